@@ -1,0 +1,54 @@
+/** Every action a task can carry out. The names are activity types and appear so in the Web UI. */
+export const actions = [
+  'CREATE', 'CONFIRM', 'BOOTSTRAP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE', 'DELETE',
+] as const;
+export type Action = (typeof actions)[number];
+
+/** Actions that a service declares, each carried out by the automator that the service's action names. */
+export const serviceActions = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE'] as const;
+export type ServiceAction = (typeof serviceActions)[number];
+
+/** The keys under `services.<name>.actions` in a spec, and the action each stands for. */
+export const serviceActionKeys = {
+  install: 'INSTALL', configure: 'CONFIGURE', initialize: 'INITIALIZE', start: 'START', stop: 'STOP', remove: 'REMOVE',
+} as const satisfies Record<string, ServiceAction>;
+export type ServiceActionKey = keyof typeof serviceActionKeys;
+
+export interface ActionRow {
+  /** Which kind of plugin carries it out. */
+  readonly target: 'provider' | 'automator';
+  /** `provider`: the rate-limited queue of the provider account; `site`: the queue of the node's site. */
+  readonly queue: 'provider' | 'site';
+  /** Longest one attempt may take, in ms. A service action may set its own. */
+  readonly attemptMs: number;
+  /** Longest silence of a running attempt, in ms; a false alarm only attaches again. */
+  readonly heartbeatMs: number;
+  /** Longest time over all attempts, in ms; absent: no limit. */
+  readonly budgetMs?: number;
+  readonly retry: { readonly initialMs: number; readonly maximumMs: number; readonly attempts?: number };
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const provider = { target: 'provider', heartbeatMs: 5 * second } as const;
+const service = {
+  target: 'automator', queue: 'site', attemptMs: hour, heartbeatMs: 5 * second,
+  // Only the connection is tried again: a script that ran is never started a second time by a retry.
+  retry: { initialMs: second, maximumMs: 15 * second, attempts: 40 },
+} as const;
+
+export const actionTable: Readonly<Record<Action, ActionRow>> = {
+  CREATE: { ...provider, queue: 'provider', attemptMs: 5 * minute, budgetMs: 30 * minute, retry: { initialMs: second, maximumMs: 30 * second } },
+  // One look per attempt; waiting between looks costs neither history nor a slot.
+  CONFIRM: { ...provider, queue: 'site', attemptMs: minute, budgetMs: 10 * minute, retry: { initialMs: second, maximumMs: 10 * second } },
+  BOOTSTRAP: service,
+  INSTALL: service,
+  CONFIGURE: service,
+  INITIALIZE: service,
+  START: service,
+  STOP: service,
+  REMOVE: service,
+  DELETE: { ...provider, queue: 'provider', attemptMs: 5 * minute, budgetMs: hour, retry: { initialMs: second, maximumMs: 30 * second } },
+};

@@ -1,0 +1,166 @@
+import type { JsonObject } from '../model/json.js';
+import type { Task, TaskResult } from '../model/task.js';
+
+export type { Json, JsonObject } from '../model/json.js';
+export type { Peer, Task, TaskResult } from '../model/task.js';
+export { PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
+
+/** What one attempt of one task has at hand. A plugin object lives for one attempt. */
+export interface PluginContext {
+  readonly task: Task;
+  readonly log: PluginLog;
+  /** Aborted when the task is cancelled, or when the call's deadline has passed. */
+  readonly signal: AbortSignal;
+  /** The administrator's fields of the provider with the user's over them, checked, defaults filled in, secrets resolved. */
+  readonly fields: JsonObject;
+}
+
+export interface PluginLog {
+  debug(message: string, attributes?: JsonObject): void;
+  info(message: string, attributes?: JsonObject): void;
+  warn(message: string, attributes?: JsonObject): void;
+  error(message: string, attributes?: JsonObject): void;
+}
+
+export interface SshAuth extends JsonObject {
+  readonly user: string;
+}
+
+export interface CreateInput {
+  /** The provider's own word for the machine's size. */
+  readonly flavor: string;
+  readonly image: string;
+  readonly hostname: string;
+  readonly fields: JsonObject;
+  /** Names this machine for ever: `<clusterUid>/<nodeId>/<incarnation>`. The same key must never give two machines. */
+  readonly key: string;
+  /** The key as a client token: 64 lower-case hexadecimal digits. */
+  readonly token: string;
+  /** To be put on the machine in the creating call itself; `list` and `find` look for them. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface MachineInput {
+  /** As CREATE returned it. Absent only for DELETE of a machine whose id was never learnt: find it by its key. */
+  readonly providerid?: string;
+  readonly key: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly fields: JsonObject;
+}
+
+/** A machine as its provider shows it. */
+export interface Machine {
+  readonly providerid: string;
+  /** The key it was created with, where its tags tell. */
+  readonly key?: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly state: 'starting' | 'running' | 'stopped' | 'gone' | 'failed';
+  /** When the provider says it was created, RFC 3339. */
+  readonly createdAt?: string;
+}
+
+/**
+ * A provider gets, confirms and deletes machines. Three methods are required; `list`, `find`, `quota` are abilities
+ * that may be there or not. Every call may happen twice and may be cut anywhere.
+ */
+export abstract class Provider {
+  readonly task: Task;
+  readonly log: PluginLog;
+  readonly signal: AbortSignal;
+  readonly fields: JsonObject;
+
+  constructor(context: PluginContext) {
+    this.task = context.task;
+    this.log = context.log;
+    this.signal = context.signal;
+    this.fields = context.fields;
+  }
+
+  /** Asks for a machine and returns as soon as the request is accepted. Leaves `providerid`, often `ssh-auth.user`. */
+  abstract create(input: CreateInput): Promise<TaskResult | void>;
+
+  /**
+   * Looks once whether the machine is ready; throws NotReady while it is not. Leaves `ipaddress`, and `ssh-port`,
+   * `ssh-auth`, `ssh-host-key` where the provider knows them. The engine then checks that SSH answers there.
+   */
+  abstract confirm(input: MachineInput): Promise<TaskResult | void>;
+
+  /** Has the machine destroyed. Absence is success; returning means that its absence was seen, else it throws NotReady. */
+  abstract delete(input: MachineInput): Promise<TaskResult | void>;
+}
+
+/** Ability: machines that carry all of the given tags, gone ones left out. Needed for the leak sweep. */
+export interface CanList {
+  list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]>;
+}
+/** Ability: all machines made with this key (more than one means that something went wrong before). */
+export interface CanFind {
+  find(key: string): Promise<readonly Machine[]>;
+}
+
+/**
+ * An automator carries out a service's actions on a node, seven methods in all. BOOTSTRAP is not tied to a service: it
+ * runs for every registered automator, any number of times, and must not interfere with the others.
+ */
+export abstract class Automator {
+  readonly task: Task;
+  readonly log: PluginLog;
+  readonly signal: AbortSignal;
+  /** The node of this task. */
+  readonly shell: Shell;
+
+  constructor(context: PluginContext & { readonly shell: Shell }) {
+    this.task = context.task;
+    this.log = context.log;
+    this.signal = context.signal;
+    this.shell = context.shell;
+  }
+
+  /** Prepares the node for this automator: idempotent, unintrusive. */
+  abstract bootstrap(sshAuth: SshAuth): Promise<TaskResult | void>;
+  abstract install(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
+  abstract configure(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
+  /** Carries out INITIALIZE. */
+  abstract init(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
+  abstract start(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
+  abstract stop(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
+  abstract remove(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
+}
+
+/** A node, as automators reach it. Implemented over SSH; a plugin never sees the connection. */
+export interface Shell {
+  /**
+   * Runs a script exactly once for this task and run, whatever dies in between: a later attempt waits for the same
+   * execution and reads its outcome. Output goes to the task's log as it comes.
+   * @throws PluginError Retryable when the node cannot be reached (the script may be running: nothing is started
+   * twice), ScriptFailed when it died with its machine, UnknownOutcome when nobody can tell.
+   */
+  run(script: Script): Promise<RunOutcome>;
+  /** Runs a short command that is safe to repeat. Words are passed as they are: no shell reads them. */
+  exec(command: readonly string[], options?: { readonly stdin?: string; readonly timeoutMs?: number }): Promise<RunOutcome>;
+  /** Writes a file whole or not at all (written beside, then renamed). */
+  putFile(path: string, content: string | Uint8Array, options?: { readonly mode?: number }): Promise<void>;
+}
+
+export interface Script {
+  readonly text: string;
+  /** Tells several scripts of one task apart; part of the run id. */
+  readonly name?: string;
+  /** Given to the script on standard input. */
+  readonly stdin?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The program that reads the script; `/bin/sh` unless given. */
+  readonly interpreter?: readonly string[];
+  /** Run as root through sudo -n when the login user is not root. */
+  readonly sudo?: boolean;
+  readonly timeoutMs?: number;
+}
+
+export interface RunOutcome {
+  readonly exitCode: number;
+  /** Head and tail of the output, at most 64 KiB; the whole is in the log. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Results that the script wrote as `key=value` lines to the file named by HEDDLE_RESULT. */
+  readonly results?: JsonObject;
+}
