@@ -1,0 +1,91 @@
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
+
+/** A key that encrypts payloads. Its bytes show in no log and no dump: KeyObject keeps them to itself. */
+export interface Key {
+  readonly id: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  readonly secret: KeyObject;
+}
+
+/** All keys that can decrypt, and which of them encrypts. */
+export interface KeyDocument {
+  readonly current: string;
+  readonly keys: readonly Key[];
+}
+
+/** A key ring that is absent, unreadable, malformed, too open or lacks a key. The message says what to do. */
+export class KeyError extends Error {
+  override readonly name = 'KeyError';
+}
+
+const keyBytes = 32;
+const idPattern = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
+export function generateKey(): Key {
+  return { id: `k${randomBytes(4).toString('hex')}`, createdAt: new Date().toISOString(), secret: createSecretKey(randomBytes(keyBytes)) };
+}
+
+/** One line of JSON: the form of the file, of an export and of keys given as text. */
+export function formatKeys(document: KeyDocument): string {
+  const keys = document.keys.map(({ id, createdAt, secret }) => ({ id, createdAt, key: secret.export().toString('base64') }));
+  return `${JSON.stringify({ version: 1, current: document.current, keys })}\n`;
+}
+
+/**
+ * @param source where the text comes from, for errors; they never quote the text.
+ * @throws KeyError
+ */
+export function parseKeys(text: string, source: string): KeyDocument {
+  const fault = (what: string): KeyError =>
+    new KeyError(`${source}: ${what}. Expected is what 'heddle keys export' prints: {"version":1,"current":ID,"keys":[{"id","createdAt","key"}]}`);
+  const document = parseJson(text);
+  if (!isRecord(document)) throw fault('is not a JSON object');
+  if (document.version !== 1) throw fault('has an unknown version; it may come from a newer Heddle');
+  if (!Array.isArray(document.keys) || document.keys.length === 0) throw fault('holds no keys');
+  const keys = document.keys.map((entry: unknown, index) => parseKey(entry, `keys[${index}]`, fault));
+  const ids = new Set(keys.map((key) => key.id));
+  if (ids.size < keys.length) throw fault('has two keys with the same id');
+  const { current } = document;
+  if (typeof current !== 'string' || !ids.has(current)) throw fault('names a current key that is not among its keys');
+  return { current, keys };
+}
+
+/**
+ * The keys of both; `current` stays. Equal keys are no conflict.
+ * @throws KeyError when the same id stands for different keys.
+ */
+export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string): KeyDocument {
+  const known = new Map(own.keys.map((key) => [key.id, key]));
+  const fresh = added.keys.filter((key) => {
+    const same = known.get(key.id);
+    if (same !== undefined && !same.secret.equals(key.secret)) {
+      throw new KeyError(`${source}: key ${key.id} differs from the key of that id which is already there. Nothing was imported. `
+        + 'One of the two rings is not of this installation: keep them in separate data folders.');
+    }
+    return same === undefined;
+  });
+  return { current: own.current, keys: [...own.keys, ...fresh] };
+}
+
+function parseKey(entry: unknown, place: string, fault: (what: string) => KeyError): Key {
+  if (!isRecord(entry)) throw fault(`${place} is not an object`);
+  const { id, createdAt, key } = entry;
+  if (typeof id !== 'string' || !idPattern.test(id)) throw fault(`${place}.id is not an id of a-z, 0-9 and -, at most 32 characters`);
+  if (typeof createdAt !== 'string' || Number.isNaN(Date.parse(createdAt))) throw fault(`${place}.createdAt is not a date (RFC 3339)`);
+  const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Buffer.alloc(0);
+  if (bytes.length !== keyBytes || bytes.toString('base64') !== key) throw fault(`${place}.key is not ${keyBytes} bytes in base64`);
+  return { id, createdAt, secret: createSecretKey(bytes) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // The parser's message would quote the text, which may hold keys.
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, type BigIntStats,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
+
+/** A document as it was read, and a stamp that differs once the file was replaced. */
+export interface StoredKeys {
+  readonly document: KeyDocument;
+  readonly stamp: string;
+}
+
+const lockWaitMs = 10_000;
+const lockPollMs = 20;
+
+/**
+ * Reads the ring of a folder; undefined when there is none.
+ * @throws KeyError when folder or file are open to others, or the file is malformed.
+ */
+export function readKeyFolder(folder: string): StoredKeys | undefined {
+  const file = keyFile(folder);
+  const folderStat = statSync(folder, { bigint: true, throwIfNoEntry: false });
+  if (folderStat === undefined) return undefined;
+  refuseOpenModes(folder, folderStat, '700');
+  const fileStat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  if (fileStat === undefined) return undefined;
+  refuseOpenModes(file, fileStat, '600');
+  return { document: parseKeys(readFileSync(file, 'utf8'), file), stamp: stampOf(fileStat) };
+}
+
+/** Tells whether the ring was replaced since; undefined when there is none. */
+export function keyFolderStamp(folder: string): string | undefined {
+  const stat = statSync(keyFile(folder), { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : stampOf(stat);
+}
+
+/** Writes a first ring. Of several processes that try, one succeeds: the others get false and read what it wrote. */
+export function createKeyFolder(folder: string, document: KeyDocument): boolean {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
+  const aside = writeAside(folder, document);
+  try {
+    linkSync(aside, keyFile(folder));
+    syncFolder(folder);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+/**
+ * Replaces a ring by what `change` makes of it, under a lock, at once for every reader.
+ * @throws KeyError when there is none, or another process holds the lock for more than 10 s.
+ */
+export async function updateKeyFolder(folder: string, change: (document: KeyDocument) => KeyDocument): Promise<KeyDocument> {
+  const release = await lockFolder(folder);
+  try {
+    const stored = readKeyFolder(folder);
+    if (stored === undefined) throw new KeyError(`${folder} holds no keys. Run 'heddle keys create', or 'heddle keys import' to bring those in use.`);
+    const changed = change(stored.document);
+    const aside = writeAside(folder, changed);
+    renameSync(aside, keyFile(folder));
+    syncFolder(folder);
+    return changed;
+  } finally {
+    release();
+  }
+}
+
+function keyFile(folder: string): string {
+  return join(folder, 'keys.json');
+}
+
+function stampOf(stat: BigIntStats): string {
+  return `${stat.ino}:${stat.mtimeNs}:${stat.size}`;
+}
+
+function refuseOpenModes(path: string, stat: BigIntStats, wanted: string): void {
+  // Windows has no such modes.
+  if (process.platform === 'win32' || (stat.mode & 0o077n) === 0n) return;
+  const mode = (stat.mode & 0o777n).toString(8).padStart(3, '0');
+  throw new KeyError(`${path} has mode ${mode}: others on this machine can get at the keys. Run 'chmod ${wanted} "${path}"' and think of rotating them.`);
+}
+
+function writeAside(folder: string, document: KeyDocument): string {
+  const aside = join(folder, `.keys-${process.pid}-${randomBytes(4).toString('hex')}`);
+  writeFileSync(aside, formatKeys(document), { mode: 0o600, flag: 'wx', flush: true });
+  return aside;
+}
+
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A lock left by a process that died is not broken by us: two that break it at once could both believe to hold it. */
+async function lockFolder(folder: string): Promise<() => void> {
+  const lock = join(folder, 'keys.lock');
+  const deadline = Date.now() + lockWaitMs;
+  for (;;) {
+    try {
+      writeFileSync(lock, `${process.pid}\n`, { mode: 0o600, flag: 'wx' });
+      return () => rmSync(lock, { force: true });
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (code === 'ENOENT') throw new KeyError(`${folder} does not exist. Run 'heddle keys create', or 'heddle keys import'.`, { cause: error });
+      if (code !== 'EEXIST') throw error;
+      if (Date.now() > deadline) {
+        throw new KeyError(`${lock} is held by another process for more than ${lockWaitMs / 1000} s. If no 'heddle keys' command is running, remove that file and try again.`);
+      }
+      await sleep(lockPollMs);
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import {
+  formatKeys, generateKey, KeyError, mergeKeys, parseKeys, type Key, type KeyDocument,
+} from './key-document.js';
+import { createKeyFolder, keyFolderStamp, readKeyFolder, updateKeyFolder, type StoredKeys } from './key-folder.js';
+
+export { KeyError, type Key } from './key-document.js';
+
+/** The keys that encrypt and decrypt payloads. */
+export interface KeyRing {
+  /** The key to encrypt with. */
+  current(): Key;
+  /** @throws KeyError naming the id and the way to get the key. */
+  find(id: string): Key;
+  list(): readonly KeySummary[];
+}
+
+/** A key as it may be shown. */
+export interface KeySummary {
+  readonly id: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  /** Encrypts; all others only decrypt. */
+  readonly current: boolean;
+}
+
+export interface KeyFolderOptions {
+  readonly folder: string;
+  /**
+   * Makes a first key when there is none. True only where the Temporal server is ours too: on a server that others use,
+   * a key that was just invented could read nothing, and what it encrypts nobody else could.
+   */
+  readonly create: boolean;
+  /** How long the current key is used before the folder is looked at again, in ms. */
+  readonly recheckMs?: number;
+}
+
+/** Opens a ring that follows its folder: it sees keys that are added or rotated while it is in use. */
+export function openKeyRing({ folder, create, recheckMs = 30_000 }: KeyFolderOptions): KeyRing {
+  const stored = readKeyFolder(folder) ?? (create ? createRing(folder) : undefined);
+  if (stored === undefined) {
+    throw new KeyError(`${folder} holds no keys, and payloads on this Temporal server are encrypted. `
+      + 'Bring the keys in use with \'heddle keys import\'; for an installation that is new to this server run \'heddle keys create\'.');
+  }
+  return new FolderKeyRing(folder, stored, recheckMs);
+}
+
+/**
+ * A ring from text, as `heddle keys export` prints it: for keys handed over by a secret store.
+ * @param source names the text in errors, for example the environment variable.
+ */
+export function parseKeyRing(text: string, source: string): KeyRing {
+  return new TextKeyRing(parseKeys(text, source), source);
+}
+
+/** Makes a ring with one key. @throws KeyError when there is one already. */
+export function createKeys(folder: string): KeyRing {
+  const key = generateKey();
+  if (!createKeyFolder(folder, { current: key.id, keys: [key] })) {
+    throw new KeyError(`${folder} holds keys already. Use 'heddle keys rotate' for a new one.`);
+  }
+  return openKeyRing({ folder, create: false });
+}
+
+/** Adds a key that only decrypts, so that every worker can be given it before one of them encrypts with it. Returns its id. */
+export async function addKey(folder: string): Promise<string> {
+  const key = generateKey();
+  await updateKeyFolder(folder, (document) => ({ ...document, keys: [...document.keys, key] }));
+  return key.id;
+}
+
+/** Encrypts with a key of the ring from now on. */
+export async function useKey(folder: string, id: string): Promise<void> {
+  await updateKeyFolder(folder, (document) => {
+    if (!document.keys.some((key) => key.id === id)) throw new KeyError(unknownKey(id, folder));
+    return { ...document, current: id };
+  });
+}
+
+/** Encrypts with a new key from now on; the older ones stay for decoding. Returns its id. */
+export async function rotateKeys(folder: string): Promise<string> {
+  const key = generateKey();
+  await updateKeyFolder(folder, (document) => ({ current: key.id, keys: [...document.keys, key] }));
+  return key.id;
+}
+
+/** The whole ring as one line of JSON. Whoever reads it can read every payload: show it nowhere, store it with mode 0600. */
+export function exportKeys(folder: string): string {
+  const stored = readKeyFolder(folder);
+  if (stored === undefined) throw new KeyError(`${folder} holds no keys to export.`);
+  return formatKeys(stored.document);
+}
+
+/**
+ * Adds exported keys. The current key stays what it was; a ring that did not exist takes over the exported one's.
+ * @returns ids that were new.
+ */
+export async function importKeys(folder: string, text: string, source: string): Promise<readonly string[]> {
+  const added = parseKeys(text, source);
+  if (createKeyFolder(folder, added)) return added.keys.map((key) => key.id);
+  let fresh: readonly string[] = [];
+  await updateKeyFolder(folder, (document) => {
+    const merged = mergeKeys(document, added, source);
+    fresh = merged.keys.slice(document.keys.length).map((key) => key.id);
+    return merged;
+  });
+  return fresh;
+}
+
+class TextKeyRing implements KeyRing {
+  readonly #document: KeyDocument;
+  readonly #source: string;
+
+  constructor(document: KeyDocument, source: string) {
+    this.#document = document;
+    this.#source = source;
+  }
+
+  current(): Key {
+    return this.find(this.#document.current);
+  }
+
+  find(id: string): Key {
+    const key = this.#document.keys.find((candidate) => candidate.id === id);
+    if (key === undefined) throw new KeyError(unknownKey(id, this.#source));
+    return key;
+  }
+
+  list(): readonly KeySummary[] {
+    return this.#document.keys.map(({ id, createdAt }) => ({ id, createdAt, current: id === this.#document.current }));
+  }
+}
+
+class FolderKeyRing implements KeyRing {
+  readonly #folder: string;
+  readonly #recheckMs: number;
+  #stamp: string;
+  #ring: TextKeyRing;
+  #checkedAt = Date.now();
+
+  constructor(folder: string, stored: StoredKeys, recheckMs: number) {
+    this.#folder = folder;
+    this.#recheckMs = recheckMs;
+    this.#stamp = stored.stamp;
+    this.#ring = new TextKeyRing(stored.document, folder);
+  }
+
+  current(): Key {
+    if (Date.now() - this.#checkedAt >= this.#recheckMs) this.#refresh();
+    return this.#ring.current();
+  }
+
+  find(id: string): Key {
+    if (!this.#ring.list().some((key) => key.id === id)) this.#refresh();
+    return this.#ring.find(id);
+  }
+
+  list(): readonly KeySummary[] {
+    this.#refresh();
+    return this.#ring.list();
+  }
+
+  /** A folder that is gone changes nothing: what was read goes on working. */
+  #refresh(): void {
+    this.#checkedAt = Date.now();
+    if (keyFolderStamp(this.#folder) === this.#stamp) return;
+    const stored = readKeyFolder(this.#folder);
+    if (stored === undefined) return;
+    this.#stamp = stored.stamp;
+    this.#ring = new TextKeyRing(stored.document, this.#folder);
+  }
+}
+
+function createRing(folder: string): StoredKeys | undefined {
+  const key = generateKey();
+  createKeyFolder(folder, { current: key.id, keys: [key] });
+  return readKeyFolder(folder);
+}
+
+function unknownKey(id: string, source: string): string {
+  return `Payload key ${id} is not in ${source}. Get it from a machine that has it: 'heddle keys export' there, 'heddle keys import' here.`;
+}

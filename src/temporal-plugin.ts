@@ -1,0 +1,85 @@
+import { fileURLToPath } from 'node:url';
+import type { ClientOptions } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import { SimplePlugin } from '@temporalio/plugin';
+import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
+import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
+import { parseKeyRing, type KeyRing } from './secrets/keys.js';
+
+export { EncryptionCodec, PayloadRefusedError, type OnPlaintext } from './secrets/codec.js';
+export { KeyError, openKeyRing, parseKeyRing, type KeyRing } from './secrets/keys.js';
+
+export interface HeddlePluginOptions {
+  /** The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints. */
+  readonly keys: KeyRing | string;
+  /** For clients and workers that name none, and for replays, which know of none; `default` unless given. */
+  readonly namespace?: string;
+  /** What becomes of plaintext; unless given, clients refuse it and workers mark it. */
+  readonly onPlaintext?: OnPlaintext;
+}
+
+/**
+ * Brings Heddle's encryption to a Temporal client, worker, replay or bundle:
+ * `new Client({ connection, namespace, plugins: [heddle({ keys })] })`.
+ * @throws KeyError when the keys are malformed.
+ */
+export function heddle(options: HeddlePluginOptions): HeddlePlugin {
+  return new HeddlePlugin(options);
+}
+
+/**
+ * The same for code that sets a data converter by hand.
+ * A converter of one's own keeps its payload converter and codecs; ours is the last before the wire.
+ * @throws Error when it has a failure converter: two cannot be combined, and without ours messages would stay readable.
+ */
+export function dataConverterFor(codec: EncryptionCodecOptions, own: DataConverter = {}): DataConverter {
+  const codecs = own.payloadCodecs ?? [];
+  // The same plugin on a connection and on its client configures twice.
+  if (codecs.some((candidate) => candidate instanceof EncryptionCodec)) return own;
+  return { ...own, failureConverterPath: chooseFailureConverter(own), payloadCodecs: [...codecs, new EncryptionCodec(codec)] };
+}
+
+/**
+ * Temporal loads this file itself, by require() and into the workflow bundle. It is the built one also when Heddle runs
+ * from its sources, for require() reads no TypeScript.
+ */
+export const failureConverterPath = fileURLToPath(new URL('../dist/secrets/failure-converter.js', import.meta.url));
+
+export class HeddlePlugin extends SimplePlugin {
+  readonly #keyRing: KeyRing;
+  readonly #namespace: string;
+  readonly #onPlaintext: OnPlaintext | undefined;
+
+  constructor({ keys, namespace, onPlaintext }: HeddlePluginOptions) {
+    super({ name: 'heddle' });
+    this.#keyRing = typeof keys === 'string' ? parseKeyRing(keys, 'the keys given to the Heddle plugin') : keys;
+    this.#namespace = namespace ?? 'default';
+    this.#onPlaintext = onPlaintext;
+  }
+
+  override configureClient(options: ClientOptions): ClientOptions {
+    return { ...super.configureClient(options), dataConverter: dataConverterFor(this.#codec(options.namespace, 'refuse'), options.dataConverter) };
+  }
+
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    return { ...super.configureWorker(options), dataConverter: dataConverterFor(this.#codec(options.namespace, 'mark'), options.dataConverter) };
+  }
+
+  override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
+    const codec = { ...this.#codec(undefined, 'mark'), pinNamespace: true };
+    return { ...super.configureReplayWorker(options), dataConverter: dataConverterFor(codec, options.dataConverter) };
+  }
+
+  override configureBundler(options: BundleOptions): BundleOptions {
+    return { ...super.configureBundler(options), failureConverterPath: chooseFailureConverter(options) };
+  }
+
+  #codec(namespace: string | undefined, onPlaintext: OnPlaintext): EncryptionCodecOptions {
+    return { keyRing: this.#keyRing, namespace: namespace ?? this.#namespace, onPlaintext: this.#onPlaintext ?? onPlaintext };
+  }
+}
+
+function chooseFailureConverter({ failureConverterPath: own }: { readonly failureConverterPath?: string }): string {
+  if (own === undefined || own === failureConverterPath) return failureConverterPath;
+  throw new Error(`The Heddle plugin brings a failure converter that encrypts messages and stack traces, and ${own} would take its place. Leave failureConverterPath out.`);
+}
