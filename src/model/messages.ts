@@ -1,0 +1,75 @@
+import type { JsonObject } from './json.js';
+import type { Peer } from './task.js';
+import type { ServerFeatures } from './state.js';
+
+/** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */
+export interface ClusterStart {
+  readonly heddle: { readonly uid: string; readonly features: ServerFeatures };
+}
+
+export interface ApplyRequest {
+  /** A spec, closed or raw; the cluster checks it again when it plans. */
+  readonly spec: unknown;
+  readonly by: string;
+  /** Refuse when the cluster is there already with another spec. */
+  readonly createOnly?: boolean;
+}
+
+export interface DeleteRequest {
+  readonly by: string;
+}
+
+export interface RetryRequest {
+  readonly by: string;
+}
+
+export interface ApplyReply {
+  readonly operation: string;
+  readonly clusterUid: string;
+  /** The cluster has this spec already, or is on its way there: nothing was queued. */
+  readonly unchanged?: true;
+}
+
+export interface PeersRequest {
+  /** The version the caller has; 0 for none. */
+  readonly since: number;
+  /** Continue after this node id (paging). */
+  readonly after?: string;
+}
+
+/** What changed among the peers since a version. */
+export interface PeersPage {
+  readonly version: number;
+  readonly changed: Readonly<Record<string, Peer>>;
+  readonly gone: readonly string[];
+  /** Present when there is more: ask again after this node id. */
+  readonly next?: string;
+}
+
+/** What the cluster workflow hands to a task's activity. */
+export interface TaskRequest {
+  readonly taskId: string;
+  readonly clusterId: string;
+  readonly clusterUid: string;
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly run: number;
+  readonly operation: string;
+  readonly config: JsonObject;
+  readonly cluster: JsonObject;
+  /** The task must see the peers at least as new as this version. */
+  readonly peersVersion: number;
+  /** The workflow that knows the peers. */
+  readonly peersOf: string;
+  readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
+  readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };
+}
+
+/** What a task's activity returns. */
+export interface TaskOutcome {
+  readonly result?: JsonObject;
+  /** Tails of the output, for people; the whole is in the log. */
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly log?: string;
+}

@@ -1,0 +1,67 @@
+import type { Action } from './action.js';
+
+/** Ids and names that more than one part of Heddle must spell alike. */
+export const clusterWorkflowType = 'cluster';
+export const planWorkflowType = 'plan';
+
+/** Workflows and PLAN. */
+export const coreQueue = 'heddle';
+
+export function clusterWorkflowId(clusterName: string): string {
+  return `cluster/${clusterName}`;
+}
+
+/** Service tasks and CONFIRM: workers that reach the machines of a site. */
+export function siteQueue(site: string): string {
+  return `heddle.${site}`;
+}
+
+/** CREATE and DELETE: calls that change something, rate-limited by the server for each provider account. */
+export function providerQueue(site: string, provider: string): string {
+  return `heddle.${site}.${provider}`;
+}
+
+export function nodeId(group: string, index: number): string {
+  return `${group}-${index}`;
+}
+
+export function hostname(clusterName: string, node: string): string {
+  return `${clusterName}-${node}`;
+}
+
+/** Names a machine for ever; tags, client tokens and run folders use it, never a name, a run id or an attempt. */
+export function machineKey(clusterUid: string, node: string, incarnation: number): string {
+  return `${clusterUid}/${node}/${incarnation}`;
+}
+
+export interface TaskName {
+  readonly clusterUid: string;
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly service?: string | undefined;
+  readonly action: Action;
+  readonly operation: string;
+}
+
+/** `-` stands for no service. */
+export function taskId(name: TaskName): string {
+  return `${name.clusterUid}/${name.nodeId}#${name.incarnation}/${name.service ?? '-'}/${name.action}/${name.operation}`;
+}
+
+/** One execution of a task's scripts; a retry of the attempt keeps it, a new run counts on. */
+export function runId(task: string, run: number): string {
+  return `${task}.${run}`;
+}
+
+/** "INSTALL web on app-2": how a task reads in the Web UI, in progress views and in messages. */
+export function taskTitle(action: Action, node: string, service?: string): string {
+  return service === undefined ? `${action} ${node}` : `${action} ${service} on ${node}`;
+}
+
+/** The tags that every machine carries. `heddle-installation` is the UUID of the Temporal namespace. */
+export const tagNames = {
+  installation: 'heddle-installation', key: 'heddle-key', cluster: 'heddle-cluster', node: 'heddle-node',
+} as const;
+
+/** Search attributes; each a Keyword. */
+export const searchAttributes = { cluster: 'HeddleCluster', phase: 'HeddlePhase', provider: 'HeddleProvider' } as const;

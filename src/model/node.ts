@@ -1,0 +1,78 @@
+import type { Action } from './action.js';
+import type { JsonObject } from './json.js';
+import type { FailureRecord } from './failure.js';
+
+/** Where a node's machine comes from; frozen with the machine, so that a retried CREATE asks for the same again. */
+export interface Placement {
+  readonly provider: string;
+  readonly type: string;
+  readonly site: string;
+  readonly flavor: string;
+  readonly image: string;
+  /** The user's fields for the provider; secrets are references. */
+  readonly fields: JsonObject;
+  /** Longest wait until the machine answers, in ms. */
+  readonly confirmWithinMs?: number;
+}
+
+/**
+ * What is known to be done on a node. The planner decides by these alone: a plan made again in the middle of an
+ * operation holds exactly what is left.
+ */
+export interface NodeFacts {
+  /** Digest of the placement the machine was asked for with. */
+  readonly machine?: string;
+  readonly CREATE?: true;
+  readonly CONFIRM?: true;
+  /** Digest of the automators that prepared the node. */
+  readonly BOOTSTRAP?: string;
+  readonly services: Readonly<Record<string, ServiceFacts>>;
+}
+
+export interface ServiceFacts {
+  /** Digest of the action (and, for CONFIGURE, of the cluster's configuration) that was carried out. */
+  readonly INSTALL?: string;
+  readonly CONFIGURE?: string;
+  readonly INITIALIZE?: string;
+  /** Present while the service runs. */
+  readonly START?: string;
+  /** Version of the peers that CONFIGURE read. */
+  readonly peers?: number;
+  /** The action that began last; kept when it failed, so that tear-down knows what may be half done. */
+  readonly begun?: Action;
+}
+
+export interface NodeState {
+  readonly nodeId: string;
+  readonly group: string;
+  readonly nodenum: number;
+  readonly hostname: string;
+  /** From the cluster's counter, which only rises; 0 until the first CREATE. */
+  readonly incarnation: number;
+  readonly placement?: Placement;
+  readonly payload: JsonObject;
+  readonly facts: NodeFacts;
+  /** Services the node has or is getting. */
+  readonly services: readonly string[];
+  /** True once the node is on its way out; peers no longer see it. */
+  readonly leaving?: true;
+  /** Version of the peers in which this node changed last. */
+  readonly changedAt: number;
+  /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */
+  readonly runs: Readonly<Record<string, number>>;
+  /** Why the node stands still; cleared by retry. */
+  readonly failure?: FailureRecord;
+  readonly current?: CurrentTask;
+}
+
+/** What a node is doing, for people. */
+export interface CurrentTask {
+  readonly action: Action;
+  readonly service?: string;
+  /** `queued`: waits for a place in flight. */
+  readonly state: 'waiting' | 'queued' | 'running';
+  /** Gates it waits for. */
+  readonly gates?: readonly string[];
+  /** RFC 3339. */
+  readonly since: string;
+}

@@ -1,0 +1,87 @@
+import type { NodeState } from './node.js';
+import type { Json, JsonObject } from './json.js';
+import { isJsonObject } from './json.js';
+import { endedStates } from './operation.js';
+import type { ClusterState, Phase } from './state.js';
+import type { ClusterStatus, NodeStatus } from './status.js';
+
+/** Where a cluster stands, in a word. For people only. */
+export function phaseOf(state: ClusterState): Phase {
+  const { operation } = state;
+  if (operation === undefined) return 'idle';
+  if (operation.state === 'held') return 'held';
+  return operation.kind === 'delete' ? 'deleting' : 'applying';
+}
+
+export function statusOf(state: ClusterState): ClusterStatus {
+  const nodes = Object.values(state.nodes).map(nodeStatus).toSorted((a, b) => a.nodenum - b.nodenum);
+  const services = Object.fromEntries(Object.keys(state.services).map((name) =>
+    [name, { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) }]));
+  return {
+    name: state.name, uid: state.uid, phase: phaseOf(state),
+    ...(state.operation === undefined ? {} : { operation: state.operation }),
+    queued: state.queue.map((queued) => queued.operation), history: state.history, nodes, services,
+  };
+}
+
+function nodeStatus(node: NodeState): NodeStatus {
+  const text = (key: string): string | undefined => (typeof node.payload[key] === 'string' ? node.payload[key] : undefined);
+  const providerid = text('providerid');
+  const ipaddress = text('ipaddress');
+  const { nodeId, group, nodenum, hostname, incarnation, services } = node;
+  return {
+    nodeId, group, nodenum, hostname, incarnation, services,
+    ...(node.placement === undefined ? {} : { provider: node.placement.provider, site: node.placement.site }),
+    ...(providerid === undefined ? {} : { providerid }), ...(ipaddress === undefined ? {} : { ipaddress }),
+    running: services.filter((name) => node.facts.services[name]?.START !== undefined),
+    state: stateOf(node), payload: withoutSecrets(node.payload),
+    ...(node.current === undefined ? {} : { current: node.current }),
+    ...(node.failure === undefined ? {} : { failure: node.failure }),
+  };
+}
+
+function stateOf(node: NodeState): NodeStatus['state'] {
+  if (node.failure !== undefined) return 'failed';
+  if (node.leaving === true) return 'leaving';
+  if (node.current !== undefined) return 'working';
+  return node.facts.CONFIRM === true ? 'ready' : 'new';
+}
+
+const secretKey = /pass(word|phrase)?$|secret|token|private.?key|^key$|credential/i;
+
+/** A payload for people: what is marked secret, by its key or as a reference, is left out. */
+export function withoutSecrets(payload: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(payload).map(([key, value]): [string, Json] => {
+    if (isJsonObject(value)) return [key, Object.hasOwn(value, 'secret') ? '(secret)' : withoutSecrets(value)];
+    return [key, secretKey.test(key) ? '(secret)' : value];
+  }));
+}
+
+/** The cluster as Markdown, shown by the Web UI beside the workflow. */
+export function detailsOf(state: ClusterState): string {
+  const { operation } = state;
+  const counts = operation === undefined ? '' : ` (${operation.tasks.done} of ${operation.tasks.total} tasks done, ${operation.tasks.failed} failed)`;
+  const what = operation === undefined || endedStates.includes(operation.state)
+    ? 'No operation is running.'
+    : `Operation ${operation.id}: **${operation.kind}** by ${operation.by}, ${operation.state}${counts}.`;
+  const reason = operation?.reason === undefined ? [] : ['', `> ${operation.reason.split('\n')[0] ?? ''}`];
+  const shown = Object.values(state.nodes).toSorted((a, b) => a.nodenum - b.nodenum).slice(0, 100);
+  const rows = shown.map((node) => {
+    const status = nodeStatus(node);
+    return `| ${node.nodeId} | ${status.state} | ${status.ipaddress ?? ''} | ${describeCurrent(node)} | ${node.services.join(', ')} |`;
+  });
+  const more = Object.keys(state.nodes).length - shown.length;
+  const table = rows.length === 0 ? ['No nodes.'] : ['| node | state | address | doing | services |', '| --- | --- | --- | --- | --- |', ...rows];
+  return [`### Cluster ${state.name}: ${phaseOf(state)}`, '', what, ...reason, '', ...table, ...(more > 0 ? ['', `and ${more} more nodes`] : [])].join('\n');
+}
+
+export function describeCurrent(node: Pick<NodeState, 'failure' | 'current'>): string {
+  const { failure, current } = node;
+  if (failure !== undefined) return `${title(failure)}: ${failure.kind}`;
+  if (current === undefined) return '';
+  return current.state === 'waiting' ? `${title(current)} waits for ${(current.gates ?? []).join(', ')}` : title(current);
+}
+
+function title(task: { readonly action: string; readonly service?: string }): string {
+  return task.service === undefined ? task.action : `${task.action} ${task.service}`;
+}

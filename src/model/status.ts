@@ -1,0 +1,38 @@
+import type { FailureRecord } from './failure.js';
+import type { JsonObject } from './json.js';
+import type { CurrentTask } from './node.js';
+import type { Operation } from './operation.js';
+import type { Phase } from './state.js';
+
+/** A cluster for people and programs; holds no secret. */
+export interface ClusterStatus {
+  readonly name: string;
+  readonly uid: string;
+  readonly phase: Phase;
+  readonly operation?: Operation;
+  readonly queued: readonly Operation[];
+  readonly history: readonly Operation[];
+  readonly nodes: readonly NodeStatus[];
+  /** Configuration of the cluster's services; their names and where they stand. */
+  readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
+}
+
+export interface NodeStatus {
+  readonly nodeId: string;
+  readonly group: string;
+  readonly nodenum: number;
+  readonly hostname: string;
+  readonly incarnation: number;
+  readonly provider?: string;
+  readonly site?: string;
+  readonly providerid?: string;
+  readonly ipaddress?: string;
+  readonly services: readonly string[];
+  readonly running: readonly string[];
+  /** `new`, `working`, `ready`, `failed` or `leaving`. */
+  readonly state: 'new' | 'working' | 'ready' | 'failed' | 'leaving';
+  readonly current?: CurrentTask;
+  readonly failure?: FailureRecord;
+  /** The payload without what is marked secret. */
+  readonly payload: JsonObject;
+}

@@ -1,0 +1,2 @@
+export { cluster } from './cluster.js';
+export { plan } from './plan.js';

@@ -1,0 +1,16 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { CurrentCluster } from '../model/plan-operation.js';
+import type { ApplyReply, ApplyRequest, DeleteRequest, PeersPage, PeersRequest, RetryRequest } from '../model/messages.js';
+import type { ClusterStatus } from '../model/status.js';
+import type { ClusterSpec } from '../model/spec.js';
+
+/** Everything a cluster workflow can be asked. Names are part of the interface: other clients call them too. */
+export const applyUpdate = defineUpdate<ApplyReply, [ApplyRequest]>('apply');
+export const deleteUpdate = defineUpdate<ApplyReply, [DeleteRequest]>('delete');
+export const retryUpdate = defineUpdate<ApplyReply, [RetryRequest]>('retry');
+/** For callers that cannot wait for a worker: the request is kept until one comes. */
+export const deleteSignal = defineSignal<[DeleteRequest]>('requestDelete');
+export const statusQuery = defineQuery<ClusterStatus>('status');
+export const specQuery = defineQuery<ClusterSpec | null>('spec');
+export const currentQuery = defineQuery<CurrentCluster>('current');
+export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');

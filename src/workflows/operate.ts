@@ -1,0 +1,152 @@
+import { ActivityFailure, ApplicationFailure, CancellationScope, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { hostname, nodeId } from '../model/names.js';
+import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan } from '../model/plan.js';
+import { withoutService } from '../model/record.js';
+import { summarise } from '../model/summarise.js';
+import type { CurrentCluster } from '../model/plan-operation.js';
+import { announceNode, changeNode, changeOperation, countTasks, dropNode, retireNode, show, type Memory } from './memory.js';
+import { runChains, type Chain } from './run-chains.js';
+import { runPlan } from './run-task.js';
+
+export type OperationEnd = 'done' | 'held' | 'rejected' | 'preempted' | 'continue';
+
+/** Input of the PLAN activity. */
+export interface PlanRequest {
+  readonly clusterName: string;
+  readonly kind: 'apply' | 'delete';
+  /** Closed or raw. */
+  readonly spec?: unknown;
+  readonly current: CurrentCluster;
+}
+
+/** Longest wait, in ms, for tasks that were cancelled to make way for delete. CREATEs are waited for without limit. */
+const preemptMs = 60_000;
+
+/**
+ * Carries out the operation in `memory.state.operation` from wherever it stands: it plans what is left and does it.
+ * Made again after a crash, a retry or a continue-as-new it goes on where the facts are.
+ */
+export async function operate(memory: Memory): Promise<OperationEnd> {
+  const kind = memory.state.operation?.kind ?? 'apply';
+  let plan: Plan;
+  try {
+    plan = await planWhatIsLeft(memory, kind);
+  } catch (error) {
+    if (isCancellation(error)) return 'preempted';
+    const rejected = rejectionOf(error);
+    if (rejected === undefined) throw error;
+    changeOperation(memory, { reason: rejected.message });
+    return rejected.invalid ? 'rejected' : 'held';
+  }
+  const chains = adopt(memory, plan);
+  countTasks(memory, { total: (memory.state.operation?.tasks.done ?? 0) + taskCount(plan), failed: 0 });
+  if (isEmptyPlan(plan) && memory.state.operation?.tasks.done === 0) changeOperation(memory, { unchanged: true });
+  show(memory);
+  return run(memory, plan, chains);
+}
+
+async function planWhatIsLeft(memory: Memory, kind: 'apply' | 'delete'): Promise<Plan> {
+  const request: PlanRequest = {
+    clusterName: memory.state.name, kind, current: summarise(memory.state), ...(kind === 'apply' ? { spec: memory.state.target } : {}),
+  };
+  return runPlan<Plan>(request, `PLAN ${kind} of ${memory.state.name}`);
+}
+
+function rejectionOf(error: unknown): { readonly message: string; readonly invalid: boolean } | undefined {
+  if (!(error instanceof ActivityFailure)) return undefined;
+  const { cause } = error;
+  return { message: cause?.message ?? error.message, invalid: cause instanceof ApplicationFailure && cause.type === 'Invalid' };
+}
+
+/** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave. */
+function adopt(memory: Memory, plan: Plan): readonly Chain[] {
+  const { spec } = plan;
+  if (spec !== undefined) {
+    memory.state = { ...memory.state, spec, target: spec, services: { ...memory.state.services, ...spec.services } };
+    for (const node of Object.values(memory.state.nodes)) {
+      changeServices(memory, node.nodeId, spec.groups[node.group]?.services ?? node.services);
+    }
+  }
+  return plan.kinds.flatMap((kind) => indexesOf(kind.nodes).map((index): Chain => {
+    const id = nodeId(kind.group, index);
+    ensureNode(memory, id, kind);
+    return { nodeId: id, kind };
+  }));
+}
+
+function changeServices(memory: Memory, id: string, services: readonly string[]): void {
+  const before = memory.state.nodes[id]?.services ?? [];
+  if (before.length === services.length && before.every((name) => services.includes(name))) return;
+  announceNode(memory, id);
+  changeNode(memory, id, (node) => ({ ...node, services }));
+  announceNode(memory, id);
+}
+
+function ensureNode(memory: Memory, id: string, kind: Kind): void {
+  const before = memory.state.nodes[id];
+  if (kind.purpose === 'remove') {
+    retireNode(memory, id);
+    return;
+  }
+  if (before === undefined) {
+    const { counters, name } = memory.state;
+    const nodenum = counters.nodenum + 1;
+    const node = {
+      nodeId: id, group: kind.group, nodenum, hostname: hostname(name, id), incarnation: 0,
+      payload: {}, facts: { services: {} }, services: kind.services, changedAt: 0, runs: {},
+    };
+    memory.state = { ...memory.state, counters: { ...counters, nodenum }, nodes: { ...memory.state.nodes, [id]: node } };
+    announceNode(memory, id);
+  } else if (before.leaving === true) {
+    changeNode(memory, id, ({ leaving: _leaving, ...node }) => node);
+    announceNode(memory, id);
+  }
+}
+
+async function run(memory: Memory, plan: Plan, chains: readonly Chain[]): Promise<OperationEnd> {
+  const scope = new CancellationScope({ cancellable: true });
+  const drain = (): boolean => memory.preempted || workflowInfo().continueAsNewSuggested;
+  let over = false;
+  const running = scope.run(() => runChains(memory, plan, chains, drain)).finally(() => {
+    over = true;
+  });
+  await Promise.race([running, condition(() => memory.preempted)]);
+  if (memory.preempted) {
+    scope.cancel();
+    await condition(() => over || !creating(memory));
+    await condition(() => over, preemptMs);
+    return 'preempted';
+  }
+  return (await running) ? settle(memory) : 'continue';
+}
+
+function creating(memory: Memory): boolean {
+  return Object.values(memory.state.nodes).some((node) => node.current?.action === 'CREATE' && node.current.state === 'running');
+}
+
+function settle(memory: Memory): OperationEnd {
+  const failed = Object.values(memory.state.nodes).filter((node) => node.failure !== undefined);
+  if (failed.length === 0) {
+    tidy(memory);
+    return 'done';
+  }
+  const [first] = failed;
+  const what = first?.failure;
+  const others = failed.length > 1 ? ` (and ${failed.length - 1} more nodes failed)` : '';
+  const on = what?.service === undefined ? `${what?.action} of ${first?.nodeId}` : `${what.action} of ${what.service} on ${first?.nodeId}`;
+  changeOperation(memory, { reason: `${on} failed: ${what?.message}${others}` });
+  return 'held';
+}
+
+/** Forgets what is over: nodes that left, services that no node has. */
+function tidy(memory: Memory): void {
+  for (const node of Object.values(memory.state.nodes)) {
+    if (node.leaving === true) dropNode(memory, node.nodeId);
+    for (const service of Object.keys(node.facts.services)) {
+      if (!node.services.includes(service)) changeNode(memory, node.nodeId, (before) => withoutService(before, service));
+    }
+  }
+  const { spec, services } = memory.state;
+  const kept = Object.entries(services).filter(([name]) => spec?.services[name] !== undefined);
+  memory.state = { ...memory.state, services: Object.fromEntries(kept), ...(spec === undefined ? {} : { appliedSpec: spec }) };
+}

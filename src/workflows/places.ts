@@ -1,0 +1,35 @@
+/** Places in flight, given first come first served. Lives in one run of a workflow; holds no state of the cluster. */
+export interface Places {
+  /** Resolves to false when the places were closed first. */
+  take(): Promise<boolean>;
+  giveBack(): void;
+  /** Turns all who wait away, now and later. */
+  close(): void;
+}
+
+export function createPlaces(limit: number): Places {
+  const waiting: ((granted: boolean) => void)[] = [];
+  let taken = 0;
+  let closed = false;
+  return {
+    async take() {
+      if (closed) return false;
+      if (taken < limit) {
+        taken += 1;
+        return true;
+      }
+      return new Promise<boolean>((resolve) => {
+        waiting.push(resolve);
+      });
+    },
+    giveBack() {
+      const next = waiting.shift();
+      if (next === undefined) taken -= 1;
+      else next(true);
+    },
+    close() {
+      closed = true;
+      for (const turnAway of waiting.splice(0)) turnAway(false);
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import { isCancellation, sleep } from '@temporalio/workflow';
+import { serviceActionKeys, type Action } from '../model/action.js';
+import type { FailureRecord } from '../model/failure.js';
+import type { JsonObject } from '../model/json.js';
+import type { TaskOutcome, TaskRequest } from '../model/messages.js';
+import { taskId } from '../model/names.js';
+import type { CurrentTask, NodeState } from '../model/node.js';
+import { machinePartOf, mergePayload } from '../model/payload.js';
+import type { PlannedPlacement, Step } from '../model/plan.js';
+import { recordBegun, recordDone, recordMachine } from '../model/record.js';
+import type { ServiceActionSpec, ServiceSpec } from '../model/spec.js';
+import { runTask } from './run-task.js';
+import { readTaskFailure } from './task-failure.js';
+
+/** What carries a node: a cluster, a group, a pool. It owns the node's state; run-node only says what changed. */
+export interface NodeOwner {
+  readonly operation: string;
+  node(): NodeState;
+  change(change: (node: NodeState) => NodeState): void;
+  /** The node's address or membership changed. */
+  announce(): void;
+  /** Resolves to false when the operation stops before the step's gates opened. */
+  waitFor(step: Step): Promise<boolean>;
+  /** Resolves to false when the operation stops before there is a place in flight. */
+  takePlace(step: Step): Promise<boolean>;
+  givePlaceBack(step: Step): void;
+  stepDone(step: Step): void;
+  stepFailed(step: Step, failure: FailureRecord): void;
+  nextIncarnation(): number;
+  /** Where the node's machine may come from, in order of preference. */
+  readonly placements: readonly PlannedPlacement[];
+  service(name: string): ServiceSpec | undefined;
+  /** What every task of the owner's nodes carries. */
+  taskBase(): Pick<TaskRequest, 'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion'>;
+  now(): string;
+}
+
+export type ChainEnd = 'done' | 'failed' | 'stopped';
+
+const launches = 3;
+const permanentKinds = ['Auth', 'UnknownOutcome', 'Internal'];
+
+/** Carries one node through its chain, one task after the other. Knows nothing of clusters. */
+export async function runNode(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
+  for (const step of chain) {
+    // Done already: a CONFIRM that came with the CREATE before it.
+    if (step.action === 'CONFIRM' && owner.node().facts.CONFIRM === true) continue;
+    if (!(await owner.waitFor(step))) return stopped(owner);
+    const end = step.action === 'CREATE' || step.action === 'CONFIRM' ? await obtainMachine(owner, chain) : await runStep(owner, step);
+    if (end !== 'done') return end;
+  }
+  owner.change(({ current: _current, ...node }) => node);
+  return 'done';
+}
+
+/** CREATE and CONFIRM. A machine that cannot be had, or never answers, is deleted and asked for anew, elsewhere where the spec says so. */
+async function obtainMachine(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
+  const create = chain.find((step) => step.action === 'CREATE') ?? { action: 'CREATE' };
+  const confirm = chain.find((step) => step.action === 'CONFIRM') ?? { action: 'CONFIRM' };
+  const limit = Math.max(launches, owner.placements.length);
+  for (let launch = 1; ; launch += 1) {
+    if (owner.node().facts.machine === undefined) choosePlacement(owner, launch);
+    const end = await createAndConfirm(owner, create, confirm);
+    if (end !== 'failed') return end;
+    const kind = owner.node().failure?.kind ?? 'Internal';
+    if (launch === limit || permanentKinds.includes(kind) || (kind === 'Invalid' && owner.node().facts.CREATE === undefined)) return 'failed';
+    owner.change(({ failure: _failure, ...node }) => node);
+    const cleaned = await runStep(owner, { action: 'DELETE' });
+    if (cleaned !== 'done') return cleaned;
+    await sleep(1_000 * launch);
+  }
+}
+
+async function createAndConfirm(owner: NodeOwner, create: Step, confirm: Step): Promise<ChainEnd> {
+  if (owner.node().facts.CREATE === undefined) {
+    const end = await runStep(owner, create);
+    if (end !== 'done') return end;
+  }
+  const end = await runStep(owner, confirm);
+  if (end === 'done') owner.announce();
+  return end;
+}
+
+function choosePlacement(owner: NodeOwner, launch: number): void {
+  const planned = owner.placements[(launch - 1) % owner.placements.length];
+  if (planned === undefined) throw new Error(`no placement for ${owner.node().nodeId}`);
+  const incarnation = owner.nextIncarnation();
+  owner.change((node) => recordMachine(node, planned, incarnation));
+}
+
+async function runStep(owner: NodeOwner, step: Step): Promise<ChainEnd> {
+  const attempts = actionSpec(owner, step)?.attempts ?? 1;
+  const key = `${step.service ?? '-'}/${step.action}`;
+  const firstRun = owner.node().runs[key] ?? 1;
+  for (let run = firstRun; ; run += 1) {
+    note(owner, step, 'queued');
+    if (!(await owner.takePlace(step))) return stopped(owner);
+    note(owner, step, 'running');
+    owner.change((node) => ({ ...recordBegun(node, step), runs: { ...node.runs, [key]: run } }));
+    const request = requestFor(owner, step, run);
+    try {
+      const outcome = await attempt(owner, step, request);
+      finish(owner, step, outcome.result ?? {}, request.peersVersion);
+      return 'done';
+    } catch (error) {
+      if (isCancellation(error)) return stopped(owner);
+      const failure = readTaskFailure(error, { ...step, taskId: request.taskId }, owner.now());
+      owner.change((node) => ({ ...node, payload: mergePayload(node.payload, machinePartOf(failure.result)) }));
+      // Only a run that is known to have ended may be followed by another; any other failure attaches to the same run.
+      if (failure.record.kind === 'ScriptFailed') {
+        owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: run + 1 } }));
+        if (run - firstRun + 1 < attempts && !isPermanent(owner, step, failure.record)) continue;
+      }
+      return giveUp(owner, step, failure.record, request.peersVersion);
+    }
+  }
+}
+
+async function attempt(owner: NodeOwner, step: Step, request: TaskRequest): Promise<TaskOutcome> {
+  const { placement } = owner.node();
+  if (placement === undefined) throw new Error(`${owner.node().nodeId} has no placement`);
+  try {
+    return await runTask(step.action, request, { placement, ...(step.mayFail === true ? { mayFail: true } : {}) });
+  } finally {
+    owner.givePlaceBack(step);
+  }
+}
+
+function finish(owner: NodeOwner, step: Step, result: JsonObject, peers: number): void {
+  owner.change((node) => recordDone(node, step, result, peers));
+  owner.stepDone(step);
+}
+
+function giveUp(owner: NodeOwner, step: Step, failure: FailureRecord, peers: number): ChainEnd {
+  owner.stepFailed(step, failure);
+  if (step.mayFail === true) {
+    finish(owner, step, {}, peers);
+    return 'done';
+  }
+  owner.change(({ current: _current, ...node }) => ({ ...node, failure }));
+  return 'failed';
+}
+
+function isPermanent(owner: NodeOwner, step: Step, failure: FailureRecord): boolean {
+  const codes = actionSpec(owner, step)?.permanentExitCodes ?? [];
+  return failure.exitCode !== undefined && codes.includes(failure.exitCode);
+}
+
+function stopped(owner: NodeOwner): ChainEnd {
+  owner.change(({ current: _current, ...node }) => node);
+  return 'stopped';
+}
+
+function note(owner: NodeOwner, step: Step, state: CurrentTask['state']): void {
+  const { action, service } = step;
+  const current: CurrentTask = { action, ...(service === undefined ? {} : { service }), state, since: owner.now() };
+  owner.change((node) => ({ ...node, current }));
+}
+
+function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
+  const node = owner.node();
+  const base = owner.taskBase();
+  const { nodeId, incarnation, placement } = node;
+  const { action, service } = step;
+  const spec = actionSpec(owner, step);
+  return {
+    ...base, nodeId, incarnation, run, operation: owner.operation,
+    taskId: taskId({ clusterUid: base.clusterUid, nodeId, incarnation, service, action, operation: owner.operation }),
+    config: { ...node.payload, services: node.services },
+    provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },
+    ...(service === undefined || spec === undefined ? {} : {
+      service: {
+        name: service, action: { type: spec.type, fields: spec.fields },
+        ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+      },
+    }),
+  };
+}
+
+function actionSpec(owner: NodeOwner, step: Step): ServiceActionSpec | undefined {
+  return step.service === undefined ? undefined : owner.service(step.service)?.actions[keyOf(step.action)];
+}
+
+function keyOf(action: Action): keyof typeof serviceActionKeys {
+  const key = Object.entries(serviceActionKeys).find(([, name]) => name === action)?.[0];
+  return key as keyof typeof serviceActionKeys;
+}

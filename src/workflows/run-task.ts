@@ -1,0 +1,45 @@
+import { ActivityCancellationType, CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { actionTable, type Action } from '../model/action.js';
+import type { TaskOutcome, TaskRequest } from '../model/messages.js';
+import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
+import type { Placement } from '../model/node.js';
+
+export interface TaskOptions {
+  readonly placement: Placement;
+  /** Tear-down of a whole cluster: give up soon on a node that does not answer. */
+  readonly mayFail?: true;
+}
+
+/**
+ * Schedules one task as an activity named for its action; queue, timeouts and retries come from the action's row. A
+ * CREATE in flight is always waited for: the machine it makes must become known.
+ */
+export async function runTask(action: Action, request: TaskRequest, options: TaskOptions): Promise<TaskOutcome> {
+  const row = actionTable[action];
+  const { placement } = options;
+  const budgetMs = action === 'CONFIRM' ? placement.confirmWithinMs ?? row.budgetMs : row.budgetMs;
+  const attempts = options.mayFail === true && row.target === 'automator' ? 3 : row.retry.attempts;
+  const schedule = (): Promise<TaskOutcome> => scheduleActivity<TaskOutcome>(action, [request], {
+    activityId: request.taskId,
+    taskQueue: row.queue === 'site' ? siteQueue(placement.site) : providerQueue(placement.site, placement.provider),
+    summary: taskTitle(action, request.nodeId, request.service?.name),
+    // The script's own limit ends it on the node; the attempt also connects and fetches the outcome.
+    startToCloseTimeout: request.service?.timeoutMs === undefined ? row.attemptMs : request.service.timeoutMs + 60_000,
+    heartbeatTimeout: row.heartbeatMs,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    ...(budgetMs === undefined ? {} : { scheduleToCloseTimeout: budgetMs }),
+    retry: {
+      initialInterval: row.retry.initialMs, maximumInterval: row.retry.maximumMs, backoffCoefficient: 2,
+      ...(attempts === undefined ? {} : { maximumAttempts: attempts }),
+    },
+  });
+  return action === 'CREATE' ? CancellationScope.nonCancellable(schedule) : schedule();
+}
+
+/** Runs the planner, which is pure code beside the configuration of a worker. */
+export async function runPlan<Result>(input: unknown, summary: string): Promise<Result> {
+  return scheduleActivity<Result>('PLAN', [input], {
+    taskQueue: coreQueue, summary, startToCloseTimeout: '1 minute',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 5 },
+  });
+}

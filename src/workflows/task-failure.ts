@@ -1,0 +1,40 @@
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
+import type { Action } from '../model/action.js';
+import type { FailureDetails, FailureRecord } from '../model/failure.js';
+import type { JsonObject } from '../model/json.js';
+
+export interface TaskFailure {
+  readonly record: FailureRecord;
+  /** What the failed attempt still knows of the machine. */
+  readonly result: JsonObject;
+}
+
+/** Turns what a failed activity threw into the record that state and status keep. */
+export function readTaskFailure(error: unknown, task: { readonly taskId: string; readonly action: Action; readonly service?: string }, at: string): TaskFailure {
+  const { cause, timedOut } = unwrap(error);
+  const details = detailsOf(cause);
+  const kind = timedOut === undefined ? kindOf(cause) : 'Timeout';
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const message = timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
+  const { result = {}, ...rest } = details;
+  const { taskId, action, service } = task;
+  return { record: { taskId, action, ...(service === undefined ? {} : { service }), kind, message, ...rest, at }, result };
+}
+
+function unwrap(error: unknown): { readonly cause: unknown; readonly timedOut?: string } {
+  const inner = error instanceof ActivityFailure ? error.cause : error;
+  if (!(inner instanceof TimeoutFailure)) return { cause: inner };
+  const text = inner.timeoutType === 'SCHEDULE_TO_CLOSE' ? 'it was not done within its time limit'
+    : `an attempt timed out (${inner.timeoutType})`;
+  return { cause: inner.cause ?? new Error(''), timedOut: text };
+}
+
+function kindOf(cause: unknown): string {
+  return cause instanceof ApplicationFailure && typeof cause.type === 'string' ? cause.type : 'Internal';
+}
+
+function detailsOf(cause: unknown): FailureDetails {
+  if (!(cause instanceof ApplicationFailure)) return {};
+  const first: unknown = cause.details?.[0];
+  return typeof first === 'object' && first !== null ? first : {};
+}
