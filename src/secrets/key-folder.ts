@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, type BigIntStats,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatKeys, KeyError, parseKeys, type KeyDocument } from './key-document.js';
 
@@ -46,7 +46,7 @@ export function createKeyFolder(folder: string, document: KeyDocument): boolean 
     syncFolder(folder);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (hasCode(error, 'EEXIST')) return false;
     throw error;
   } finally {
     rmSync(aside, { force: true });
@@ -107,18 +107,44 @@ function syncFolder(folder: string): void {
 async function lockFolder(folder: string): Promise<() => void> {
   const lock = join(folder, 'keys.lock');
   const deadline = Date.now() + lockWaitMs;
-  for (;;) {
-    try {
-      writeFileSync(lock, `${process.pid}\n`, { mode: 0o600, flag: 'wx' });
-      return () => rmSync(lock, { force: true });
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (code === 'ENOENT') throw new KeyError(`${folder} does not exist. Run 'heddle keys create', or 'heddle keys import'.`, { cause: error });
-      if (code !== 'EEXIST') throw error;
-      if (Date.now() > deadline) {
-        throw new KeyError(`${lock} is held by another process for more than ${lockWaitMs / 1000} s. If no 'heddle keys' command is running, remove that file and try again.`);
-      }
-      await sleep(lockPollMs);
-    }
+  while (!tryLock(lock)) {
+    const holder = readHolder(lock);
+    if (holder !== undefined && !isAlive(holder)) throw new KeyError(`${lock} was left by process ${holder}, which is gone. Remove that file and try again.`);
+    if (Date.now() > deadline) throw new KeyError(`${lock} is held by process ${holder ?? 'unknown'} for more than ${lockWaitMs / 1000} s. Wait for it, or end it, and try again.`);
+    await sleep(lockPollMs);
   }
+  return () => rmSync(lock, { force: true });
+}
+
+function tryLock(lock: string): boolean {
+  try {
+    writeFileSync(lock, `${process.pid}\n`, { mode: 0o600, flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    if (hasCode(error, 'ENOENT')) throw new KeyError(`${dirname(lock)} does not exist. Run 'heddle keys create', or 'heddle keys import'.`, { cause: error });
+    throw error;
+  }
+}
+
+/** Undefined when the lock was just released, or its holder is about to write its id. */
+function readHolder(lock: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(lock, 'utf8'), 10) || undefined;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return !hasCode(error, 'ESRCH');
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }
