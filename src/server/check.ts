@@ -1,0 +1,69 @@
+import { Connection, isGrpcServiceError, type ConnectionOptions } from '@temporalio/client';
+import { floorProblem } from './version.js';
+
+export type ServerLocation = ConnectionOptions & { readonly address: string };
+
+export interface ServerAnswer {
+  readonly address: string;
+  readonly serverVersion: string;
+  /** Says why this server should not be used: it is older than the floor. */
+  readonly warning?: string;
+}
+
+/** No Temporal server answers at an address, or it does not let us in. The message says what was tried and what to do. */
+export class ServerUnreachableError extends Error {
+  override readonly name = 'ServerUnreachableError';
+  readonly address: string;
+
+  constructor(address: string, message: string, cause: unknown) {
+    super(message, { cause });
+    this.address = address;
+  }
+}
+
+/**
+ * Asks the server at an address who it is, within `limitMs` (3 s unless told).
+ * Throws ServerUnreachableError when nothing that speaks Temporal answers in time.
+ */
+export async function checkServer(location: ServerLocation, limitMs = 3_000): Promise<ServerAnswer> {
+  // Lazy, so that the limit below holds for connecting too; no interceptors, for the default one retries a refused connection.
+  const connection = Connection.lazy({ ...location, interceptors: [] });
+  try {
+    const { serverVersion } = await connection.withDeadline(Date.now() + limitMs, () => connection.workflowService.getSystemInfo({}));
+    const warning = floorProblem(serverVersion);
+    return { address: location.address, serverVersion, ...(warning === undefined ? {} : { warning }) };
+  } catch (cause) {
+    throw new ServerUnreachableError(location.address, describe(location.address, cause, limitMs), cause);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** The same, but a server below the floor is an error as well. */
+export async function requireServer(location: ServerLocation, limitMs = 3_000): Promise<ServerAnswer> {
+  const answer = await checkServer(location, limitMs);
+  if (answer.warning !== undefined) throw new Error(`The server at ${answer.address} is refused: ${answer.warning}.`);
+  return answer;
+}
+
+const grpcDeadlineExceeded = 4;
+const grpcPermissionDenied = 7;
+const grpcUnauthenticated = 16;
+
+function describe(address: string, cause: unknown, limitMs: number): string {
+  const code = isGrpcServiceError(cause) ? cause.code : undefined;
+  if (code === grpcPermissionDenied || code === grpcUnauthenticated) {
+    return `The Temporal server at ${address} does not let us in: ${firstLine(cause)}. Check the API key or the certificate (TEMPORAL_*, temporal.toml).`;
+  }
+  const reason = code === grpcDeadlineExceeded ? `nothing came back within ${limitMs / 1000} s` : firstLine(cause);
+  return (
+    `No Temporal server answers at ${address}: ${reason}. ` +
+    'Start one (`heddle dev` starts a local one), or name another in TEMPORAL_ADDRESS or temporal.toml.'
+  );
+}
+
+/** The transport wraps what happened in words about itself. */
+function firstLine(cause: unknown): string {
+  const text = (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] ?? '';
+  return text.replace(/^.*Last error: (?:Error: )?/, '').replace(/\.? Resolution note:.*$/, '');
+}

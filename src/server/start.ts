@@ -1,0 +1,159 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import type { Json } from '../model/json.js';
+import { claimDataFolder } from './claim.js';
+import { launch, readLogTail, type Launched } from './launch.js';
+import { choosePort, isOpen } from './port.js';
+
+export interface StartOptions {
+  /** A Temporal CLI, as `findBinary` gives it. */
+  readonly binary: string;
+  /** Holds the database, the server's log and the record of who runs it. One server at a time. */
+  readonly dataFolder: string;
+  /** `memory` forgets everything at the end. Default `file`. */
+  readonly database?: 'file' | 'memory';
+  /** 0 asks for a free port. Default 7233; when that is in use a free one is taken, and said. */
+  readonly port?: number;
+  /** Default: 1000 above the port, or a free one when the port was. */
+  readonly uiPort?: number;
+  /** Whether the Web UI is served. Default true. */
+  readonly ui?: boolean;
+  /** Made when absent. Default `default`. */
+  readonly namespace?: string;
+  /** The URL under which the Web UI finds `/decode`. */
+  readonly codecEndpoint?: string;
+  /** Names of search attributes of type Keyword, to be registered before anything runs. */
+  readonly searchAttributes?: readonly string[];
+  /** Keys and values of Temporal's dynamic configuration. */
+  readonly dynamicConfig?: Readonly<Record<string, Json>>;
+  /** Default `temporal-server.log` in the data folder. */
+  readonly logFile?: string;
+  /** Takes one line whenever something is other than asked for. */
+  readonly say: (line: string) => void;
+}
+
+export interface RunningServer {
+  /** host:port of the frontend. */
+  readonly address: string;
+  /** URL of the Web UI, when there is one. */
+  readonly uiAddress?: string;
+  readonly namespace: string;
+  readonly pid: number;
+  readonly logFile: string;
+  /** Settles when the server ends, for whatever reason, with how it ended. Never rejects. */
+  readonly ended: Promise<string>;
+  /** Stops the server and waits until it is gone. May be called again. */
+  stop(): Promise<void>;
+}
+
+interface Ports {
+  readonly port: number;
+  readonly uiPort: number | undefined;
+}
+
+const defaultPort = 7233;
+const startLimitMs = 30_000;
+const launches = 3;
+
+/**
+ * Starts a development server on 127.0.0.1 and waits until it answers. Throws with the end of its log when it does not,
+ * and when another living process runs the server of this data folder.
+ */
+export async function startServer(options: StartOptions): Promise<RunningServer> {
+  const claim = await claimDataFolder(options.dataFolder, options.say);
+  const logFile = options.logFile ?? join(options.dataFolder, 'temporal-server.log');
+  const namespace = options.namespace ?? 'default';
+  const wanted = options.port ?? defaultPort;
+  try {
+    for (let left = launches; ; left--) {
+      const ports = await choosePorts(options);
+      const address = `127.0.0.1:${ports.port}`;
+      const server = await launch(options.binary, argumentsFor(options, ports, namespace), logFile);
+      await claim.recordServer(server.pid, address);
+      const problem = await waitUntilReady(server, ports.port, namespace);
+      if (problem === undefined) {
+        if (wanted !== 0 && ports.port !== wanted) options.say(`port ${wanted} is in use: Temporal listens at ${address}`);
+        return describeServer(server, { address, ports, namespace, logFile, release: () => claim.release() });
+      }
+      await server.end();
+      // Between choosing a port and the server's taking it, another process may have taken it.
+      if (left > 1 && (await isTaken(ports))) continue;
+      throw new Error(`The Temporal server did not start: ${problem}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`);
+    }
+  } catch (cause) {
+    await claim.release();
+    throw cause;
+  }
+}
+
+function describeServer(
+  server: Launched,
+  { address, ports, namespace, logFile, release }: Pick<RunningServer, 'address' | 'namespace' | 'logFile'> & { ports: Ports; release: () => Promise<void> },
+): RunningServer {
+  return {
+    address,
+    ...(ports.uiPort === undefined ? {} : { uiAddress: `http://127.0.0.1:${ports.uiPort}` }),
+    namespace,
+    pid: server.pid,
+    logFile,
+    ended: server.ended,
+    stop: async () => {
+      await server.end();
+      await release();
+    },
+  };
+}
+
+async function choosePorts({ port = defaultPort, uiPort, ui = true }: StartOptions): Promise<Ports> {
+  const chosen = await choosePort(port);
+  const wantedUi = uiPort ?? (port === 0 ? 0 : chosen + 1000);
+  return { port: chosen, uiPort: ui ? await choosePort(wantedUi) : undefined };
+}
+
+async function isTaken({ port, uiPort }: Ports): Promise<boolean> {
+  return (await isOpen(port)) || (uiPort !== undefined && (await isOpen(uiPort)));
+}
+
+function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace: string): string[] {
+  // Asking the vendor for newer versions is nothing a local server needs; the user's own client settings are not meant for it.
+  const dynamicConfig = { 'frontend.enableServerVersionCheck': false, ...options.dynamicConfig };
+  return [
+    ...['server', 'start-dev', '--disable-config-file', '--disable-config-env', '--log-format', 'json', '--log-level', 'warn'],
+    ...['--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
+    ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), '--ui-disable-news-fetch']),
+    ...(options.database === 'memory' ? [] : ['--db-filename', join(options.dataFolder, 'temporal.db')]),
+    ...(options.codecEndpoint === undefined ? [] : ['--ui-codec-endpoint', options.codecEndpoint]),
+    ...Object.entries(dynamicConfig).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
+    ...(options.searchAttributes ?? []).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+  ];
+}
+
+/** Says what kept the server from answering, undefined when it answers. */
+async function waitUntilReady(server: Launched, port: number, namespace: string): Promise<string | undefined> {
+  let gone: string | undefined;
+  void server.ended.then((how) => (gone = how));
+  let last: unknown = 'nothing listened at its port';
+  for (const limit = Date.now() + startLimitMs; Date.now() < limit; await sleep(50)) {
+    if (gone !== undefined) return `it ended with ${gone}`;
+    if (!(await isOpen(port))) continue;
+    try {
+      await askForNamespace(`127.0.0.1:${port}`, namespace);
+      // Another server may have answered at a port that ours lost.
+      await sleep(0);
+      if (gone === undefined) return undefined;
+    } catch (cause) {
+      last = cause;
+    }
+  }
+  return `it did not answer within ${startLimitMs / 1000} s (${last instanceof Error ? last.message : String(last)})`;
+}
+
+async function askForNamespace(address: string, namespace: string): Promise<void> {
+  const connection = Connection.lazy({ address, interceptors: [] });
+  try {
+    await connection.withDeadline(Date.now() + 2_000, () => connection.workflowService.describeNamespace({ namespace }));
+  } finally {
+    await connection.close();
+  }
+}

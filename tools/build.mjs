@@ -1,0 +1,128 @@
+// @ts-check
+import { spawnSync } from 'node:child_process';
+import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { isMain, root, runMain, say } from './environment.mjs';
+import { hashFiles } from './hash.mjs';
+import { withLock } from './lock.mjs';
+
+const source = join(root, 'src');
+const dist = join(root, 'dist');
+const compiled = /\.(?:js|js\.map|d\.ts)$/;
+const bundle = join(dist, 'workflow-bundle.js');
+
+/**
+ * Builds dist/ and schemas/ from src/. Only what changed is done again. Throws with the compiler's words when types are wrong,
+ * though everything that could be written has been written by then.
+ * @param {{ force?: boolean }} [options]
+ */
+export function build({ force = false } = {}) {
+  return withLock(join(root, 'node_modules', '.heddle-build.lock'), {
+    waiting: () => say('waiting for another build of this folder'),
+    work: async () => {
+      const state = await sourceState();
+      if (!force && existsSync(bundle) && (await readState()) === state) return;
+      if (force) await rm(dist, { recursive: true, force: true });
+      await mkdir(dist, { recursive: true });
+      await removeLeftovers();
+      const complaints = compile();
+      await copyAssets();
+      await bundleWorkflows();
+      if (complaints !== '') throw new Error(`the sources have type errors:\n${complaints}`);
+      await publishSchemas();
+      await writeFile(stateFile, state);
+    },
+  });
+}
+
+const stateFile = join(dist, '.built-from');
+
+/** What the output depends on: sources, compiler settings, packages. */
+function sourceState() {
+  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'tools/build.mjs'].map((name) => join(root, name));
+  return hashFiles([source, ...settings]);
+}
+
+function readState() {
+  return readFile(stateFile, 'utf8').catch(() => '');
+}
+
+/** Returns the compiler's complaints, '' when there are none. */
+function compile() {
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, encoding: 'utf8' });
+  if (error) throw error;
+  return status === 0 ? '' : `${stdout}${stderr}`.trim() || `tsc ended with ${status}`;
+}
+
+/** A file of dist whose source was renamed or removed would go on being found, by the plugin scan for one. */
+async function removeLeftovers() {
+  for (const file of await filesUnder(dist)) {
+    const name = relative(dist, file);
+    if (dirname(name) === '.' && !compiled.test(name)) continue;
+    if (file === bundle) continue;
+    const origins = compiled.test(name) ? [name.replace(compiled, '.ts')] : [name];
+    if (!origins.some((origin) => existsSync(join(source, origin)))) await rm(file);
+  }
+}
+
+/** Descriptors, scripts and programs that lie beside the sources. */
+async function copyAssets() {
+  for (const file of await filesUnder(source)) {
+    if (file.endsWith('.ts')) continue;
+    const target = join(dist, relative(source, file));
+    await mkdir(dirname(target), { recursive: true });
+    await cp(file, target, { preserveTimestamps: true });
+  }
+}
+
+async function bundleWorkflows() {
+  const entry = join(dist, 'workflows', 'index.js');
+  if (!existsSync(entry)) {
+    await rm(bundle, { force: true });
+    return say('no workflow bundle: src/workflows/index.ts does not exist');
+  }
+  // Workflows may import these two folders alone; the failure converter is given to the bundler by its path.
+  const converter = join(dist, 'secrets', 'failure-converter.js');
+  const inputs = [join(dist, 'workflows'), join(dist, 'model'), converter, join(root, 'package-lock.json')];
+  const hash = await hashFiles(inputs.filter((input) => existsSync(input)));
+  const hashFile = join(dist, '.bundled-from');
+  if (existsSync(bundle) && (await readFile(hashFile, 'utf8').catch(() => '')) === hash) return;
+
+  const { bundleWorkflowCode } = await import('@temporalio/worker');
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: entry,
+    ...(existsSync(converter) ? { failureConverterPath: converter } : {}),
+    logger: quietLogger,
+  });
+  await writeFile(`${bundle}.new`, code);
+  await rename(`${bundle}.new`, bundle);
+  await writeFile(hashFile, hash);
+}
+
+async function publishSchemas() {
+  const publish = join(dist, 'schema', 'publish.js');
+  if (!existsSync(publish)) return;
+  const { status, stderr, error } = spawnSync(process.execPath, [publish], { cwd: root, encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`the JSON Schemas cannot be written:\n${stderr.trim()}`);
+}
+
+/** Every file below a folder. @param {string} folder @returns {Promise<string[]>} */
+async function filesUnder(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)).sort();
+}
+
+const quiet = () => undefined;
+const quietLogger = {
+  log: quiet,
+  trace: quiet,
+  debug: quiet,
+  info: quiet,
+  /** @param {string} message */ warn: (message) => say(message),
+  /** @param {string} message */ error: (message) => say(message),
+};
+
+if (isMain(import.meta.url)) await runMain(() => build({ force: process.argv.includes('--force') }));

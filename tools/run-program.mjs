@@ -1,0 +1,32 @@
+// @ts-check
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/**
+ * Runs a program to its end and gives its stdout. Throws with the last lines it wrote when it is missing, fails or takes too long.
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, limitMs: number }} options
+ * @returns {Promise<string>}
+ */
+export async function runProgram(program, args, { cwd, env, limitMs }) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd, env, timeout: limitMs, killSignal: 'SIGKILL' });
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk) => (errors += chunk));
+  try {
+    const [code, signal] = await once(child, 'close');
+    if (code === 0) return output;
+    if (signal === 'SIGKILL') throw new Error(`${program} took longer than ${limitMs / 1000} s`);
+    throw new Error(`${program} ended with ${signal ?? code}: ${lastLines(errors || output)}`);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new Error(`there is no ${program} on PATH`, { cause: error });
+    throw error;
+  }
+}
+
+/** @param {string} text */
+function lastLines(text) {
+  return text.trim().split('\n').slice(-3).map((line) => line.trim()).join(' | ') || 'it wrote nothing';
+}
