@@ -1,0 +1,72 @@
+/** Keys and indexes from the top of a document to a place in it. */
+export type Path = readonly (string | number)[];
+
+/** Where something stands in a file; line and column count from 1. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One thing that is wrong with what somebody wrote. */
+export interface Problem {
+  /** A warning does not stop anything. */
+  readonly severity: 'error' | 'warning';
+  readonly path: Path;
+  /** What was wrong. */
+  readonly wrong: string;
+  /** What would be right, or what to do. */
+  readonly right?: string;
+  readonly place?: Place;
+}
+
+/** Several problems as one error; the message holds all of them, a line each. */
+export class ProblemsError extends Error {
+  readonly problems: readonly Problem[];
+
+  constructor(title: string, problems: readonly Problem[]) {
+    super([title, ...problems.map((problem) => `  ${formatProblem(problem)}`)].join('\n'));
+    this.name = 'ProblemsError';
+    this.problems = problems;
+  }
+}
+
+export function errorAt(path: Path, wrong: string, right?: string): Problem {
+  return { severity: 'error', path, wrong, ...(right === undefined ? {} : { right }) };
+}
+
+export function warningAt(path: Path, wrong: string, right?: string): Problem {
+  return { ...errorAt(path, wrong, right), severity: 'warning' };
+}
+
+export function hasErrors(problems: readonly Problem[]): boolean {
+  return problems.some(({ severity }) => severity === 'error');
+}
+
+/** `cluster.yaml:12:7: services.web.actions.start.type: is missing. The automator that carries the action out.` */
+export function formatProblem({ severity, path, wrong, right, place }: Problem): string {
+  const where = place === undefined ? [] : [`${place.file}:${place.line}:${place.column}`];
+  const what = path.length === 0 ? [] : [formatPath(path)];
+  const kind = severity === 'warning' ? ['warning'] : [];
+  const said = right === undefined ? wrong : `${wrong.replace(/[.;]$/, '')}. ${right}`;
+  return [...where, ...kind, ...what, said].join(': ');
+}
+
+/** `services.web.requires[0]`; keys that are no plain words are quoted. */
+export function formatPath(path: Path): string {
+  return path.map((part, index) => {
+    if (typeof part === 'number') return `[${part}]`;
+    if (!/^[\w-]+$/.test(part)) return `[${JSON.stringify(shorten(part))}]`;
+    return index === 0 ? part : `.${part}`;
+  }).join('');
+}
+
+/** A value as it may be quoted in a message: its JSON, cut to what one can read. */
+export function quoteValue(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  return shorten(JSON.stringify(value) ?? String(value));
+}
+
+function shorten(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}

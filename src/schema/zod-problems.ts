@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { errorAt, quoteValue, type Path, type Problem } from './problem.js';
+import { suggest } from './suggest.js';
+
+type Issue = z.core.$ZodIssue;
+
+/** Says each issue of a failed parse in words of ours: what was wrong, and what the schema says would be right. */
+export function problemsFromZod(schema: z.ZodType, error: z.ZodError, value: unknown): readonly Problem[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
+    if (issue.code !== 'unrecognized_keys') return [describeIssue(issue, path, schemaAt(schema, path), valueAt(value, path))];
+    const known = knownKeys(schemaAt(schema, path));
+    return issue.keys.map((key) => errorAt([...path, key], 'is an unknown key', suggest(key, known)));
+  });
+}
+
+function describeIssue(issue: Issue, path: Path, schema: z.ZodType | undefined, value: unknown): Problem {
+  const right = schema === undefined ? undefined : describedIn(schema);
+  const wrong = (text: string): Problem => errorAt(path, text, right);
+  if (value === undefined) return wrong('is missing');
+  switch (issue.code) {
+    case 'invalid_type': return wrong(`should be ${typeNames[issue.expected] ?? issue.expected}, but is ${quoteValue(value)}`);
+    case 'invalid_value': return errorAt(path, `${quoteValue(value)} is not allowed`, suggest(quoteValue(value).replaceAll('"', ''), issue.values.map(String)));
+    case 'invalid_key': return errorAt(path, `${quoteValue(path.at(-1))} is no valid name`, issue.issues[0]?.message);
+    case 'too_small': return wrong(`${amount(issue.origin, value)}, but must be at least ${issue.minimum}`);
+    case 'too_big': return wrong(`${amount(issue.origin, value)}, but must be at most ${issue.maximum}`);
+    case 'invalid_format': return errorAt(path, `${quoteValue(value)} is not valid`, right ?? issue.message);
+    default: return wrong(`${quoteValue(value)} ${issue.message}`);
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a text', number: 'a number', int: 'a whole number', boolean: 'true or false', array: 'a list',
+  object: 'a mapping (keys and values)', record: 'a mapping (keys and values)',
+};
+
+function amount(origin: string, value: unknown): string {
+  if (Array.isArray(value)) return `has ${value.length} entries`;
+  if (typeof value === 'object' && value !== null) return `has ${Object.keys(value).length} entries`;
+  return origin === 'string' ? `has ${String(value).length} characters` : `is ${quoteValue(value)}`;
+}
+
+/** The schema that a path leads to, through optional and default wrappers; undefined where it is not one schema. */
+function schemaAt(schema: z.ZodType, path: Path): z.ZodType | undefined {
+  let current: z.ZodType | undefined = schema;
+  for (const part of path) current = current === undefined ? undefined : childOf(unwrap(current), part);
+  return current;
+}
+
+function childOf(schema: z.ZodType, part: string | number): z.ZodType | undefined {
+  const child: unknown = schema instanceof z.ZodObject ? schema.shape[part]
+    : schema instanceof z.ZodRecord ? schema.valueType
+      : schema instanceof z.ZodArray ? schema.element : undefined;
+  return child instanceof z.ZodType ? child : undefined;
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  let current: unknown = schema;
+  while (isWrapper(current)) current = current.unwrap();
+  return current instanceof z.ZodType ? current : schema;
+}
+
+function isWrapper(schema: unknown): schema is z.ZodOptional | z.ZodExactOptional | z.ZodDefault | z.ZodPrefault {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodExactOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault;
+}
+
+function knownKeys(schema: z.ZodType | undefined): readonly string[] {
+  const inner = schema === undefined ? undefined : unwrap(schema);
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+}
+
+function describedIn(schema: z.ZodType): string | undefined {
+  return schema.meta()?.description ?? unwrap(schema).meta()?.description;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let current = value;
+  for (const part of path) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, part)) return undefined;
+    current = Reflect.get(current, part);
+  }
+  return current;
+}
