@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import ssh2 from 'ssh2';
+import type { Addresses } from './addresses.js';
+import { messageOf } from './errors.js';
+import { makePrivateFolder } from './files.js';
+import { directoryKind } from './kinds/directory.js';
+import type { Kind } from './kinds/kind.js';
+import { findSshd, sandboxKind } from './kinds/sandbox.js';
+import type { Log } from './log.js';
+import type { KindName, MachineRecord } from './machine.js';
+
+export interface KindChoice {
+  /** What new machines are. */
+  readonly chosen: Kind;
+  /** All kinds that work here, for machines that exist. */
+  readonly working: ReadonlyMap<KindName, Kind>;
+  /** Who answers SSH on new machines, for people. */
+  readonly sshServer: string;
+}
+
+export interface KindQuestion {
+  readonly wanted: KindName | 'auto';
+  /** A path, `none`, or undefined: look for it. */
+  readonly sshd: string | undefined;
+  readonly dataFolder: string;
+  readonly markerStart: string;
+}
+
+/** Boots a sandbox to see whether it works, rather than to infer it. @throws Error when sandboxes are demanded and do not. */
+export async function chooseKind(question: KindQuestion, addresses: Addresses, log: Log): Promise<KindChoice> {
+  const directory = directoryKind(question.markerStart);
+  const onlyDirectories = { chosen: directory, working: new Map([['directory', directory]] as const), sshServer: 'ssh2' };
+  if (question.wanted === 'directory') return onlyDirectories;
+  const reasons: string[] = [];
+  for (const sshd of sshdsToTry(question.sshd)) {
+    const kind = sandboxKind({ markerStart: question.markerStart, dataFolder: question.dataFolder, sshd });
+    const reason = await tryKind(kind, question.dataFolder, addresses);
+    if (reason === undefined) return { chosen: kind, working: new Map([['directory', directory], ['sandbox', kind]]), sshServer: sshd ?? 'ssh2' };
+    reasons.push(reason);
+    if (sshd !== undefined) log.warn(`sandboxes with ${sshd} do not work here: ${reason}`);
+  }
+  if (question.wanted === 'sandbox') throw new Error(`Sandboxes do not work here: ${reasons.at(-1)} They need Linux, root, and the right to mount. Use --kind directory.`);
+  log.info(`machines are directories, for sandboxes do not work here: ${reasons.at(-1)}`);
+  return onlyDirectories;
+}
+
+/** OpenSSH first, where there is one; then our own server. */
+function sshdsToTry(given: string | undefined): readonly (string | undefined)[] {
+  if (given === 'none') return [undefined];
+  const path = given ?? findSshd();
+  return path === undefined ? [undefined] : [path, undefined];
+}
+
+/** Undefined when it works, else why it does not. */
+async function tryKind(kind: Kind, dataFolder: string, addresses: Addresses): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'this is not Linux.';
+  if (process.getuid?.() !== 0) return 'the service does not run as root.';
+  const folder = join(dataFolder, 'trial');
+  await rm(folder, { recursive: true, force: true });
+  makePrivateFolder(folder);
+  try {
+    const booted = await kind.boot(trialMachine(kind, addresses), folder);
+    await booted.halt();
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** It lives at the block's last address, which machines get last. */
+function trialMachine(kind: Kind, addresses: Addresses): MachineRecord {
+  const pair = ssh2.utils.generateKeyPairSync('ed25519');
+  return {
+    ...addresses.last(), id: 'trial', token: '', requestDigest: '', key: 'trial', hostname: 'trial', flavor: 'tiny', image: 'host', tags: {}, publicKeys: [],
+    kind: kind.name, state: 'booting', user: kind.user, password: randomBytes(18).toString('base64url'),
+    hostKey: { public: pair.public, private: pair.private }, createdAt: new Date().toISOString(), faults: {},
+  };
+}

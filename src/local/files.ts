@@ -1,0 +1,45 @@
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import type { z } from 'zod';
+import { messageOf, systemCodeOf } from './errors.js';
+
+/** Makes a folder that only its owner can enter. */
+export function makePrivateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Writes a file whole or not at all; readable by its owner only. */
+export function writePrivateFile(path: string, content: string): void {
+  const aside = `${path}.new`;
+  const file = openSync(aside, 'w', 0o600);
+  try {
+    writeSync(file, content);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(aside, path);
+}
+
+/** The file's text, or undefined when there is none. */
+export function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Reads a JSON file of a known shape; undefined when there is none. Throws an error that names the file when its content is not that. */
+export function readJsonFile<Schema extends z.ZodType>(path: string, schema: Schema): z.infer<Schema> | undefined {
+  const text = readIfPresent(path);
+  if (text === undefined) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new Error(`${path} is not a file this machine service wrote: ${messageOf(error)}. Mend it, or move it away.`, { cause: error });
+  }
+}
+
+export function writeJsonFile(path: string, value: unknown): void {
+  writePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}

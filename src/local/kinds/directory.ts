@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname } from 'node:path';
+import type { MachineRecord } from '../machine.js';
+import { killMarked, markerVariable } from '../processes.js';
+import type { Launcher } from '../ssh/launch.js';
+import { SshServer } from '../ssh/server.js';
+import { authorizedKeysFile, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
+
+export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const shells = ['/bin/bash', '/bin/sh'] as const;
+
+/** A machine that is a folder: commands run as the service's own user, with the folder as their home. Works everywhere. */
+export function directoryKind(markerStart: string): Kind {
+  const user = userInfo().username;
+  return { name: 'directory', user, boot: (machine, folder) => boot(machine, folder, markerStart) };
+}
+
+async function boot(machine: MachineRecord, folder: string, markerStart: string): Promise<Booted> {
+  const home = makeDisk(folder, (disk) => writeAuthorizedKeys(disk, machine.publicKeys));
+  const marker = `${markerStart}/${machine.id}`;
+  const server = await SshServer.listen({
+    address: machine.address, port: machine.port, hostKey: machine.hostKey.private,
+    login: { user: machine.user, password: machine.password, authorizedKeysFile: authorizedKeysFile(home) },
+    launcher: launcherOf(machine, home, marker),
+  });
+  return {
+    port: server.port,
+    died: new Promise(() => undefined),
+    halt: async () => {
+      server.close();
+      if (server.ranCommands) await killMarked(marker, home);
+    },
+  };
+}
+
+function launcherOf(machine: MachineRecord, home: string, marker: string): Launcher {
+  return {
+    prefix: [],
+    cwd: home,
+    environment: {
+      HOME: home, USER: machine.user, LOGNAME: machine.user, SHELL: loginShell(), LANG: 'C.UTF-8',
+      // The service's own Node comes last, so that scripts find one even where none is installed.
+      PATH: `${systemPath}:/opt/homebrew/bin:${dirname(process.execPath)}`,
+      HOSTNAME: machine.hostname, [markerVariable]: marker,
+    },
+  };
+}
+
+export function loginShell(): string {
+  return shells.find((path) => existsSync(path)) ?? '/bin/sh';
+}

@@ -1,0 +1,43 @@
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KindName, MachineRecord } from '../machine.js';
+
+/** A machine that runs. */
+export interface Booted {
+  readonly port: number;
+  /** Resolves with the reason when it ends by itself; never when it was halted. */
+  readonly died: Promise<string>;
+  /** Pulls the plug: resolves when none of its processes is left. */
+  halt(): Promise<void>;
+}
+
+/** A way to make machines. */
+export interface Kind {
+  readonly name: KindName;
+  /** The user people log in as. */
+  readonly user: string;
+  /** Starts the machine on the disk in its folder, which is made when it is not there. @throws Error that says why it cannot boot. */
+  boot(machine: MachineRecord, folder: string): Promise<Booted>;
+}
+
+/** Makes a machine's disk whole or not at all; one that exists is left as the machine left it. */
+export function makeDisk(folder: string, build: (disk: string) => void): string {
+  const disk = join(folder, 'disk');
+  if (existsSync(disk)) return disk;
+  const aside = `${disk}.new`;
+  rmSync(aside, { recursive: true, force: true });
+  mkdirSync(aside, { mode: 0o700 });
+  build(aside);
+  renameSync(aside, disk);
+  return disk;
+}
+
+/** Path of the authorized_keys file below a home folder. */
+export function authorizedKeysFile(home: string): string {
+  return join(home, '.ssh', 'authorized_keys');
+}
+
+export function writeAuthorizedKeys(home: string, publicKeys: readonly string[]): void {
+  mkdirSync(join(home, '.ssh'), { mode: 0o700 });
+  writeFileSync(authorizedKeysFile(home), publicKeys.map((key) => `${key}\n`).join(''), { mode: 0o600 });
+}

@@ -1,0 +1,134 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MachineRecord } from '../machine.js';
+import { markerVariable, startTimeOf } from '../processes.js';
+import { SshServer } from '../ssh/server.js';
+import { loginShell, systemPath } from './directory.js';
+import { lowerLayersOf } from './images.js';
+import { authorizedKeysFile, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
+import { sandboxInit } from './sandbox-init.js';
+import { waitForSshBanner } from './ssh-banner.js';
+
+const bootLimitMs = 20_000;
+const namespaces = ['--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child', '--propagation', 'private'];
+const sshdPaths = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd', '/sbin/sshd'];
+
+export interface SandboxOptions {
+  readonly markerStart: string;
+  readonly dataFolder: string;
+  /** OpenSSH's server; absent: our own SSH server, whose commands enter the sandbox. */
+  readonly sshd: string | undefined;
+}
+
+/** Path of OpenSSH's server, where it is installed. */
+export function findSshd(): string | undefined {
+  return sshdPaths.find((path) => existsSync(path));
+}
+
+/**
+ * A machine that is a system of its own: mount, pid, uts and ipc namespaces, and an overlay on the host's root. Linux
+ * and root only. It shares the host's kernel and network, and is no security boundary.
+ */
+export function sandboxKind(options: SandboxOptions): Kind {
+  return { name: 'sandbox', user: 'root', boot: (machine, folder) => boot(machine, folder, options) };
+}
+
+async function boot(machine: MachineRecord, folder: string, options: SandboxOptions): Promise<Booted> {
+  const disk = makeDisk(folder, (path) => {
+    for (const name of ['upper', 'work', 'mnt', 'home', 'root']) mkdirSync(join(path, name), { mode: name === 'root' ? 0o700 : 0o755 });
+    writeAuthorizedKeys(join(path, 'root'), machine.publicKeys);
+    writeFileSync(join(path, 'host-key'), machine.hostKey.private, { mode: 0o600 });
+  });
+  const started = startInit(machine, disk, options);
+  const exited = new Promise<string>((resolve) => {
+    started.once('exit', (code, signal) => resolve(`its first process ended (${signal ?? `exit code ${code}`})`));
+    started.once('error', (error) => resolve(`unshare, a part of util-linux, could not be started (${error.message})`));
+  });
+  try {
+    const initPid = await readyPid(started, exited, disk);
+    if (options.sshd === undefined) return await serveFromOutside(machine, disk, started, initPid, exited, options);
+    await waitForSshBanner(machine.address, machine.port, bootLimitMs, exited);
+    return { port: machine.port, died: exited, halt: () => halt(started, initPid, exited) };
+  } catch (error) {
+    started.kill('SIGKILL');
+    await exited;
+    throw error;
+  }
+}
+
+function startInit(machine: MachineRecord, disk: string, options: SandboxOptions): ChildProcess {
+  const script = join(disk, 'init.sh');
+  writeFileSync(script, sandboxInit, { mode: 0o600 });
+  const words = [
+    disk, machine.hostname, options.dataFolder, process.execPath, lowerLayersOf(machine.image).join(':'), machine.address, String(machine.port), options.sshd ?? '',
+  ];
+  const output = openSync(consoleFile(disk), 'w', 0o600);
+  try {
+    const child = spawn('unshare', [...namespaces, '/bin/sh', script, ...words], {
+      detached: true, cwd: '/', stdio: ['pipe', 'pipe', output], env: environmentOf(machine, options),
+    });
+    child.stdin?.on('error', () => undefined).end(`${machine.password}\n`);
+    return child;
+  } finally {
+    closeSync(output);
+  }
+}
+
+function consoleFile(disk: string): string {
+  return join(disk, 'console.log');
+}
+
+function environmentOf(machine: MachineRecord, options: SandboxOptions): Record<string, string> {
+  return {
+    PATH: systemPath, HOME: '/root', USER: 'root', LOGNAME: 'root', SHELL: loginShell(), LANG: 'C.UTF-8',
+    [markerVariable]: `${options.markerStart}/${machine.id}`,
+  };
+}
+
+/** Waits for the "ready" line and gives the host's pid of the sandbox's first process. */
+async function readyPid(child: ChildProcess, exited: Promise<string>, disk: string): Promise<number> {
+  if (!child.stdout) throw new Error('The sandbox has no output to read.');
+  const lines = createInterface({ input: child.stdout });
+  const ready = new Promise<number>((resolve) => {
+    lines.on('line', (line) => {
+      const pid = /^ready (\d+)$/.exec(line)?.[1];
+      if (pid !== undefined) resolve(Number(pid));
+    });
+  });
+  const outcome = await Promise.race([ready, exited, sleep(bootLimitMs, 'it was not ready in time', { ref: false })]);
+  lines.close();
+  if (typeof outcome === 'number') return outcome;
+  throw new Error(`The sandbox did not boot: ${outcome}. ${readFileSync(consoleFile(disk), 'utf8').slice(-1_000).trim()}`);
+}
+
+/** Without OpenSSH: our server listens outside, and every command enters the sandbox's namespaces. */
+async function serveFromOutside(
+  machine: MachineRecord, disk: string, started: ChildProcess, initPid: number, exited: Promise<string>, options: SandboxOptions,
+): Promise<Booted> {
+  const server = await SshServer.listen({
+    address: machine.address, port: machine.port, hostKey: machine.hostKey.private,
+    login: { user: machine.user, password: machine.password, authorizedKeysFile: authorizedKeysFile(join(disk, 'root')) },
+    launcher: {
+      prefix: ['nsenter', '--target', String(initPid), '--mount', '--uts', '--ipc', '--pid', '--root', '--wd', '--'],
+      cwd: '/',
+      environment: environmentOf(machine, options),
+    },
+  });
+  void exited.then(() => server.close());
+  const stop = async (): Promise<void> => {
+    server.close();
+    await halt(started, initPid, exited);
+  };
+  return { port: server.port, died: exited, halt: stop };
+}
+
+/** unshare ignores SIGTERM; with SIGKILL its child dies, and with that first process all others and the mounts. */
+async function halt(started: ChildProcess, initPid: number, exited: Promise<string>): Promise<void> {
+  const initStart = startTimeOf(initPid);
+  if (started.exitCode === null && started.signalCode === null) started.kill('SIGKILL');
+  await exited;
+  while (initStart !== undefined && startTimeOf(initPid) === initStart) await sleep(5);
+}

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import ssh2 from 'ssh2';
+import type { Addresses } from './addresses.js';
+import { ApiError } from './errors.js';
+import type { CallSubject, Faults } from './faults.js';
+import type { Inventory } from './inventory.js';
+import type { Journal, Operation } from './journal.js';
+import type { Kind } from './kinds/kind.js';
+import { detailsOf, summaryOf, type MachineRecord } from './machine.js';
+import type { Power } from './power.js';
+import type { Quota } from './quota.js';
+import { digestOf, type CreateRequest, type ListRequest } from './requests.js';
+
+export interface MachinesParts {
+  readonly inventory: Inventory;
+  readonly journal: Journal;
+  readonly quota: Quota;
+  readonly addresses: Addresses;
+  readonly faults: Faults;
+  readonly power: Power;
+  /** What new machines are made of. */
+  readonly kind: Kind;
+}
+
+/** The calls of the API. Each decides, changes and journals in one go, so that nothing can come in between. */
+export class Machines {
+  readonly #parts: MachinesParts;
+  /** Tokens of machines that are gone, with their ids. */
+  readonly #spent = new Map<string, string>();
+
+  constructor(parts: MachinesParts) {
+    this.#parts = parts;
+    for (const { token, id } of parts.journal.read({ after: 0, limit: Number.POSITIVE_INFINITY, operations: ['create'] })) {
+      if (token !== undefined && id !== undefined && parts.inventory.get(id) === undefined) this.#spent.set(token, id);
+    }
+  }
+
+  create(request: CreateRequest): { readonly status: 200 | 201; readonly body: object } {
+    const { inventory, power } = this.#parts;
+    const spent = this.#spent.get(request.token);
+    if (spent !== undefined && inventory.get(spent) === undefined) return { status: 200, body: { id: spent, state: 'gone', repeated: true } };
+    const known = inventory.withToken(request.token);
+    if (known !== undefined) return { status: 200, body: this.#repeat(known, request) };
+    const machine = this.#make(request);
+    inventory.add(machine);
+    // After the record: a call that is in the journal has its machine on disk.
+    this.#note('create', machine);
+    this.#spent.set(machine.token, machine.id);
+    power.turnOn(machine.id);
+    return { status: 201, body: { id: machine.id, state: machine.state, user: machine.user, repeated: false } };
+  }
+
+  describe(id: string): object {
+    const machine = this.#visible(id);
+    this.#note('describe', machine);
+    return detailsOf(machine);
+  }
+
+  /** A page of the machines that carry all given tags, oldest first. */
+  list(request: ListRequest): object {
+    const wanted = request.tag.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const);
+    const found = this.#parts.inventory.all()
+      .filter((machine) => isVisible(machine) && wanted.every(([name, value]) => machine.tags[name] === value))
+      .filter((machine) => request.key === undefined || machine.key === request.key)
+      .filter((machine) => request.state === undefined || machine.state === request.state)
+      .map((machine) => ({ machine, place: `${machine.createdAt}_${machine.id}` }))
+      .filter(({ place }) => request.page === undefined || place > request.page)
+      .toSorted((one, other) => (one.place < other.place ? -1 : 1));
+    this.#parts.journal.append({ operation: 'list', tags: Object.fromEntries(wanted), ...(request.key === undefined ? {} : { key: request.key }) });
+    const page = found.slice(0, request.limit);
+    const last = page.at(-1);
+    return {
+      machines: page.map(({ machine }) => summaryOf(machine)),
+      ...(last !== undefined && found.length > page.length ? { next: last.place } : {}),
+    };
+  }
+
+  /** Accepts the deletion; the machine dies now and is gone a little later. */
+  remove(id: string): object {
+    const machine = this.#existing(id);
+    this.#note('delete', machine);
+    if (machine.state !== 'deleting') this.#parts.power.destroy(id);
+    return { id, state: 'deleting' };
+  }
+
+  switchPower(id: string, power: 'on' | 'off'): object {
+    const machine = this.#changeable(id);
+    this.#note(power === 'on' ? 'power-on' : 'power-off', machine);
+    if (power === 'off' && machine.state !== 'stopped') this.#parts.power.turnOff(id, 'stopped');
+    if (power === 'on' && (machine.state === 'stopped' || machine.state === 'failed')) {
+      this.#parts.inventory.update(id, { state: 'pending' });
+      this.#parts.power.turnOn(id);
+    }
+    return { id, state: this.#existing(id).state };
+  }
+
+  /** The machine dies, as hardware does. */
+  kill(id: string): object {
+    const machine = this.#changeable(id);
+    this.#note('kill', machine);
+    this.#parts.power.turnOff(id, 'failed', 'it was killed through the API');
+    return { id, state: 'failed' };
+  }
+
+  /** What a call about this machine is, for the filters of faults. */
+  subjectOf(operation: CallSubject['operation'], id: string): CallSubject {
+    const machine = this.#parts.inventory.get(id);
+    return { operation, hostname: machine?.hostname, tags: machine?.tags };
+  }
+
+  flavorsInUse(): readonly string[] {
+    return this.#parts.inventory.all().map((machine) => machine.flavor);
+  }
+
+  #repeat(known: MachineRecord, request: CreateRequest): object {
+    if (known.requestDigest !== digestOf(request)) {
+      throw new ApiError('IdempotencyMismatch', `This token made machine ${known.id} with other parameters. Ask with those, or with a new token.`);
+    }
+    this.#note('create', known, { repeated: true });
+    return { id: known.id, state: known.state, user: known.user, repeated: true };
+  }
+
+  #make(request: CreateRequest): MachineRecord {
+    const { faults, quota, kind, addresses, inventory } = this.#parts;
+    const call = { operation: 'create', hostname: request.hostname, tags: request.tags } as const;
+    if (faults.meet('no-capacity', call)) throw new ApiError('InsufficientCapacity', 'There is no room for a machine of this flavor now. Try later, or another flavor.');
+    quota.admit(this.flavorsInUse(), request.flavor);
+    const endpoint = addresses.take(new Set(inventory.all().map((machine) => machine.address)));
+    if (endpoint === undefined) throw new ApiError('InsufficientCapacity', 'All addresses are in use. Delete machines.');
+    const lag = faults.meet('list-lag', call)?.ms;
+    const diesAfterMs = faults.meet('dies', call)?.ms;
+    return {
+      ...request, ...endpoint,
+      id: `m-${randomBytes(8).toString('hex')}`,
+      requestDigest: digestOf(request),
+      kind: kind.name,
+      state: 'pending',
+      user: kind.user,
+      password: randomBytes(18).toString('base64url'),
+      hostKey: newHostKey(),
+      createdAt: new Date().toISOString(),
+      ...(lag === undefined ? {} : { visibleAt: Date.now() + lag }),
+      faults: {
+        ...(faults.meet('never-boots', call) ? { neverBoots: true } : {}),
+        ...(faults.meet('no-ssh', call) ? { noSsh: true } : {}),
+        ...(diesAfterMs === undefined ? {} : { diesAfterMs }),
+      },
+    };
+  }
+
+  #note(operation: Operation, machine: MachineRecord, more: { readonly repeated?: true } = {}): void {
+    const { id, hostname, key, token, flavor, tags } = machine;
+    this.#parts.journal.append({ operation, id, hostname, key, ...(operation === 'create' ? { token, flavor, tags } : {}), ...more });
+  }
+
+  #existing(id: string): MachineRecord {
+    const machine = this.#parts.inventory.get(id);
+    if (machine === undefined) throw new ApiError('NotFound', `There is no machine ${id}.`);
+    return machine;
+  }
+
+  #visible(id: string): MachineRecord {
+    const machine = this.#existing(id);
+    if (!isVisible(machine)) throw new ApiError('NotFound', `There is no machine ${id}.`);
+    return machine;
+  }
+
+  #changeable(id: string): MachineRecord {
+    const machine = this.#existing(id);
+    if (machine.state === 'deleting') throw new ApiError('Conflict', `Machine ${id} is being deleted.`);
+    return machine;
+  }
+}
+
+function isVisible(machine: MachineRecord): boolean {
+  return machine.visibleAt === undefined || Date.now() >= machine.visibleAt;
+}
+
+function newHostKey(): MachineRecord['hostKey'] {
+  const pair = ssh2.utils.generateKeyPairSync('ed25519');
+  return { public: pair.public.trim(), private: pair.private };
+}

@@ -1,0 +1,45 @@
+import { apiKeyFile } from './api-key.js';
+import { messageOf } from './errors.js';
+import { Log } from './log.js';
+import { parseOptions, usage, type Options } from './options.js';
+import { startService } from './service.js';
+
+await main(process.argv.slice(2));
+
+/** Runs until SIGTERM or SIGINT. One line on stdout tells, as JSON, where the API is once it answers. */
+async function main(args: readonly string[]): Promise<void> {
+  const options = readOptions(args);
+  if (options === undefined) return;
+  const log = new Log(options.logLevel);
+  try {
+    const service = await startService(options, log);
+    const stop = (signal: NodeJS.Signals): void => {
+      log.info(`${signal}: the machines lose their power`);
+      service.stop().then(() => process.exit(0), (error: unknown) => {
+        log.error(`the service could not stop cleanly: ${messageOf(error)}`);
+        process.exit(1);
+      });
+    };
+    process.once('SIGTERM', stop).once('SIGINT', stop);
+    process.on('SIGUSR2', () => service.dump());
+    log.info(`machine service at ${service.about.endpoint}`, { ...service.about });
+    process.stdout.write(`${JSON.stringify({ ...service.about, apiKeyFile: apiKeyFile(options.dataFolder), pid: process.pid })}\n`);
+  } catch (error) {
+    process.stderr.write(`The machine service did not start. ${messageOf(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function readOptions(args: readonly string[]): Options | undefined {
+  if (args.includes('--help')) {
+    process.stdout.write(`${usage}\n`);
+    return undefined;
+  }
+  try {
+    return parseOptions(args);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n${usage}\n`);
+    process.exitCode = 2;
+    return undefined;
+  }
+}

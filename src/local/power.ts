@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from './errors.js';
+import type { Inventory } from './inventory.js';
+import type { Booted, Kind } from './kinds/kind.js';
+import { bootSilent } from './kinds/silent.js';
+import type { Log } from './log.js';
+import type { KindName, MachineRecord } from './machine.js';
+import { Slots } from './slots.js';
+
+export interface PowerOptions {
+  /** Time between CREATE and the machine's first process, in ms. */
+  readonly bootDelayMs: number;
+  /** How long a deleted machine is still seen, in ms. It dies at once. */
+  readonly deleteDelayMs: number;
+}
+
+interface Life {
+  readonly cut: AbortController;
+  readonly over: Promise<void>;
+}
+
+const bootsAtOnce = 8;
+
+/** Brings machines up and down. A machine's life, from boot to end, is one run of `#live`. */
+export class Power {
+  readonly #inventory: Inventory;
+  readonly #kinds: ReadonlyMap<KindName, Kind>;
+  readonly #options: PowerOptions;
+  readonly #log: Log;
+  readonly #lives = new Map<string, Life>();
+  readonly #deletions = new Set<Promise<void>>();
+  readonly #slots = new Slots(bootsAtOnce);
+  readonly #stopping = new AbortController();
+
+  constructor(inventory: Inventory, kinds: ReadonlyMap<KindName, Kind>, options: PowerOptions, log: Log) {
+    this.#inventory = inventory;
+    this.#kinds = kinds;
+    this.#options = options;
+    this.#log = log;
+  }
+
+  /** After a power cut: what was on comes up again, what was being deleted is deleted. */
+  restore(): void {
+    for (const machine of this.#inventory.all()) {
+      if (machine.state === 'deleting') this.destroy(machine.id);
+      else if (machine.state !== 'stopped' && machine.state !== 'failed') this.turnOn(machine.id);
+    }
+  }
+
+  turnOn(id: string): void {
+    const before = this.#lives.get(id);
+    before?.cut.abort();
+    const cut = new AbortController();
+    const over = (before?.over ?? Promise.resolve()).then(() => this.#live(id, cut.signal));
+    this.#lives.set(id, { cut, over });
+  }
+
+  /** Pulls the plug: the machine has the state at once, its last process is gone soon after. */
+  turnOff(id: string, state: 'stopped' | 'failed', reason?: string): void {
+    this.#inventory.update(id, { state, ...(reason === undefined ? {} : { reason }) });
+    this.#lives.get(id)?.cut.abort();
+  }
+
+  destroy(id: string): void {
+    this.#inventory.update(id, { state: 'deleting' });
+    this.#lives.get(id)?.cut.abort();
+    const deletion = this.#destroy(id).finally(() => this.#deletions.delete(deletion));
+    this.#deletions.add(deletion);
+  }
+
+  /** Cuts the power of all; their records stay as they are, so that they come up at the next start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const life of this.#lives.values()) life.cut.abort();
+    await Promise.all([...this.#lives.values()].map((life) => life.over));
+    await Promise.all(this.#deletions);
+  }
+
+  async #live(id: string, cut: AbortSignal): Promise<void> {
+    let booted: Booted | undefined;
+    try {
+      const machine = this.#inventory.update(id, { state: 'booting' });
+      if (machine === undefined) return;
+      await sleep(this.#options.bootDelayMs, undefined, { signal: cut });
+      if (machine.faults.neverBoots) return await aborted(cut);
+      booted = await this.#slots.use(() => this.#boot(machine, cut));
+      if (booted === undefined || cut.aborted) return;
+      this.#inventory.update(id, { state: 'running', port: booted.port });
+      const reason = await endOf(machine, booted, cut);
+      if (cut.aborted) return;
+      this.#log.info(`machine ${id} died: ${reason}`, { machine: id });
+      this.#inventory.update(id, { state: 'failed', reason });
+    } catch (error) {
+      if (cut.aborted) return;
+      this.#log.warn(`machine ${id} failed: ${messageOf(error)}`, { machine: id });
+      this.#inventory.update(id, { state: 'failed', reason: messageOf(error) });
+    } finally {
+      await booted?.halt();
+    }
+  }
+
+  async #boot(machine: MachineRecord, cut: AbortSignal): Promise<Booted | undefined> {
+    if (cut.aborted) return undefined;
+    if (machine.faults.noSsh) return bootSilent(machine);
+    const kind = this.#kinds.get(machine.kind);
+    if (kind === undefined) throw new Error(`This service cannot run a ${machine.kind} now: it was started without that kind, or the system does not allow it.`);
+    return kind.boot(machine, this.#inventory.folderOf(machine.id));
+  }
+
+  async #destroy(id: string): Promise<void> {
+    const stopping = this.#stopping.signal;
+    try {
+      await sleep(this.#options.deleteDelayMs, undefined, { signal: stopping });
+      await this.#lives.get(id)?.over;
+      this.#lives.delete(id);
+      while (!await this.#removeFiles(id)) await sleep(1_000, undefined, { signal: stopping });
+    } catch (error) {
+      if (!stopping.aborted) throw error;
+    }
+  }
+
+  /** False when something still holds them; the machine then shows why it is not gone yet. */
+  async #removeFiles(id: string): Promise<boolean> {
+    try {
+      await this.#inventory.remove(id);
+      return true;
+    } catch (error) {
+      this.#log.warn(`the files of machine ${id} could not be removed yet: ${messageOf(error)}`, { machine: id });
+      this.#inventory.update(id, { state: 'deleting', reason: messageOf(error) });
+      return false;
+    }
+  }
+}
+
+/** Why the machine ended: by itself, by script, or (with no meaning) because it was cut. */
+function endOf(machine: MachineRecord, booted: Booted, cut: AbortSignal): Promise<string> {
+  const ends = [booted.died, aborted(cut).then(() => 'cut')];
+  const { diesAfterMs } = machine.faults;
+  if (diesAfterMs !== undefined) ends.push(sleep(diesAfterMs, 'it died, as a scripted fault wanted', { signal: cut }).catch(() => 'cut'));
+  return Promise.race(ends);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => { signal.addEventListener('abort', () => resolve(), { once: true }); });
+}

@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export const hasProcFs = process.platform === 'linux';
+
+/** Every process of a machine carries this variable: `<folder tag>.<run tag>/<machine id>`. */
+export const markerVariable = 'HEDDLE_MACHINE';
+
+/** When a process started, in a form that no later process with the same pid has; undefined when it does not live. */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    if (!hasProcFs) return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || undefined;
+    const stat = statOf(pid);
+    if (stat[0] === 'Z' || stat[0] === 'X') return undefined;
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${stat[19]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Pids of the processes that descend from this one, with their distance from it (a child has 1). Empty without /proc. */
+export function descendantsOf(pid: number): readonly { readonly pid: number; readonly depth: number }[] {
+  if (!hasProcFs) return [];
+  const children = new Map<number, number[]>();
+  for (const candidate of allPids()) {
+    const parent = tryOr(() => Number(statOf(candidate)[1]), 0);
+    children.set(parent, [...(children.get(parent) ?? []), candidate]);
+  }
+  const found: { pid: number; depth: number }[] = [];
+  const visit = (parent: number, depth: number): void => {
+    for (const child of children.get(parent) ?? []) {
+      found.push({ pid: child, depth });
+      visit(child, depth + 1);
+    }
+  };
+  visit(pid, 1);
+  return found;
+}
+
+/**
+ * Kills every process whose marker starts so, or that works inside the folder, until none is left. Children of killed
+ * ones may appear between two looks, hence the rounds. Gives the number of processes that it killed.
+ */
+export async function killMarked(markerStart: string, folder?: string): Promise<number> {
+  const killed = new Set<number>();
+  for (let round = 0; round < 20; round += 1) {
+    const pids = markedPids(markerStart, folder);
+    if (pids.length === 0) break;
+    for (const pid of pids) {
+      killed.add(pid);
+      signalQuietly(pid, 'SIGKILL');
+    }
+    await sleep(round < 3 ? 5 : 50);
+  }
+  return killed.size;
+}
+
+/** Pids of living processes (zombies left out) that carry such a marker, or whose working folder lies within the folder. */
+export function markedPids(markerStart: string, folder?: string): readonly number[] {
+  if (!hasProcFs) return markedByPs(markerStart);
+  const marker = `${markerVariable}=${markerStart}`;
+  return allPids().filter((pid) => {
+    if (pid === process.pid) return false;
+    const environment = tryOr(() => readFileSync(`/proc/${pid}/environ`, 'latin1'), '');
+    if (environment.startsWith(marker) || environment.includes(`\0${marker}`)) return true;
+    if (folder === undefined) return false;
+    // Daemons that write a title over their environment are known by the folder they work in. An environment that is
+    // whole and has no marker is somebody else's, such as a person's shell that looks around in there.
+    if (environment.includes('PATH=')) return false;
+    const cwd = tryOr(() => readlinkSync(`/proc/${pid}/cwd`), '');
+    return cwd === folder || cwd.startsWith(`${folder}/`);
+  });
+}
+
+export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone already, which is what was wanted.
+  }
+}
+
+function allPids(): number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+/** Fields of /proc/PID/stat from the third on; the second, the name, may hold blanks and brackets. */
+function statOf(pid: number): readonly string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Without /proc: BSD's ps shows the environment of the user's own processes after the command. */
+function markedByPs(markerStart: string): readonly number[] {
+  const lines = tryOr(() => execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }), '').split('\n');
+  return lines.flatMap((line) => (line.includes(`${markerVariable}=${markerStart}`) ? [Number.parseInt(line, 10)] : []))
+    .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
+}
+
+function tryOr<Value>(look: () => Value, otherwise: Value): Value {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}

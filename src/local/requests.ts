@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { ApiError } from './errors.js';
+import { operations } from './journal.js';
+import { images } from './kinds/images.js';
+import { machineStates } from './machine.js';
+import { flavors } from './quota.js';
+import { parsePublicKey } from './ssh/auth.js';
+
+const hostnamePattern = /^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+const oneOf = (names: readonly string[]) => z.string().refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });
+
+export const createSchema = z.strictObject({
+  /** The caller's own name for the machine. The service only keeps it. */
+  key: z.string().min(1).max(512),
+  /** The same token gives the same machine, for ever. */
+  token: z.string().min(8).max(128),
+  hostname: z.string().max(64).regex(hostnamePattern, { error: 'must be a host name: letters, digits, hyphens and dots' }),
+  flavor: oneOf(Object.keys(flavors)),
+  image: oneOf(Object.keys(images)),
+  tags: z.record(z.string().min(1).max(128), z.string().max(512)).default({})
+    .refine((tags) => Object.keys(tags).length <= 50, { error: 'must have at most 50 entries' }),
+  publicKeys: z.array(z.string().max(16_384).regex(/^[^\n]*$/, { error: 'must be one line' })
+    .refine((line) => parsePublicKey(line) !== undefined, { error: 'must be an OpenSSH public key, such as "ssh-ed25519 AAAA…"' })).max(50).default([]),
+});
+export type CreateRequest = z.infer<typeof createSchema>;
+
+export const powerSchema = z.strictObject({ power: z.enum(['on', 'off']) });
+
+const pageSize = z.coerce.number().int().min(1).max(1_000).default(100);
+export const listSchema = z.strictObject({
+  tag: z.array(z.string().regex(/^[^=]+=/, { error: 'must be written NAME=VALUE' })).default([]),
+  key: z.string().optional(),
+  state: z.enum(machineStates).optional(),
+  limit: pageSize,
+  page: z.string().optional(),
+});
+export type ListRequest = z.infer<typeof listSchema>;
+
+export const journalSchema = z.strictObject({
+  after: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(100_000).default(1_000),
+  operation: z.array(z.enum(operations)).optional(),
+});
+
+/** Checks input. @throws ApiError BadRequest that names every wrong field. */
+export function check<Schema extends z.ZodType>(schema: Schema, input: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const texts = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the body'}: ${issue.message}`);
+  throw new ApiError('BadRequest', `The request is wrong: ${texts.join('; ')}.`);
+}
+
+/** Query parameters as an object: those named may be given several times and become lists. */
+export function queryOf(parameters: URLSearchParams, lists: readonly string[]): Record<string, string | string[]> {
+  return Object.fromEntries([...new Set(parameters.keys())].map((name) => {
+    const values = parameters.getAll(name);
+    return [name, lists.includes(name) ? values : values.at(-1) ?? ''];
+  }));
+}
+
+/** Digest of what was asked for, without the token. */
+export function digestOf(request: CreateRequest): string {
+  const { token: _, tags, ...rest } = request;
+  const sortedTags = Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify([Object.entries(rest).toSorted(([one], [other]) => (one < other ? -1 : 1)), sortedTags])).digest('hex');
+}

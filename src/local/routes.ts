@@ -1,0 +1,96 @@
+import { faultSchema, type Faults } from './faults.js';
+import { ApiError } from './errors.js';
+import type { Route } from './http.js';
+import type { Journal } from './journal.js';
+import { images } from './kinds/images.js';
+import type { Machines } from './machines.js';
+import { flavors, limitsSchema, useOf, type Quota } from './quota.js';
+import { check, createSchema, journalSchema, listSchema, powerSchema, queryOf } from './requests.js';
+
+export interface RouteParts {
+  readonly machines: Machines;
+  readonly quota: Quota;
+  readonly journal: Journal;
+  readonly faults: Faults;
+  /** What health tells about the service. */
+  readonly about: object;
+}
+
+/** The whole API as a table. */
+export function routesOf({ machines, quota, journal, faults, about }: RouteParts): readonly Route[] {
+  const ok = (body: unknown) => ({ status: 200, body });
+  const accepted = (body: unknown) => ({ status: 202, body });
+  return [
+    { method: 'GET', path: '/v1/health', open: true, handle: () => ({ accept: () => ok(about) }) },
+    {
+      method: 'POST', path: '/v1/machines', handle: ({ body }) => {
+        const request = check(createSchema, body);
+        return { subject: { operation: 'create', hostname: request.hostname, tags: request.tags }, accept: () => machines.create(request) };
+      },
+    },
+    {
+      method: 'GET', path: '/v1/machines', handle: ({ query }) => {
+        const request = check(listSchema, queryOf(query, ['tag']));
+        return { subject: { operation: 'list' }, accept: () => ok(machines.list(request)) };
+      },
+    },
+    {
+      method: 'GET', path: '/v1/machines/:id',
+      handle: ({ parameters: { id = '' } }) => ({ subject: machines.subjectOf('describe', id), accept: () => ok(machines.describe(id)) }),
+    },
+    {
+      method: 'DELETE', path: '/v1/machines/:id',
+      handle: ({ parameters: { id = '' } }) => ({ subject: machines.subjectOf('delete', id), accept: () => accepted(machines.remove(id)) }),
+    },
+    {
+      method: 'POST', path: '/v1/machines/:id/power', handle: ({ parameters: { id = '' }, body }) => {
+        const { power } = check(powerSchema, body);
+        return { subject: machines.subjectOf('power', id), accept: () => accepted(machines.switchPower(id, power)) };
+      },
+    },
+    {
+      method: 'POST', path: '/v1/machines/:id/kill',
+      handle: ({ parameters: { id = '' } }) => ({ accept: () => accepted(machines.kill(id)) }),
+    },
+    {
+      method: 'GET', path: '/v1/quota', handle: () => ({
+        accept: () => {
+          const inUse = machines.flavorsInUse();
+          const byFlavor = Object.fromEntries(Object.keys(flavors).map((name) => [name, useOf(inUse.filter((flavor) => flavor === name))]));
+          return ok({ limits: quota.limits, use: useOf(inUse), byFlavor });
+        },
+      }),
+    },
+    {
+      method: 'PUT', path: '/v1/quota', handle: ({ body }) => {
+        const limits = check(limitsSchema, body);
+        return { accept: () => { quota.set(limits); return ok({ limits: quota.limits }); } };
+      },
+    },
+    { method: 'GET', path: '/v1/flavors', handle: () => ({ accept: () => ok({ flavors }) }) },
+    { method: 'GET', path: '/v1/images', handle: () => ({ accept: () => ok({ images: Object.keys(images) }) }) },
+    {
+      method: 'GET', path: '/v1/journal', handle: ({ query }) => {
+        const { after, limit, operation } = check(journalSchema, queryOf(query, ['operation']));
+        return { accept: () => ok({ entries: journal.read({ after, limit, ...(operation === undefined ? {} : { operations: operation }) }) }) };
+      },
+    },
+    { method: 'GET', path: '/v1/faults', handle: () => ({ accept: () => ok({ faults: faults.list() }) }) },
+    {
+      method: 'POST', path: '/v1/faults', handle: ({ body }) => {
+        const fault = check(faultSchema, body);
+        return { accept: () => ({ status: 201, body: { id: faults.add(fault) } }) };
+      },
+    },
+    { method: 'DELETE', path: '/v1/faults', handle: () => ({ accept: () => { faults.clear(); return ok({}); } }) },
+    {
+      // Removing a fault that holds answers releases them.
+      method: 'DELETE', path: '/v1/faults/:id', handle: ({ parameters: { id = '' } }) => ({
+        accept: () => {
+          if (!faults.remove(id)) throw new ApiError('NotFound', `There is no fault ${id}.`);
+          return ok({});
+        },
+      }),
+    },
+  ];
+}

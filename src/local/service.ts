@@ -1,0 +1,95 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Addresses } from './addresses.js';
+import { loadApiKey } from './api-key.js';
+import { chooseKind } from './choose-kind.js';
+import { Faults } from './faults.js';
+import { makePrivateFolder, writeJsonFile } from './files.js';
+import { startGuard } from './guard.js';
+import { HttpApi } from './http.js';
+import { Inventory } from './inventory.js';
+import { Journal } from './journal.js';
+import { lockFolder } from './lock.js';
+import type { Log } from './log.js';
+import { machineStates } from './machine.js';
+import { Machines } from './machines.js';
+import type { Options } from './options.js';
+import { Power } from './power.js';
+import { killMarked } from './processes.js';
+import { Quota } from './quota.js';
+import { routesOf } from './routes.js';
+
+export interface Service {
+  readonly about: { readonly endpoint: string; readonly kind: string; readonly sshServer: string; readonly addresses: string };
+  /** Logs what is going on; the service goes on working. */
+  dump(): void;
+  /** A power cut: all machines end, and what they are made of stays for the next start. */
+  stop(): Promise<void>;
+}
+
+/** Starts the machine service on a data folder. @throws Error that says what stands in the way. */
+export async function startService(options: Options, log: Log): Promise<Service> {
+  makePrivateFolder(options.dataFolder);
+  // Processes are compared with it, and the kernel knows only real paths.
+  const dataFolder = realpathSync(options.dataFolder);
+  const unlock = lockFolder(dataFolder);
+  const undo: (() => void | Promise<void>)[] = [unlock];
+  try {
+    return await startLocked({ ...options, dataFolder }, log, undo);
+  } catch (error) {
+    for (const step of undo.toReversed()) await step();
+    throw error;
+  }
+}
+
+async function startLocked(options: Options, log: Log, undo: (() => void | Promise<void>)[]): Promise<Service> {
+  const { dataFolder } = options;
+  const folderTag = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);
+  const markerStart = `${folderTag}.${randomBytes(4).toString('hex')}`;
+  const inventory = new Inventory(dataFolder);
+  const left = await killMarked(`${folderTag}.`, inventory.folder);
+  if (left > 0) log.warn(`ended ${left} processes of machines that outlived the last run`);
+  await inventory.load();
+
+  const guard = startGuard(markerStart);
+  undo.push(() => { guard?.stdin?.destroy(); });
+  const addresses = await Addresses.open(dataFolder, options.addressRange);
+  undo.push(() => addresses.close());
+  const { chosen, working, sshServer } = await chooseKind({ wanted: options.kind, sshd: options.sshd, dataFolder, markerStart }, addresses, log);
+
+  const faults = new Faults();
+  const journal = new Journal(dataFolder);
+  undo.push(() => journal.close());
+  const quota = new Quota(dataFolder);
+  const power = new Power(inventory, working, options, log);
+  undo.push(() => power.stop());
+  const machines = new Machines({ inventory, journal, quota, addresses, faults, power, kind: chosen });
+  const about = { service: 'heddle-local', kind: chosen.name, sshServer, addresses: addresses.description };
+  const api = await HttpApi.listen(options.port, { routes: routesOf({ machines, quota, journal, faults, about }), apiKey: loadApiKey(dataFolder), faults, log });
+  undo.push(() => api.close());
+  power.restore();
+
+  const endpoint = `http://127.0.0.1:${api.port}`;
+  const endpointFile = join(dataFolder, 'endpoint.json');
+  writeJsonFile(endpointFile, { endpoint, pid: process.pid });
+  undo.push(() => rmSync(endpointFile, { force: true }));
+  return {
+    about: { ...about, endpoint },
+    dump: () => dump(api, inventory, faults, log),
+    stop: async () => {
+      for (const step of undo.splice(0).toReversed()) await step();
+    },
+  };
+}
+
+function dump(api: HttpApi, inventory: Inventory, faults: Faults, log: Log): void {
+  const now = Date.now();
+  log.dump('heddle.stack_dump', {
+    calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),
+    machines: Object.fromEntries(machineStates.map((state) => [state, inventory.all().filter((machine) => machine.state === state).length])),
+    busy: inventory.all().filter(({ state }) => state !== 'running' && state !== 'stopped').slice(0, 100).map(({ id, hostname, state, reason }) => ({ id, hostname, state, reason })),
+    faults: faults.list(),
+    resources: process.getActiveResourcesInfo().length,
+  });
+}
