@@ -13,6 +13,21 @@ export interface PluginContext {
   readonly signal: AbortSignal;
   /** The administrator's fields of the provider with the user's over them, checked, defaults filled in, secrets resolved. */
   readonly fields: JsonObject;
+  /** For providers whose machines carry no tags: who has which machine of this provider account. */
+  readonly claims?: Claims;
+}
+
+/**
+ * Which key has which machine of one provider account, kept durably by the engine and the same on all workers. Each call
+ * is atomic and may be repeated: a key has at most one machine, a machine at most one key.
+ */
+export interface Claims {
+  /** Gives the machine that the key has already, else the first of the candidates that nobody has; undefined when all are taken. */
+  take(key: string, candidates: readonly string[]): Promise<string | undefined>;
+  /** Frees what the key has; nothing when it has nothing. */
+  release(key: string): Promise<void>;
+  /** Every claimed machine, with the key that has it. */
+  held(): Promise<Readonly<Record<string, string>>>;
 }
 
 export interface PluginLog {
