@@ -62,6 +62,8 @@ export interface TaskRequest {
   /** The workflow that knows the peers. */
   readonly peersOf: string;
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
+  /** For BOOTSTRAP: the automators that the node's services use. */
+  readonly automators?: readonly string[];
   readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };
 }
 

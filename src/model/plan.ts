@@ -16,6 +16,9 @@ export interface Plan {
   readonly spec?: ClusterSpec;
 }
 
+/** Nodes that one cluster workflow carries; its state must fit into a continue-as-new. */
+export const maxNodes = 200;
+
 /** A placement and its digest, which a node keeps to see later whether it changed. */
 export interface PlannedPlacement extends Placement {
   readonly digest: string;

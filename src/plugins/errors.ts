@@ -22,6 +22,8 @@ export interface PluginErrorOptions {
   readonly result?: JsonObject;
   readonly stdout?: string;
   readonly stderr?: string;
+  /** Of the script, for ScriptFailed. */
+  readonly exitCode?: number;
 }
 
 /** What a plugin throws to fail a task. The message says what was attempted, what came back, and what a person can do. */
@@ -31,6 +33,7 @@ export class PluginError extends Error {
   readonly result: JsonObject | undefined;
   readonly stdout: string | undefined;
   readonly stderr: string | undefined;
+  readonly exitCode: number | undefined;
 
   constructor(kind: FailureKind, message: string, options: PluginErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -40,5 +43,6 @@ export class PluginError extends Error {
     this.result = options.result;
     this.stdout = options.stdout;
     this.stderr = options.stderr;
+    this.exitCode = options.exitCode;
   }
 }

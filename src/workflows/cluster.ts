@@ -12,7 +12,7 @@ import { summarise } from '../model/summarise.js';
 import { acceptApply, acceptDelete, acceptRetry, queueOperation, validateApply, validateRetry } from './accept.js';
 import { changeOperation, show, type Memory } from './memory.js';
 import {
-  applyUpdate, currentQuery, deleteSignal, deleteUpdate, peersQuery, retryUpdate, specQuery, statusQuery,
+  applyUpdate, currentQuery, deleteSignal, deleteUpdate, payloadQuery, peersQuery, retryUpdate, specQuery, statusQuery,
 } from './messages.js';
 import { operate, type OperationEnd } from './operate.js';
 
@@ -79,6 +79,7 @@ function handleMessages(memory: Memory): void {
   setHandler(statusQuery, () => statusOf(memory.state), { description: 'Nodes, operation and history, without secrets.' });
   setHandler(specQuery, () => memory.state.spec ?? null, { description: 'The spec that was accepted last.' });
   setHandler(currentQuery, () => summarise(memory.state), { description: 'What planning sees of the cluster.' });
+  setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, { description: 'All that is known of a node, credentials included.' });
   setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
 }
 

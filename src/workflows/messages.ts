@@ -3,6 +3,7 @@ import type { CurrentCluster } from '../model/plan-operation.js';
 import type { ApplyReply, ApplyRequest, DeleteRequest, PeersPage, PeersRequest, RetryRequest } from '../model/messages.js';
 import type { ClusterStatus } from '../model/status.js';
 import type { ClusterSpec } from '../model/spec.js';
+import type { JsonObject } from '../model/json.js';
 
 /** Everything a cluster workflow can be asked. Names are part of the interface: other clients call them too. */
 export const applyUpdate = defineUpdate<ApplyReply, [ApplyRequest]>('apply');
@@ -14,3 +15,5 @@ export const statusQuery = defineQuery<ClusterStatus>('status');
 export const specQuery = defineQuery<ClusterSpec | null>('spec');
 export const currentQuery = defineQuery<CurrentCluster>('current');
 export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
+/** A node's whole payload, credentials included: for who may log in to it. Null for an unknown node. */
+export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');

@@ -168,6 +168,7 @@ function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
     taskId: taskId({ clusterUid: base.clusterUid, nodeId, incarnation, service, action, operation: owner.operation }),
     config: { ...node.payload, services: node.services },
     provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },
+    ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),
     ...(service === undefined || spec === undefined ? {} : {
       service: {
         name: service, action: { type: spec.type, fields: spec.fields },
@@ -175,6 +176,11 @@ function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
       },
     }),
   };
+}
+
+function automatorsOf(owner: NodeOwner): readonly string[] {
+  const types = owner.node().services.flatMap((name) => Object.values(owner.service(name)?.actions ?? {}).map(({ type }) => type));
+  return [...new Set(types)];
 }
 
 function actionSpec(owner: NodeOwner, step: Step): ServiceActionSpec | undefined {

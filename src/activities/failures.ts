@@ -1,0 +1,52 @@
+import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { FailureDetails } from '../model/failure.js';
+import { machinePartOf } from '../model/payload.js';
+import { PluginError, type FailureKind } from '../plugins/errors.js';
+import type { Attempt } from './attempt.js';
+
+/** The one place that decides what Temporal tries again. */
+const retryable: readonly FailureKind[] = ['Retryable', 'NotReady'];
+
+/** Longest wait, in ms, that a provider's Retry-After can ask for. */
+const maxRetryAfterMs = 5 * 60_000;
+
+/** Makes of whatever an attempt threw the failure that the workflow reads. */
+export function toFailure(error: unknown, attempt: Attempt): Error {
+  if (error instanceof CancelledFailure || error instanceof CompleteAsyncError || error instanceof ApplicationFailure) return error;
+  if (attempt.signal.aborted) return new CancelledFailure('CANCELLED');
+  const message = `${attempt.title}: ${attempt.redact(messageOf(error))}`;
+  if (!(error instanceof PluginError)) {
+    // A fault in a plugin or in Heddle: its message may hold anything, so it is tried again only a few times.
+    return ApplicationFailure.create({ message, type: 'Internal', nonRetryable: attempt.number >= 3, ...causeOf(error, attempt), details: [detailsOf(attempt)] });
+  }
+  const { kind, retryAfterMs } = error;
+  const details: FailureDetails = {
+    ...detailsOf(attempt), ...(error.stdout === undefined ? {} : { stdout: attempt.redact(error.stdout).slice(-2_048) }),
+    ...(error.stderr === undefined ? {} : { stderr: attempt.redact(error.stderr).slice(-2_048) }),
+    ...(error.result === undefined ? {} : { result: machinePartOf(error.result) }),
+    ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
+  };
+  return ApplicationFailure.create({
+    message, type: kind, nonRetryable: !retryable.includes(kind), details: [details], ...causeOf(error.cause, attempt),
+    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs) }),
+    // Not being there yet is no error: Temporal need not warn of it.
+    ...(kind === 'NotReady' ? { category: 'BENIGN' as const } : {}),
+  });
+}
+
+function detailsOf(attempt: Attempt): FailureDetails {
+  return { ...attempt.output.tails(), log: attempt.output.name };
+}
+
+function causeOf(cause: unknown, attempt: Attempt): { readonly cause?: Error } {
+  if (!(cause instanceof Error)) return {};
+  const plain = new Error(attempt.redact(messageOf(cause)));
+  plain.name = cause.name;
+  plain.stack = attempt.redact(cause.stack ?? '');
+  return { cause: plain };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : `threw ${typeof error === 'string' ? `"${error}"` : String(error)}`;
+}

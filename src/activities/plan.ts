@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Json } from '../model/json.js';
+import { stableJson } from '../model/payload.js';
+import { planOperation, type CurrentCluster } from '../model/plan-operation.js';
+import { maxNodes, type Plan, type PlannedPlacement } from '../model/plan.js';
+import type { ClusterSpec, GroupSpec } from '../model/spec.js';
+import type { Registry } from '../plugins/registry.js';
+import { checkFields } from '../schema/fields.js';
+import { parseSpec } from '../schema/parse-spec.js';
+import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../schema/problem.js';
+import type { ProviderAccount } from './parts.js';
+
+export interface PlanParts {
+  readonly registry: Registry;
+  readonly providers: Readonly<Record<string, ProviderAccount>>;
+}
+
+export interface PlanInput {
+  readonly clusterName: string;
+  readonly kind: 'apply' | 'delete';
+  readonly spec?: unknown;
+  readonly current: CurrentCluster;
+}
+
+/** The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
+export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: PlanInput) => Promise<Plan> } {
+  return {
+    PLAN: async (input) => {
+      const digest = (value: Json): string => createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
+      const bootstrapDigest = (): string => digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
+      if (input.kind === 'delete') return planOperation({ current: input.current, placements: {}, digest, bootstrapDigest });
+      const spec = closeSpec(input);
+      const problems = checkAgainstWorker(parts, spec);
+      if (hasErrors(problems)) throw invalid(problems);
+      const placements = Object.fromEntries(Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]));
+      return planOperation({ spec, current: input.current, placements, digest, bootstrapDigest });
+    },
+  };
+}
+
+function closeSpec(input: PlanInput): ClusterSpec {
+  const parsed = parseSpec(input.spec);
+  if (!parsed.ok) throw invalid(parsed.problems);
+  const { spec } = parsed;
+  if (spec.name !== input.clusterName) {
+    throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of cluster "${input.clusterName}"`, `The workflow id of this cluster is cluster/${spec.name}.`)]);
+  }
+  const count = Object.values(spec.groups).reduce((sum, group) => sum + group.count, 0);
+  if (count > maxNodes) throw invalid([errorAt(['nodes'], `has ${count} nodes in all; this version carries at most ${maxNodes} in a cluster`)]);
+  return spec;
+}
+
+function invalid(problems: readonly Problem[]): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problems.map(formatProblem).join('\n'), 'Invalid', problems);
+}
+
+function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Problem[] {
+  const groups = Object.entries(spec.groups).flatMap(([name, group]) => checkGroup(parts, name, group));
+  const actions = Object.entries(spec.services).flatMap(([service, { actions: declared }]) =>
+    Object.entries(declared).flatMap(([key, action]) => {
+      const path: Path = ['services', service, 'actions', key];
+      const plugin = parts.registry.automators().find(({ descriptor }) => descriptor.name === action.type);
+      if (plugin === undefined) return [unknown([...path, 'type'], 'automator', action.type, parts.registry.automators().map(({ descriptor }) => descriptor.name))];
+      return checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems;
+    }));
+  return [...groups, ...actions];
+}
+
+function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly Problem[] {
+  return choicesOf(group).flatMap((choice, index) => {
+    const path: Path = index === 0 ? ['nodes', name] : ['nodes', name, 'alternatives', index - 1];
+    const account = parts.providers[choice.provider];
+    if (account === undefined) return [unknown([...path, 'provider'], 'provider', choice.provider, Object.keys(parts.providers))];
+    return checkFields(parts.registry.provider(account.type).descriptor, 'user', choice.fields, [...path, 'fields']).problems;
+  });
+}
+
+function unknown(path: Path, what: string, name: string, known: readonly string[]): Problem {
+  return errorAt(path, `names ${what} "${name}", which the workers do not have`, `They have: ${known.join(', ') || 'none'}.`);
+}
+
+interface Choice {
+  readonly provider: string;
+  readonly hardware: string;
+  readonly image: string;
+  readonly fields: GroupSpec['fields'];
+}
+
+function choicesOf(group: GroupSpec): readonly Choice[] {
+  const { provider, hardware, image, fields } = group;
+  const first: Choice = { provider, hardware, image, fields };
+  return [first, ...(group.alternatives ?? []).map((other) => ({ ...first, ...other }))];
+}
+
+function placementsOf(parts: PlanParts, group: GroupSpec, digest: (value: Json) => string): readonly PlannedPlacement[] {
+  return choicesOf(group).map(({ provider, hardware, image, fields }) => {
+    const account = parts.providers[provider];
+    const asked = {
+      provider, type: account?.type ?? '', site: account?.site ?? '',
+      flavor: account?.hardware?.[hardware] ?? hardware, image: account?.images?.[image] ?? image, fields,
+    };
+    return { ...asked, ...(group.confirmWithinMs === undefined ? {} : { confirmWithinMs: group.confirmWithinMs }), digest: digest(asked) };
+  });
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from '../model/json.js';
+import type { LogStore, Redactor } from './parts.js';
+
+/** Longest tail of each stream that a result or a failure carries, in bytes. */
+const tailBytes = 2 * 1024;
+
+/** A task's log: JSON lines, `{t, level, message}` for what was logged and `{t, stream, text}` for what was printed. */
+export interface TaskLog {
+  readonly name: string;
+  note(level: string, message: string, attributes?: JsonObject): void;
+  print(stream: 'stdout' | 'stderr', chunk: Buffer): void;
+  /** The last output of each stream, for people. */
+  tails(): { readonly stdout?: string; readonly stderr?: string };
+  /** Writes what is left. A log that could not be written does not fail its task: the first error is only returned. */
+  close(): Promise<Error | undefined>;
+}
+
+type Stream = 'stdout' | 'stderr';
+
+export function openTaskLog(store: LogStore, name: string, redactor: () => Redactor): TaskLog {
+  const tails: Record<Stream, string> = { stdout: '', stderr: '' };
+  const streams: Partial<Record<Stream, ReturnType<Redactor['stream']>>> = {};
+  let failed: Error | undefined;
+  let pending = '';
+  let writing: Promise<void> = Promise.resolve();
+
+  const flush = (): void => {
+    if (pending === '') return;
+    const chunk = Buffer.from(pending);
+    pending = '';
+    writing = writing.then(() => store.append(name, chunk)).catch((error: unknown) => {
+      failed ??= error instanceof Error ? error : new Error(String(error));
+    });
+  };
+  const line = (entry: object): void => {
+    pending += `${JSON.stringify({ t: new Date().toISOString(), ...entry })}\n`;
+    if (pending.length > 16 * 1024) flush();
+    else setImmediate(flush);
+  };
+  const keep = (stream: Stream, chunk: Buffer): void => {
+    if (chunk.length === 0) return;
+    const text = chunk.toString('utf8');
+    tails[stream] = (tails[stream] + text).slice(-tailBytes);
+    line({ stream, text });
+  };
+  return {
+    name,
+    note: (level, message, attributes) => line({ level, message, ...(attributes === undefined ? {} : { attributes }) }),
+    print: (stream, chunk) => keep(stream, (streams[stream] ??= redactor().stream()).write(chunk)),
+    tails: () => ({
+      ...(tails.stdout === '' ? {} : { stdout: tails.stdout }), ...(tails.stderr === '' ? {} : { stderr: tails.stderr }),
+    }),
+    async close() {
+      for (const [name_, stream] of Object.entries(streams)) keep(name_ as Stream, stream.end());
+      flush();
+      await writing;
+      return failed;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { Connection, isGrpcServiceError, QueryNotRegisteredError, ServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError, type Client } from '@temporalio/client';
+import { coreQueue } from '../model/names.js';
+import { HeddleError } from './errors.js';
+
+/** Longest wait, in ms, for an answer of server or worker. */
+export const answerMs = 4_500;
+
+/** gRPC status codes, as the protocol numbers them. */
+const grpc = { cancelled: 1, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, unavailable: 14, unauthenticated: 16, permissionDenied: 7 } as const;
+
+/** Makes one call with a deadline, and turns what went wrong into words. */
+export async function call<Result>(temporal: Client, what: string, make: () => Promise<Result>, waitMs = answerMs): Promise<Result> {
+  try {
+    return await temporal.withDeadline(Date.now() + waitMs, make);
+  } catch (error) {
+    throw await explain(temporal, what, error);
+  }
+}
+
+async function explain(temporal: Client, what: string, error: unknown): Promise<HeddleError> {
+  if (error instanceof HeddleError) return error;
+  if (error instanceof WorkflowNotFoundError) return new HeddleError('NotFound', `${what}: there is no such cluster; 'heddle list' shows those there are`, { cause: error });
+  if (error instanceof WorkflowUpdateFailedError) {
+    return new HeddleError('Refused', error.cause?.message ?? error.message, { cause: error });
+  }
+  const refused = findRefused(error);
+  if (refused !== undefined) return new HeddleError('Encryption', `${what}: ${refused}`, { cause: error });
+  if (error instanceof QueryNotRegisteredError) return new HeddleError('NoWorker', `${what}: the worker does not know this query; is it of this version?`, { cause: error });
+  const code = codeOf(error);
+  if (code === grpc.unauthenticated || code === grpc.permissionDenied) return new HeddleError('Refused', `${what}: the server does not permit it: ${messageOf(error)}`, { cause: error });
+  if (code === grpc.notFound) return new HeddleError('NotFound', `${what}: ${messageOf(error)}`, { cause: error });
+  const timedOut = code === grpc.deadlineExceeded || code === grpc.cancelled || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
+  if (timedOut || code === grpc.unavailable) return explainSilence(temporal, what, error);
+  return new HeddleError('Failed', `${what}: ${messageOf(error)}`, { cause: error });
+}
+
+/** Nobody answered: is it the server or the workers? */
+async function explainSilence(temporal: Client, what: string, cause: unknown): Promise<HeddleError> {
+  const { connection } = temporal;
+  const address = connection instanceof Connection ? connection.options.address : 'its address';
+  try {
+    const pollers = await temporal.withDeadline(Date.now() + 1_000, () => countPollers(temporal));
+    const seen = pollers === 0 ? 'no worker polls' : 'a worker was there a short while ago, but none answers on';
+    return new HeddleError('NoWorker', `${what}: ${seen} task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`, { cause });
+  } catch {
+    return new HeddleError('NoServer', `${what}: no Temporal server answers at ${address}; start one with 'heddle dev', or set TEMPORAL_ADDRESS`, { cause });
+  }
+}
+
+/** Workers that polled the core queue in the last minutes. */
+export async function countPollers(temporal: Client, queue = coreQueue): Promise<number> {
+  const described = await temporal.workflowService.describeTaskQueue({
+    namespace: temporal.options.namespace, taskQueue: { name: queue }, taskQueueType: 1,
+  });
+  return described.pollers?.length ?? 0;
+}
+
+/** The text of a payload that was refused, somewhere in the chain of causes. */
+function findRefused(error: unknown): string | undefined {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (cause.name === 'PayloadRefusedError' || cause.name === 'KeyError') return cause.message;
+  }
+  return undefined;
+}
+
+function codeOf(error: unknown): number | undefined {
+  if (isGrpcServiceError(error)) return error.code;
+  if (error instanceof ServiceError && isGrpcServiceError(error.cause)) return error.cause.code;
+  return undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,11 @@
+export { HeddleClient, type HeddleClientOptions, type PlanPreview } from './heddle-client.js';
+export { HeddleError, type HeddleErrorCode } from './errors.js';
+export type { ClusterListing } from './list.js';
+export { findOperation, type WaitOptions, type WaitResult } from './wait.js';
+export { parseSpec } from '../schema/parse-spec.js';
+export { readSpecFile } from '../schema/read-spec.js';
+export { isEmptyPlan, taskCount, type Plan } from '../model/plan.js';
+export type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/spec.js';
+export type { ClusterStatus, NodeStatus } from '../model/status.js';
+export type { Operation, OperationKind, OperationState } from '../model/operation.js';
+export type { ApplyReply } from '../model/messages.js';
