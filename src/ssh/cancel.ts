@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { PluginError } from '../plugins/errors.js';
+import { endOf, explainSilence, type RunPlace } from './follow.js';
+import { cancellerProgram } from './remote/canceller.js';
+import type { RunEnd, RunOptions } from './run.js';
+import type { RunProgress } from './run-progress.js';
+import { startProgram } from './session.js';
+import { describeTarget } from './target.js';
+
+/**
+ * Ends a run and reports how it ended: `cancel` as a rule, or what it had come to before. A run that was not started
+ * yet never will be.
+ * @throws PluginError Retryable when the node cannot be reached: the script may go on there.
+ */
+export async function cancelRun(place: RunPlace, progress: RunProgress, options: Pick<RunOptions, 'connect'>): Promise<RunEnd> {
+  let problem: unknown;
+  for (const pause of [0, 500, 2_000]) {
+    await delay(pause);
+    try {
+      const end = await tryCancel(place, progress, options);
+      if (end !== undefined) return end;
+    } catch (error) {
+      if (!(error instanceof PluginError) || error.kind !== 'Retryable') throw error;
+      problem = error;
+    }
+  }
+  throw new PluginError('Retryable', `run ${place.id} could not be cancelled, it may go on: its node was not reached`, { cause: problem });
+}
+
+async function tryCancel(place: RunPlace, progress: RunProgress, options: Pick<RunOptions, 'connect'>): Promise<RunEnd | undefined> {
+  const connection = await options.connect();
+  const { sudo, ...variables } = place;
+  const session = await startProgram(connection, { program: cancellerProgram, variables, sudo });
+  try {
+    for await (const frame of session.frames) {
+      if (frame.kind !== 'line') continue;
+      const [kind, word = '', ...rest] = frame.words;
+      const where = describeTarget(connection.target);
+      if (kind === 'fail') throw new PluginError('Invalid', `run ${place.id} could not be cancelled on ${where}: ${rest.join(' ')}`);
+      if (kind === 'end' && word === 'stuck') throw new PluginError('UnknownOutcome', `run ${place.id} does not end on ${where}, not even by KILL`);
+      if (kind === 'end') return endOf(word, rest[0], progress);
+    }
+  } finally {
+    session.close();
+  }
+  await explainSilence(session, connection, sudo);
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { RunOutcome } from '../plugins/contract.js';
+import { PluginError } from '../plugins/errors.js';
+import type { Connection } from './connection.js';
+import { Excerpt } from './excerpt.js';
+import { connectionLost } from './failure.js';
+import { quoteWords } from './quote.js';
+import { programText, remoteCommand } from './remote-command.js';
+import { execProgram } from './remote/small.js';
+import { discard, exitOf } from './session.js';
+import { describeTarget } from './target.js';
+
+export interface ExecOptions {
+  readonly stdin?: string | Uint8Array;
+  /** 60 s unless given. What runs on the node is not ended by it. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly sudo?: boolean;
+}
+
+/**
+ * Runs a short command that is safe to repeat; its words reach it as they are.
+ * @throws PluginError Retryable when its exit code was not learnt (connection lost, deadline passed), Invalid when the
+ * login shell runs no commands.
+ */
+export async function exec(connection: Connection, command: readonly string[], options: ExecOptions = {}): Promise<RunOutcome> {
+  const { stdin = '', timeoutMs = 60_000, signal, sudo } = options;
+  signal?.throwIfAborted();
+  const nonce = randomBytes(16).toString('hex');
+  const channel = await connection.exec(remoteCommand({ sudo }));
+  const where = describeTarget(connection.target);
+  let stopped: unknown;
+  const stop = (reason: unknown) => {
+    stopped = reason;
+    discard(channel);
+  };
+  const abort = () => stop(signal?.reason);
+  const timer = setTimeout(() => stop(new PluginError('Retryable', `${command[0]} on ${where} took longer than ${timeoutMs} ms`)), timeoutMs);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    const exit = exitOf(channel);
+    channel.on('error', () => { /* A broken channel shows as a missing exit code. */ });
+    const outputs = Promise.all([readAfter(channel, nonce), readAfter(channel.stderr, nonce)]);
+    channel.write(programText(`become() {\nexec ${quoteWords(command)}\n}\n${execProgram}`, { nonce }));
+    channel.end(stdin);
+    const [[stdout, stderr], exitCode] = await Promise.all([outputs, exit]);
+    if (stopped !== undefined) throw stopped;
+    if (exitCode === undefined) throw connectionLost(connection.target);
+    if (!stdout.begun) {
+      throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}: ${stderr.text.trim().slice(-500)})`);
+    }
+    return { exitCode, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** What a stream holds after the line with the nonce; all of it when there is none. */
+function readAfter(stream: Readable, nonce: string): Promise<{ readonly text: string; readonly begun: boolean }> {
+  const mark = Buffer.from(`\n${nonce}\n`);
+  const noise = new Excerpt();
+  const output = new Excerpt();
+  let begun = false;
+  let held: Buffer<ArrayBufferLike> = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    if (begun) {
+      output.add(chunk);
+      return;
+    }
+    held = Buffer.concat([held, chunk]);
+    const at = held.indexOf(mark);
+    if (at >= 0) {
+      begun = true;
+      output.add(held.subarray(at + mark.length));
+      return;
+    }
+    const known = Math.max(held.length - mark.length, 0);
+    noise.add(held.subarray(0, known));
+    held = held.subarray(known);
+  });
+  return new Promise((resolve) => {
+    stream.once('end', () => {
+      if (!begun) noise.add(held);
+      resolve({ text: (begun ? output : noise).toString(), begun });
+    });
+  });
+}

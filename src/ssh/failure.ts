@@ -1,0 +1,44 @@
+import { PluginError } from '../plugins/errors.js';
+import { fingerprint, parseHostKey } from './host-key.js';
+import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
+
+/** Puts a failed connection attempt into the engine's words. `refused` is the host key that was turned down, if one was. */
+export function explainFailure(target: SshTarget, error: unknown, refused: Buffer | undefined): PluginError {
+  const where = describeTarget(target);
+  if (error instanceof PluginError) return error;
+  if (refused !== undefined) return hostKeyRefused(target, refused);
+  const message = error instanceof Error ? error.message : String(error);
+  const level = levelOf(error);
+  if (level === 'client-authentication') {
+    return new PluginError('Auth', `${where} refused the login (${message}); check the user and the key or password`, { cause: error });
+  }
+  if (level === 'handshake' && /no matching/i.test(message)) {
+    return new PluginError('Invalid', `${where} offers no algorithm that is accepted here (${message}); see docs/ssh.md`, { cause: error });
+  }
+  if (level === 'client-timeout' || level === 'protocol') {
+    return new PluginError('Retryable', `${where} does not answer as an SSH server yet (${message})`, { cause: error });
+  }
+  return new PluginError('Retryable', `cannot reach ${where} (${message})`, { cause: error });
+}
+
+/** For a connection that was there and is gone; what was running on the node goes on. */
+export function connectionLost(target: SshTarget, cause?: unknown): PluginError {
+  const why = cause instanceof Error ? ` (${cause.message})` : '';
+  return new PluginError('Retryable', `the connection to ${describeTarget(target)} was lost${why}`, { cause });
+}
+
+function hostKeyRefused(target: SshTarget, refused: Buffer): PluginError {
+  const expected = hostKeysOf(target).map((line) => {
+    const key = parseHostKey(line);
+    return key === undefined ? 'an unreadable key' : fingerprint(key);
+  });
+  return new PluginError(
+    'Invalid',
+    `${describeTarget(target)} shows host key ${fingerprint(refused)}, expected ${expected.join(' or ') || 'a known one, but none is known'}: `
+      + 'possible man in the middle, or an address that now belongs to another machine. Nothing was sent to it.',
+  );
+}
+
+function levelOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'level' in error ? error.level : undefined;
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { PluginError } from '../plugins/errors.js';
+import type { Connection } from './connection.js';
+import { connectionLost } from './failure.js';
+import { launcherProgram } from './remote/launcher.js';
+import type { RunEnd } from './run.js';
+import type { RunProgress } from './run-progress.js';
+import type { RunUpload } from './run-upload.js';
+import { type RemoteSession, startProgram } from './session.js';
+import { describeTarget } from './target.js';
+
+/** Sent when the run is known to have started: it is only shown. */
+export const nothing: RunUpload = { bytes: Buffer.alloc(0), sizes: { total: 0, n1: 0, n2: 0, n3: 0 } };
+
+/** Where a run stands on the node. */
+export interface RunPlace {
+  readonly runs: string;
+  readonly run: string;
+  readonly id: string;
+  readonly sudo: boolean | undefined;
+}
+
+/**
+ * One connection's part in a run: starts it if nobody did, and shows it to its end.
+ * @returns undefined when the connection ended before the run did, or `stop` was aborted.
+ * @throws PluginError as runOnce does.
+ */
+export async function followRun(
+  connection: Connection, place: RunPlace, upload: RunUpload, progress: RunProgress, stop: AbortSignal,
+): Promise<RunEnd | undefined> {
+  const { sudo, ...folder } = place;
+  const { outat, errat, started } = progress;
+  const { bytes, sizes } = started ? nothing : upload;
+  const session = await startProgram(connection, {
+    program: launcherProgram, sudo,
+    variables: { ...folder, ...sizes, outat, errat, tag: randomBytes(8).toString('hex') },
+    input: bytes,
+  });
+  progress.rewindResult();
+  stop.addEventListener('abort', session.close, { once: true });
+  if (stop.aborted) session.close();
+  let greeted = false;
+  try {
+    for await (const frame of session.frames) {
+      greeted = true;
+      if (frame.kind === 'output') await progress.add(frame);
+      else {
+        const end = readLine(frame.words, connection, place, progress);
+        if (end !== undefined) return end;
+      }
+    }
+  } catch (error) {
+    if (error instanceof PluginError) throw error;
+    throw connectionLost(connection.target, error);
+  } finally {
+    stop.removeEventListener('abort', session.close);
+    session.close();
+  }
+  if (!greeted && !stop.aborted) await explainSilence(session, connection, sudo);
+  return undefined;
+}
+
+function readLine(words: readonly string[], connection: Connection, place: RunPlace, progress: RunProgress): RunEnd | undefined {
+  const [kind, word = '', ...rest] = words;
+  const where = describeTarget(connection.target);
+  if (kind === 'tick') {
+    progress.signs++;
+    progress.started = true;
+  }
+  if (kind === 'fail') throw explainRefusal(word, rest.join(' '), where);
+  if (kind !== 'end') return undefined;
+  if (word === 'absent') {
+    throw new PluginError('UnknownOutcome', `the folder of run ${place.id} vanished from ${where}: nobody can tell what became of it`);
+  }
+  return endOf(word, rest[0], progress);
+}
+
+/** The last line of launcher and canceller. */
+export function endOf(reason: string, code: string | undefined, progress: RunProgress): RunEnd {
+  const exitCode = code === undefined || !/^\d+$/.test(code) ? undefined : Number(code);
+  switch (reason) {
+    case 'exit':
+      // No number means no knowledge, and is never taken for 0.
+      return progress.end(exitCode === undefined ? 'died' : 'exit', exitCode);
+    case 'timeout': case 'cancel': case 'full': case 'died': case 'reboot':
+      return progress.end(reason, exitCode);
+    default:
+      throw new Error(`unexpected end of a run: ${reason}`);
+  }
+}
+
+/** The node said why it does not start the run; nothing was started. */
+function explainRefusal(why: string, text: string, where: string): PluginError {
+  const said = text.trim();
+  if (why === 'full') return new PluginError('Invalid', `disk full on node ${where}: the script was not started (${said}); make room and try again`);
+  if (why === 'folder') return new PluginError('Invalid', `${where} cannot keep the run, so the script was not started: ${said}`);
+  return new PluginError('Retryable', `the run was not started on ${where}: ${said}`);
+}
+
+/** The program did not even begin: sudo refused, no shell that can run it, or the connection was cut at once. */
+export async function explainSilence(session: RemoteSession, connection: Connection, sudo: boolean | undefined): Promise<void> {
+  const exitCode = connection.open ? await session.exit : undefined;
+  if (exitCode === undefined) return;
+  const said = session.complaints.toString().trim().slice(-500);
+  const where = describeTarget(connection.target);
+  if (sudo === true && exitCode !== 70) {
+    throw new PluginError('Auth', `sudo -n does not let ${where} become root (${said || `exit code ${exitCode}`}); allow it without a password, or log in as root`);
+  }
+  // 70: the program was cut on its way.
+  if (exitCode === 70) return;
+  throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}${said === '' ? '' : `: ${said}`})`);
+}

@@ -1,0 +1,83 @@
+import { connect, type ConnectOptions } from './connect.js';
+import type { Connection } from './connection.js';
+import { connectionKey, type SshTarget } from './target.js';
+
+export interface ConnectionPool {
+  /**
+   * A connection to the target: the one that is open, the one being opened, or a new one.
+   * @throws PluginError as {@link connect} does; the signal's reason when it is aborted meanwhile.
+   */
+  acquire(target: SshTarget, signal?: AbortSignal): Promise<Connection>;
+  /** Ends every connection; what runs on the nodes goes on. */
+  closeAll(): Promise<void>;
+}
+
+export interface PoolOptions extends Omit<ConnectOptions, 'signal'> {
+  /** A connection without a command is closed after this many ms; 60 s unless given. */
+  readonly idleMs?: number;
+}
+
+/** One connection per node, login and expected host key. A process needs one pool. */
+export function createPool(options: PoolOptions = {}): ConnectionPool {
+  const { idleMs = 60_000, ...connectOptions } = options;
+  const entries = new Map<string, Promise<Connection>>();
+
+  /** Not tied to any caller's signal, because others may be waiting for it; its own deadline ends it. */
+  function start(key: string, target: SshTarget): Promise<Connection> {
+    const entry = connect(target, connectOptions);
+    const forget = () => { if (entries.get(key) === entry) entries.delete(key); };
+    entries.set(key, entry);
+    entry.then((connection) => {
+      closeWhenIdle(connection, idleMs, forget);
+      return connection.closed.then(forget);
+    }).catch(forget);
+    return entry;
+  }
+
+  return {
+    async acquire(target, signal) {
+      signal?.throwIfAborted();
+      const key = connectionKey(target);
+      const connection = await raceAbort(entries.get(key) ?? start(key, target), signal);
+      // It may have ended a moment ago, before its entry was dropped.
+      return connection.open ? connection : raceAbort(start(key, target), signal);
+    },
+    async closeAll() {
+      const opening = [...entries.values()];
+      entries.clear();
+      const settled = await Promise.allSettled(opening);
+      await Promise.all(settled.map(async (result) => {
+        if (result.status === 'rejected') return;
+        result.value.close();
+        await result.value.closed;
+      }));
+    },
+  };
+}
+
+function closeWhenIdle(connection: Connection, idleMs: number, forget: () => void): void {
+  let timer: NodeJS.Timeout | undefined;
+  connection.onIdle = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (connection.busy) return;
+      forget();
+      connection.close();
+    }, idleMs).unref();
+  };
+  connection.onIdle();
+  void connection.closed.then(() => clearTimeout(timer));
+}
+
+async function raceAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let stop: (() => void) | undefined;
+  try {
+    return await Promise.race([work, new Promise<never>((_resolve, reject) => {
+      stop = () => reject(signal.reason);
+      signal.addEventListener('abort', stop, { once: true });
+    })]);
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Quotes words for a POSIX shell: the shell reads back exactly these words, whatever they hold.
+ * @throws RangeError for a NUL, which no argument can carry.
+ */
+export function quoteWords(words: readonly string[]): string {
+  return words.map(quoteWord).join(' ');
+}
+
+/** One word; see {@link quoteWords}. */
+export function quoteWord(word: string): string {
+  if (word.includes('\0')) throw new RangeError('a word for the shell cannot hold a NUL character');
+  return /^[A-Za-z0-9_/.:@%+-]+$/.test(word) ? word : `'${word.replaceAll(`'`, `'\\''`)}'`;
+}

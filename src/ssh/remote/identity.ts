@@ -1,0 +1,81 @@
+/**
+ * Shell functions that tell whether a process is still the one that was written down. Used by all programs that run on
+ * a node; POSIX sh, no external command where /proc exists.
+ *
+ * - `look PID` sets `state`, `group` and `started` of a process, empty when there is none.
+ * - `machine` sets `boot`: the kernel's boot id and the start of process 1. A container shares the former with its
+ *   host, so only the latter tells that the container was started again.
+ * - `fate` reads `pid` of the run folder and sets `fate` to `none` (not claimed), `running`, `died` or `reboot`.
+ * - `end_group` ends what is left of the script: TERM, and KILL after five seconds.
+ */
+export const identityFunctions = `
+look() {
+  state= group= started=
+  if [ -r /proc/self/stat ]; then
+    { read -r stat < "/proc/$1/stat"; } 2>/dev/null || return 0
+    # The name in parentheses may hold blanks.
+    set -- \${stat##*) }
+    state=$1 group=$3 started=\${20}
+  else
+    set -- $(LC_ALL=C ps -o state= -o pgid= -o lstart= -p "$1" 2>/dev/null)
+    [ $# -gt 2 ] || return 0
+    state=$1 group=$2; shift 2
+    started=$(IFS=_; echo "$*")
+  fi
+}
+machine() {
+  boot=-
+  { read -r boot < /proc/sys/kernel/random/boot_id; } 2>/dev/null
+  look 1
+  boot=$boot/$started
+}
+is_alive() {
+  look "$1"
+  [ -n "$started" ] && [ "$started" = "$2" ] && [ "$state" != Z ]
+}
+fate() {
+  fate=none
+  [ -e pid ] || return 0
+  machine
+  pid= since= on=
+  { read -r pid since on < pid; } 2>/dev/null
+  if [ -z "$pid" ]; then
+    # Claimed, but killed while writing its name: every candidate left its name with its upload.
+    fate=died
+    for who in up-*/who; do
+      { read -r pid since on < "$who"; } 2>/dev/null && [ "$on" = "$boot" ] && is_alive "$pid" "$since" && fate=running
+    done
+  elif [ "$on" != "$boot" ]; then fate=reboot
+  elif is_alive "$pid" "$since"; then fate=running
+  else fate=died
+  fi
+  return 0
+}
+end_group() {
+  leader= began=
+  { read -r leader began < starts; } 2>/dev/null
+  [ -n "$leader" ] || return 0
+  look "$leader"
+  # Another process with that number is none of ours.
+  [ -z "$started" ] || [ "$started" = "$began" ] || return 0
+  kill -s TERM -- "-$leader" 2>/dev/null || return 0
+  tries=0
+  while [ "$tries" -lt 50 ] && kill -s 0 -- "-$leader" 2>/dev/null; do
+    sleep 0.1 2>/dev/null || { sleep 1; tries=$((tries + 9)); }
+    tries=$((tries + 1))
+  done
+  kill -s KILL -- "-$leader" 2>/dev/null
+  return 0
+}
+detach() {
+  # A session of its own, so that nothing which ends the login reaches it. Always called in the background: the
+  # process that it becomes is then the one whose number the caller sees.
+  if command -v setsid >/dev/null 2>&1; then exec setsid "$@"
+  elif command -v perl >/dev/null 2>&1; then exec perl -e 'use POSIX; POSIX::setsid() > 0 or die "no session\\n"; exec { $ARGV[0] } @ARGV' "$@"
+  else
+    set -m
+    "$@" <&0 &
+    wait $!
+  fi
+}
+`;

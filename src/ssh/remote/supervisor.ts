@@ -1,0 +1,80 @@
+import { identityFunctions } from './identity.js';
+
+/**
+ * The program that carries out one run, detached from any connection, in a session of its own. It stands in the run
+ * folder as `in/runner`, after settings (`timeout` in seconds or empty) and the function `enter`, which sets the
+ * script's environment and becomes its interpreter.
+ *
+ * `supervise UPLOAD MASK`: claims the run by creating `pid` exclusively. That is the one right to start the script, so
+ * however many supervisors are sent and however late one wakes up, one of them starts it. It starts the script in
+ * another session, waits, and leaves `rc` ("CODE REASON") last, under its name at once.
+ * `script MASK`: the first process of that other session; notes itself in `starts`, then becomes the script.
+ */
+export const supervisorProgram = `
+${identityFunctions}
+finish() {
+  reason=$2
+  # A disk that is full at the end has cut the output, whatever the script made of it.
+  { printf %4096s . > in/probe; } 2>/dev/null || reason=full
+  rm -rf in up-*
+  { echo "$1 $reason" > rc.new; } 2>/dev/null
+  have=
+  { read -r have < rc.new; } 2>/dev/null
+  [ "$have" = "$1 $reason" ] && mv rc.new rc
+  exit 0
+}
+supervise() {
+  up=$1 mask=$2
+  machine
+  look $$
+  if [ "$group" != $$ ]; then echo "no way found to start a session or process group: install setsid (util-linux) or perl" >&2; exit 71; fi
+  me="$$ $started $boot"
+  echo "$me" > "$up/who" || exit 72
+  set -C
+  { true > pid; } 2> /dev/null || {
+    # Another has it, and has sent or will send the script off.
+    [ -e pid ] && { rm -rf "$up" "$up.log"; exit 0; }
+    true > pid || exit 72
+  }
+  set +C
+  have=
+  { echo "$me" >> pid; } 2> /dev/null
+  read -r have < pid
+  if [ "$have" != "$me" ]; then rm -f pid; echo "No space left on device" >&2; exit 72; fi
+  # The claim must outlive a power cut, else the script could be started again after it.
+  sync pid 2>/dev/null
+  mv "$up" in || exit 72
+  if [ -e cancel ]; then finish 143 cancel; fi
+  detach sh in/runner script "$mask" < in/stdin > out 2> err &
+  child=$!
+  if [ -n "$timeout" ]; then
+    (
+      sleep "$timeout"
+      echo > timeout
+      until [ -e starts ]; do sleep 1; done
+      end_group
+    ) > /dev/null 2>&1 &
+  fi
+  wait "$child"
+  code=$?
+  reason=exit
+  [ -e starts ] || reason=full
+  [ -e cancel ] && reason=cancel
+  [ -e timeout ] && reason=timeout
+  case $reason in cancel|timeout) end_group;; esac
+  # Ends the watchdog and its sleep, which are in our own group.
+  trap "" TERM
+  [ -n "$timeout" ] && kill -s TERM 0
+  finish "$code" "$reason"
+}
+script() {
+  look $$
+  echo "$$ $started" >> starts || exit 126
+  HEDDLE_RUN=$PWD/in HEDDLE_RESULT=$PWD/result
+  export HEDDLE_RUN HEDDLE_RESULT
+  umask "$1"
+  cd "$HOME" 2>/dev/null || cd /
+  enter
+}
+"$@"
+`;

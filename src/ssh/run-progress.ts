@@ -1,0 +1,48 @@
+import { Excerpt } from './excerpt.js';
+import type { Frame } from './frames.js';
+import type { OutputListener, RunEnd } from './run.js';
+
+/** What is known of a run so far; survives the connections that brought it. */
+export class RunProgress {
+  readonly #onOutput: OutputListener | undefined;
+  readonly #stdout = new Excerpt();
+  readonly #stderr = new Excerpt();
+  #result: Buffer[] = [];
+  /** How many bytes of each stream have come. */
+  outat = 0;
+  errat = 0;
+  /** Rises whenever something came. */
+  signs = 0;
+  /** The node said that the run has started: nothing needs to be sent again. */
+  started = false;
+
+  constructor(onOutput: OutputListener | undefined) {
+    this.#onOutput = onOutput;
+  }
+
+  /** A new connection begins; a result file is always read whole. */
+  rewindResult(): void {
+    this.#result = [];
+  }
+
+  async add(frame: Extract<Frame, { kind: 'output' }>): Promise<void> {
+    this.signs++;
+    this.started = true;
+    if (frame.stream === 'result') {
+      this.#result.push(Buffer.from(frame.chunk));
+      return;
+    }
+    if (frame.stream === 'stdout') {
+      this.outat += frame.chunk.length;
+      this.#stdout.add(frame.chunk);
+    } else {
+      this.errat += frame.chunk.length;
+      this.#stderr.add(frame.chunk);
+    }
+    await this.#onOutput?.(frame.stream, frame.chunk);
+  }
+
+  end(reason: RunEnd['reason'], exitCode: number | undefined): RunEnd {
+    return { reason, exitCode, stdout: this.#stdout.toString(), stderr: this.#stderr.toString(), result: Buffer.concat(this.#result) };
+  }
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import type { ClientChannel } from 'ssh2';
+import type { Connection } from './connection.js';
+import { Excerpt } from './excerpt.js';
+import { type Frame, readFrames } from './frames.js';
+import { programText, remoteCommand } from './remote-command.js';
+
+export interface RemoteProgram {
+  readonly program: string;
+  readonly variables?: Readonly<Record<string, string | number>>;
+  /** Follows the program on its standard input. */
+  readonly input?: Uint8Array | string;
+  readonly sudo?: boolean | undefined;
+}
+
+export interface RemoteSession {
+  readonly frames: AsyncGenerator<Frame, void, undefined>;
+  /** What came on stderr, for messages: the login shell's noise, sudo's refusal. */
+  readonly complaints: Excerpt;
+  /** The exit code, once the channel is closed; undefined when the server told none, which says nothing about the program. */
+  readonly exit: Promise<number | undefined>;
+  readonly close: () => void;
+}
+
+/** A node that says nothing for so long is taken for unreachable: the remote programs speak at least every 5 s. */
+const silenceMs = 30_000;
+
+/** Sends a program to the node and reads the frames that it prints. */
+export async function startProgram(connection: Connection, what: RemoteProgram): Promise<RemoteSession> {
+  const nonce = randomBytes(16).toString('hex');
+  const channel = await connection.exec(remoteCommand({ sudo: what.sudo }));
+  const complaints = new Excerpt();
+  const exit = exitOf(channel);
+  channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));
+  channel.on('error', () => { /* A broken channel shows as a missing end frame. */ });
+  channel.write(programText(what.program, { nonce, ...what.variables }));
+  channel.end(what.input ?? '');
+  return { frames: readFrames(chunksOf(channel, connection), nonce), complaints, exit, close: () => discard(channel) };
+}
+
+/** Resolves when the channel is closed. */
+export function exitOf(channel: ClientChannel): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    channel.once('close', (code: unknown) => resolve(typeof code === 'number' ? code : undefined));
+  });
+}
+
+/** Closes a channel early. What is still underway is thrown away, else the channel would never report its end. */
+export function discard(channel: ClientChannel): void {
+  channel.resume();
+  channel.stderr.resume();
+  channel.close();
+}
+
+async function* chunksOf(channel: ClientChannel, connection: Connection): AsyncGenerator<Buffer, void, undefined> {
+  const chunks = channel[Symbol.asyncIterator]();
+  for (;;) {
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<undefined>((resolve) => { timer = setTimeout(resolve, silenceMs, undefined); });
+    const next = await Promise.race([chunks.next(), silence]).finally(() => clearTimeout(timer));
+    if (next === undefined) connection.destroy();
+    if (next === undefined || next.done === true) return;
+    yield next.value;
+  }
+}

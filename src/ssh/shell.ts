@@ -1,0 +1,75 @@
+import type { PluginLog, RunOutcome, Script, Shell } from '../plugins/contract.js';
+import { PluginError } from '../plugins/errors.js';
+import { exec } from './exec.js';
+import type { ConnectionPool } from './pool.js';
+import { putFile } from './put-file.js';
+import { parseResults } from './results.js';
+import { type OutputListener, type RunEnd, runOnce } from './run.js';
+import { describeTarget, type SshTarget } from './target.js';
+
+export interface ShellOptions {
+  readonly pool: ConnectionPool;
+  readonly target: SshTarget;
+  /** `<taskId>.<run>`; scripts with a name get `.<name>` behind it. */
+  readonly runId: string;
+  /** Gets all output of scripts as it comes. The node is read no faster than it settles. */
+  readonly onOutput?: OutputListener;
+  /** Cancels: a running script's process group is ended. */
+  readonly signal?: AbortSignal;
+  /** Lets go without ending anything, for a worker that shuts down: the next attempt waits for the same run. */
+  readonly detach?: AbortSignal;
+  readonly log: PluginLog;
+  /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
+  readonly runsFolder?: string;
+}
+
+/** The contract's Shell over SSH, for one attempt of one task. */
+export function createShell(options: ShellOptions): Shell {
+  const { pool, target, signal, detach, log } = options;
+  const connect = () => pool.acquire(target);
+  return {
+    async run(script) {
+      const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;
+      log.debug('script waits for its run', { run: runId });
+      const end = await runOnce({ runId, script, runsFolder: options.runsFolder }, { connect, onOutput: options.onOutput, signal, detach });
+      log.debug('script ended', { run: runId, reason: end.reason, exitCode: end.exitCode ?? null });
+      return toOutcome(end, script, describeTarget(target), signal, log);
+    },
+    async exec(command, execOptions = {}) {
+      return exec(await pool.acquire(target, signal), command, { ...execOptions, signal });
+    },
+    async putFile(path, content, putOptions = {}) {
+      await putFile(await pool.acquire(target, signal), path, content, putOptions);
+    },
+  };
+}
+
+/** A script that came to its own end is an outcome, whatever its exit code; everything else is an error. */
+function toOutcome(end: RunEnd, script: Script, where: string, signal: AbortSignal | undefined, log: PluginLog): RunOutcome {
+  const { stdout, stderr, exitCode } = end;
+  const name = script.name === undefined ? 'the script' : `script ${script.name}`;
+  const failed = (text: string, cause?: unknown) => new PluginError('ScriptFailed', `${name} on ${where} ${text}`, { stdout, stderr, cause });
+  switch (end.reason) {
+    case 'timeout':
+      throw failed(`ran longer than ${(script.timeoutMs ?? 0) / 1000} s and was ended, with all it had started`);
+    case 'cancel':
+      throw failed('was cancelled; its processes were ended', signal?.reason);
+    case 'full':
+      throw failed(`ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}, but disk full on node: what it wrote may be cut; make room and run it again`);
+    case 'reboot':
+      throw failed('died with its machine: the node was started again while it ran, so it is not known how far it came');
+    case 'died':
+      throw failed('was killed on the node together with its supervisor (out of memory?), and left no exit code');
+    case 'exit':
+      if (exitCode === undefined) throw failed('left no exit code');
+  }
+  if (end.result.length === 0) return { exitCode, stdout, stderr };
+  try {
+    return { exitCode, stdout, stderr, results: parseResults(end.result) };
+  } catch (error) {
+    // A script that fails is judged by its exit code first.
+    if (exitCode === 0 || !(error instanceof PluginError)) throw error;
+    log.warn(`results of ${name} left out: ${error.message}`);
+    return { exitCode, stdout, stderr };
+  }
+}

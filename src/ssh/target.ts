@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+
+/** A node's SSH server, who logs in there, and the key it must show. */
+export interface SshTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password?: string;
+  /** PEM or OpenSSH text. */
+  readonly privateKey?: string;
+  readonly passphrase?: string;
+  /** Path of an agent's socket. The agent is asked to sign, never forwarded to the node. */
+  readonly agent?: string;
+  /** The keys the server may show, each `<type> <base64>` as in known_hosts. Only a probe may go without. */
+  readonly hostKey?: string | readonly string[];
+}
+
+export function hostKeysOf(target: SshTarget): readonly string[] {
+  if (target.hostKey === undefined) return [];
+  return typeof target.hostKey === 'string' ? [target.hostKey] : target.hostKey;
+}
+
+/** For messages: never holds a credential. */
+export function describeTarget(target: SshTarget): string {
+  const host = target.host.includes(':') ? `[${target.host}]` : target.host;
+  return `${target.user}@${host}:${target.port}`;
+}
+
+/** Equal for two targets only if they may share a connection: same server, same keys expected, same credentials. */
+export function connectionKey(target: SshTarget): string {
+  const identity = [
+    target.host, target.port, target.user, hostKeysOf(target),
+    target.password ?? null, target.privateKey ?? null, target.passphrase ?? null, target.agent ?? null,
+  ];
+  return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
+}
