@@ -1,9 +1,70 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http2';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
-import { inject, test, expect } from 'vitest';
-import { checkSearchAttributes } from '../../src/server/setup.js';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { checkSearchAttributes, heddleSearchAttributes, registerSearchAttributes } from '../../src/server/setup.js';
+import { startServer, type RunningServer } from '../../src/server/start.js';
 
-test('the run has a server whose namespace has our search attributes', async () => {
-  const connection = await Connection.connect({ address: inject('temporalAddress') });
-  expect(await checkSearchAttributes(connection, 'default')).toEqual({ present: ['HeddleCluster', 'HeddlePhase', 'HeddleProvider'], missing: [] });
+let dataFolder: string;
+let server: RunningServer;
+let connection: Connection;
+
+beforeAll(async () => {
+  dataFolder = await mkdtemp(join(tmpdir(), 'heddle-setup-'));
+  const options = { binary: inject('temporalBinary'), dataFolder, database: 'memory', port: 0, ui: false, say: () => undefined } as const;
+  server = await startServer({ ...options, namespace: 'fresh' });
+  connection = await Connection.connect({ address: server.address });
+});
+afterAll(async () => {
   await connection.close();
+  await server.stop();
+  await rm(dataFolder, { recursive: true, force: true });
+});
+
+test('the server of the run has our search attributes', async () => {
+  const shared = await Connection.connect({ address: inject('temporalAddress') });
+  expect(await checkSearchAttributes(shared, 'default')).toEqual({ present: heddleSearchAttributes, missing: [] });
+  await shared.close();
+});
+
+test('what is missing is named, registered by several at once, and then present', async () => {
+  const before = await checkSearchAttributes(connection, 'fresh');
+  expect(before).toMatchObject({ present: [], missing: heddleSearchAttributes });
+  expect(before.problem).toContain('heddle server setup');
+
+  const all = await Promise.all([1, 2, 3].map(() => registerSearchAttributes(connection, 'fresh')));
+  for (const report of [...all, await registerSearchAttributes(connection, 'fresh')]) {
+    expect(report).toEqual({ present: heddleSearchAttributes, missing: [] });
+  }
+});
+
+test('an attribute of another type counts as missing, and the report says why', async () => {
+  const text = 1;
+  await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes: { HeddlePhase: text } });
+  const report = await registerSearchAttributes(connection, 'default');
+  expect(report).toMatchObject({ missing: expect.arrayContaining(['HeddlePhase']) });
+  expect(report.problem).toContain('HeddlePhase');
+});
+
+test('a server that does not permit it is no error: the report names the command for someone who may', async () => {
+  const strict = createServer();
+  strict.on('stream', (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '7', 'grpc-message': 'no' }, { endStream: true });
+  });
+  strict.listen(0, '127.0.0.1');
+  await once(strict, 'listening');
+  const address = strict.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const refused = Connection.lazy({ address: `127.0.0.1:${port}` });
+  try {
+    const report = await registerSearchAttributes(refused, 'prod');
+    expect(report.missing).toEqual(heddleSearchAttributes);
+    expect(report.problem).toContain('temporal operator search-attribute create --namespace prod --name HeddleCluster --type Keyword');
+  } finally {
+    await refused.close();
+    strict.close();
+  }
 });

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { checkServer } from '../../src/server/check.js';
+import { isRunning, recordProcess } from '../../src/server/process.js';
+import { startServer, type RunningServer, type StartOptions } from '../../src/server/start.js';
+
+let folder: string;
+let said: string[];
+let servers: RunningServer[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle start-'));
+  [said, servers] = [[], []];
+});
+afterEach(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(changes: Partial<StartOptions> = {}): Promise<RunningServer> {
+  const options = { binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false, say: (line: string) => said.push(line) };
+  const server = await startServer({ ...options, ...changes });
+  servers.push(server);
+  return server;
+}
+
+async function withClient<T>(server: { address: string }, work: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address: server.address });
+  try {
+    return await work(new Client({ connection }));
+  } finally {
+    await connection.close();
+  }
+}
+
+const startWorkflow = (server: RunningServer) =>
+  withClient(server, (client) => client.workflow.start('sleeper', { workflowId: 'cluster/kept', taskQueue: 'nobody' }));
+const statusOf = (server: RunningServer) =>
+  withClient(server, async (client) => (await client.workflow.getHandle('cluster/kept').describe()).status.name);
+
+describe('stopping and starting', () => {
+  test('keeps the data, and leaves neither process nor claim', async () => {
+    const first = await start({ searchAttributes: ['HeddleCluster'] });
+    await startWorkflow(first);
+    const process1 = await recordProcess(first.pid);
+    await first.stop();
+    expect(process1 !== undefined && (await isRunning(process1))).toBe(false);
+    await expect(readFile(join(folder, 'temporal-server.json'))).rejects.toThrow('ENOENT');
+
+    const second = await start({ searchAttributes: ['HeddleCluster'] });
+    expect(await statusOf(second)).toBe('RUNNING');
+  });
+
+  test('keeps the data when the server is killed, says how it ended, and the same process may start it again', async () => {
+    const first = await start();
+    await startWorkflow(first);
+    process.kill(first.pid, 'SIGKILL');
+    expect(await first.ended).toBe('signal SIGKILL');
+    expect(await statusOf(await start())).toBe('RUNNING');
+  });
+
+  test('serves the Web UI with the codec endpoint it was given', async () => {
+    const server = await start({ ui: true, codecEndpoint: 'http://127.0.0.1:9/word', namespace: 'looms' });
+    const settings: unknown = await (await fetch(`${server.uiAddress}/api/v1/settings`)).json();
+    expect(settings).toMatchObject({ Codec: { Endpoint: 'http://127.0.0.1:9/word' } });
+    expect(server.namespace).toBe('looms');
+  });
+});
+
+describe('several at once', () => {
+  test('a second start of the same data folder is refused and names who has it', async () => {
+    const first = await start();
+    await expect(start()).rejects.toThrow(new RegExp(`in use: process ${process.pid} runs it at ${first.address}`));
+    await expect(checkServer({ address: first.address })).resolves.toMatchObject({ serverVersion: '1.32.0' });
+  });
+
+  test('two data folders have a server each, though both want the same port', async () => {
+    const blocker = createServer();
+    blocker.listen(0, '127.0.0.1');
+    await once(blocker, 'listening');
+    const address = blocker.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    try {
+      const [a, b] = await Promise.all(['a', 'b'].map((name) => start({ dataFolder: join(folder, name), port })));
+      expect(new Set([a?.address, b?.address, `127.0.0.1:${port}`]).size).toBe(3);
+      expect(said.filter((line) => line.includes(`port ${port} is in use: Temporal listens at`))).toHaveLength(2);
+    } finally {
+      blocker.close();
+    }
+  });
+});
+
+describe('when the process that started it is killed', () => {
+  /** Starts a server in a process of its own, kills that process, and returns the server's record. */
+  async function abandon(path: string | undefined) {
+    const module = pathToFileURL(join(inject('distPath'), 'server', 'start.js')).href;
+    const options = JSON.stringify({ binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false });
+    const code = `const { startServer } = await import('${module}');
+      const server = await startServer({ ...${options}, say() {} });
+      console.log(server.pid); setInterval(() => {}, 1000);`;
+    const env = path === undefined ? {} : { env: { PATH: path } };
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', code], { ...env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const [output] = (await once(parent.stdout, 'data')) as [Buffer];
+    const record = await recordProcess(Number(output.toString()));
+    parent.kill('SIGKILL');
+    await once(parent, 'close');
+    if (record === undefined) throw new Error('the server of the killed process was never seen');
+    return record;
+  }
+
+  test.runIf(process.platform === 'linux')('the kernel ends the server, where setpriv is installed', async () => {
+    const server = await abandon(undefined);
+    while (await isRunning(server)) await sleep(50);
+    await start();
+    expect(said).toEqual([]);
+  });
+
+  test('the next start of that data folder ends it, where the kernel does not', async () => {
+    const server = await abandon('/nonexistent');
+    expect(await isRunning(server)).toBe(true);
+    await start();
+    expect(await isRunning(server)).toBe(false);
+    expect(said.join()).toContain(`ending the Temporal server (pid ${server.pid})`);
+  });
+
+  test('another process that has the pid by now is left alone', async () => {
+    const stranger = spawn('sleep', ['60']);
+    const other = { pid: stranger.pid, started: 'another boot:1' };
+    await writeFile(join(folder, 'temporal-server.json'), JSON.stringify({ owner: other, server: other }));
+    await start();
+    expect(stranger.exitCode).toBeNull();
+    expect(said).toEqual([]);
+    stranger.kill();
+    await once(stranger, 'close');
+  });
+});
+
+describe('what cannot start', () => {
+  test('gives the end of its log, and can be tried again', async () => {
+    await expect(start({ binary: '/bin/false' })).rejects.toThrow('did not start: it ended with exit code 1. The end of its log');
+    await expect(start({ searchAttributes: ['Bad=Name'] })).rejects.toThrow(/did not start: it ended with exit code 1\.[^]*\n.*Bad/);
+    await start({ dynamicConfig: { 'history.maxInFlightUpdates': 1 } });
+  });
+
+  test('a claim that cannot be read is not taken over', async () => {
+    await writeFile(join(folder, 'temporal-server.json'), 'torn');
+    await expect(start()).rejects.toThrow('remove it when none runs');
+  });
+});
