@@ -7,6 +7,7 @@ export const errorStatuses = {
   MethodNotAllowed: 405,
   IdempotencyMismatch: 409,
   Conflict: 409,
+  Gone: 410,
   TooLarge: 413,
   TooManyRequests: 429,
   Internal: 500,

@@ -16,7 +16,7 @@ export interface JournalEntry {
   readonly token?: string;
   readonly flavor?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** A CREATE whose token was known: no machine was made. */
+  /** A CREATE whose token was known, or a DELETE of what was being deleted: nothing changed. */
   readonly repeated?: true;
 }
 

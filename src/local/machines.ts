@@ -25,33 +25,36 @@ export interface MachinesParts {
 /** The calls of the API. Each decides, changes and journals in one go, so that nothing can come in between. */
 export class Machines {
   readonly #parts: MachinesParts;
-  /** Tokens of machines that are gone, with their ids. */
-  readonly #spent = new Map<string, string>();
+  /** Every machine ever made: id by token, and all ids. One that is here but not in the inventory is gone. */
+  readonly #made = new Map<string, string>();
+  readonly #ids = new Set<string>();
 
   constructor(parts: MachinesParts) {
     this.#parts = parts;
     for (const { token, id } of parts.journal.read({ after: 0, limit: Number.POSITIVE_INFINITY, operations: ['create'] })) {
-      if (token !== undefined && id !== undefined && parts.inventory.get(id) === undefined) this.#spent.set(token, id);
+      if (token !== undefined && id !== undefined) this.#remember(token, id);
     }
   }
 
   create(request: CreateRequest): { readonly status: 200 | 201; readonly body: object } {
     const { inventory, power } = this.#parts;
-    const spent = this.#spent.get(request.token);
-    if (spent !== undefined && inventory.get(spent) === undefined) return { status: 200, body: { id: spent, state: 'gone', repeated: true } };
+    const made = this.#made.get(request.token);
+    if (made !== undefined && inventory.get(made) === undefined) return { status: 200, body: { id: made, state: 'gone', repeated: true } };
     const known = inventory.withToken(request.token);
     if (known !== undefined) return { status: 200, body: this.#repeat(known, request) };
     const machine = this.#make(request);
     inventory.add(machine);
     // After the record: a call that is in the journal has its machine on disk.
     this.#note('create', machine);
-    this.#spent.set(machine.token, machine.id);
+    this.#remember(machine.token, machine.id);
     power.turnOn(machine.id);
     return { status: 201, body: { id: machine.id, state: machine.state, user: machine.user, repeated: false } };
   }
 
   describe(id: string): object {
-    const machine = this.#visible(id);
+    if (this.#ids.has(id) && this.#parts.inventory.get(id) === undefined) throw new ApiError('Gone', `Machine ${id} was deleted.`);
+    const machine = this.#existing(id);
+    if (!isVisible(machine)) throw new ApiError('NotFound', `There is no machine ${id}.`);
     this.#note('describe', machine);
     return detailsOf(machine);
   }
@@ -78,8 +81,9 @@ export class Machines {
   /** Accepts the deletion; the machine dies now and is gone a little later. */
   remove(id: string): object {
     const machine = this.#existing(id);
-    this.#note('delete', machine);
-    if (machine.state !== 'deleting') this.#parts.power.destroy(id);
+    const repeated = machine.state === 'deleting';
+    this.#note('delete', machine, repeated ? { repeated } : {});
+    if (!repeated) this.#parts.power.destroy(id);
     return { id, state: 'deleting' };
   }
 
@@ -153,15 +157,14 @@ export class Machines {
     this.#parts.journal.append({ operation, id, hostname, key, ...(operation === 'create' ? { token, flavor, tags } : {}), ...more });
   }
 
+  #remember(token: string, id: string): void {
+    this.#made.set(token, id);
+    this.#ids.add(id);
+  }
+
   #existing(id: string): MachineRecord {
     const machine = this.#parts.inventory.get(id);
     if (machine === undefined) throw new ApiError('NotFound', `There is no machine ${id}.`);
-    return machine;
-  }
-
-  #visible(id: string): MachineRecord {
-    const machine = this.#existing(id);
-    if (!isVisible(machine)) throw new ApiError('NotFound', `There is no machine ${id}.`);
     return machine;
   }
 

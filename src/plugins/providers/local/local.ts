@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import {
+  Provider, PluginError, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+} from '../../contract.js';
+import { createdSchema, detailsSchema, LocalApi, parseAnswer, type MachineSummary } from './api.js';
+
+const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), publicKeys: z.array(z.string()).optional() });
+
+/** How long to wait before looking again at a machine that boots or goes, in ms. */
+const lookAgainMs = 300;
+
+/** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
+export class LocalProvider extends Provider implements CanList, CanFind {
+  override async create(input: CreateInput): Promise<TaskResult> {
+    const { key, token, hostname, flavor, image, tags } = input;
+    const { publicKeys } = this.#fields();
+    const call = {
+      method: 'POST', path: '/v1/machines', body: { key, token, hostname, flavor, image, tags, ...(publicKeys === undefined ? {} : { publicKeys }) },
+    } as const;
+    const answer = await this.#api().call(call);
+    const created = parseAnswer(createdSchema, answer.found ? answer.body : undefined, call);
+    if (created.state === 'gone') throw new PluginError('Invalid', `The machine of key ${key}, ${created.id}, was deleted; a key never gets a second machine.`);
+    this.log.info(`machine ${created.id} is on its way`, { providerid: created.id });
+    return { result: { providerid: created.id, ...(created.user === undefined ? {} : { 'ssh-auth': { user: created.user } }) } };
+  }
+
+  override async confirm(input: MachineInput): Promise<TaskResult> {
+    const id = input.providerid ?? await this.#idOf(input.key);
+    const call = { method: 'GET', path: machinePath(id) } as const;
+    const answer = await this.#api().call(call);
+    if (!answer.found && answer.gone) throw new PluginError('Invalid', `Machine ${id} was deleted at the machine service. Replace the node.`);
+    if (!answer.found) throw notReady(`Machine ${id} is not seen at the machine service yet.`);
+    const machine = parseAnswer(detailsSchema, answer.body, call);
+    if (machine.state === 'failed') throw new PluginError('Invalid', `Machine ${id} failed: ${machine.reason ?? 'no reason given'}. Replace the node.`);
+    if (machine.state === 'deleting') throw new PluginError('Invalid', `Machine ${id} is being deleted at the machine service. Replace the node.`);
+    if (machine.state === 'stopped') throw notReady(`Machine ${id} is switched off at the machine service.`);
+    if (machine.state !== 'running') throw notReady(`Machine ${id} is ${machine.state}.`);
+    return {
+      result: {
+        providerid: machine.id,
+        ipaddress: machine.address,
+        'ssh-port': machine.port,
+        'ssh-auth': { user: machine.user, password: machine.password },
+        'ssh-host-key': machine.hostKey,
+      },
+    };
+  }
+
+  /** Asks the service to delete rather than whether the machine is there: only its refusal proves absence. */
+  override async delete(input: MachineInput): Promise<void> {
+    const ids = input.providerid === undefined ? (await this.#withKey(input.key)).map((machine) => machine.id) : [input.providerid];
+    const answers = await Promise.all(ids.map((id) => this.#api().call({ method: 'DELETE', path: machinePath(id) })));
+    if (answers.some((answer) => answer.found)) throw notReady(`Machine ${ids.join(', ')} is being deleted.`);
+  }
+
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    const machines = await this.#api().list(Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]));
+    return machines.flatMap((machine) => machineOf(machine) ?? []);
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    return (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
+  }
+
+  #withKey(key: string): Promise<readonly MachineSummary[]> {
+    return this.#api().list([['key', key]]);
+  }
+
+  async #idOf(key: string): Promise<string> {
+    const [machine] = await this.#withKey(key);
+    if (machine === undefined) throw notReady(`No machine of key ${key} is seen at the machine service yet.`);
+    return machine.id;
+  }
+
+  #fields(): z.infer<typeof fieldsSchema> {
+    const parsed = fieldsSchema.safeParse(this.fields);
+    if (parsed.success) return parsed.data;
+    throw new PluginError('Invalid', `The fields of the local provider are wrong: ${z.prettifyError(parsed.error)}. Mend them in heddle.yaml.`, { cause: parsed.error });
+  }
+
+  #api(): LocalApi {
+    const { endpoint, apiKey } = this.#fields();
+    return new LocalApi({ endpoint, apiKey, signal: this.signal });
+  }
+}
+
+function machinePath(id: string): string {
+  return `/v1/machines/${encodeURIComponent(id)}`;
+}
+
+function notReady(message: string): PluginError {
+  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+}
+
+/** Undefined for one that is on its way out. */
+function machineOf(machine: MachineSummary): Machine | undefined {
+  if (machine.state === 'deleting') return undefined;
+  const state = machine.state === 'pending' || machine.state === 'booting' ? 'starting' : machine.state;
+  return { providerid: machine.id, key: machine.key, tags: machine.tags, state, createdAt: machine.createdAt };
+}
