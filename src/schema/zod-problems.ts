@@ -8,24 +8,39 @@ type Issue = z.core.$ZodIssue;
 export function problemsFromZod(schema: z.ZodType, error: z.ZodError, value: unknown): readonly Problem[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-    if (issue.code !== 'unrecognized_keys') return [describeIssue(issue, path, schemaAt(schema, path), valueAt(value, path))];
+    if (issue.code !== 'unrecognized_keys') return [describeIssue(issue, path, schemaAt(schema, path), shownAt(schema, path, valueAt(value, path)))];
     const known = knownKeys(schemaAt(schema, path));
     return issue.keys.map((key) => errorAt([...path, key], 'is an unknown key', suggest(key, known)));
   });
 }
 
-function describeIssue(issue: Issue, path: Path, schema: z.ZodType | undefined, value: unknown): Problem {
+interface Shown {
+  readonly value: unknown;
+  /** The value for a message. */
+  readonly text: string;
+}
+
+/** What is secret (`writeOnly`), or should have been a reference to a secret, is never quoted. */
+function shownAt(schema: z.ZodType, path: Path, value: unknown): Shown {
+  const isSecret = path.at(-1) === 'secret' || [...path.keys(), path.length].some((length) => {
+    const above = schemaAt(schema, path.slice(0, length));
+    return above !== undefined && (above.meta()?.['writeOnly'] === true || unwrap(above).meta()?.['writeOnly'] === true);
+  });
+  return { value, text: isSecret && value !== undefined ? '(a secret)' : quoteValue(value) };
+}
+
+function describeIssue(issue: Issue, path: Path, schema: z.ZodType | undefined, { value, text }: Shown): Problem {
   const right = schema === undefined ? undefined : describedIn(schema);
-  const wrong = (text: string): Problem => errorAt(path, text, right);
+  const wrong = (words: string): Problem => errorAt(path, words, right);
   if (value === undefined) return wrong('is missing');
   switch (issue.code) {
-    case 'invalid_type': return wrong(`should be ${typeNames[issue.expected] ?? issue.expected}, but is ${quoteValue(value)}`);
-    case 'invalid_value': return errorAt(path, `${quoteValue(value)} is not allowed`, suggest(quoteValue(value).replaceAll('"', ''), issue.values.map(String)));
+    case 'invalid_type': return wrong(`should be ${typeNames[issue.expected] ?? issue.expected}, but is ${text}`);
+    case 'invalid_value': return errorAt(path, `${text} is not allowed`, suggest(text.replaceAll('"', ''), issue.values.map(String)));
     case 'invalid_key': return errorAt(path, `${quoteValue(path.at(-1))} is no valid name`, issue.issues[0]?.message);
-    case 'too_small': return wrong(`${amount(issue.origin, value)}, but must be at least ${issue.minimum}`);
-    case 'too_big': return wrong(`${amount(issue.origin, value)}, but must be at most ${issue.maximum}`);
-    case 'invalid_format': return errorAt(path, `${quoteValue(value)} is not valid`, right ?? issue.message);
-    default: return wrong(`${quoteValue(value)} ${issue.message}`);
+    case 'too_small': return wrong(`${amount(issue.origin, value, text)}, but must be at least ${issue.minimum}`);
+    case 'too_big': return wrong(`${amount(issue.origin, value, text)}, but must be at most ${issue.maximum}`);
+    case 'invalid_format': return errorAt(path, `${text} is not valid`, right ?? issue.message);
+    default: return wrong(`${text} ${issue.message}`);
   }
 }
 
@@ -34,10 +49,10 @@ const typeNames: Readonly<Record<string, string>> = {
   object: 'a mapping (keys and values)', record: 'a mapping (keys and values)',
 };
 
-function amount(origin: string, value: unknown): string {
+function amount(origin: string, value: unknown, text: string): string {
   if (Array.isArray(value)) return `has ${value.length} entries`;
   if (typeof value === 'object' && value !== null) return `has ${Object.keys(value).length} entries`;
-  return origin === 'string' ? `has ${String(value).length} characters` : `is ${quoteValue(value)}`;
+  return origin === 'string' ? `has ${String(value).length} characters` : `is ${text}`;
 }
 
 /** The schema that a path leads to, through optional and default wrappers; undefined where it is not one schema. */

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import type { Json } from '../model/json.js';
+import { pluginNameSchema } from './names.js';
+import { errorAt, type Problem } from './problem.js';
+import { anyJsonSchema } from './spec.js';
+
+export const pluginTypes = ['provider', 'automator'] as const;
+export type PluginType = (typeof pluginTypes)[number];
+
+export const fieldTypes = ['string', 'text', 'number', 'integer', 'boolean', 'list', 'map', 'duration', 'select', 'json'] as const;
+export type FieldType = (typeof fieldTypes)[number];
+
+const fieldSchema = z.strictObject({
+  title: z.string().min(1).meta({ title: 'Title', description: 'What a form calls the field.' }),
+  type: z.enum(fieldTypes).meta({ title: 'Type', description: `One of ${fieldTypes.join(', ')}.` }),
+  description: z.string().exactOptional().meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
+  options: z.array(z.string()).min(1).exactOptional().meta({ title: 'Options', description: 'The values of a select.' }),
+  default: anyJsonSchema.exactOptional().meta({ title: 'Default', description: 'The value where none is given.' }),
+  secret: z.boolean().exactOptional().meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
+  overridable: z.boolean().exactOptional().meta({ title: 'Overridable', description: 'An administrator\'s field that users may set too.' }),
+  passReferences: z.boolean().exactOptional().meta({
+    title: 'Pass references', description: 'Secret references in the value reach the plugin as they are, to be passed on to the node\'s payload.',
+  }),
+}).meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });
+
+const fieldMapSchema = z.record(z.string().regex(/^[A-Za-z][\w-]{0,62}$/, { error: 'Letters, digits, hyphens and underscores; a letter first.' }), fieldSchema);
+const alternativesSchema = z.array(z.array(z.string()).min(1)).default([]);
+
+const fieldsSchema = z.strictObject({
+  admin: fieldMapSchema.prefault({}).meta({ title: 'Administrators\' fields', description: 'Set once for a provider account: credentials, endpoints.' }),
+  user: fieldMapSchema.prefault({}).meta({ title: 'Users\' fields', description: 'Set in each cluster: scripts, networks.' }),
+  required: z.strictObject({ admin: alternativesSchema, user: alternativesSchema }).prefault({})
+    .meta({ title: 'Required', description: 'Sets of fields of which one must be given in full: [[a, b], [c]] is (a and b) or c.' }),
+}).meta({ title: 'Fields', description: 'What administrators and users fill in.' });
+
+/** A plugin's descriptor as its author writes it: `<name>.json` in the plugin's folder. */
+export const descriptorSchema = z.strictObject({
+  $schema: z.string().exactOptional().meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
+  name: pluginNameSchema.meta({ title: 'Name', description: 'Lower-case letters, digits, hyphens and underscores; unique among plugins of its type.' }),
+  type: z.enum(pluginTypes).meta({ title: 'Type', description: 'provider or automator.' }),
+  entry: z.string().min(1).meta({ title: 'Entry', description: 'The module that exports the class, relative to this file.' }),
+  class: z.string().regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of an exported class.' }).meta({ title: 'Class', description: 'Name of the exported class.' }),
+  version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, { error: 'Three numbers, such as 1.0.0.' })
+    .meta({ title: 'Version', description: 'Three numbers, such as 1.0.0.' }),
+  description: z.string().min(1).meta({ title: 'Description', description: 'What it does, in a sentence.' }),
+  idempotency: z.enum(['token', 'name', 'tag', 'none']).exactOptional().meta({
+    title: 'Idempotency', description: 'Providers: how CREATE is kept to one machine for a key. token: the call may be repeated; name, tag: look first; none.',
+  }),
+  consistencyWindowMs: z.int().min(0).max(3_600_000).exactOptional().meta({
+    title: 'Consistency window', description: 'Providers: how long lists may lag behind a change, in ms.',
+  }),
+  callDeadlineMs: z.int().min(100).max(300_000).exactOptional().meta({
+    title: 'Call deadline', description: 'Providers: longest time one call to the provider takes, in ms; 100 to 300000.',
+  }),
+  prepares: z.enum(['all', 'users']).exactOptional().meta({
+    title: 'Prepares', description: 'Automators: BOOTSTRAP runs on all nodes, or only on nodes with services that use it.',
+  }),
+  capabilities: z.array(z.string()).exactOptional().meta({ title: 'Capabilities', description: 'Words for what it can do, for people.' }),
+  fields: fieldsSchema.prefault({}),
+}).meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
+
+export type FieldDeclaration = z.output<typeof fieldSchema>;
+export type FieldScope = 'admin' | 'user';
+export type FieldDeclarations = z.output<typeof fieldsSchema>;
+
+/** A descriptor with its defaults filled in. */
+export interface Descriptor {
+  readonly name: string;
+  readonly type: PluginType;
+  /** Relative to the descriptor's folder; absent in the seed's form: `<name>` with any ending that can be loaded. */
+  readonly entry?: string;
+  readonly class: string;
+  readonly version: string;
+  readonly description: string;
+  readonly idempotency: 'token' | 'name' | 'tag' | 'none';
+  readonly consistencyWindowMs: number;
+  readonly callDeadlineMs: number;
+  readonly prepares: 'all' | 'users';
+  readonly capabilities: readonly string[];
+  /** Absent where the plugin declares none (the seed's form): then any field is taken as it is. */
+  readonly fields?: FieldDeclarations;
+}
+
+/** What the schema cannot say of a descriptor: that its fields fit together. */
+export function checkDeclarations({ admin, user, required }: FieldDeclarations): readonly Problem[] {
+  const scopes = [['admin', admin], ['user', user]] as const;
+  return scopes.flatMap(([scope, fields]) => [
+    ...Object.entries(fields).flatMap(([key, field]) => checkDeclaration(['fields', scope, key], field)),
+    ...required[scope].flatMap((set, index) => set.filter((key) => !Object.hasOwn(fields, key))
+      .map((key) => errorAt(['fields', 'required', scope, index], `names ${key}, which is no field of ${scope}`))),
+    ...(scope === 'user' ? Object.keys(fields).filter((key) => Object.hasOwn(admin, key))
+      .map((key) => errorAt(['fields', 'user', key], 'is a field of admin too', 'Keep it there with overridable: true.')) : []),
+  ]);
+}
+
+function checkDeclaration(path: readonly string[], field: FieldDeclaration): readonly Problem[] {
+  const problems: Problem[] = [];
+  if ((field.type === 'select') !== (field.options !== undefined)) {
+    problems.push(errorAt(path, field.type === 'select' ? 'is a select without options' : 'has options, but is no select'));
+  }
+  if (field.secret === true && field.default !== undefined) problems.push(errorAt(path, 'is a secret with a default', 'A secret has none.'));
+  return problems;
+}
+
+const providerDefaults = { idempotency: 'none', consistencyWindowMs: 0, callDeadlineMs: 60_000, prepares: 'all', capabilities: [] } as const;
+
+export function fillDescriptor({ $schema: _schema, ...written }: z.output<typeof descriptorSchema>): Descriptor {
+  return { ...providerDefaults, ...written };
+}
+
+/** The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder tells the type. */
+export const seedDescriptorSchema = z.record(pluginNameSchema, z.strictObject({ classname: descriptorSchema.shape.class }));
+
+export function isSeedForm(value: Json): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const entries = Object.values(value);
+  return entries.length > 0 && entries.every((entry: Json) => typeof entry === 'object' && entry !== null && 'classname' in entry);
+}
+
+export function descriptorsOfSeed(seed: z.output<typeof seedDescriptorSchema>, type: PluginType): readonly Descriptor[] {
+  return Object.entries(seed).map(([name, { classname }]) => ({
+    ...providerDefaults, name, type, class: classname, version: '0.0.0', description: `${type} ${name}`,
+  }));
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../model/json.js';
+import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
+import { durationSchema } from './duration.js';
+import { isPlainObject } from './plain-json.js';
+import { errorAt, hasErrors, type Path, type Problem } from './problem.js';
+import { anyJsonSchema } from './spec.js';
+import { problemsFromZod } from './zod-problems.js';
+
+export interface CheckedFields {
+  readonly problems: readonly Problem[];
+  /** The values with defaults filled in. */
+  readonly values: JsonObject;
+}
+
+type Declared = Pick<Descriptor, 'fields'>;
+
+/** A reference to a secret, allowed for any text and any secret field; resolved at use, on a worker of the site. */
+export const secretReferenceSchema = z.strictObject({
+  secret: z.string().regex(/^(env|file|exec|vault):\S/, { error: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.' }),
+}).meta({ title: 'Secret reference', description: '{secret: "env:NAME"}; also file:PATH, exec:COMMAND, vault:PATH#FIELD.' });
+
+/**
+ * Checks values against what a plugin declares. For users, fields of administrators count where they are overridable.
+ * `path` is where the values stand. A plugin that declares nothing takes anything.
+ */
+export function checkFields(plugin: Declared, scope: FieldScope, values: JsonObject, path: Path): CheckedFields {
+  if (plugin.fields === undefined) return { problems: [], values };
+  const schema = fieldsSchemaOf(plugin, scope);
+  const parsed = schema.safeParse(values);
+  if (!parsed.success) {
+    return { problems: problemsFromZod(schema, parsed.error, values).map((problem) => ({ ...problem, path: [...path, ...problem.path] })), values };
+  }
+  const filled = Object.fromEntries(Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+  return { problems: checkRequired(plugin.fields.required[scope], filled, path), values: filled };
+}
+
+/** The schema of one scope's fields: for checks here, and as JSON Schema for forms and editors. */
+export function fieldsSchemaOf({ fields }: Declared, scope: FieldScope): z.ZodObject<Record<string, z.ZodType<Json | undefined>>> {
+  const overridable = Object.entries(fields?.admin ?? {}).filter(([, field]) => scope === 'user' && field.overridable === true)
+    // An administrator's value stands behind it: a default here would hide that.
+    .map(([key, { default: _default, ...field }]) => [key, field] as const);
+  const declared = [...overridable, ...Object.entries(fields?.[scope] ?? {})];
+  return z.strictObject(Object.fromEntries(declared.map(([key, field]) => [key, fieldSchemaOf(field, scope)])));
+}
+
+/** JSON Schema of one scope's fields, draft 2020-12, for what people write. */
+export function fieldsJsonSchema(plugin: Declared, scope: FieldScope): object {
+  return z.toJSONSchema(fieldsSchemaOf(plugin, scope), { io: 'input', unrepresentable: 'any' });
+}
+
+/** The keys whose secret references the plugin gets as they are. */
+export function passedReferences({ fields }: Declared): readonly string[] {
+  return Object.entries({ ...fields?.admin, ...fields?.user }).flatMap(([key, field]) => (field.passReferences === true ? [key] : []));
+}
+
+function fieldSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Json | undefined> {
+  const base = valueSchemaOf(field);
+  const referable = field.secret === true || field.type === 'string' || field.type === 'text';
+  const schema: z.ZodType<Json> = !referable ? base
+    : field.secret === true && scope === 'user' ? secretReferenceSchema
+      : z.union([base, secretReferenceSchema], { error: () => `is not ${kindOf(field)}` });
+  const described = schema.meta({
+    title: field.title, description: rightFor(field, scope), ...(field.secret === true ? { writeOnly: true } : {}),
+  });
+  return field.default === undefined ? described.optional() : described.default(field.default);
+}
+
+function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
+  switch (field.type) {
+    case 'string': return z.string().max(10_000).regex(/^[^\r\n\0]*$/, { error: 'One line of text.' });
+    case 'text': return z.string();
+    case 'number': return z.number();
+    case 'integer': return z.int();
+    case 'boolean': return z.boolean();
+    case 'list': return z.array(anyJsonSchema);
+    case 'map': return z.record(z.string(), anyJsonSchema);
+    case 'duration': return durationSchema;
+    case 'select': return z.enum(field.options ?? []);
+    case 'json': return anyJsonSchema;
+  }
+}
+
+const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
+  string: 'one line of text', text: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false', list: 'a list',
+  map: 'a mapping', duration: 'a duration such as "30s"', select: 'an option', json: 'a value',
+};
+
+function kindOf(field: FieldDeclaration): string {
+  return field.options === undefined ? kinds[field.type] : `one of ${field.options.join(', ')}`;
+}
+
+function rightFor(field: FieldDeclaration, scope: FieldScope): string {
+  const what = (field.description ?? field.title).replace(/\.$/, '');
+  if (field.secret !== true) return `${what}: ${kindOf(field)}.`;
+  return scope === 'user' ? `${what}: a reference such as {secret: "env:NAME"}.` : `${what}: ${kindOf(field)}, best as a reference: {secret: "env:NAME"}.`;
+}
+
+/** Required are the sets of one scope: all fields of one of the sets must be there. */
+function checkRequired(sets: readonly (readonly string[])[], values: JsonObject, path: Path): readonly Problem[] {
+  const isThere = (key: string): boolean => values[key] !== undefined && values[key] !== '' && values[key] !== null;
+  if (sets.length === 0 || sets.some((set) => set.every(isThere))) return [];
+  const [only, ...more] = sets;
+  if (only !== undefined && more.length === 0) {
+    return only.filter((key) => !isThere(key)).map((key) => errorAt([...path, key], 'is missing', `The plugin needs ${only.join(' and ')}.`));
+  }
+  return [errorAt(path, 'fields are missing', `The plugin needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`)];
+}
+
+/** Whether defaults are what their fields allow. */
+export function checkDefaults(plugin: Declared): readonly Problem[] {
+  const scopes = ['admin', 'user'] as const;
+  return scopes.flatMap((scope) => Object.entries(plugin.fields?.[scope] ?? {}).flatMap(([key, field]) => {
+    if (field.default === undefined) return [];
+    const declared = { fields: { admin: {}, user: {}, required: { admin: [], user: [] }, [scope]: { [key]: field } } };
+    const { problems } = checkFields(declared, scope, { [key]: field.default }, []);
+    return hasErrors(problems) ? [errorAt(['fields', scope, key, 'default'], 'is not what the field allows', rightFor(field, scope))] : [];
+  }));
+}
+
+/** Whether a value is a reference to a secret. */
+export function isSecretReference(value: Json): boolean {
+  return isPlainObject(value) && secretReferenceSchema.safeParse(value).success;
+}

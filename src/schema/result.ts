@@ -1,0 +1,125 @@
+import { isIP } from 'node:net';
+import { types } from 'node:util';
+import type { JsonObject } from '../model/json.js';
+import { maxResultBytes } from '../model/payload.js';
+import type { TaskResult } from '../model/task.js';
+import { PluginError } from '../plugins/errors.js';
+import { copyPlainJson, isPlainObject } from './plain-json.js';
+import { errorAt, formatPath, quoteValue, type Problem } from './problem.js';
+import { suggest } from './suggest.js';
+
+/** Kept of stdout and stderr each, in characters; head and tail stay, the middle goes. */
+const maxOutput = 64 * 1024;
+const knownKeys = ['status', 'result', 'stdout', 'stderr'] as const;
+
+export interface ResultSource {
+  readonly plugin: string;
+  readonly task?: string;
+  /** A program must say its status; a TypeScript method that returned has succeeded. */
+  readonly requireStatus?: boolean;
+}
+
+export type ParsedResult = TaskResult & { readonly result?: JsonObject };
+
+/**
+ * Takes what a plugin returned, of whatever make, and gives a copy in plain JSON. Nothing of the plugin's is called.
+ * @throws PluginError Invalid, naming plugin, task, and every field that is wrong.
+ */
+export function parseResult(value: unknown, source: ResultSource): ParsedResult {
+  if (value === undefined && source.requireStatus !== true) return {};
+  const own = ownEntries(value);
+  const problems: Problem[] = own.ok ? [...checkKeys(own.entries), ...checkStatus(own.entries, source)] : [...own.problems];
+  const result = own.ok ? copyResult(own.entries, problems) : undefined;
+  if (problems.length > 0) {
+    const task = source.task === undefined ? '' : ` for ${source.task}`;
+    const said = problems.map(({ path, wrong, right }) => [`${formatPath(path)} ${wrong}`.trim(), ...(right === undefined ? [] : [right])].join('. '));
+    throw new PluginError('Invalid', `plugin ${source.plugin} returned no valid result${task}: ${said.join('; ')}`);
+  }
+  const entries = own.ok ? own.entries : {};
+  const status = entries['status'];
+  return {
+    ...(typeof status === 'number' ? { status } : {}),
+    ...(result === undefined ? {} : { result }),
+    ...outputOf('stdout', entries), ...outputOf('stderr', entries),
+  };
+}
+
+type Entries = Readonly<Record<string, unknown>>;
+
+function ownEntries(value: unknown): { readonly ok: true; readonly entries: Entries } | { readonly ok: false; readonly problems: readonly Problem[] } {
+  const refuse = (wrong: string) => ({ ok: false, problems: [errorAt([], wrong, 'Return {status, result, stdout, stderr}.')] }) as const;
+  if (typeof value !== 'object' || value === null || types.isProxy(value) || Array.isArray(value)) return refuse(`it is ${describe(value)}`);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && prototype !== Object.prototype) return refuse('it is an object of a class');
+  const descriptors = Object.entries(Object.getOwnPropertyDescriptors(value)).filter(([, property]) => property.enumerable === true);
+  const getters = descriptors.filter(([, property]) => !('value' in property));
+  if (getters.length > 0) return { ok: false, problems: getters.map(([key]) => errorAt([key], 'is a getter, not a value')) };
+  const entries = descriptors.map(([key, property]): readonly [string, unknown] => [key, property.value]);
+  return { ok: true, entries: Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) };
+}
+
+function describe(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value === 'object') return types.isProxy(value) ? 'a Proxy' : 'a list';
+  return `a ${typeof value}`;
+}
+
+function checkKeys(entries: Entries): readonly Problem[] {
+  return Object.keys(entries).filter((key) => !knownKeys.some((known) => known === key))
+    .map((key) => errorAt([key], 'is an unknown key', suggest(key, knownKeys)));
+}
+
+function checkStatus(entries: Entries, source: ResultSource): readonly Problem[] {
+  const status = entries['status'];
+  if (status === undefined && source.requireStatus !== true) return [];
+  if (status === undefined) return [errorAt(['status'], 'is missing', 'A program must give it: 0 for success.')];
+  return typeof status === 'number' && Number.isSafeInteger(status) ? []
+    : [errorAt(['status'], `should be a whole number, but is ${typeof status === 'string' ? quoteValue(status) : describe(status)}`)];
+}
+
+function copyResult(entries: Entries, problems: Problem[]): JsonObject | undefined {
+  if (entries['result'] === undefined) return undefined;
+  const copy = copyPlainJson(entries['result'], { bytes: maxResultBytes, depth: 16 });
+  if (!copy.ok) {
+    problems.push(...copy.problems.map((problem) => ({ ...problem, path: ['result', ...problem.path] })));
+    return undefined;
+  }
+  if (!isPlainObject(copy.value)) {
+    problems.push(errorAt(['result'], 'should be an object of keys and values'));
+    return undefined;
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(copy.value));
+  if (bytes > maxResultBytes) problems.push(errorAt(['result'], `has ${bytes} bytes as JSON; ${maxResultBytes} is the limit`));
+  problems.push(...checkConventions(copy.value));
+  return copy.value;
+}
+
+/** Keys that mean something to Heddle must be what they are called. A null deletes, and is no value to check. */
+function checkConventions(result: JsonObject): readonly Problem[] {
+  const rules: readonly (readonly [string, (value: unknown) => boolean, string])[] = [
+    ['providerid', (value) => typeof value === 'string' && value.trim() !== '' && value.length <= 512, 'a text that names the machine'],
+    ['ipaddress', (value) => typeof value === 'string' && isIP(value) > 0 && !/^(0\.0\.0\.0|::|0:0:0:0:0:0:0:0)$/.test(value), 'an address of the machine'],
+    ['ssh-port', (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535, 'a number from 1 to 65535'],
+    ['ssh-auth', (value) => typeof value === 'object' && !Array.isArray(value), 'an object {user, password or key}'],
+  ];
+  return rules.flatMap(([key, isRight, what]) => {
+    const value = result[key];
+    if (value === undefined || value === null || isRight(value)) return [];
+    // What stands under ssh-auth may be secret.
+    return [errorAt(['result', key], key === 'ssh-auth' ? `should be ${what}` : `should be ${what}, but is ${quoteValue(value)}`)];
+  });
+}
+
+function outputOf<Key extends 'stdout' | 'stderr'>(key: Key, entries: Entries): { readonly [K in Key]?: string } {
+  const output = entries[key];
+  if (output === undefined || output === null) return {};
+  // Output is for people: what is no text is described, and never fails a task that succeeded.
+  const text = typeof output === 'string' ? output.replace(/\p{Surrogate}/gu, '\uFFFD') : `(not a text, but ${describe(output)})`;
+  return { [key]: cut(text) } as { readonly [K in Key]?: string };
+}
+
+function cut(text: string): string {
+  if (text.length <= maxOutput) return text;
+  const half = maxOutput / 2;
+  return `${text.slice(0, half)}\n... ${text.length - maxOutput} characters left out ...\n${text.slice(-half)}`;
+}

@@ -1,0 +1,127 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+
+let root: string;
+beforeEach(() => { root = mkdtempSync(join(tmpdir(), 'heddle plugins ')); });
+afterEach(() => { rmSync(root, { recursive: true, force: true }); });
+
+function write(path: string, content: string | object): void {
+  const file = join(root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
+}
+
+const provider = { name: 'cloud', type: 'provider', entry: './cloud.js', class: 'Cloud', version: '1.2.3', description: 'A cloud.' };
+const providerCode = 'export class Cloud { constructor(context) { this.context = context; } create() {} confirm() {} delete() {} list() {} }';
+const automatorMethods = 'bootstrap() {} install() {} configure() {} init() {} start() {} stop() {} remove() {}';
+
+function writeProvider(changes: object = {}, code = providerCode, folder = 'providers/cloud'): void {
+  write(`${folder}/cloud.json`, { ...provider, ...changes });
+  write(`${folder}/cloud.js`, code);
+  write(`${folder}/package.json`, { type: 'module' });
+}
+
+async function load(folders = [root]): Promise<{ readonly registry: Registry; readonly lines: readonly string[] }> {
+  const lines: string[] = [];
+  const registry = await loadRegistry({ folders, builtIn: false, log: { info: (message) => lines.push(message) } });
+  return { registry, lines };
+}
+
+const failure = async (): Promise<string> => load().then(() => 'nothing', (error: unknown) => (error instanceof Error ? error.message : String(error)));
+
+describe('the registry', () => {
+  test('registers what it finds, with one line each', async () => {
+    writeProvider();
+    write('automators/script/script.json', { name: 'script', type: 'automator', entry: './script.mjs', class: 'Script', version: '0.1.0', description: 'Runs.', prepares: 'users' });
+    write('automators/script/script.mjs', `export class Script { ${automatorMethods} }`);
+    const { registry, lines } = await load();
+    expect(lines).toEqual(['plugin provider cloud 1.2.3 registered', 'plugin automator script 0.1.0 registered']);
+    const cloud = registry.provider('cloud');
+    expect(cloud).toMatchObject({ abilities: ['list'], folder: join(root, 'providers/cloud'), descriptor: { idempotency: 'none', callDeadlineMs: 60_000 } });
+    expect(cloud.digest).toMatch(/^[0-9a-f]{64}$/);
+    expect(registry.automators().map(({ descriptor }) => [descriptor.name, descriptor.prepares])).toEqual([['script', 'users']]);
+  });
+
+  test('makes an object for each attempt from its context', async () => {
+    writeProvider();
+    const { registry } = await load();
+    const context = { task: { taskId: 't' } };
+    const created: object = Reflect.apply(registry.provider('cloud').create, undefined, [context]) as object;
+    expect(created).toMatchObject({ context });
+  });
+
+  test('takes the seed\'s own form; the folder tells the type', async () => {
+    write('providers/my_provider/my_provider.json', { my_provider: { classname: 'MyProvider' } });
+    write('providers/my_provider/my_provider.mjs', providerCode.replace('Cloud', 'MyProvider'));
+    write('automators/my-automator/my_automator.json', { my_automator: { classname: 'MyAutomator' } });
+    write('automators/my-automator/my_automator.cjs', `exports.MyAutomator = class { ${automatorMethods} };`);
+    const { registry } = await load();
+    expect(registry.provider('my_provider').descriptor).toMatchObject({ type: 'provider', class: 'MyProvider', version: '0.0.0' });
+    expect(registry.automator('my_automator').descriptor.type).toBe('automator');
+  });
+
+  test('names what is known when asked for what is not', async () => {
+    writeProvider();
+    const { registry } = await load();
+    expect(() => registry.provider('clowd')).toThrow('there is no provider plugin "clowd" on this worker. Did you mean "cloud"?');
+    expect(() => registry.automator('shell')).toThrow('there is no automator plugin "shell" on this worker. None is registered.');
+  });
+
+  test('gives another digest when a data file of the plugin changes', async () => {
+    writeProvider();
+    write('providers/cloud/data/sizes.json', '{}');
+    const before = (await load()).registry.provider('cloud').digest;
+    expect((await load()).registry.provider('cloud').digest).toBe(before);
+    write('providers/cloud/data/sizes.json', '{"a": 1}');
+    expect((await load()).registry.provider('cloud').digest).not.toBe(before);
+  });
+});
+
+describe('a broken plugin stops the worker, naming file and fault:', () => {
+  test.each<readonly [string, () => void, string]>([
+    ['broken JSON', () => write('providers/cloud/cloud.json', '{"name": '), 'cloud.json:1:'],
+    ['unknown key', () => writeProvider({ classs: 'x' }), 'cloud.json:8:3: classs: is an unknown key. Did you mean "class"?'],
+    ['missing version', () => writeProvider({ version: undefined }), 'version: is missing'],
+    ['type that is not the folder\'s', () => writeProvider({ type: 'automator' }), 'cloud.json:3:3: type: is automator, but the plugin lies under providers'],
+    ['no descriptor', () => write('providers/cloud/cloud.js', providerCode), 'cloud:1:1: holds no descriptor'],
+    ['missing entry', () => writeProvider({ entry: './other.js' }), 'entry: there is no file ./other.js or ./other.ts'],
+    ['entry outside its folder', () => { writeProvider({ entry: '../../outside.js' }); write('outside.js', providerCode); }, 'lies outside the plugin\'s folder'],
+    ['entry that is a link to the outside', () => {
+      writeProvider({ entry: './link.js' }); write('outside.js', providerCode); symlinkSync(join(root, 'outside.js'), join(root, 'providers/cloud/link.js'));
+    }, 'lies outside the plugin\'s folder'],
+    ['code that does not parse', () => writeProvider({}, 'export class {'), 'cannot be loaded'],
+    ['code that throws', () => writeProvider({}, 'throw new Error("no licence")'), 'cannot be loaded: no licence'],
+    ['class that is not exported', () => writeProvider({}, 'class Cloud {}'), 'exports no class Cloud'],
+    ['missing method', () => writeProvider({}, 'export class Cloud { create() {} delete() {} }'), 'class Cloud in'],
+    ['required field that is not declared', () => writeProvider({ fields: { admin: {}, required: { admin: [['key']] } } }), 'names key, which is no field of admin'],
+    ['select without options', () => writeProvider({ fields: { user: { size: { title: 'Size', type: 'select' } } } }), 'is a select without options'],
+    ['default that the field refuses', () => writeProvider({ fields: { user: { n: { title: 'N', type: 'integer', default: 'x' } } } }), 'fields.user.n.default: is not what the field allows'],
+    ['secret with a default', () => writeProvider({ fields: { admin: { p: { title: 'P', type: 'string', secret: true, default: 'x' } } } }), 'is a secret with a default'],
+    ['folder that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud'), 0o777); }, 'may be written by everybody. chmod o-w'],
+    ['entry that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud/cloud.js'), 0o666); }, 'may be written by everybody'],
+    ['root without plugins', () => undefined, 'has neither a folder providers nor automators'],
+  ])('%s', async (_, arrange, expected) => {
+    arrange();
+    expect(await failure()).toContain(expected);
+  });
+
+  test('the same name twice', async () => {
+    writeProvider();
+    writeProvider({}, providerCode, 'providers/second');
+    expect(await failure()).toMatch(/second\/cloud\.json:1:1: provider cloud is there already, in .*providers\/cloud\/cloud\.json/);
+  });
+
+  test('all faults of all plugins at once, and nothing is registered', async () => {
+    writeProvider({ version: '1' });
+    write('automators/a/a.json', { name: 'a', type: 'automator', entry: './a.mjs', class: 'A', version: '1.0.0', description: 'A.' });
+    write('automators/a/a.mjs', 'export class A {}');
+    const lines: string[] = [];
+    const message = await loadRegistry({ folders: [root], builtIn: false, log: { info: (line) => lines.push(line) } }).catch((error: unknown) => String(error));
+    expect(message).toContain('version: "1" is not valid');
+    expect(message).toContain('class A in');
+    expect(lines).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import type { FieldDeclaration, FieldDeclarations } from '../../src/schema/descriptor.js';
+import { checkFields, fieldsJsonSchema, passedReferences } from '../../src/schema/fields.js';
+import { formatProblem } from '../../src/schema/problem.js';
+import type { Json, JsonObject } from '../../src/model/json.js';
+
+const field = (type: FieldDeclaration['type'], more: Partial<FieldDeclaration> = {}): FieldDeclaration => ({ title: 'Field', type, ...more });
+
+const fields: FieldDeclarations = {
+  admin: {
+    endpoint: field('string', { default: 'https://x' }), apiKey: field('string', { secret: true }), token: field('text', { secret: true }),
+    zone: field('string', { overridable: true, default: 'a' }), machines: field('list', { passReferences: true }),
+  },
+  user: { script: field('text'), size: field('select', { options: ['small', 'big'] }), password: field('string', { secret: true }), count: field('integer') },
+  required: { admin: [['apiKey'], ['endpoint', 'token']], user: [['script']] },
+};
+
+const told = (scope: 'admin' | 'user', values: JsonObject): readonly string[] => checkFields({ fields }, scope, values, ['fields']).problems.map(formatProblem);
+
+describe('fields', () => {
+  test('get their defaults', () => {
+    expect(checkFields({ fields }, 'admin', { apiKey: 'k' }, [])).toEqual({ problems: [], values: { endpoint: 'https://x', zone: 'a', apiKey: 'k' } });
+  });
+
+  test('are required as alternatives', () => {
+    expect(told('admin', { token: 't' })).toEqual([]);
+    expect(told('admin', {})).toEqual(['fields: fields are missing. The plugin needs apiKey, or endpoint and token.']);
+    expect(told('user', {})).toEqual(['fields.script: is missing. The plugin needs script.']);
+    expect(told('user', { script: '' })).toHaveLength(1);
+  });
+
+  test('of administrators may be set by users only where they are overridable, and without their defaults', () => {
+    expect(checkFields({ fields }, 'user', { script: 's', zone: 'b' }, [])).toEqual({ problems: [], values: { script: 's', zone: 'b' } });
+    expect(checkFields({ fields }, 'user', { script: 's' }, []).values).toEqual({ script: 's' });
+    expect(told('user', { script: 's', endpoint: 'x' })).toEqual(['fields.endpoint: is an unknown key. Known are: zone, script, size, password, count.']);
+  });
+
+  test('that are texts or secrets may be references; users\' secrets must be', () => {
+    expect(told('admin', { apiKey: { secret: 'env:KEY' }, endpoint: { secret: 'file:/x' } })).toEqual([]);
+    expect(told('user', { script: { secret: 'vault:secret/data/x#y' }, password: { secret: 'exec:pass show x' } })).toEqual([]);
+    expect(told('user', { script: 's', count: { secret: 'env:N' } })).toHaveLength(1);
+    expect(told('user', { script: { secret: 'shell:x' } })).toHaveLength(1);
+    const [problem] = told('user', { script: 's', password: 'hunter2' });
+    expect(problem).toContain('fields.password');
+    expect(problem).toContain('{secret: "env:NAME"}');
+  });
+
+  test('that are secret are never quoted in a problem', () => {
+    expect(told('user', { script: 's', password: 'hunter2' }).join('')).not.toContain('hunter2');
+    expect(told('admin', { apiKey: 31337 }).join('')).not.toContain('31337');
+    expect(told('user', { script: 's', password: { secret: 'hunter2' } }).join('')).not.toContain('hunter2');
+  });
+
+  test('that are unknown are named with what was meant', () => {
+    expect(told('user', { scirpt: 'x', script: 's' })).toEqual(['fields.scirpt: is an unknown key. Did you mean "script"?']);
+  });
+
+  test.each<readonly [FieldDeclaration['type'], Json, Json]>([
+    ['string', 'a', 'a\nb'], ['text', 'a\nb', 3], ['number', 1.5, '1'], ['integer', 3, 1.5], ['boolean', false, 'no'], ['list', [1, 'a'], 'a'],
+    ['map', { a: 1 }, []], ['duration', '10m', 'soon'], ['duration', 30, -1],
+  ])('of type %s take %j and refuse %j', (type, good, bad) => {
+    const declared = { fields: { admin: {}, user: { it: field(type) }, required: { admin: [], user: [] } } };
+    expect(checkFields(declared, 'user', { it: good }, []).problems).toEqual([]);
+    expect(checkFields(declared, 'user', { it: bad }, []).problems.map(({ path }) => path)).toEqual([['it']]);
+  });
+
+  test('that select take their options only', () => {
+    expect(told('user', { script: 's', size: 'smal' })).toEqual(['fields.size: "smal" is not allowed. Did you mean "small"?']);
+  });
+
+  test('of a plugin that declares none are taken as they are', () => {
+    expect(checkFields({}, 'user', { anything: [1] }, [])).toEqual({ problems: [], values: { anything: [1] } });
+  });
+
+  test('have a JSON Schema for forms and editors, in which secrets are writeOnly', () => {
+    expect(fieldsJsonSchema({ fields }, 'admin')).toMatchObject({
+      type: 'object', additionalProperties: false,
+      properties: { apiKey: { title: 'Field', writeOnly: true }, endpoint: { default: 'https://x' } },
+    });
+  });
+
+  test('say which references the plugin passes on', () => {
+    expect(passedReferences({ fields })).toEqual(['machines']);
+  });
+});
