@@ -1,0 +1,111 @@
+import { readFile, stat } from 'node:fs/promises';
+import { runForOutput, splitWords, type CommandLimits } from './command.js';
+
+/** Where secrets come from; what a worker's configuration gives. */
+export interface SecretSources {
+  /** For `env:`, and the environment of `exec:` commands. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** For `vault:`; absent where none is configured. */
+  readonly vault?: VaultAccess;
+  /** Longest wait for a command or for Vault, in ms; 10 s unless given. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** HashiCorp Vault, or OpenBao, with a KV version 2 engine. */
+export interface VaultAccess {
+  /** For example `https://vault.example.com:8200`. */
+  readonly address: string;
+  readonly token: string;
+  /** Vault Enterprise's namespace. */
+  readonly namespace?: string;
+}
+
+export const schemes = ['env', 'file', 'exec', 'vault'] as const;
+
+const sizeLimit = 64 * 1024;
+const defaultTimeoutMs = 10_000;
+
+/** Reads one secret. Messages of its errors hold names and paths, never what was read. */
+export function readSecret(scheme: (typeof schemes)[number], rest: string, sources: SecretSources): Promise<string> {
+  if (scheme === 'env') return readVariable(rest, sources);
+  if (scheme === 'file') return readSecretFile(rest);
+  if (scheme === 'exec') return readCommand(rest, sources);
+  return readVault(rest, sources);
+}
+
+async function readVariable(name: string, { environment }: SecretSources): Promise<string> {
+  const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+  if (value === undefined || value === '') throw new Error(`the environment variable ${name} is not set for this worker`);
+  return value;
+}
+
+async function readSecretFile(path: string): Promise<string> {
+  const { size } = await stat(path);
+  if (size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
+  return withoutNewline(await readFile(path, 'utf8'), path);
+}
+
+async function readCommand(line: string, sources: SecretSources): Promise<string> {
+  const words = splitWords(line);
+  const [program] = words;
+  if (program === undefined) throw new Error('no command is given');
+  return withoutNewline(await runForOutput(words, limitsOf(sources)), program);
+}
+
+/** `PATH#FIELD`, with the path as the API has it: `secret/data/hetzner#token`. */
+async function readVault(reference: string, sources: SecretSources): Promise<string> {
+  const { vault } = sources;
+  if (vault === undefined) throw new Error('no Vault is configured for this worker; give its address and token');
+  const [path = '', field = ''] = reference.split('#');
+  const parts = path.split('/');
+  if (field === '' || parts.some((part) => part === '' || part === '.' || part === '..')) throw new Error('expected is vault:MOUNT/data/PATH#FIELD');
+  const url = new URL(`/v1/${parts.map(encodeURIComponent).join('/')}`, vault.address);
+  const value = fieldOf(await askVault(url, vault, limitsOf(sources)), field);
+  if (value === undefined) throw new Error(`${path} has no text field ${field}; with KV version 2 the path has /data/ after the mount`);
+  return value;
+}
+
+async function askVault(url: URL, { token, namespace }: VaultAccess, { timeoutMs, signal }: CommandLimits): Promise<unknown> {
+  const headers = { 'X-Vault-Token': token, ...(namespace === undefined ? {} : { 'X-Vault-Namespace': namespace }) };
+  const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
+  // A redirect would carry the token to wherever it points.
+  const response = await fetch(url, { headers, redirect: 'error', signal: limit }).catch((cause: unknown) => {
+    throw new Error(`Vault at ${url.origin} gave no answer: ${reasonOf(cause)}`, { cause });
+  });
+  if (response.status === 403) throw new Error(`Vault answered 403 for ${url.pathname}: the token may not read it, or has expired`);
+  if (!response.ok) throw new Error(`Vault answered ${response.status} for ${url.pathname}`);
+  return response.json().catch(() => {
+    throw new Error(`Vault answered ${url.pathname} with something that is not JSON`); // Without its cause, which quotes the answer.
+  });
+}
+
+function fieldOf(body: unknown, field: string): string | undefined {
+  let value = body;
+  for (const key of ['data', 'data', field]) {
+    if (!isRecord(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** fetch hides the reason in the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+function limitsOf({ environment, timeoutMs = defaultTimeoutMs, signal }: SecretSources): CommandLimits {
+  return { environment, timeoutMs, signal };
+}
+
+/** Editors and `echo` end a file with a newline that is no part of the secret. */
+function withoutNewline(text: string, origin: string): string {
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw new Error(`${origin} gives nothing`);
+  return secret;
+}

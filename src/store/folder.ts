@@ -1,0 +1,123 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isDigest, parseLogName, StoreError, type ByteRange, type Digest, type Store } from './store.js';
+
+export interface FolderStoreOptions {
+  readonly folder: string;
+  /** Largest log, in bytes; 64 MiB unless given. */
+  readonly logLimit?: number;
+}
+
+const defaultLogLimit = 64 * 1024 * 1024;
+
+/** A store in a folder of its own: content under `sha256/<2 digits>/`, logs under `logs/`; modes 0700 and 0600. */
+export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): Store {
+  return new FolderStore(folder, logLimit);
+}
+
+class FolderStore implements Store {
+  readonly #folder: string;
+  readonly #logLimit: number;
+
+  constructor(folder: string, logLimit: number) {
+    this.#folder = folder;
+    this.#logLimit = logLimit;
+  }
+
+  async put(content: Uint8Array): Promise<Digest> {
+    const digest: Digest = `sha256:${createHash('sha256').update(content).digest('hex')}`;
+    const file = this.#fileOf(digest);
+    if (await sizeOf(file) === content.length) return digest;
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    const aside = join(dirname(file), `.${randomUUID()}`);
+    try {
+      await writeFile(aside, content, { mode: 0o600, flag: 'wx' });
+      await rename(aside, file);
+    } catch (error) {
+      await rm(aside, { force: true });
+      throw error;
+    }
+    return digest;
+  }
+
+  async append(log: string, chunk: Uint8Array): Promise<void> {
+    const file = this.#logFile(log);
+    const handle = await openLog(file);
+    try {
+      const { size } = await handle.stat();
+      const room = this.#logLimit - size;
+      if (room <= 0) return;
+      await handle.appendFile(chunk.length <= room ? chunk : Buffer.concat([chunk.subarray(0, room), this.#cutNotice()]));
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async read(name: Digest | string, { offset, length }: ByteRange): Promise<Uint8Array> {
+    const handle = await open(this.#fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
+      throw isAbsent(cause) ? new StoreError(`${name} is not in ${this.#folder}; it may be on another worker, or removed`, { cause }) : cause;
+    });
+    try {
+      const { size } = await handle.stat();
+      return await readRange(handle, offset, Math.max(0, Math.min(length, size - offset)));
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async size(name: Digest | string): Promise<number | undefined> {
+    return sizeOf(this.#fileOf(name));
+  }
+
+  #fileOf(name: string): string {
+    if (!isDigest(name)) return this.#logFile(name);
+    const hex = name.slice('sha256:'.length);
+    return join(this.#folder, 'sha256', hex.slice(0, 2), hex);
+  }
+
+  #logFile(name: string): string {
+    return join(this.#folder, 'logs', ...parseLogName(name));
+  }
+
+  #cutNotice(): Buffer {
+    return Buffer.from(`\n[heddle: this log was cut at ${this.#logLimit} bytes]\n`);
+  }
+}
+
+/** Links are not followed: a log is never written to where someone else let its name point. */
+async function openLog(file: string): Promise<FileHandle> {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+  try {
+    return await open(file, flags, 0o600);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    return open(file, flags, 0o600);
+  }
+}
+
+async function readRange(handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
