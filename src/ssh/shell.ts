@@ -14,11 +14,13 @@ export interface ShellOptions {
   readonly runId: string;
   /** Gets all output of scripts as it comes. The node is read no faster than it settles. */
   readonly onOutput?: OutputListener;
+  /** For scripts that set no timeout of their own; none unless given. */
+  readonly timeoutMs?: number;
   /** Cancels: a running script's process group is ended. */
   readonly signal?: AbortSignal;
   /** Lets go without ending anything, for a worker that shuts down: the next attempt waits for the same run. */
   readonly detach?: AbortSignal;
-  readonly log: PluginLog;
+  readonly log?: PluginLog;
   /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
   readonly runsFolder?: string;
 }
@@ -28,11 +30,12 @@ export function createShell(options: ShellOptions): Shell {
   const { pool, target, signal, detach, log } = options;
   const connect = () => pool.acquire(target);
   return {
-    async run(script) {
+    async run(given) {
+      const script = options.timeoutMs === undefined ? given : { timeoutMs: options.timeoutMs, ...given };
       const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;
-      log.debug('script waits for its run', { run: runId });
+      log?.debug('script waits for its run', { run: runId });
       const end = await runOnce({ runId, script, runsFolder: options.runsFolder }, { connect, onOutput: options.onOutput, signal, detach });
-      log.debug('script ended', { run: runId, reason: end.reason, exitCode: end.exitCode ?? null });
+      log?.debug('script ended', { run: runId, reason: end.reason, exitCode: end.exitCode ?? null });
       return toOutcome(end, script, describeTarget(target), signal, log);
     },
     async exec(command, execOptions = {}) {
@@ -45,10 +48,12 @@ export function createShell(options: ShellOptions): Shell {
 }
 
 /** A script that came to its own end is an outcome, whatever its exit code; everything else is an error. */
-function toOutcome(end: RunEnd, script: Script, where: string, signal: AbortSignal | undefined, log: PluginLog): RunOutcome {
+function toOutcome(end: RunEnd, script: Script, where: string, signal: AbortSignal | undefined, log: PluginLog | undefined): RunOutcome {
   const { stdout, stderr, exitCode } = end;
   const name = script.name === undefined ? 'the script' : `script ${script.name}`;
-  const failed = (text: string, cause?: unknown) => new PluginError('ScriptFailed', `${name} on ${where} ${text}`, { stdout, stderr, cause });
+  const failed = (text: string, cause?: unknown) => new PluginError('ScriptFailed', `${name} on ${where} ${text}`, {
+    stdout, stderr, cause, ...(exitCode === undefined ? {} : { exitCode }),
+  });
   switch (end.reason) {
     case 'timeout':
       throw failed(`ran longer than ${(script.timeoutMs ?? 0) / 1000} s and was ended, with all it had started`);
@@ -69,7 +74,7 @@ function toOutcome(end: RunEnd, script: Script, where: string, signal: AbortSign
   } catch (error) {
     // A script that fails is judged by its exit code first.
     if (exitCode === 0 || !(error instanceof PluginError)) throw error;
-    log.warn(`results of ${name} left out: ${error.message}`);
+    log?.warn(`results of ${name} left out: ${error.message}`);
     return { exitCode, stdout, stderr };
   }
 }

@@ -135,17 +135,17 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
   const { port } = server.address() as AddressInfo;
   const runs = join(home, '.heddle/runs');
+  const cut = () => { for (const client of sockets) socketOf(client)?.destroy(); };
+  const killAll = () => {
+    for (const child of children) killGroup(child.pid);
+    for (const run of listFolders(runs)) for (const file of ['pid', 'starts']) killGroup(firstNumber(join(runs, run, file)));
+  };
   return {
     target: { host: '127.0.0.1', port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },
-    home, runs, faults, env, connections, commands,
-    cut: () => { for (const client of sockets) socketOf(client)?.destroy(); },
-    killAll: () => {
-      for (const child of children) killGroup(child.pid);
-      for (const run of listFolders(runs)) for (const file of ['pid', 'starts']) killGroup(firstNumber(join(runs, run, file)));
-    },
+    home, runs, faults, env, connections, commands, cut, killAll,
     async close() {
-      this.killAll();
-      this.cut();
+      killAll();
+      cut();
       await new Promise<void>((resolve) => { server.close(() => resolve()); });
       if (options.home === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
     },

@@ -1,0 +1,143 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { JsonObject, PluginLog, Task } from '../../../../src/plugins/contract.js';
+import { ShellAutomator } from '../../../../src/plugins/automators/shell/shell.js';
+import { createPool, type ConnectionPool } from '../../../../src/ssh/pool.js';
+import { createShell } from '../../../../src/ssh/shell.js';
+import { startNode, type TestNode } from '../../../support/ssh-server.js';
+
+let node: TestNode;
+let pool: ConnectionPool;
+beforeEach(async () => {
+  node = await startNode();
+  pool = createPool();
+});
+afterEach(async () => {
+  await pool.closeAll();
+  await node.close();
+});
+
+const log: PluginLog = { debug() { /* not looked at */ }, info() { /* nor this */ }, warn() { /* nor this */ }, error() { /* nor this */ } };
+const auth = { user: 'tester' };
+
+const task: Task = {
+  taskId: '3f0c/app-2#1/web/INSTALL/op-1', taskName: 'INSTALL', clusterId: 'shop', clusterUid: '3f0c', nodeId: 'app-2', incarnation: 1, attempt: 1,
+  config: { ipaddress: '127.0.0.9', 'ssh-auth': { user: 'tester', password: 'PASSWORD-OF-NODE' }, 'web.port': '8080' },
+  nodes: {
+    'db-1': { hostname: 'shop-db-1', services: [], nodenum: 3, group: 'db' },
+    'app-1': { hostname: 'shop-app-1', ipaddress: '127.0.0.8', services: ['web', 'metrics'], nodenum: 1, group: 'app' },
+    'app-2': { hostname: 'shop-app-2', ipaddress: '127.0.0.9', services: ['web'], nodenum: 2, group: 'app' },
+  },
+  cluster: { colour: 'blue' },
+  provider: { name: 'lab', type: 'local', fields: { apiKey: 'KEY-OF-PROVIDER' } },
+};
+
+function automator(fields: JsonObject = {}, more: Partial<Task> = {}, output: Buffer[] = []): ShellAutomator {
+  const full: Task = { ...task, ...more, service: { name: 'web', action: { type: 'shell', fields } } };
+  const shell = createShell({ pool, target: node.target, runId: `${full.taskId}.1`, log, onOutput: (_stream, chunk) => { output.push(chunk); } });
+  return new ShellAutomator({ task: full, log, signal: new AbortController().signal, fields: {}, shell });
+}
+
+test('gives a script its data, on standard input and as a file that ends with the run', async () => {
+  const output: Buffer[] = [];
+  const script = 'cat; echo; cmp "$HEDDLE_DATA" - < "$HEDDLE_DATA" && cat "$HEDDLE_DATA"; ls -l "$HEDDLE_DATA" | cut -c1-10; echo "file=$HEDDLE_DATA" > "$HEDDLE_RESULT"';
+  const { result } = await automator({}, {}, output).install(auth, script, 'listen 80;\ntls off;');
+  expect(Buffer.concat(output).toString()).toBe('listen 80;\ntls off;\nlisten 80;\ntls off;-rw-------\n');
+  expect(existsSync(String(result?.['file']))).toBe(false);
+});
+
+test('tells a script the facts of its task plainly', async () => {
+  const output: Buffer[] = [];
+  await automator({}, {}, output).start(auth, 'env | grep ^HEDDLE_ | grep -v /.heddle/ | LC_ALL=C sort', '');
+  expect(Buffer.concat(output).toString().trim().split('\n')).toEqual([
+    'HEDDLE_ACTION=INSTALL', 'HEDDLE_CLUSTER=shop', 'HEDDLE_HOSTNAME=shop-app-2', 'HEDDLE_IPADDRESS=127.0.0.9', 'HEDDLE_NODE=app-2', 'HEDDLE_SERVICE=web',
+  ]);
+});
+
+test('lists the peers a line each, which a POSIX shell reads with while read', async () => {
+  const output: Buffer[] = [];
+  const script = 'while read -r node hostname address number services; do echo "$number:$node:$hostname:$address:$services"; done < "$HEDDLE_NODES"';
+  await automator({}, {}, output).configure(auth, script, '');
+  expect(Buffer.concat(output).toString()).toBe('1:app-1:shop-app-1:127.0.0.8:web,metrics\n2:app-2:shop-app-2:127.0.0.9:web\n3:db-1:shop-db-1:-:-\n');
+});
+
+test('gives the task as JSON without the login, the provider\'s fields and its own', async () => {
+  const output: Buffer[] = [];
+  await automator({ script: 'x', environment: { TOKEN: 'SECRET-OF-USER' } }, {}, output).init(auth, 'cat "$HEDDLE_TASK"', '');
+  const text = Buffer.concat(output).toString();
+  expect(JSON.parse(text)).toMatchObject({ taskId: task.taskId, config: { 'web.port': '8080' }, provider: { name: 'lab' }, service: { name: 'web' }, cluster: { colour: 'blue' } });
+  expect(text).not.toMatch(/PASSWORD-OF-NODE|KEY-OF-PROVIDER|SECRET-OF-USER/);
+});
+
+test('passes arguments and environment as they are', async () => {
+  const output: Buffer[] = [];
+  const words = ['two words', `it's "quoted"`, '$HOME `id` \\', '', 'line\nbreak', '-n', '*', 7, true];
+  const environment = { PLAIN: 'a b', ODD: `'"$(id)\`\\\n!`, NUMBER: 3 };
+  await automator({ arguments: words, environment }, {}, output)
+    .install(auth, 'for word in "$@"; do printf "<%s>" "$word"; done; printf "[%s]" "$PLAIN" "$ODD" "$NUMBER" "$#" "${HEDDLE_WORDS-unset}"', '');
+  expect(Buffer.concat(output).toString()).toBe(`${words.map((word) => `<${word}>`).join('')}[a b][${environment.ODD}][3][9][unset]`);
+});
+
+test.each([
+  ['from its first line', '#!/usr/bin/env -S sh -u\necho "$-"; echo "$0 $1"', {}],
+  ['from the field', 'echo "$-"; echo "$0 $1"', { interpreter: 'sh -u' }],
+])('reads a script by the interpreter %s', async (_name, script, fields) => {
+  const output: Buffer[] = [];
+  await automator({ ...fields, arguments: ['first'] }, {}, output).install(auth, script, '');
+  expect(Buffer.concat(output).toString()).toMatch(/^\w*u\w*\n\S+\/main first\n$/);
+});
+
+test('says who failed, with which exit code and what last words', async () => {
+  await expect(automator().install(auth, 'echo working; echo "no such package: foo" >&2; exit 4', '')).rejects.toMatchObject({
+    name: 'PluginError', kind: 'ScriptFailed', exitCode: 4, stdout: 'working\n', stderr: 'no such package: foo\n',
+    message: 'INSTALL script of web on app-2 ended with exit code 4 and last printed: no such package: foo',
+  });
+});
+
+test('takes other exit codes for success where they are expected', async () => {
+  await expect(automator({ expectedExitCodes: [0, 3] }).stop(auth, 'exit 3', '')).resolves.toEqual({});
+  await expect(automator({ expectedExitCodes: [1] }, { taskId: 'other' }).stop(auth, 'exit 0', '')).rejects.toMatchObject({ kind: 'ScriptFailed' });
+});
+
+test('hands on what the script wrote to HEDDLE_RESULT', async () => {
+  const { result } = await automator().install(auth, 'echo port=8080 > "$HEDDLE_RESULT"; echo "url=http://x/?a=b" >> "$HEDDLE_RESULT"', '');
+  expect(result).toEqual({ port: '8080', url: 'http://x/?a=b' });
+});
+
+test('runs the script of one task once, however often the task is attempted', async () => {
+  for (let attempt = 1; attempt <= 3; attempt++) await automator({}, { attempt }).install(auth, 'echo run >> "$HOME/runs"', '');
+  expect(readFileSync(join(node.home, 'runs'), 'utf8')).toBe('run\n');
+});
+
+test('leaves no data, script or environment on the node', async () => {
+  await automator({ environment: { TOKEN: 'CANARY-ENV' } }).install(auth, ': CANARY-SCRIPT', 'CANARY-DATA');
+  for (const entry of readdirSync(node.home, { recursive: true, encoding: 'utf8' })) {
+    const path = join(node.home, entry);
+    if (statSync(path).isFile()) expect(readFileSync(path, 'utf8'), entry).not.toContain('CANARY');
+  }
+});
+
+test('prepares a node as often as asked, and installs nothing there', async () => {
+  await automator().bootstrap();
+  await automator().bootstrap();
+  expect(readdirSync(node.home, { recursive: true }).toSorted()).toEqual(['.heddle', '.heddle/runs']);
+  expect(statSync(join(node.home, '.heddle')).mode & 0o777).toBe(0o700);
+});
+
+test.each([
+  [{ arguments: [{}] }, 'arguments[0]'],
+  [{ environment: { LIST: [] } }, 'environment.LIST'],
+  [{ environment: { HEDDLE_NODE: 'x' } }, 'environment.HEDDLE_NODE'],
+  [{ environment: { 'not a name': 'x' } }, 'not a name'],
+  [{ environment: { UID: '0' } }, 'UID'],
+  [{ expectedExitCodes: [256] }, 'expectedExitCodes[0]'],
+  [{ interpreter: ' ' }, 'interpreter'],
+])('refuses %j before anything is started', async (fields, named) => {
+  await expect(automator(fields).install(auth, 'touch started', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(named) });
+  expect(existsSync(join(node.home, 'started'))).toBe(false);
+});
+
+test('refuses an empty script', async () => {
+  await expect(automator().install(auth, ' \n', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('is empty') });
+});
