@@ -31,7 +31,7 @@ async function install() {
     waiting: () => say('waiting for another install in this folder'),
     work: async () => {
       if (await isInstalled()) return;
-      say('installing packages by npm ci, for node_modules is missing or differs from the lockfile (330 MB on disk, about half a minute)');
+      say('installing packages by npm ci, for node_modules is missing or differs from the lockfile (390 MB on disk, up to a minute)');
       await runProgram('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], { cwd: root, limitMs: 1_800_000 });
     },
   });

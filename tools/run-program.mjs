@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Runs a program to its end and gives its stdout. Throws with the last lines it wrote when it is missing, fails or takes too long.
+ * Runs a program to its end and gives its stdout. Throws with what it wrote when it is missing, fails or takes too long.
  * @param {string} program
  * @param {readonly string[]} args
  * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, limitMs: number }} options
@@ -19,14 +19,16 @@ export async function runProgram(program, args, { cwd, env, limitMs }) {
     const [code, signal] = await once(child, 'close');
     if (code === 0) return output;
     if (signal === 'SIGKILL') throw new Error(`${program} took longer than ${limitMs / 1000} s`);
-    throw new Error(`${program} ended with ${signal ?? code}: ${lastLines(errors || output)}`);
+    throw new Error(`${program} ended with ${signal ?? code}: ${endsOf(errors || output)}`);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new Error(`there is no ${program} on PATH`, { cause: error });
     throw error;
   }
 }
 
-/** @param {string} text */
-function lastLines(text) {
-  return text.trim().split('\n').slice(-3).map((line) => line.trim()).join(' | ') || 'it wrote nothing';
+/** Some programs say what was wrong first and then a lot more. @param {string} text */
+function endsOf(text) {
+  const lines = text.split('\n').map((line) => line.trim()).filter((line) => /[a-z]{3}/i.test(line));
+  const shown = lines.length <= 8 ? lines : [...lines.slice(0, 4), '...', ...lines.slice(-4)];
+  return shown.join(' | ') || 'it wrote nothing';
 }
