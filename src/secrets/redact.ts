@@ -2,7 +2,7 @@ import { formsOf } from './encodings.js';
 
 /** Takes known secrets out of what people or files get to see. */
 export interface Redactor {
-  text(text: string): string;
+  redact(text: string): string;
   /** For output that comes in pieces: a secret that is split between two of them is found too. */
   stream(): RedactingStream;
   /** Secrets that are not looked for, by their place in the list, and why. */
@@ -11,7 +11,7 @@ export interface Redactor {
 
 /** Gives out what can be no part of a secret any more, and holds back the rest. Bytes that are no text pass unchanged. */
 export interface RedactingStream {
-  write(chunk: Uint8Array): Buffer;
+  push(chunk: Uint8Array): Buffer;
   /** What was held back; to be called after the last chunk. */
   end(): Buffer;
 }
@@ -29,7 +29,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const text = new Matcher(forms);
   // In streams bytes stand for themselves, one character each, so that chunks may end within a character.
   const bytes = new Matcher(forms.map((form) => Buffer.from(form, 'utf8').toString('latin1')));
-  return { text: (whole) => text.replaceAll(whole), stream: () => new HeldStream(bytes), skipped };
+  return { redact: (whole) => text.replaceAll(whole), stream: () => new HeldStream(bytes), skipped };
 }
 
 class HeldStream implements RedactingStream {
@@ -40,7 +40,7 @@ class HeldStream implements RedactingStream {
     this.#matcher = matcher;
   }
 
-  write(chunk: Uint8Array): Buffer {
+  push(chunk: Uint8Array): Buffer {
     const text = this.#held + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1');
     const { done, rest } = this.#matcher.replaceSettled(text);
     this.#held = rest;

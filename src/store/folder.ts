@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { mkdir, open, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDigest, parseLogName, StoreError, type ByteRange, type Digest, type Store } from './store.js';
@@ -12,8 +12,16 @@ export interface FolderStoreOptions {
 
 const defaultLogLimit = 64 * 1024 * 1024;
 
-/** A store in a folder of its own: content under `sha256/<2 digits>/`, logs under `logs/`; modes 0700 and 0600. */
+/**
+ * A store in a folder of its own: content under `sha256/<2 digits>/`, logs under `logs/`; modes 0700 and 0600.
+ * @throws StoreError when the folder is open to others.
+ */
 export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): Store {
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  // Windows has no such modes.
+  if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
+    throw new StoreError(`${folder} has mode ${(mode & 0o777).toString(8)}: others on this machine can read the logs. Run 'chmod 700 "${folder}"'.`);
+  }
   return new FolderStore(folder, logLimit);
 }
 
@@ -48,14 +56,15 @@ class FolderStore implements Store {
     try {
       const { size } = await handle.stat();
       const room = this.#logLimit - size;
-      if (room <= 0) return;
+      // The notice takes a log that was cut beyond its limit.
+      if (room < 0) return;
       await handle.appendFile(chunk.length <= room ? chunk : Buffer.concat([chunk.subarray(0, room), this.#cutNotice()]));
     } finally {
       await handle.close();
     }
   }
 
-  async read(name: Digest | string, { offset, length }: ByteRange): Promise<Uint8Array> {
+  async read(name: string, { offset, length }: ByteRange): Promise<Uint8Array> {
     const handle = await open(this.#fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
       throw isAbsent(cause) ? new StoreError(`${name} is not in ${this.#folder}; it may be on another worker, or removed`, { cause }) : cause;
     });
@@ -67,7 +76,7 @@ class FolderStore implements Store {
     }
   }
 
-  async size(name: Digest | string): Promise<number | undefined> {
+  async size(name: string): Promise<number | undefined> {
     return sizeOf(this.#fileOf(name));
   }
 

@@ -12,12 +12,12 @@ export interface Store {
    */
   append(log: string, chunk: Uint8Array): Promise<void>;
   /**
-   * Reads from `offset`, at most `length` bytes; fewer, or none, at the end.
+   * Reads content by its digest, or a log, from `offset`, at most `length` bytes; fewer, or none, at the end.
    * @throws StoreError when there is no such content or log.
    */
-  read(name: Digest | string, range: ByteRange): Promise<Uint8Array>;
-  /** Size in bytes; undefined when there is no such content or log. */
-  size(name: Digest | string): Promise<number | undefined>;
+  read(name: string, range: ByteRange): Promise<Uint8Array>;
+  /** Size in bytes of content or a log; undefined when there is no such content or log. */
+  size(name: string): Promise<number | undefined>;
 }
 
 /** Names content: `sha256:` and 64 hexadecimal digits. */

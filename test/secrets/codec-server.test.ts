@@ -1,0 +1,124 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EncryptionCodec } from '../../src/secrets/codec.js';
+import { startCodecServer, type CodecServer } from '../../src/secrets/codec-server.js';
+import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
+import { parseKeyRing } from '../../src/secrets/keys.js';
+import { formatPayloads } from '../../src/secrets/payload-json.js';
+
+const origin = 'http://127.0.0.1:8233';
+const key = generateKey();
+const keyRing = parseKeyRing(formatKeys({ current: key.id, keys: [key] }), 'the test');
+const hello = { metadata: { encoding: Buffer.from('json/plain').toString('base64') }, data: Buffer.from('"hello"').toString('base64') };
+const body = JSON.stringify({ payloads: [hello, { metadata: { encoding: Buffer.from('binary/null').toString('base64') } }] });
+let server: CodecServer;
+let open: CodecServer;
+
+beforeAll(async () => {
+  server = await startCodecServer({ keyRing, port: 0, origins: [origin], token: 's3cret/token' });
+  open = await startCodecServer({ keyRing, port: 0, origins: [origin], namespace: 'own' });
+});
+afterAll(async () => {
+  await server.stop();
+  await open.stop();
+});
+
+describe('a codec server', () => {
+  it('encrypts and decrypts for the namespace of the request', async () => {
+    const encoded = await post(server.url, '/encode', { body, namespace: 'blue' });
+    expect(encoded.status).toBe(200);
+    expect(encoded.text).not.toContain(hello.data);
+    const decoded = await post(server.url, '/decode', { body: encoded.text, namespace: 'blue' });
+    expect(JSON.parse(decoded.text)).toEqual({ payloads: [hello, { metadata: { encoding: 'YmluYXJ5L251bGw=' }, data: '' }] });
+    const elsewhere = await post(server.url, '/decode', { body: encoded.text, namespace: 'green' });
+    expect(elsewhere.status).toBe(400);
+    expect(elsewhere.text).toMatch(/namespace 'green'/);
+  });
+
+  it('takes its own namespace where none is sent', async () => {
+    const [sealed] = await new EncryptionCodec({ keyRing, namespace: 'own', onPlaintext: 'refuse' }).encode([{ data: Buffer.from('x') }]);
+    const decoded = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(sealed === undefined ? [] : [sealed])) });
+    expect(JSON.parse(decoded.text)).toMatchObject({ payloads: [{ data: 'eA==' }] });
+  });
+
+  it('shows plaintext as it is', async () => {
+    expect(JSON.parse((await post(server.url, '/decode', { body })).text)).toMatchObject({ payloads: [hello, {}] });
+  });
+
+  it('names a key it lacks', async () => {
+    const other = generateKey();
+    const codec = new EncryptionCodec({ keyRing: parseKeyRing(formatKeys({ current: other.id, keys: [other] }), 'elsewhere'), namespace: 'own', onPlaintext: 'refuse' });
+    const reply = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(await codec.encode([{ data: Buffer.from('x') }]))) });
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(other.id)]);
+  });
+
+  it('asks for its token, in the header or the path', async () => {
+    const bare = server.url.slice(0, server.url.lastIndexOf('/'));
+    expect((await post(bare, '/decode', { body })).status).toBe(401);
+    expect((await post(bare, '/wrong/decode', { body })).status).toBe(401);
+    expect((await post(bare, '/%ff/decode', { body })).status).toBe(401);
+    expect((await post(bare, '/decode', { body, headers: { Authorization: 'Bearer wrong' } })).status).toBe(401);
+    expect((await post(bare, '/decode', { body, headers: { Authorization: 'Bearer s3cret/token' } })).status).toBe(200);
+    expect((await post(server.url, '/decode', { body })).status).toBe(200);
+  });
+
+  it('answers browsers of the listed origin alone', async () => {
+    const preflight = await send('OPTIONS', server.url, '/decode', { headers: { Origin: origin, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'content-type,x-namespace' } });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers['access-control-allow-origin']).toBe(origin);
+    expect(preflight.headers['access-control-allow-headers']).toMatch(/Content-Type.*X-Namespace/);
+    const granted = await post(server.url, '/decode', { body, headers: { Origin: origin } });
+    expect([granted.status, granted.headers['access-control-allow-origin']]).toEqual([200, origin]);
+    for (const other of ['http://evil.example', 'null', `${origin}.evil.example`, 'http://127.0.0.1:82330', 'https://127.0.0.1:8233']) {
+      for (const reply of [await post(server.url, '/decode', { body, headers: { Origin: other } }), await send('OPTIONS', server.url, '/decode', { headers: { Origin: other } })]) {
+        expect([other, reply.status, reply.headers['access-control-allow-origin']]).toEqual([other, 403, undefined]);
+      }
+    }
+  });
+
+  it.each([
+    ['a form', { body, headers: { 'Content-Type': 'text/plain' } }, 415],
+    ['no JSON', { body: '{' }, 400],
+    ['no object', { body: '[]' }, 400],
+    ['payloads that are no list', { body: '{"payloads":{}}' }, 400],
+    ['a payload that is no object', { body: '{"payloads":[1]}' }, 400],
+    ['data that is no base64', { body: '{"payloads":[{"data":"?!"}]}' }, 400],
+    ['metadata that is no text', { body: '{"payloads":[{"metadata":{"a":1}}]}' }, 400],
+    ['a body over 8 MB', { body: Buffer.alloc(9e6, ' ').toString() }, 413],
+  ])('refuses %s', async (_, options, status) => {
+    const reply = await post(server.url, '/decode', options);
+    expect(reply.status).toBe(status);
+    expect(JSON.parse(reply.text)).toHaveProperty('error');
+  });
+
+  it('knows two paths and one method', async () => {
+    expect((await post(server.url, '/other', { body })).status).toBe(404);
+    expect((await send('GET', server.url, '/decode', {})).status).toBe(405);
+  });
+
+  it('listens on loopback', () => {
+    expect(new URL(open.url).hostname).toBe('127.0.0.1');
+  });
+});
+
+interface Sent { readonly body?: string; readonly namespace?: string; readonly headers?: Readonly<Record<string, string>> }
+interface Reply { readonly status: number | undefined; readonly headers: Readonly<Record<string, unknown>>; readonly text: string }
+
+function post(base: string, path: string, sent: Sent): Promise<Reply> {
+  return send('POST', base, path, sent);
+}
+
+/** fetch sets origins itself. */
+function send(method: string, base: string, path: string, { body: content = '', namespace, headers = {} }: Sent): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${base}${path}`, {
+      method, headers: { 'Content-Type': 'application/json', ...(namespace === undefined ? {} : { 'X-Namespace': namespace }), ...headers },
+    }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString() }));
+    });
+    outgoing.on('error', reject);
+    outgoing.end(content);
+  });
+}
