@@ -2,7 +2,7 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
 import { checkDeclarations, descriptorSchema, descriptorsOfSeed, fillDescriptor, isSeedForm, seedDescriptorSchema, type Descriptor, type PluginType } from '../schema/descriptor.js';
 import { checkDefaults } from '../schema/fields.js';
-import { errorAt, type Path, type Place, type Problem } from '../schema/problem.js';
+import { errorAt, placeProblems, type Path, type Place, type Problem } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { problemsFromZod } from '../schema/zod-problems.js';
@@ -79,18 +79,18 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   const source = readYaml(read.text, file, limits);
   if (!source.ok) return fail(source.problems);
   const place = source.locate;
-  const withPlaces = (problems: readonly Problem[]): readonly Problem[] => problems.map((problem) => ({ ...problem, place: place(problem.path) }));
   if (isSeedForm(source.value)) {
     const parsed = seedDescriptorSchema.safeParse(source.value);
-    if (!parsed.success) return fail(withPlaces(problemsFromZod(seedDescriptorSchema, parsed.error, source.value)));
+    if (!parsed.success) return fail(placeProblems(problemsFromZod(seedDescriptorSchema, parsed.error, source.value), place));
     return { descriptors: descriptorsOfSeed(parsed.data, type), faults: [], place };
   }
   const parsed = descriptorSchema.safeParse(source.value);
-  if (!parsed.success) return fail(withPlaces(problemsFromZod(descriptorSchema, parsed.error, source.value)));
+  if (!parsed.success) return fail(placeProblems(problemsFromZod(descriptorSchema, parsed.error, source.value), place));
   const descriptor = fillDescriptor(parsed.data);
   const wrongType = descriptor.type === type ? []
     : [errorAt(['type'], `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`, `Move it under ${typeFolders[descriptor.type]}.`)];
-  const faults = withPlaces([...wrongType, ...(descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields)), ...checkDefaults(descriptor)]);
+  const declarations = descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields);
+  const faults = placeProblems([...wrongType, ...declarations, ...checkDefaults(descriptor)], place);
   return { descriptors: faults.length === 0 ? [descriptor] : [], faults, place };
 }
 
@@ -104,7 +104,7 @@ function findEntry(folder: string, { name, entry }: Descriptor): { readonly ok: 
   const inside = relative(realpathSync(folder), path);
   if (inside.startsWith(`..${sep}`)) return { ok: false, wrong: `${entry ?? name} lies outside the plugin's folder` };
   const [unsafe] = checkMode(path);
-  return unsafe === undefined ? { ok: true, path } : { ok: false, wrong: `${unsafe.wrong}: ${path}` };
+  return unsafe === undefined ? { ok: true, path } : { ok: false, wrong: unsafe.wrong };
 }
 
 /** What everybody may write is code that everybody may put into a worker. */
@@ -114,7 +114,7 @@ function checkMode(path: string): readonly Problem[] {
 }
 
 function faultIn(path: string, wrong: string, right?: string): Problem {
-  return { ...errorAt([], wrong, right), place: { file: path, line: 1, column: 1 } };
+  return errorAt([], `${path} ${wrong}`, right);
 }
 
 function isFolder(path: string): boolean {

@@ -43,6 +43,12 @@ export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === 'error');
 }
 
+/** Gives each problem that has none its place in the file, and puts them in the file's order. */
+export function placeProblems(problems: readonly Problem[], locate: (path: Path) => Place): readonly Problem[] {
+  const placed = problems.map((problem) => ({ ...problem, place: problem.place ?? locate(problem.path) }));
+  return placed.toSorted((one, other) => one.place.line - other.place.line || one.place.column - other.place.column);
+}
+
 /** `cluster.yaml:12:7: services.web.actions.start.type: is missing. The automator that carries the action out.` */
 export function formatProblem({ severity, path, wrong, right, place }: Problem): string {
   const where = place === undefined ? [] : [`${place.file}:${place.line}:${place.column}`];

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { inlineFiles } from './inline-files.js';
 import { maxSpecBytes, maxSpecDepth, parseWrittenSpec, type SpecReading } from './parse-spec.js';
-import { errorAt, hasErrors, type Path, type Place, type Problem } from './problem.js';
+import { errorAt, hasErrors, placeProblems } from './problem.js';
 import { readTextFile } from './read-text.js';
 import { readYaml } from './yaml-source.js';
 
@@ -26,11 +26,6 @@ export function readSpecFile(text: string, fileName: string): SpecReading {
   const inlined = inlineFiles(source.value, dirname(fileName));
   const reading = parseWrittenSpec(inlined.value);
   const found = [...inlined.problems, ...(reading.ok ? reading.warnings : reading.problems)].slice(0, maxProblems);
-  const problems = found.map((problem) => withPlace(problem, source.locate));
-  const sorted = problems.toSorted((a, b) => (a.place?.line ?? 0) - (b.place?.line ?? 0) || (a.place?.column ?? 0) - (b.place?.column ?? 0));
-  return reading.ok && !hasErrors(problems) ? { ok: true, spec: reading.spec, warnings: sorted } : { ok: false, problems: sorted };
-}
-
-function withPlace(problem: Problem, locate: (path: Path) => Place): Problem {
-  return problem.place === undefined ? { ...problem, place: locate(problem.path) } : problem;
+  const problems = placeProblems(found, source.locate);
+  return reading.ok && !hasErrors(problems) ? { ok: true, spec: reading.spec, warnings: problems } : { ok: false, problems };
 }

@@ -1,0 +1,209 @@
+import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
+import type { JsonObject } from './model/json.js';
+import { configSchema, readConfigFile, type WrittenConfig, type WrittenProvider } from './schema/config.js';
+import { errorAt, ProblemsError, type Path, type Place } from './schema/problem.js';
+import { readTextFile } from './schema/read-text.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything that is configured, defaults filled in, paths absolute. */
+export interface Config {
+  /** The heddle.yaml that was read; absent where there is none. */
+  readonly file?: string;
+  /** Keys, logs and state; made by `prepareFolder`. */
+  readonly dataFolder: string;
+  /** Downloads; may be deleted at any time. */
+  readonly cacheFolder: string;
+  /** The site whose tasks this worker carries out. */
+  readonly site: string;
+  /** Provider accounts by name. */
+  readonly providers: Readonly<Record<string, ProviderConfig>>;
+  /** Folders that hold `providers/` and `automators/`, besides the built-in one. */
+  readonly pluginFolders: readonly string[];
+  readonly keyFolder: string;
+  /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they take the place of the folder's. */
+  readonly keys?: string;
+  readonly storeFolder: string;
+  readonly encryption: 'required' | 'optional';
+  readonly temporal: TemporalConfig;
+  /** The whole environment, for secret references and for programs that are started. */
+  readonly environment: Environment;
+  /** Where each setting came from, for people: `default`, a variable's name, or `FILE:LINE`. */
+  readonly origins: Readonly<Record<string, string>>;
+}
+
+export interface ProviderConfig {
+  readonly type: string;
+  readonly site: string;
+  /** The administrator's fields as written; secrets are references. Where they stand is told by `origins`. */
+  readonly fields: JsonObject;
+  /** Our words for sizes and images, and the provider's own. */
+  readonly hardware?: Readonly<Record<string, string>>;
+  readonly images?: Readonly<Record<string, string>>;
+  readonly limits?: { readonly ratePerSecond?: number; readonly concurrency?: number };
+}
+
+/** Temporal's own settings: temporal.toml and TEMPORAL_* variables. */
+export interface TemporalConfig {
+  /** Whether anybody named an address; where nobody did, a server of our own may be started. */
+  readonly configured: boolean;
+  readonly address: string;
+  readonly namespace: string;
+  /** For a client's or worker's connection; the address is in it. */
+  readonly connection: ClientConnectConfig['connectionOptions'] & { readonly address: string };
+}
+
+export interface LoadConfigOptions {
+  /** The value of --config. */
+  readonly configFlag?: string | undefined;
+  /** The folder of `./heddle.yaml`; the process's own unless given. */
+  readonly cwd?: string;
+  /** The process's own unless given. */
+  readonly env?: Environment;
+}
+
+/**
+ * Reads the configuration: --config, HEDDLE_CONFIG, ./heddle.yaml or the user's configuration folder, whichever is first.
+ * Variables go over the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER, HEDDLE_SITE, HEDDLE_KEYS. Changes nothing.
+ * @throws ProblemsError with the place of everything that is wrong.
+ */
+export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env }: LoadConfigOptions = {}): Config {
+  const home = env['HOME'] ?? homedir();
+  const found = findConfigFile(configFlag, cwd, env, home);
+  const base = found === undefined ? cwd : dirname(found.file);
+  const written = found?.config ?? configSchema.parse({});
+  const origins: Record<string, string> = {};
+
+  const choose = (key: string, path: Path, variable: string | undefined, fromFile: string | undefined, byDefault: string): string => {
+    const fromEnvironment = variable === undefined ? undefined : nonEmpty(env[variable]);
+    origins[key] = fromEnvironment !== undefined && variable !== undefined ? variable
+      : found !== undefined && fromFile !== undefined ? placeText(found.locate(path)) : 'default';
+    return fromEnvironment ?? fromFile ?? byDefault;
+  };
+  const chooseFolder = (key: string, path: Path, variable: string | undefined, fromFile: string | undefined, byDefault: string): string => {
+    const chosen = choose(key, path, variable, fromFile, byDefault);
+    return toAbsolute(chosen, origins[key] === variable ? cwd : base, home);
+  };
+
+  const dataFolder = chooseFolder('dataFolder', ['dataFolder'], 'HEDDLE_DATA_FOLDER', written.dataFolder, join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'));
+  const site = choose('site', ['site'], 'HEDDLE_SITE', written.site, 'default');
+  const keys = nonEmpty(env['HEDDLE_KEYS']);
+  const providers = Object.fromEntries(Object.entries(written.providers).map(([name, provider]) => {
+    if (found !== undefined) origins[`providers.${name}`] = placeText(found.locate(['providers', name]));
+    return [name, toProvider(provider, site)];
+  }));
+  return {
+    ...(found === undefined ? {} : { file: found.file }),
+    dataFolder,
+    cacheFolder: chooseFolder('cacheFolder', ['cacheFolder'], 'HEDDLE_CACHE_FOLDER', written.cacheFolder, join(xdg(env, 'XDG_CACHE_HOME', home, '.cache'), 'heddle')),
+    site,
+    providers,
+    pluginFolders: written.plugins.map((entry, index) => findPluginFolder(entry, base, home, found?.locate(['plugins', index]))),
+    keyFolder: chooseFolder('keyFolder', ['keys', 'folder'], undefined, written.keys.folder, join(dataFolder, 'keys')),
+    ...(keys === undefined ? {} : { keys }),
+    storeFolder: chooseFolder('storeFolder', ['store', 'folder'], undefined, written.store.folder, join(dataFolder, 'store')),
+    encryption: written.encryption,
+    temporal: loadTemporal(env),
+    environment: env,
+    origins,
+  };
+}
+
+/**
+ * Makes a folder that only we can read, or checks that it is one.
+ * @throws ProblemsError when it belongs to somebody else or others may look into it.
+ */
+export function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stat = statSync(folder);
+  const refuse = (wrong: string, right: string): never => {
+    throw new ProblemsError('A folder of Heddle cannot be used:', [errorAt([], `${folder} ${wrong}`, right)]);
+  };
+  if (process.getuid !== undefined && stat.uid !== process.getuid()) refuse(`belongs to user ${stat.uid}, not to user ${process.getuid()}`, 'Name another folder, or run as its owner.');
+  if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0) refuse(`is open to others (mode ${(stat.mode & 0o777).toString(8)})`, `chmod 700 '${folder}'`);
+}
+
+interface FoundConfig {
+  readonly file: string;
+  readonly config: WrittenConfig;
+  readonly locate: (path: Path) => Place;
+}
+
+function findConfigFile(flag: string | undefined, cwd: string, env: Environment, home: string): FoundConfig | undefined {
+  const variable = nonEmpty(env['HEDDLE_CONFIG']);
+  const named = flag ?? variable;
+  const candidates = named !== undefined ? [resolve(cwd, named)]
+    : [join(cwd, 'heddle.yaml'), join(xdg(env, 'XDG_CONFIG_HOME', home, '.config'), 'heddle', 'heddle.yaml')];
+  for (const file of candidates) {
+    const read = readTextFile(file, 1024 * 1024);
+    if (!read.ok && read.missing === true && named === undefined) continue;
+    if (!read.ok) {
+      const by = flag !== undefined ? '--config' : variable !== undefined ? 'HEDDLE_CONFIG' : undefined;
+      const right = by === undefined ? undefined : `It was named by ${by}.`;
+      throw configError([{ ...errorAt([], `cannot read the configuration: ${read.wrong}`, right), place: { file, line: 1, column: 1 } }]);
+    }
+    const reading = readConfigFile(read.text, file);
+    if (!reading.ok) throw configError(reading.problems);
+    return { file, config: reading.config, locate: reading.locate };
+  }
+  return undefined;
+}
+
+function configError(problems: ConstructorParameters<typeof ProblemsError>[1]): ProblemsError {
+  return new ProblemsError('The configuration cannot be used:', problems);
+}
+
+function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): ProviderConfig {
+  return { ...provider, site: site ?? ownSite };
+}
+
+/** A folder by its path, or a package by its name: looked for in node_modules from the configuration's folder upwards. */
+function findPluginFolder(entry: string, base: string, home: string, place: Place | undefined): string {
+  if (/^[./~]/.test(entry)) return toAbsolute(entry, base, home);
+  for (let folder = base; ; folder = dirname(folder)) {
+    const candidate = join(folder, 'node_modules', entry);
+    if (existsSync(candidate) && lstatSync(dirname(candidate)).isDirectory()) return candidate;
+    if (folder === dirname(folder)) break;
+  }
+  const problem = errorAt(['plugins'], `there is no package ${entry} from ${base} upwards`, 'Install it, or begin a path with ./ or /.');
+  throw configError([{ ...problem, ...(place === undefined ? {} : { place }) }]);
+}
+
+function loadTemporal(env: Environment): TemporalConfig {
+  const variables = Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+  let loaded: ClientConnectConfig;
+  try {
+    loaded = loadClientConnectConfig({ overrideEnvVars: variables });
+  } catch (error) {
+    const wrong = `Temporal's connection settings cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    throw new ProblemsError('The configuration cannot be used:', [errorAt([], wrong, 'Look at temporal.toml and at the TEMPORAL_ variables.')]);
+  }
+  const { connectionOptions, namespace } = loaded;
+  const address = connectionOptions.address ?? '127.0.0.1:7233';
+  return {
+    configured: connectionOptions.address !== undefined,
+    address, namespace: namespace ?? 'default', connection: { ...connectionOptions, address },
+  };
+}
+
+/** Folders of the XDG base directory specification; relative values are to be ignored, it says. */
+function xdg(env: Environment, variable: string, home: string, fallback: string): string {
+  const value = env[variable];
+  return value !== undefined && isAbsolute(value) ? value : join(home, fallback);
+}
+
+function toAbsolute(path: string, base: string, home: string): string {
+  if (path === '~' || path.startsWith('~/')) return join(home, path.slice(1));
+  return resolve(base, path);
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === undefined || value === '' ? undefined : value;
+}
+
+function placeText({ file, line }: Place): string {
+  return `${file}:${line}`;
+}

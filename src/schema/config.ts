@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
+import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
+import { fieldsSchema } from './spec.js';
+import { isPlainObject } from './plain-json.js';
+import { readYaml } from './yaml-source.js';
+import { problemsFromZod } from './zod-problems.js';
+
+const pathSchema = z.string().min(1).regex(/^[^\0\r\n]+$/, { error: 'A path.' });
+
+const wordsSchema = (title: string, description: string) =>
+  z.record(foreignNameSchema, foreignNameSchema).exactOptional().meta({ title, description });
+
+const providerSchema = z.strictObject({
+  type: pluginNameSchema.meta({ title: 'Type', description: 'Name of the provider plugin, such as local.' }),
+  site: simpleNameSchema.exactOptional().meta({ title: 'Site', description: 'The site whose workers reach its machines; the worker\'s own unless given.' }),
+  fields: fieldsSchema.prefault({}).meta({
+    title: 'Fields', description: 'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.',
+  }),
+  hardware: wordsSchema('Hardware', 'What clusters call a size, and what the provider does: {small: t3.small}. Other words are passed on as they are.'),
+  images: wordsSchema('Images', 'What clusters call an image, and what the provider does: {debian: ami-0abc}. Other words are passed on as they are.'),
+  limits: z.strictObject({
+    ratePerSecond: z.number().min(0.001).max(10_000).exactOptional().meta({
+      title: 'Rate', description: 'Most calls a second that change something, over all workers.',
+    }),
+    concurrency: z.int().min(1).max(10_000).exactOptional().meta({ title: 'Concurrency', description: 'Most such calls at a time on one worker.' }),
+  }).exactOptional().meta({ title: 'Limits', description: 'How hard the provider may be pressed.' }),
+}).meta({ title: 'Provider', description: 'An account of a provider: {type, fields, …}.' });
+
+/** heddle.yaml as people write it. */
+export const configSchema = z.strictObject({
+  $schema: z.string().exactOptional().meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
+  dataFolder: pathSchema.exactOptional().meta({ title: 'Data folder', description: 'Where keys, logs and state are kept; relative to this file. Mode 0700.' }),
+  cacheFolder: pathSchema.exactOptional().meta({ title: 'Cache folder', description: 'Where downloads are kept; may be deleted at any time.' }),
+  site: simpleNameSchema.exactOptional().meta({ title: 'Site', description: 'The place whose machines this worker reaches; default unless given.' }),
+  providers: z.record(simpleNameSchema, providerSchema).prefault({}).meta({ title: 'Providers', description: 'Provider accounts by the names that clusters use.' }),
+  plugins: z.array(pathSchema).max(100).prefault([]).meta({
+    title: 'Plugins', description: 'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
+  }),
+  keys: z.strictObject({
+    folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where the keys of payloads are; keys in the data folder unless given.' }),
+  }).prefault({}).meta({ title: 'Keys', description: 'Keys that payloads are encrypted with.' }),
+  store: z.strictObject({
+    folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where logs and files of specs are; store in the data folder unless given.' }),
+  }).prefault({}).meta({ title: 'Store', description: 'Where logs and files are kept.' }),
+  encryption: z.enum(['required', 'optional']).default('required').meta({
+    title: 'Encryption', description: 'required refuses payloads that came unencrypted; optional reads them.',
+  }),
+}).meta({ title: 'Heddle configuration', description: 'What workers need to know: heddle.yaml. Connection settings are Temporal\'s own.' });
+
+export type WrittenConfig = z.output<typeof configSchema>;
+export type WrittenProvider = WrittenConfig['providers'][string];
+
+export type ConfigReading =
+  | { readonly ok: true; readonly config: WrittenConfig; readonly locate: (path: Path) => Place }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Checks the text of a heddle.yaml; every problem comes with its place. An empty file says nothing, and that is fine. */
+export function readConfigFile(text: string, fileName: string): ConfigReading {
+  const top = { file: fileName, line: 1, column: 1 };
+  const saysNothing = text.split('\n').every((line) => /^\uFEFF?\s*(#|$)/.test(line));
+  if (saysNothing) return { ok: true, config: configSchema.parse({}), locate: () => top };
+  const source = readYaml(text, fileName, { bytes: 1024 * 1024, depth: 32 });
+  if (!source.ok) return source;
+  if (!isPlainObject(source.value)) return { ok: false, problems: [{ ...errorAt([], 'a configuration is a mapping of keys and values'), place: top }] };
+  const parsed = configSchema.safeParse(source.value);
+  if (parsed.success) return { ok: true, config: parsed.data, locate: source.locate };
+  return { ok: false, problems: placeProblems(problemsFromZod(configSchema, parsed.error, source.value), source.locate) };
+}

@@ -1,0 +1,130 @@
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig, prepareFolder, type Config, type Environment } from '../src/config.js';
+
+let home: string;
+let cwd: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'heddle config ')));
+  cwd = join(home, 'work');
+  mkdirSync(cwd);
+});
+afterEach(() => { rmSync(home, { recursive: true, force: true }); });
+
+function write(path: string, content: string): string {
+  const file = join(home, path);
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, content);
+  return file;
+}
+
+const load = (env: Environment = {}, configFlag?: string): Config => loadConfig({ configFlag, cwd, env: { HOME: home, ...env } });
+
+function failure(env: Environment = {}, flag?: string): string {
+  try {
+    load(env, flag);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return 'nothing';
+}
+
+describe('the configuration', () => {
+  test('has a default for everything, and says so', () => {
+    expect(load()).toMatchObject({
+      dataFolder: join(home, '.local/share/heddle'), cacheFolder: join(home, '.cache/heddle'), keyFolder: join(home, '.local/share/heddle/keys'),
+      storeFolder: join(home, '.local/share/heddle/store'), site: 'default', providers: {}, pluginFolders: [], encryption: 'required',
+      temporal: { configured: false, address: '127.0.0.1:7233', namespace: 'default' }, origins: { dataFolder: 'default', site: 'default' },
+    });
+    expect(load()).not.toHaveProperty('file');
+  });
+
+  test('follows the XDG base folders, unless they are relative', () => {
+    expect(load({ XDG_DATA_HOME: '/d', XDG_CACHE_HOME: 'relative' })).toMatchObject({ dataFolder: '/d/heddle', cacheFolder: join(home, '.cache/heddle') });
+  });
+
+  test('is looked for by flag, variable, working folder and user folder, in this order', () => {
+    const user = write('.config/heddle/heddle.yaml', 'site: user');
+    expect(load()).toMatchObject({ site: 'user', file: user });
+    const here = write('work/heddle.yaml', '# nothing yet\n\nsite: here\n');
+    expect(load()).toMatchObject({ site: 'here', file: here, origins: { site: `${here}:3` } });
+    const variable = write('variable.yaml', 'site: variable');
+    expect(load({ HEDDLE_CONFIG: variable }).site).toBe('variable');
+    write('work/flag.yaml', 'site: flag');
+    expect(load({ HEDDLE_CONFIG: variable }, 'flag.yaml').site).toBe('flag');
+    expect(load({ HEDDLE_SITE: 'env' }, 'flag.yaml')).toMatchObject({ site: 'env', origins: { site: 'HEDDLE_SITE' } });
+  });
+
+  test('of an empty file is the default', () => {
+    write('work/heddle.yaml', '\n# only words\n');
+    expect(load().site).toBe('default');
+  });
+
+  test('takes paths relative to its file, to the home folder, or absolute', () => {
+    write('work/heddle.yaml', 'dataFolder: ./data\ncacheFolder: ~/cache\nkeys: {folder: /etc/keys}\nplugins: [./plugins, heddle-plugin-x]\n');
+    mkdirSync(join(home, 'node_modules/heddle-plugin-x'), { recursive: true });
+    expect(load()).toMatchObject({
+      dataFolder: join(cwd, 'data'), cacheFolder: join(home, 'cache'), keyFolder: '/etc/keys', storeFolder: join(cwd, 'data/store'),
+      pluginFolders: [join(cwd, 'plugins'), join(home, 'node_modules/heddle-plugin-x')],
+    });
+  });
+
+  test('gives providers the worker\'s site unless they name another', () => {
+    write('work/heddle.yaml', 'site: lab\nproviders:\n  one: {type: local}\n  two: {type: local, site: far, hardware: {small: s}, limits: {ratePerSecond: 2}, fields: {k: {secret: "env:K"}}}\n');
+    expect(load().providers).toEqual({
+      one: { type: 'local', site: 'lab', fields: {} },
+      two: { type: 'local', site: 'far', hardware: { small: 's' }, limits: { ratePerSecond: 2 }, fields: { k: { secret: 'env:K' } } },
+    });
+  });
+
+  test('leaves the connection to Temporal\'s own settings', () => {
+    const toml = write('temporal.toml', '[profile.default]\naddress = "temporal.example:7233"\nnamespace = "ours"\n');
+    expect(load({ TEMPORAL_CONFIG_FILE: toml }).temporal).toMatchObject({ configured: true, address: 'temporal.example:7233', namespace: 'ours' });
+    expect(load({ TEMPORAL_CONFIG_FILE: toml, TEMPORAL_NAMESPACE: 'mine' }).temporal.namespace).toBe('mine');
+    expect(failure({ TEMPORAL_PROFILE: 'absent', TEMPORAL_CONFIG_FILE: toml })).toContain('Temporal\'s connection settings cannot be read: Profile \'absent\' not found');
+  });
+
+  test('that is named and absent is refused, saying who named it', () => {
+    expect(failure({}, 'absent.yaml')).toContain(`${join(cwd, 'absent.yaml')}:1:1: cannot read the configuration: there is no such file. It was named by --config.`);
+    expect(failure({ HEDDLE_CONFIG: '/absent' })).toContain('It was named by HEDDLE_CONFIG.');
+  });
+
+  test('that is wrong is refused with every place', () => {
+    const file = write('work/heddle.yaml', 'sites: x\nproviders:\n  one:\n    limits: {ratePerSecond: 0}\nencryption: maybe\nplugins: [x]\n');
+    expect(failure().split('\n')).toEqual([
+      'The configuration cannot be used:',
+      expect.stringContaining(`${file}:1:1: sites: is an unknown key. Did you mean "site"?`),
+      expect.stringContaining(`${file}:3:3: providers.one.type: is missing. Name of the provider plugin`),
+      expect.stringContaining(`${file}:4:14: providers.one.limits.ratePerSecond: is 0, but must be at least 0.001`),
+      expect.stringContaining(`${file}:5:1: encryption: "maybe" is not allowed. Known are: required, optional.`),
+    ]);
+    write('work/heddle.yaml', 'plugins: [heddle-plugin-absent]\n');
+    expect(failure()).toContain('plugins: there is no package heddle-plugin-absent');
+  });
+});
+
+describe('a folder of ours', () => {
+  test('is made so that only we can read it', () => {
+    prepareFolder(join(home, 'a/b'));
+    expect(statSync(join(home, 'a/b')).mode & 0o777).toBe(0o700);
+    prepareFolder(join(home, 'a/b'));
+  });
+
+  test('that others may read is refused with the command that mends it', () => {
+    mkdirSync(join(home, 'open'));
+    chmodSync(join(home, 'open'), 0o750);
+    expect(() => { prepareFolder(join(home, 'open')); }).toThrow(`is open to others (mode 750). chmod 700 '${join(home, 'open')}'`);
+  });
+
+  test('that belongs to somebody else is refused', () => {
+    const isRoot = process.getuid?.() === 0;
+    const foreign = isRoot ? join(home, 'foreign') : '/';
+    if (isRoot) {
+      mkdirSync(foreign, { mode: 0o700 });
+      chownSync(foreign, 12_345, 12_345);
+    }
+    expect(() => { prepareFolder(foreign); }).toThrow(`${foreign} belongs to user ${isRoot ? 12_345 : 0}`);
+  });
+});
