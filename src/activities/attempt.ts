@@ -44,7 +44,7 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
   });
   const signals = splitSignal(cancellationSignal());
   const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, attributes?: JsonObject): void => {
-    const said = redactor.text(message);
+    const said = redactor.redact(message);
     parts.log[level]({ ...facts, ...attributes }, said);
     output.note(level, said, attributes);
   };
@@ -55,7 +55,7 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
       secrets.push(...more);
       redactor = parts.redact(secrets);
     },
-    redact: (text) => redactor.text(text),
+    redact: (text) => redactor.redact(text),
     at(name) {
       step = { step: name, since: Date.now(), stack: new Error(name).stack ?? '' };
     },

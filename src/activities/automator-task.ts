@@ -27,7 +27,7 @@ export async function runBootstrap(parts: ActivityParts, task: Task, request: Ta
     const automator = open(parts, { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${name}` });
     const taken = takeResult(name, await automator.bootstrap(node.sshAuth), mergePayload(request.config, result));
     refuseFailure(name, 'ScriptFailed', taken);
-    printOutput(attempt, taken);
+    await printOutput(attempt, taken);
     result = mergePayload(result, taken.result);
   }
   return result;
@@ -48,7 +48,7 @@ export async function runServiceAction(parts: ActivityParts, task: Task, request
   attempt.at(`${task.taskName} by ${name}`);
   const taken = takeResult(name, await callMethod(automator, resolved, node.sshAuth, fields), request.config);
   refuseFailure(name, 'ScriptFailed', taken);
-  printOutput(attempt, taken);
+  await printOutput(attempt, taken);
   return taken.result;
 }
 
@@ -94,14 +94,15 @@ interface Opening {
 function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening): Automator {
   const timeoutMs = request.service?.timeoutMs;
   const shell = parts.nodes.shell(node.address, {
-    runId: run, signal: attempt.signal, detach: attempt.detach, onOutput: attempt.output.print,
+    runId: run, signal: attempt.signal, detach: attempt.detach, log: attempt.log,
+    onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
   return plugin.create({ task, log: attempt.log, signal: attempt.signal, fields: {}, shell });
 }
 
 /** Output that a plugin returned in words, as distinct from what its scripts printed. */
-function printOutput(attempt: Attempt, taken: TaskResult): void {
-  if (taken.stdout !== undefined) attempt.output.print('stdout', Buffer.from(taken.stdout));
-  if (taken.stderr !== undefined) attempt.output.print('stderr', Buffer.from(taken.stderr));
+async function printOutput(attempt: Attempt, taken: TaskResult): Promise<void> {
+  if (taken.stdout !== undefined) await attempt.output.print('stdout', Buffer.from(taken.stdout));
+  if (taken.stderr !== undefined) await attempt.output.print('stderr', Buffer.from(taken.stderr));
 }

@@ -15,6 +15,8 @@ const maxRetryAfterMs = 5 * 60_000;
 export function toFailure(error: unknown, attempt: Attempt): Error {
   if (error instanceof CancelledFailure || error instanceof CompleteAsyncError || error instanceof ApplicationFailure) return error;
   if (attempt.signal.aborted) return new CancelledFailure('CANCELLED');
+  // Another attempt takes over what goes on at the node or at the provider.
+  if (attempt.detach.aborted) return ApplicationFailure.create({ message: `${attempt.title}: let go`, type: 'Retryable', nextRetryDelay: 100 });
   const message = `${attempt.title}: ${attempt.redact(messageOf(error))}`;
   if (!(error instanceof PluginError)) {
     // A fault in a plugin or in Heddle: its message may hold anything, so it is tried again only a few times.

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../model/json.js';
 import type { PeersPage, PeersRequest } from '../model/messages.js';
-import type { PluginContext, Shell } from '../plugins/contract.js';
+import type { Claims, PluginLog, Shell } from '../plugins/contract.js';
 import type { Registry } from '../plugins/registry.js';
 
 /** What activities are made of; `worker.ts` puts it together. */
@@ -19,8 +19,8 @@ export interface ActivityParts {
   readonly askPeers: (workflowId: string, request: PeersRequest) => Promise<PeersPage>;
   /** UUID of the Temporal namespace: what tells our machines from other installations'. */
   readonly installation: string;
-  /** For providers whose machines carry no tags: who has which. */
-  readonly claims?: PluginContext['claims'];
+  /** For providers whose machines carry no tags: who has which machine of an account. */
+  readonly claims: (provider: string) => Claims;
 }
 
 /** A provider account as the configuration names it. */
@@ -40,9 +40,9 @@ export interface ResolvedSecrets {
 }
 
 export interface Redactor {
-  text(text: string): string;
+  redact(text: string): string;
   /** Redacts a stream of chunks; what may be the start of a secret is kept back until `end`. */
-  stream(): { write(chunk: Buffer): Buffer; end(): Buffer };
+  stream(): { push(chunk: Uint8Array): Uint8Array; end(): Uint8Array };
 }
 
 /** How to reach a node; secrets are resolved. */
@@ -70,7 +70,9 @@ export interface ShellOptions {
   readonly signal: AbortSignal;
   /** Aborted when this attempt must let go while the script goes on: the next attempt attaches to it. */
   readonly detach: AbortSignal;
-  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
+  readonly log: PluginLog;
+  /** Limit of scripts that have none of their own, in ms. */
   readonly timeoutMs?: number;
 }
 

@@ -10,6 +10,8 @@ import type { Task } from '../model/task.js';
 import type { CanFind, MachineInput, Provider } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import type { RegisteredProvider } from '../plugins/registry.js';
+import { checkFields, passedReferences } from '../schema/fields.js';
+import { formatProblem, hasErrors } from '../schema/problem.js';
 import { readAddress } from './address.js';
 import type { Attempt } from './attempt.js';
 import type { ActivityParts, ProviderAccount } from './parts.js';
@@ -19,15 +21,13 @@ import { refuseFailure, takeResult } from './results.js';
 export async function runProviderTask(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
   const account = accountOf(parts, request);
   const plugin = parts.registry.provider(account.type);
-  const { value, secrets } = await parts.resolveSecrets({ ...account.fields, ...request.provider.fields }, `provider ${request.provider.name}`);
-  attempt.hide(secrets);
-  const fields = isJsonObject(value) ? value : {};
+  const fields = await readFields(parts, plugin, request, attempt);
   // The call's own deadline ends its connection too, so that no attempt given up for lost creates anything later.
   const deadline = AbortSignal.timeout(plugin.descriptor.callDeadlineMs);
   const signal = AbortSignal.any([attempt.signal, attempt.detach, deadline]);
   const provider = plugin.create({
     task: { ...task, provider: { ...task.provider, type: account.type, fields } }, log: attempt.log, signal, fields,
-    ...(parts.claims === undefined ? {} : { claims: parts.claims }),
+    claims: parts.claims(request.provider.name),
   });
   const machine = machineOf(parts, request, fields);
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
@@ -60,6 +60,21 @@ function accountOf(parts: ActivityParts, request: TaskRequest): ProviderAccount 
   throw new PluginError('Invalid', `this worker's configuration has no provider "${request.provider.name}" (it has: ${known || 'none'}); add it to heddle.yaml`);
 }
 
+/** The administrator's fields with the user's over them, checked, with defaults and with secrets resolved. */
+async function readFields(parts: ActivityParts, { descriptor }: RegisteredProvider, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+  const { name } = request.provider;
+  const admin = checkFields(descriptor, 'admin', accountOf(parts, request).fields, ['providers', name, 'fields']);
+  const user = checkFields(descriptor, 'user', request.provider.fields, ['fields']);
+  const problems = [...admin.problems, ...user.problems];
+  if (hasErrors(problems)) throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
+  const written: JsonObject = { ...admin.values, ...user.values };
+  const passed = passedReferences(descriptor);
+  const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === kept));
+  const { value, secrets } = await parts.resolveSecrets(split(false), `provider ${name}`);
+  attempt.hide(secrets);
+  return { ...(isJsonObject(value) ? value : {}), ...split(true) };
+}
+
 function machineOf(parts: ActivityParts, request: TaskRequest, fields: JsonObject): MachineInput {
   const { clusterUid, nodeId, incarnation, clusterId, config } = request;
   const key = machineKey(clusterUid, nodeId, incarnation);
@@ -79,7 +94,7 @@ async function create(call: Call): Promise<JsonObject> {
   const { idempotency } = plugin.descriptor;
   if (attempt.number > 1 && idempotency === 'none') {
     throw new PluginError('UnknownOutcome', `an earlier attempt of this CREATE was lost, and provider type ${plugin.descriptor.name} cannot tell whether it made a machine. `
-      + `Look for a machine named ${String(request.config['hostname'])}, delete it there if it exists, then retry`);
+      + `Look for a machine named ${textOf(request.config, 'hostname')}, delete it there if it exists, then retry`);
   }
   if (attempt.number > 1 && idempotency !== 'token') {
     const found = await findEarlier(call);
@@ -87,7 +102,7 @@ async function create(call: Call): Promise<JsonObject> {
   }
   const { config } = request;
   const returned = await provider.create({
-    ...machine, flavor: String(config['flavor']), image: String(config['image']), hostname: String(config['hostname']),
+    ...machine, flavor: textOf(config, 'flavor'), image: textOf(config, 'image'), hostname: textOf(config, 'hostname'),
     token: createHash('sha256').update(machine.key).digest('hex'),
   });
   const taken = takeResult(plugin.descriptor.name, returned, config);
@@ -97,6 +112,11 @@ async function create(call: Call): Promise<JsonObject> {
     throw new PluginError('Invalid', `plugin ${plugin.descriptor.name} returned no providerid from CREATE; it must be a string that names the machine`);
   }
   return taken.result;
+}
+
+function textOf(config: JsonObject, key: string): string {
+  const value = config[key];
+  return typeof value === 'string' ? value : '';
 }
 
 async function findEarlier({ plugin, provider, attempt, machine }: Call): Promise<JsonObject | undefined> {

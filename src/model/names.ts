@@ -3,12 +3,18 @@ import type { Action } from './action.js';
 /** Ids and names that more than one part of Heddle must spell alike. */
 export const clusterWorkflowType = 'cluster';
 export const planWorkflowType = 'plan';
+export const claimsWorkflowType = 'claims';
 
 /** Workflows and PLAN. */
 export const coreQueue = 'heddle';
 
 export function clusterWorkflowId(clusterName: string): string {
   return `cluster/${clusterName}`;
+}
+
+/** Who has which machine of a provider account whose machines carry no tags. */
+export function claimsWorkflowId(provider: string): string {
+  return `claims/${provider}`;
 }
 
 /** Service tasks and CONFIRM: workers that reach the machines of a site. */

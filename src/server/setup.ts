@@ -1,4 +1,4 @@
-import { isGrpcServiceError, type Connection } from '@temporalio/client';
+import { isGrpcServiceError, type ConnectionLike } from '@temporalio/client';
 
 /** What Heddle writes on its workflows so that lists can be filtered; all of type Keyword. */
 export const heddleSearchAttributes = ['HeddleCluster', 'HeddlePhase', 'HeddleProvider'] as const;
@@ -11,12 +11,15 @@ export interface SearchAttributeReport {
   readonly problem?: string;
 }
 
+/** A connection of a client or of a worker. */
+type Operable = Pick<ConnectionLike, 'operatorService'>;
+
 // temporal.api.enums.v1.IndexedValueType
 const keyword = 2;
 const grpcAlreadyExists = 6;
 
 /** Which of Heddle's search attributes the namespace has. Throws when the server cannot be asked. */
-export async function checkSearchAttributes(connection: Connection, namespace: string): Promise<SearchAttributeReport> {
+export async function checkSearchAttributes(connection: Operable, namespace: string): Promise<SearchAttributeReport> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   const present = heddleSearchAttributes.filter((name) => customAttributes[name] === keyword);
   const missing = heddleSearchAttributes.filter((name) => customAttributes[name] !== keyword);
@@ -33,7 +36,7 @@ export async function checkSearchAttributes(connection: Connection, namespace: s
  * Registers what is missing of Heddle's search attributes; may be repeated, and run by several at once.
  * What the server does not permit is no error: the report says what is missing and why.
  */
-export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<SearchAttributeReport> {
+export async function registerSearchAttributes(connection: Operable, namespace: string): Promise<SearchAttributeReport> {
   try {
     const before = await checkSearchAttributes(connection, namespace);
     if (before.missing.length === 0) return before;
@@ -52,7 +55,7 @@ export async function registerSearchAttributes(connection: Connection, namespace
   }
 }
 
-async function add(connection: Connection, namespace: string, names: readonly string[]): Promise<void> {
+async function add(connection: Operable, namespace: string, names: readonly string[]): Promise<void> {
   const searchAttributes = Object.fromEntries(names.map((name) => [name, keyword]));
   try {
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });

@@ -1,6 +1,9 @@
-import { type AnyAuthMethod, BaseAgent, createAgent, type IdentityCallback, type ParsedKey, type SignCallback, type SigningRequestOptions, utils } from 'ssh2';
+import ssh2, { type AnyAuthMethod, type IdentityCallback, type ParsedKey, type SignCallback, type SigningRequestOptions } from 'ssh2';
 import { PluginError } from '../plugins/errors.js';
 import { describeTarget, type SshTarget } from './target.js';
+
+// Node cannot name these exports of a CommonJS module by itself.
+const { BaseAgent, createAgent, utils } = ssh2;
 
 const sha1Refused = 'the server takes RSA keys only with SHA-1 signatures, which are refused; use an ed25519 key or a newer server';
 

@@ -1,2 +1,3 @@
+export { claims } from './claims.js';
 export { cluster } from './cluster.js';
 export { plan } from './plan.js';

@@ -17,3 +17,7 @@ export const currentQuery = defineQuery<CurrentCluster>('current');
 export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
 /** A node's whole payload, credentials included: for who may log in to it. Null for an unknown node. */
 export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
+/** Claims of machines that carry no tags. */
+export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>('take');
+export const releaseClaimUpdate = defineUpdate<void, [key: string]>('release');
+export const heldClaimsQuery = defineQuery<Readonly<Record<string, string>>>('held');

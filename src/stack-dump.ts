@@ -1,0 +1,33 @@
+import type { Client } from '@temporalio/client';
+import type { InFlightList } from './activities/in-flight.js';
+import type { WorkerLog } from './activities/parts.js';
+import { clusterWorkflowType } from './model/names.js';
+
+/** The bucket that stack dumps are logged under. */
+const bucket = 'heddle.stack_dump';
+
+/**
+ * Logs what a worker is at: every attempt in flight, and where every open cluster workflow stands. The worker goes on
+ * working meanwhile.
+ */
+export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, temporal: Client): Promise<void> {
+  const now = Date.now();
+  const attempts = inFlight.list();
+  log.debug({ bucket, attempts: attempts.length }, `${attempts.length} tasks in flight`);
+  for (const attempt of attempts) {
+    const { step, since, stack } = attempt.at();
+    log.debug({
+      bucket, task: attempt.taskId, attempt: attempt.attempt, step, ageMs: now - attempt.startedAt,
+      stepMs: now - since, lastHeartbeatMs: now - attempt.lastHeartbeat(), stack,
+    }, attempt.title);
+  }
+  const query = `WorkflowType = '${clusterWorkflowType}' AND ExecutionStatus = 'Running'`;
+  try {
+    for await (const { workflowId } of temporal.workflow.list({ query })) {
+      const stack = await temporal.withDeadline(now + 10_000, () => temporal.workflow.getHandle(workflowId).query<string>('__stack_trace'));
+      log.debug({ bucket, workflow: workflowId, stack }, `workflow ${workflowId}`);
+    }
+  } catch (error) {
+    log.debug({ bucket, error: String(error) }, 'the workflows could not be asked for their stacks');
+  }
+}

@@ -1,0 +1,39 @@
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { loadConfig, prepareFolder, type Config } from './config.js';
+import { openKeyRing, parseKeyRing } from './secrets/keys.js';
+import type { SecretSources } from './secrets/reference.js';
+import { startWorker } from './worker.js';
+
+await main();
+
+/** A worker as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
+async function main(): Promise<void> {
+  const log = pino({ level: 'debug', base: { pid: process.pid } });
+  try {
+    const { values } = parseArgs({ options: { config: { type: 'string' } } });
+    const config = loadConfig({ configFlag: values.config });
+    prepareFolder(config.dataFolder);
+    const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: false }) : parseKeyRing(config.keys, 'HEDDLE_KEYS');
+    const worker = await startWorker({ config, keyRing, log, secretSources: secretSourcesOf(config) });
+    const stop = (signal: NodeJS.Signals): void => {
+      log.info(`${signal}: shuts down`);
+      worker.shutdown();
+    };
+    process.once('SIGTERM', stop).once('SIGINT', stop);
+    process.on('SIGUSR2', () => void worker.dumpStacks());
+    await worker.done;
+    log.info('worker has ended');
+  } catch (error) {
+    process.stderr.write(`The worker did not start. ${error instanceof Error ? error.message : String(error)}\n`);
+    log.fatal({ error: error instanceof Error ? error.stack : error }, 'worker failed');
+    process.exitCode = 1;
+  }
+}
+
+/** Vault's own variables say where it is. */
+function secretSourcesOf({ environment }: Config): SecretSources {
+  const { VAULT_ADDR: address, VAULT_TOKEN: token, VAULT_NAMESPACE: namespace } = environment;
+  if (address === undefined || token === undefined) return { environment };
+  return { environment, vault: { address, token, ...(namespace === undefined ? {} : { namespace }) } };
+}

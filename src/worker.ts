@@ -1,0 +1,151 @@
+import { fileURLToPath } from 'node:url';
+import { Client, WithStartWorkflowOperation } from '@temporalio/client';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createTaskActivities } from './activities/dispatch.js';
+import { createInFlight } from './activities/in-flight.js';
+import type { ActivityParts, NodeAccess, NodeAddress } from './activities/parts.js';
+import { createPlanActivity } from './activities/plan.js';
+import type { Config } from './config.js';
+import { claimsWorkflowId, claimsWorkflowType, coreQueue, providerQueue, siteQueue } from './model/names.js';
+import { PluginError, type Claims } from './plugins/contract.js';
+import { loadRegistry } from './plugins/registry.js';
+import type { KeyRing } from './secrets/keys.js';
+import { createRedactor } from './secrets/redact.js';
+import { resolveSecrets, SecretError, type SecretSources } from './secrets/reference.js';
+import { registerSearchAttributes } from './server/setup.js';
+import { createPool, type ConnectionPool } from './ssh/pool.js';
+import { probe } from './ssh/probe.js';
+import { createShell } from './ssh/shell.js';
+import type { SshTarget } from './ssh/target.js';
+import { dumpStacks } from './stack-dump.js';
+import { createFolderStore } from './store/folder.js';
+import { heddle } from './temporal-plugin.js';
+import { heldClaimsQuery, peersQuery, releaseClaimUpdate, takeClaimUpdate } from './workflows/messages.js';
+
+export interface HeddleWorkerOptions {
+  readonly config: Config;
+  readonly keyRing: KeyRing;
+  readonly log: Logger;
+  readonly secretSources: SecretSources;
+}
+
+export interface HeddleWorker {
+  /** Resolves when all its parts have shut down; rejects when one of them failed. */
+  readonly done: Promise<void>;
+  /** Stops taking tasks, lets go of what goes on at nodes, and ends. */
+  shutdown(): void;
+  dumpStacks(): Promise<void>;
+}
+
+/** Makes a worker of all the parts and starts it: one Temporal worker for each task queue it serves. */
+export async function startWorker({ config, keyRing, log, secretSources }: HeddleWorkerOptions): Promise<HeddleWorker> {
+  installRuntime(log);
+  const registry = await loadRegistry({ folders: config.pluginFolders, log: { info: (message, attributes) => log.info({ ...attributes }, message) } });
+  const { connection: connectionOptions, namespace } = config.temporal;
+  const connection = await NativeConnection.connect(connectionOptions);
+  const plugin = heddle({ keys: keyRing, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
+  const temporal = new Client({ connection, namespace, plugins: [plugin] });
+  const { problem } = await registerSearchAttributes(connection, namespace);
+  if (problem !== undefined) log.warn(problem);
+  const installation = await readInstallation(temporal, namespace);
+  const inFlight = createInFlight();
+  const pool = createPool();
+  const parts: ActivityParts = {
+    registry, providers: config.providers, installation, inFlight, log,
+    nodes: accessNodes(pool), logs: createFolderStore({ folder: config.storeFolder }),
+    resolveSecrets: async (value, place) => resolveSecrets(value, secretSources, place).catch((error: unknown) => {
+      throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
+    }),
+    redact: createRedactor,
+    askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
+    claims: (provider) => claimsOf(temporal, provider),
+  };
+  const base: Pick<WorkerOptions, 'connection' | 'namespace' | 'plugins' | 'shutdownGraceTime' | 'shutdownForceTime'> = {
+    connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
+  };
+  const workers = await Promise.all([
+    Worker.create({ ...base, ...coreOptions, activities: createPlanActivity({ registry, providers: config.providers }) }),
+    ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: createTaskActivities(parts) })),
+  ]);
+  const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
+    await pool.closeAll();
+    await connection.close();
+  });
+  log.info({ queues: workers.map((worker) => worker.options.taskQueue), namespace, site: config.site }, 'worker is ready');
+  return {
+    done,
+    shutdown: () => {
+      for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING')) worker.shutdown();
+    },
+    dumpStacks: () => dumpStacks(log, inFlight, temporal),
+  };
+}
+
+/** The workflows as they were bundled by the build. */
+const workflowBundle = { codePath: fileURLToPath(new URL('../dist/workflow-bundle.js', import.meta.url)) };
+
+const coreOptions = {
+  taskQueue: coreQueue, workflowBundle, maxCachedWorkflows: 500, maxConcurrentWorkflowTaskExecutions: 40,
+  // After a crash the next worker waits no longer than this for the one that had the workflow in its memory.
+  stickyQueueScheduleToStartTimeout: '1 second',
+} as const;
+
+function taskWorkers(config: Config): readonly (Partial<WorkerOptions> & { readonly taskQueue: string })[] {
+  const accounts = Object.entries(config.providers).filter(([, account]) => account.site === config.site);
+  return [
+    { taskQueue: siteQueue(config.site), maxConcurrentActivityTaskExecutions: 300 },
+    ...accounts.map(([name, { limits }]) => ({
+      taskQueue: providerQueue(config.site, name), maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
+      ...(limits?.ratePerSecond === undefined ? {} : { maxTaskQueueActivitiesPerSecond: limits.ratePerSecond }),
+    })),
+  ];
+}
+
+/** The SDK's own log lines join ours. */
+function installRuntime(log: Logger): void {
+  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: object): void => log[level]({ ...meta }, message);
+  Runtime.install({
+    logger: {
+      trace: write('debug'), debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'),
+      log: (level, message, meta) => write(level === 'TRACE' ? 'debug' : level.toLowerCase() as 'debug')(message, meta),
+    },
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+    shutdownSignals: [],
+  });
+}
+
+/** The namespace's UUID: the mark of our machines. */
+async function readInstallation(temporal: Client, namespace: string): Promise<string> {
+  const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace });
+  return namespaceInfo?.id ?? namespace;
+}
+
+function accessNodes(pool: ConnectionPool): NodeAccess {
+  return {
+    probe: (address, signal) => probe(targetOf(address), { signal }),
+    shell: (address, { runId, signal, detach, onOutput, log, timeoutMs }) => {
+      const shell = createShell({ pool, target: targetOf(address), runId, signal, detach, onOutput, log });
+      return timeoutMs === undefined ? shell : { ...shell, run: (script) => shell.run({ timeoutMs, ...script }) };
+    },
+  };
+}
+
+function targetOf({ key, ...address }: NodeAddress): SshTarget {
+  return { ...address, ...(key === undefined ? {} : { privateKey: key }) };
+}
+
+function claimsOf(temporal: Client, provider: string): Claims {
+  const workflowId = claimsWorkflowId(provider);
+  const start = (): WithStartWorkflowOperation<() => Promise<void>> => new WithStartWorkflowOperation<() => Promise<void>>(claimsWorkflowType, {
+    workflowId, taskQueue: coreQueue, args: [], workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `machines of ${provider} and who has them`,
+  });
+  return {
+    take: async (key, candidates) =>
+      (await temporal.workflow.executeUpdateWithStart(takeClaimUpdate, { args: [key, candidates], startWorkflowOperation: start() })) ?? undefined,
+    release: async (key) => {
+      await temporal.workflow.executeUpdateWithStart(releaseClaimUpdate, { args: [key], startWorkflowOperation: start() });
+    },
+    held: () => temporal.workflow.getHandle(workflowId).query(heldClaimsQuery),
+  };
+}

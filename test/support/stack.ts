@@ -1,0 +1,174 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { stringify } from 'yaml';
+import { HeddleClient } from '../../src/client/index.js';
+import { openKeyRing } from '../../src/secrets/keys.js';
+import { registerSearchAttributes } from '../../src/server/setup.js';
+import { heddle } from '../../src/temporal-plugin.js';
+
+export interface StackOptions {
+  readonly temporalAddress: string;
+  readonly distPath: string;
+  readonly kind?: 'directory' | 'sandbox' | 'auto';
+  /** Taken over into heddle.yaml. */
+  readonly config?: object;
+}
+
+/** A namespace, a machine service and workers of one test file; everything real, everything its own. */
+export interface Stack {
+  readonly client: HeddleClient;
+  readonly namespace: string;
+  readonly service: MachineService;
+  readonly folder: string;
+  /** Starts a worker process with a data folder of its own name; resolves when it polls. */
+  startWorker(name?: string): Promise<WorkerProcess>;
+  stop(): Promise<void>;
+}
+
+export interface WorkerProcess {
+  readonly pid: number;
+  readonly dataFolder: string;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+  output(): string;
+}
+
+export interface MachineService {
+  readonly endpoint: string;
+  readonly apiKeyFile: string;
+  readonly pid: number;
+  call(method: string, path: string, body?: object): Promise<unknown>;
+  /** Accepted calls of one operation, oldest first. */
+  journal(operation: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  machines(): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'));
+  const children: ChildProcess[] = [];
+  const connection = await Connection.connect({ address: options.temporalAddress });
+  const namespace = `test-${randomUUID()}`;
+  await makeNamespace(connection, namespace);
+  const service = await startMachineService(options, folder, children);
+  const keys = join(folder, 'keys');
+  await mkdir(folder, { recursive: true });
+  const keyRing = openKeyRing({ folder: keys, create: true });
+  const client = new HeddleClient(new Client({ connection, namespace, plugins: [heddle({ keys: keyRing, namespace })] }), { by: 'test' });
+  return {
+    client, namespace, service, folder,
+    startWorker: (name = 'worker') => startWorker(options, { folder, name, namespace, keys, service, children }),
+    async stop() {
+      for (const child of children.toReversed()) await end(child, 'SIGTERM');
+      await connection.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function makeNamespace(connection: Connection, namespace: string): Promise<void> {
+  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') });
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const { missing } = await registerSearchAttributes(connection, namespace);
+      if (missing.length === 0) return;
+    } catch (error) {
+      if (tries > 100) throw error;
+    }
+    if (tries > 100) throw new Error(`namespace ${namespace} did not become usable`);
+    await pause(100);
+  }
+}
+
+async function startMachineService(options: StackOptions, folder: string, children: ChildProcess[]): Promise<MachineService> {
+  const data = join(folder, 'machines');
+  const words = [join(options.distPath, 'local', 'main.js'), '--data', data, '--kind', options.kind ?? 'directory', '--boot-delay', '50', '--delete-delay', '20'];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  const about = JSON.parse(await firstLine(child)) as { endpoint: string; apiKeyFile: string; pid: number };
+  const apiKey = (await readFile(about.apiKeyFile, 'utf8')).trim();
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const response = await fetch(`${about.endpoint}${path}`, {
+      method, headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+  const listOf = async (path: string, key: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    (await call('GET', path) as Record<string, readonly Readonly<Record<string, unknown>>[]>)[key] ?? [];
+  return {
+    ...about, call,
+    journal: (operation) => listOf(`/v1/journal?operation=${operation}&limit=10000`, 'entries'),
+    machines: () => listOf('/v1/machines', 'machines'),
+  };
+}
+
+interface WorkerParts {
+  readonly folder: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly keys: string;
+  readonly service: MachineService;
+  readonly children: ChildProcess[];
+}
+
+async function startWorker(options: StackOptions, parts: WorkerParts): Promise<WorkerProcess> {
+  const dataFolder = join(parts.folder, parts.name);
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  const config = join(parts.folder, `${parts.name}.yaml`);
+  await writeFile(config, stringify({
+    dataFolder, keys: { folder: parts.keys },
+    providers: { local: { type: 'local', fields: { endpoint: parts.service.endpoint, apiKey: { secret: `file:${parts.service.apiKeyFile}` } } } },
+    ...options.config,
+  }));
+  const child = spawn(process.execPath, [join(options.distPath, 'worker-main.js'), '--config', config], {
+    env: { PATH: process.env['PATH'], HOME: dataFolder, TEMPORAL_ADDRESS: options.temporalAddress, TEMPORAL_NAMESPACE: parts.namespace },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  parts.children.push(child);
+  let output = '';
+  const read = (chunk: string): void => {
+    output += chunk;
+  };
+  child.stdout.setEncoding('utf8').on('data', read);
+  child.stderr.setEncoding('utf8').on('data', read);
+  while (!output.includes('worker is ready')) {
+    if (child.exitCode !== null) throw new Error(`worker ${parts.name} ended with ${child.exitCode}:\n${output}`);
+    await pause(20);
+  }
+  return {
+    pid: child.pid ?? 0, dataFolder, output: () => output,
+    kill: () => end(child, 'SIGKILL'), stop: () => end(child, 'SIGTERM'),
+  };
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = once(child, 'exit');
+  child.kill(signal);
+  await closed;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  let output = '';
+  let errors = '';
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk;
+  });
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  while (!output.includes('\n')) {
+    if (child.exitCode !== null) throw new Error(`the machine service ended with ${child.exitCode}:\n${errors}`);
+    await pause(20);
+  }
+  return output.split('\n')[0] ?? '';
+}
