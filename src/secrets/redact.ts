@@ -54,46 +54,80 @@ class HeldStream implements RedactingStream {
   }
 }
 
-/** Finds patterns from left to right, of several at one place the longest. */
+/**
+ * Finds patterns from left to right, of several at one place the longest. Places are found by the beginnings alone: one
+ * expression over all patterns of a private key would take a hundred times as long.
+ */
 class Matcher {
-  readonly #patterns: readonly string[];
-  readonly #starts: ReadonlySet<string>;
+  /** Patterns by how they begin, the longest first. */
+  readonly #byStart: ReadonlyMap<string, readonly string[]>;
+  readonly #anyStart: RegExp | undefined;
   readonly #longest: number;
-  readonly #expression: RegExp | undefined;
 
   constructor(patterns: readonly string[]) {
-    this.#patterns = [...new Set(patterns)].toSorted((a, b) => b.length - a.length);
-    this.#starts = new Set(this.#patterns.map((pattern) => pattern.charAt(0)));
-    this.#longest = this.#patterns[0]?.length ?? 0;
-    this.#expression = this.#longest === 0 ? undefined : new RegExp(this.#patterns.map(quote).join('|'), 'g');
+    const sorted = [...new Set(patterns)].toSorted((a, b) => b.length - a.length);
+    const byStart = new Map<string, string[]>();
+    for (const pattern of sorted) {
+      const start = pattern.slice(0, shortest);
+      byStart.set(start, [...(byStart.get(start) ?? []), pattern]);
+    }
+    this.#byStart = byStart;
+    this.#anyStart = sorted.length === 0 ? undefined : new RegExp([...byStart.keys()].map(quote).join('|'), 'g');
+    this.#longest = sorted[0]?.length ?? 0;
   }
 
   replaceAll(text: string): string {
-    return this.#expression === undefined ? text : text.replace(this.#expression, placeholder);
+    return this.#replace(text, () => text.length);
   }
 
   /** Replaces up to where a pattern may have begun that ends beyond the text. */
   replaceSettled(text: string): { readonly done: string; readonly rest: string } {
+    let open = 0;
+    const done = this.#replace(text, (from) => {
+      open = this.#openAt(text, from);
+      return open;
+    });
+    return { done, rest: text.slice(open) };
+  }
+
+  /** `limitOf` tells how far the text is settled when all before its argument is done; a match beyond waits. */
+  #replace(text: string, limitOf: (from: number) => number): string {
     let done = '';
     let from = 0;
-    for (const match of this.#expression === undefined ? [] : text.matchAll(this.#expression)) {
-      // A longer pattern may be about to match here or before.
-      if (match.index >= this.#openAt(text, from)) break;
-      done += text.slice(from, match.index) + placeholder;
-      from = match.index + match[0].length;
+    let limit = limitOf(from);
+    for (let match = this.#find(text, from); match !== undefined && match.at < limit; match = this.#find(text, from)) {
+      done += text.slice(from, match.at) + placeholder;
+      from = match.end;
+      limit = limitOf(from);
     }
-    const open = this.#openAt(text, from);
-    return { done: done + text.slice(from, open), rest: text.slice(open) };
+    return done + text.slice(from, limit);
+  }
+
+  #find(text: string, from: number): { readonly at: number; readonly end: number } | undefined {
+    if (this.#anyStart === undefined) return undefined;
+    for (let next = from; ; next += 1) {
+      this.#anyStart.lastIndex = next;
+      const start = this.#anyStart.exec(text);
+      if (start === null) return undefined;
+      next = start.index;
+      const pattern = this.#byStart.get(start[0])?.find((candidate) => text.startsWith(candidate, start.index));
+      if (pattern !== undefined) return { at: start.index, end: start.index + pattern.length };
+    }
   }
 
   /** Where the first unfinished pattern begins, at `from` or after; the end of the text when there is none. */
   #openAt(text: string, from: number): number {
     for (let at = Math.max(from, text.length - this.#longest + 1); at < text.length; at += 1) {
-      if (!this.#starts.has(text.charAt(at))) continue;
-      const tail = text.slice(at);
-      if (this.#patterns.some((pattern) => pattern.length > tail.length && pattern.startsWith(tail))) return at;
+      if (this.#isOpen(text, at)) return at;
     }
     return text.length;
+  }
+
+  #isOpen(text: string, at: number): boolean {
+    const start = text.slice(at, at + shortest);
+    if (start.length < shortest) return [...this.#byStart.keys()].some((known) => known.startsWith(start));
+    const length = text.length - at;
+    return this.#byStart.get(start)?.some((pattern) => pattern.length > length && pattern.startsWith(text.slice(at))) ?? false;
   }
 }
 
