@@ -1,0 +1,65 @@
+/** Words of ours that people meet. */
+export const ownWords = [
+  'cluster', 'node', 'service', 'provider type', 'provider', 'automator', 'action', 'operation', 'layout', 'plan', 'kind', 'chain', 'gate',
+  'task', 'payload', 'peers', 'incarnation', 'run', 'held', 'site', 'queue', 'store', 'key ring',
+] as const;
+
+/** Every class, verb, field and state that the documents of the older systems name, by the glossary's heading for each. */
+export const foreignWords: Readonly<Record<string, readonly string[]>> = {
+  'Loom provisioner': [
+    'Provisioner', 'worker daemon', 'many in parallel', 'Loom Server', 'poll', 'queue', 'task', 'JSON task definition', 'taskName',
+    'task handler plugin', 'success/failure', 'metadata', 'size, OS, region', 'internal ID', 'provider-id', 'status', 'public IP address',
+    'CREATE', 'CONFIRM', 'DELETE', 'INSTALL', '"result" key-value hash', '"config" hash', 'payload', 'provider identifier', 'ipaddress',
+    'cluster layout', '"nodes" hash', 'hostnames', 'peer nodes', 'plugin framework', 'self-contained program', 'Ruby', 'plugin name',
+    'plugin type', 'Provider plugin', 'Automator plugin', 'providertype', 'service action type', 'descriptor file', 'execution class',
+    'scan directories', 'verification', 'registered', 'arbitrary data', 'cookbooks', 'api credentials', 'configuration parameters',
+    'configuration fields', 'admin', 'UI users', 'password', 'key on disk', 'SCM system',
+  ],
+  'Loom provisioner plugins': [
+    'CREATE', 'CONFIRM', 'DELETE', 'BOOTSTRAP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE',
+    'possible return value: status', 'provider-id', 'root password', 'routable ip address', 'handled by plugin', 'arbitrary key/value pair',
+    'ssh credentials', 'chef', 'puppet', 'shell commands', 'base plugin classes', 'class Provider', 'MyProvider',
+    'def create(inputmap)', 'def confirm(inputmap)', 'def delete(inputmap)', 'inputmap', 'inputmap[\'flavor\']', 'inputmap[\'image\']', 'inputmap[\'hostname\']',
+    'inputmap[\'providerid\']', '@task instance variable', '@task[\'config\'][\'key\']', '@result instance variable', '@result[\'status\'] = 0',
+    '@result[\'result\'][\'foo\']', '@result[\'result\'][\'key\']', 'raised exception', '@result[\'result\'][\'providerid\']',
+    '@result[\'result\'][\'ssh-auth\'][\'user\']', '@result[\'result\'][\'ssh-auth\'][\'password\']', '@result[\'result\'][\'ipaddress\']',
+    'class Automator', 'seven methods', 'MyAutomator', 'def bootstrap(ssh_auth_hash)', 'def install(ssh_auth_hash, script_string, data_string)',
+    'def configure', 'def init', 'def start', 'def stop', 'def remove', 'ssh_auth_hash', 'script_string', 'data_string',
+    'all registered automators', 'log.debug', 'log.info', 'log.warn', 'log.error', 'ruby standard logger', '@result[\'stdout\']',
+    '@result[\'stderr\']', 'Loom UI', '$LOOM_HOME', 'provisioner/daemon/plugins', 'plugins/providers/my_provider/',
+    'plugins/automators/my-automator/', 'my_provider.json', 'my_provider.rb', 'lib directories', '"my_provider"', 'classname',
+    'logs on startup',
+  ],
+  'VCL provisioning module': [
+    'provisioning module', 'State.pm::initialize()', 'state object', 'state modules', 'OS module', 'OS modules', 'for safety',
+    'provisioning system', 'provisioning engine', 'bare metal', 'virtual', 'differentiated', 'undifferentiated', 'special piece of hardware',
+    'management node', 'computer', 'computer.provisioningid', 'provisioning table', 'management node to provisioning mapping', 'OS subs',
+    'image.pm', 'new.pm', 'provisioner->capture', 'provisioner->load', 'additional subroutines', 'data object', 'xcat module',
+    'node_status', 'hash reference', 'status READY', 'RELOAD', 'ping', 'ssh', 'rpower', 'nodeset', 'boot', 'install', 'image', 'nodetype',
+    'currentimage', 'capture', 'network service', 'hard drive', 'pre_capture', 'waits for the entire process', 'beginning state',
+    'ending state', 'VCL website', 'image.pm::process()', '$self->capture()', 'no arguments', 'capture returns 1', 'database tables',
+    'capture returns 0', 'administrator', 'load', 'standalone lab machine', 'load returns 1, 0, undefined', '$provisioner->pre_capture()',
+    'power_off; returns 1, 0, undefined', 'power_on; returns 1, 0, undefined', 'power_reset', 'get_current_image', 'called by node_status()',
+    'currentimage.txt', 'get_image_size', 'image library',
+  ],
+  'Nodepool, developer\'s guide': [
+    'SIGUSR2', 'daemon process', 'stack trace for each running thread', 'debug log', 'nodepool.stack_dump', 'deadlock', 'slow threads',
+    'nodepool-builder', 'NodepoolBuilderApp', 'start/stop', 'NodePoolBuilder', 'BuildWorker', 'start bld', 'done', 'UploadWorker',
+    'start upld', 'client', 'ZooKeeper', 'bld req', 'watch', 'trigger', 'nodepool/drivers', '__init__.py', 'nodepool.driver.Driver',
+    'nodepool.driver.Provider', 'nodepool.driver.ProviderNotifications', 'nodepool.driver.NodeRequestHandler',
+    'nodepool.driver.NodeRequestHandlerNotifications', 'nodepool.driver.ProviderConfig', 'getSchema()', 'voluptuous', 'load(config)',
+    'Nodepool.yaml', 'configuration dictionary', 'label', 'config.labels', 'launcher', 'cleanupNode(external_id)', 'listNodes()',
+    'nodepool_node_id', 'resource metadata', 'storage facility', 'leaked resources', 'getRequestHandler(pool, request)',
+    'createResource(pool, label)', 'pool', 'request object', 'nodeset', 'self.provider', 'self.pool', 'self.zk', 'self.manager',
+    'launch(node)', 'launchesComplete()', 'READY', 'external_id', 'node.external_id', 'node.state', 'raise an exception',
+    're-use existing nodes', 'nodepool.driver.taskmanager.TaskManager', 'nodepool.driver.taskmanager.Task',
+    'nodepool.driver.taskmanager.BaseTaskManagerProvider', 'thread-unsafe', 'single thread', 'rate limiting',
+    'nodepool.driver.simple.SimpleTaskManagerInstance', 'nodepool.driver.simple.SimpleTaskManagerAdapter',
+    'nodepool.driver.simple.SimpleTaskManagerDriver', 'as a unit', 'volumes', 'floating IPs', 'gce', 'quotas', 'image building', 'submit',
+  ],
+  'Nodepool, developer\'s guide with state machines': [
+    'state machine driver framework', 'nodepool.driver.statemachine.Instance', 'nodepool.driver.statemachine.StateMachine',
+    'nodepool.driver.statemachine.Adapter', 'nodepool.driver.statemachine.StateMachineDriver', 'example provider', 'Azure', 'OpenStack',
+    'multiple steps', 'ZooKeeper', 'threads', 'poolworkers', 'single pool', 'sleep times', 'polling',
+  ],
+};
