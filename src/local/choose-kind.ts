@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import ssh2 from 'ssh2';
 import type { Addresses } from './addresses.js';
 import { messageOf } from './errors.js';
 import { makePrivateFolder } from './files.js';
+import { newHostKey } from './host-key.js';
 import { directoryKind } from './kinds/directory.js';
 import type { Kind } from './kinds/kind.js';
 import { findSshd, sandboxKind } from './kinds/sandbox.js';
@@ -73,10 +73,9 @@ async function tryKind(kind: Kind, dataFolder: string, addresses: Addresses): Pr
 
 /** It lives at the block's last address, which machines get last. */
 function trialMachine(kind: Kind, addresses: Addresses): MachineRecord {
-  const pair = ssh2.utils.generateKeyPairSync('ed25519');
   return {
     ...addresses.last(), id: 'trial', token: '', requestDigest: '', key: 'trial', hostname: 'trial', flavor: 'tiny', image: 'host', tags: {}, publicKeys: [],
     kind: kind.name, state: 'booting', user: kind.user, password: randomBytes(18).toString('base64url'),
-    hostKey: { public: pair.public, private: pair.private }, createdAt: new Date().toISOString(), faults: {},
+    hostKey: newHostKey(), createdAt: new Date().toISOString(), faults: {},
   };
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import ssh2 from 'ssh2';
 import type { Addresses } from './addresses.js';
 import { ApiError } from './errors.js';
 import type { CallSubject, Faults } from './faults.js';
+import { newHostKey } from './host-key.js';
 import type { Inventory } from './inventory.js';
 import type { Journal, Operation } from './journal.js';
 import type { Kind } from './kinds/kind.js';
@@ -177,9 +177,4 @@ export class Machines {
 
 function isVisible(machine: MachineRecord): boolean {
   return machine.visibleAt === undefined || Date.now() >= machine.visibleAt;
-}
-
-function newHostKey(): MachineRecord['hostKey'] {
-  const pair = ssh2.utils.generateKeyPairSync('ed25519');
-  return { public: pair.public.trim(), private: pair.private };
 }

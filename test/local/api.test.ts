@@ -39,7 +39,7 @@ describe('machine service API', { timeout: 60_000 }, () => {
     const answers = await Promise.all([1, 2, 3].map(() => service.call('POST', '/v1/machines', body)));
     const ids = answers.map((answer) => z.object({ id: z.string() }).parse(answer.body).id);
     expect(new Set(ids).size).toBe(1);
-    expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, 200, 201]);
+    expect(answers.map((answer) => String(answer.status)).toSorted()).toEqual(['200', '200', '201']);
     await service.call('DELETE', `/v1/machines/${ids[0]}`);
     await service.waitUntilGone(ids[0] ?? '');
     expect(await service.call('POST', '/v1/machines', body)).toMatchObject({ status: 200, body: { id: ids[0], state: 'gone' } });

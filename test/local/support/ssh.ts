@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ssh2, { type Client, type ClientChannel, type PseudoTtyOptions } from 'ssh2';
+import { newHostKey } from '../../../src/local/host-key.js';
 import { temporaryFolder, type Machine } from './service.js';
 
 export const systemSsh = '/usr/bin/ssh';
@@ -20,7 +21,7 @@ export interface KeyPair {
 }
 
 export function makeKeyPair(): KeyPair {
-  const pair = ssh2.utils.generateKeyPairSync('ed25519');
+  const pair = newHostKey();
   const file = join(temporaryFolder(), 'id');
   writeFileSync(file, pair.private, { mode: 0o600 });
   return { file, public: pair.public };
@@ -82,8 +83,4 @@ export async function exec(machine: Machine, command: string): Promise<Outcome> 
 export function runs(word: string): boolean {
   const lines = execFileSync('ps', ['-axww', '-o', 'stat=,command='], { encoding: 'utf8' }).split('\n');
   return lines.some((line) => line.includes(word) && !line.startsWith('Z'));
-}
-
-export function readText(path: string): string {
-  return readFileSync(path, 'utf8');
 }

@@ -4,6 +4,8 @@ import { PluginError, type FailureKind } from '../../errors.js';
 /** Longest time one call may take, in ms; the descriptor's callDeadlineMs says the same. */
 const callDeadlineMs = 10_000;
 
+const pageSize = '200';
+
 const summarySchema = z.object({
   id: z.string(),
   state: z.enum(['pending', 'booting', 'running', 'stopped', 'failed', 'deleting']),
@@ -58,7 +60,7 @@ export class LocalApi {
     const found: MachineSummary[] = [];
     let page: string | undefined;
     do {
-      const parameters = new URLSearchParams([...query, ['limit', '1000']]);
+      const parameters = new URLSearchParams([...query, ['limit', pageSize]]);
       if (page !== undefined) parameters.set('page', page);
       const call = { method: 'GET', path: `/v1/machines?${parameters.toString()}` } as const;
       const answer = await this.call(call);
