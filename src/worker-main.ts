@@ -27,7 +27,8 @@ async function main(): Promise<void> {
   } catch (error) {
     process.stderr.write(`The worker did not start. ${error instanceof Error ? error.message : String(error)}\n`);
     log.fatal({ error: error instanceof Error ? error.stack : error }, 'worker failed');
-    process.exitCode = 1;
+    // The native part of Temporal's SDK would keep the process alive.
+    process.exit(1);
   }
 }
 

@@ -49,7 +49,7 @@ function readPrivateKey(target: SshTarget, text: string): ParsedKey {
 
 /** An agent that signs, but never with SHA-1. */
 class Sha2Agent extends BaseAgent {
-  readonly #agent: BaseAgent;
+  readonly #agent: InstanceType<typeof BaseAgent>;
 
   constructor(socketPath: string) {
     super();

@@ -52,11 +52,11 @@ describe('a cluster', () => {
 
     const grown = await client.apply(webSpec('life', 3));
     expect((await client.waitFor('life', grown.operation)).operation.state).toBe('done');
-    expect((await client.payload('life', 'lb-1'))['peers']).toBe('app-1 app-2 app-3 lb-1');
+    expect((await client.payload('life', 'lb-1'))['peers']).toBe('app-1 app-2 app-3 lb-1 ');
 
     const shrunk = await client.apply(webSpec('life', 1));
     expect((await client.waitFor('life', shrunk.operation)).operation.state).toBe('done');
-    expect((await client.payload('life', 'lb-1'))['peers']).toBe('app-1 lb-1');
+    expect((await client.payload('life', 'lb-1'))['peers']).toBe('app-1 lb-1 ');
     expect(await service.machines()).toHaveLength(2);
 
     const { operation: deletion = '' } = await client.delete('life');
