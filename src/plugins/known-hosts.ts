@@ -1,0 +1,60 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/**
+ * The host keys (`<type> <base64>`) that a known_hosts text gives for a host. Fails closed: what cannot be read gives no
+ * key, a key that is `@revoked` for the host is left out, and certificate authorities are passed over.
+ */
+export function hostKeysFor(knownHosts: string, host: string, port: number): readonly string[] {
+  const name = host.toLowerCase();
+  const lookup = port === 22 ? name : `[${name}]:${port}`;
+  const matching = knownHosts.split(/\r?\n/).map(parseLine).filter((entry) => entry !== undefined && matches(entry.hosts, lookup));
+  const keys = (marker: string | undefined): readonly string[] =>
+    matching.flatMap((entry) => (entry !== undefined && entry.marker === marker ? [entry.key] : []));
+  const revoked = keys('@revoked');
+  return [...new Set(keys(undefined))].filter((key) => !revoked.includes(key));
+}
+
+/** Whether a text is `<type> <base64>` of a public key, the type being the one inside the key. */
+export function isHostKey(text: string): boolean {
+  const [type, base64] = text.trim().split(/\s+/);
+  if (type === undefined || base64 === undefined) return false;
+  const key = Buffer.from(base64, 'base64');
+  if (key.length < 8 || key.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, '')) return false;
+  const length = key.readUInt32BE(0);
+  return key.length > 4 + length && key.toString('latin1', 4, 4 + length) === type;
+}
+
+interface Entry {
+  readonly marker: string | undefined;
+  readonly hosts: string;
+  readonly key: string;
+}
+
+function parseLine(line: string): Entry | undefined {
+  const words = line.trim().split(/\s+/);
+  const marker = words[0]?.startsWith('@') === true ? words.shift() : undefined;
+  const [hosts, type, base64] = words;
+  if (hosts === undefined || hosts.startsWith('#') || type === undefined || base64 === undefined) return undefined;
+  return isHostKey(`${type} ${base64}`) ? { marker, hosts, key: `${type} ${base64}` } : undefined;
+}
+
+function matches(hosts: string, lookup: string): boolean {
+  if (hosts.startsWith('|')) return matchesHash(hosts, lookup);
+  const patterns = hosts.toLowerCase().split(',');
+  const isNegated = patterns.some((pattern) => pattern.startsWith('!') && matchesPattern(pattern.slice(1), lookup));
+  return !isNegated && patterns.some((pattern) => matchesPattern(pattern, lookup));
+}
+
+function matchesHash(field: string, lookup: string): boolean {
+  const [, version, salt, hash] = field.split('|');
+  if (version !== '1' || salt === undefined || hash === undefined) return false;
+  const expected = Buffer.from(hash, 'base64');
+  const actual = createHmac('sha1', Buffer.from(salt, 'base64')).update(lookup).digest();
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+/** `*` and `?` as in a shell; everything else stands for itself. */
+function matchesPattern(pattern: string, lookup: string): boolean {
+  const source = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll(/\*+/g, '.*').replaceAll('?', '.');
+  return new RegExp(`^${source}$`).test(lookup);
+}

@@ -1,0 +1,101 @@
+import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import type { TaskResult } from '../../../model/task.js';
+import { Provider, type Claims, type CreateInput, type Machine, type MachineInput, type PluginContext } from '../../contract.js';
+import { PluginError } from '../../errors.js';
+import { hostKeysFor } from '../../known-hosts.js';
+import { readAccount, type StaticMachine } from './machines.js';
+
+/**
+ * Machines that exist: CREATE takes one that nobody has, DELETE gives it back and changes nothing on it. Who has which
+ * is kept by the engine (claims): machines carry no tags, and workers on different hosts must agree.
+ */
+export class StaticProvider extends Provider {
+  private readonly claims: Claims;
+
+  constructor(context: PluginContext) {
+    super(context);
+    if (context.claims === undefined) throw new PluginError('Invalid', 'provider type static needs an engine that keeps claims');
+    this.claims = context.claims;
+  }
+
+  /** The same key gets the same machine however often it asks. */
+  async create({ key, flavor, image }: CreateInput): Promise<TaskResult> {
+    const { machines } = readAccount(this.fields, this.task.provider.name);
+    const fitting = machines.filter((machine) => (machine.flavor ?? flavor) === flavor && (machine.image ?? image) === image);
+    if (fitting.length === 0) {
+      throw new PluginError('Invalid', `provider ${this.task.provider.name} has no machine of flavor ${flavor} with image ${image}; `
+        + `its machines are ${machines.map(describe).join(', ')}`);
+    }
+    const name = await this.claims.take(key, fitting.map((machine) => machine.name));
+    if (name === undefined) {
+      throw new PluginError('Capacity', `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are taken (${fitting.map(describe).join(', ')}); `
+        + 'delete a cluster that uses them, or add machines to heddle.yaml');
+    }
+    this.log.info(`took machine ${name}`, { machine: name });
+    return { result: { providerid: name, ...sshUser(machines, name) } };
+  }
+
+  /** Says where the machine is; the engine then looks whether SSH answers there. */
+  async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
+    const name = providerid ?? (await this.findName(key));
+    const { machines, knownHosts } = readAccount(this.fields, this.task.provider.name);
+    const machine = machines.find((candidate) => candidate.name === name);
+    if (machine === undefined) {
+      throw new PluginError('Invalid', `machine ${name ?? 'of this node'} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml, or replace the node`);
+    }
+    const hostKeys = knownHosts === undefined ? machine.hostKeys : [...machine.hostKeys, ...(await readHostKeys(knownHosts, machine))];
+    return {
+      result: {
+        ipaddress: await resolveAddress(machine), 'ssh-port': machine.port, 'ssh-auth': machine.sshAuth,
+        ...(hostKeys.length > 0 ? { 'ssh-host-key': [...new Set(hostKeys)] } : {}),
+      },
+    };
+  }
+
+  /** Gives the machine back. Nothing on it is touched: it was not ours to make, and is not ours to wipe. */
+  async delete({ key }: MachineInput): Promise<TaskResult> {
+    await this.claims.release(key);
+    return {};
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    const name = await this.findName(key);
+    return name === undefined ? [] : [{ providerid: name, key, tags: {}, state: 'running' }];
+  }
+
+  private async findName(key: string): Promise<string | undefined> {
+    return Object.entries(await this.claims.held()).find(([, holder]) => holder === key)?.[0];
+  }
+}
+
+function describe({ name, flavor, image }: StaticMachine): string {
+  const kind = [flavor, image].filter((word) => word !== undefined);
+  return kind.length === 0 ? name : `${name} (${kind.join(', ')})`;
+}
+
+/** The account may have lost the machine since the key took it: then CONFIRM says so. */
+function sshUser(machines: readonly StaticMachine[], name: string): { readonly 'ssh-auth'?: { readonly user: string } } {
+  const user = machines.find((machine) => machine.name === name)?.sshAuth['user'];
+  return typeof user === 'string' ? { 'ssh-auth': { user } } : {};
+}
+
+async function readHostKeys(file: string, machine: StaticMachine): Promise<readonly string[]> {
+  const content = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new PluginError('Invalid', `knownHosts ${file} cannot be read on this worker`, { cause: error });
+  });
+  const keys = hostKeysFor(content, machine.address, machine.port);
+  if (keys.length > 0 || machine.hostKeys.length > 0) return keys;
+  // Without this the first key that answers would be trusted, in spite of the file.
+  throw new PluginError('Invalid', `knownHosts ${file} has no key for ${machine.address} port ${machine.port}; add it with ssh-keyscan after you checked it, or give hostKey`);
+}
+
+async function resolveAddress({ address, name }: StaticMachine): Promise<string> {
+  if (isIP(address) > 0) return address;
+  try {
+    return (await lookup(address)).address;
+  } catch (error) {
+    throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be looked up`, { cause: error });
+  }
+}

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/model/json.js';
+import type { Claims, PluginContext, Task } from '../../../../src/plugins/contract.js';
+import { PluginError } from '../../../../src/plugins/errors.js';
+import { StaticProvider } from '../../../../src/plugins/providers/static/static.js';
+import { parseResult } from '../../../../src/schema/result.js';
+
+const hostKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIEZwYWCaL3CKsAZs6Y7Ex4Mr9oXhwdmKBZHjPJUm0yB';
+const machines = [
+  { name: 'one', address: '192.0.2.1', hostKey }, { name: 'two', address: '192.0.2.2', port: 2222, user: 'admin', key: { secret: 'env:KEY' } },
+  { name: 'big', address: 'localhost', flavor: 'big', password: { secret: 'file:/run/password' } },
+];
+
+let folder: string;
+let claims: Claims;
+beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'heddle-static-')); });
+afterAll(() => { rmSync(folder, { recursive: true, force: true }); });
+beforeEach(() => { claims = createClaims(); });
+
+/** The port as the engine keeps it: one order for all callers, one machine for a key. */
+function createClaims(): Claims {
+  const holders: Record<string, string> = {};
+  return {
+    take: (key, candidates) => {
+      const name = Object.keys(holders).find((held) => holders[held] === key) ?? candidates.find((candidate) => holders[candidate] === undefined);
+      if (name !== undefined) holders[name] = key;
+      return Promise.resolve(name);
+    },
+    release: (key) => {
+      for (const name of Object.keys(holders).filter((held) => holders[held] === key)) delete holders[name];
+      return Promise.resolve();
+    },
+    held: () => Promise.resolve({ ...holders }),
+  };
+}
+
+function provider(fields: JsonObject = {}): StaticProvider {
+  const task: Task = {
+    taskId: 't', taskName: 'CREATE', clusterId: 'web', clusterUid: 'u', nodeId: 'app-1', incarnation: 1, attempt: 1, config: {}, nodes: {}, cluster: {},
+    provider: { name: 'rack', type: 'static', fields: {} },
+  };
+  const silent = (): void => undefined;
+  const context: PluginContext = {
+    task, log: { debug: silent, info: silent, warn: silent, error: silent }, signal: new AbortController().signal, fields: { machines, ...fields }, claims,
+  };
+  return new StaticProvider(context);
+}
+
+const create = (key: string, flavor = 'default', fields: JsonObject = {}) =>
+  provider(fields).create({ key, flavor, image: 'default', hostname: 'h', fields: {}, token: '', tags: {} });
+const machine = (key: string, providerid?: string) => ({ key, tags: {}, fields: {}, ...(providerid === undefined ? {} : { providerid }) });
+
+async function failure(promise: Promise<unknown>): Promise<readonly [string, string]> {
+  const error: unknown = await promise.then(() => undefined, (reason: unknown) => reason);
+  return error instanceof PluginError ? [error.kind, error.message] : ['nothing', String(error)];
+}
+
+describe('CREATE', () => {
+  test('takes a free machine, the same again for the same key, another for another', async () => {
+    expect(await create('a')).toEqual({ result: { providerid: 'one', 'ssh-auth': { user: 'root' } } });
+    expect(await create('a')).toMatchObject({ result: { providerid: 'one' } });
+    expect(await create('b')).toEqual({ result: { providerid: 'two', 'ssh-auth': { user: 'admin' } } });
+  });
+
+  test('gives each of many at once a machine of its own', async () => {
+    const many = Array.from({ length: 20 }, (_, index) => ({ name: `m${index}`, address: `192.0.2.${index + 1}` }));
+    const results = await Promise.all(many.map((_, index) => create(`k${index}`, 'default', { machines: many })));
+    expect(new Set(results.map(({ result }) => result?.['providerid'])).size).toBe(20);
+  });
+
+  test('takes machines of a flavor only for those who ask for it', async () => {
+    expect(await create('a', 'big')).toMatchObject({ result: { providerid: 'one' } });
+    expect(await create('b', 'big')).toMatchObject({ result: { providerid: 'two' } });
+    expect(await create('c', 'big')).toMatchObject({ result: { providerid: 'big' } });
+    expect(await failure(create('d', 'small'))).toEqual(['Capacity', expect.stringContaining('all 2 machines of provider rack that fit are taken (one, two)')]);
+  });
+
+  test('says which machines there are when none can ever fit', async () => {
+    expect(await failure(create('a', 'small', { machines: [machines[2] ?? {}] }))).toEqual(['Invalid', expect.stringContaining('its machines are big (big)')]);
+  });
+
+  test.each<readonly [string, JsonObject, string]>([
+    ['no machine', { machines: [] }, 'machines'], ['no address', { machines: [{ name: 'a' }] }, 'machines.0.address'],
+    ['an address that is an option', { machines: [{ name: 'a', address: '-oProxyCommand=x' }] }, 'machines.0.address'],
+    ['an unknown key', { machines: [{ name: 'a', address: 'b', adress: 'c' }] }, 'adress'], ['a broken host key', { machines: [{ name: 'a', address: 'b', hostKey: 'x y' }] }, 'hostKey'],
+    ['a name twice', { machines: [{ name: 'a', address: 'b' }, { name: 'a', address: 'c' }] }, 'a is there twice'],
+    ['a machine twice', { machines: [{ name: 'a', address: 'b' }, { name: 'c', address: 'b' }] }, 'c is the same machine as a'],
+  ])('with %s in the account is Invalid and takes nothing', async (_, fields, expected) => {
+    expect(await failure(create('k', 'default', fields))).toEqual(['Invalid', expect.stringContaining(expected)]);
+    expect(await claims.held()).toEqual({});
+  });
+});
+
+describe('CONFIRM', () => {
+  test('gives address, port, credentials as references, and the host key', async () => {
+    await create('a');
+    await create('b');
+    expect(await provider({ keyFile: '/keys/id' }).confirm(machine('a', 'one'))).toEqual({
+      result: { ipaddress: '192.0.2.1', 'ssh-port': 22, 'ssh-auth': { user: 'root', key: { secret: 'file:/keys/id' } }, 'ssh-host-key': [hostKey] },
+    });
+    expect(await provider({ keyFile: '/keys/id' }).confirm(machine('b', 'two'))).toEqual({
+      result: { ipaddress: '192.0.2.2', 'ssh-port': 2222, 'ssh-auth': { user: 'admin', key: { secret: 'env:KEY' } } },
+    });
+  });
+
+  test('finds the machine by its key, looks its name up, and returns what the engine accepts', async () => {
+    await create('a', 'big', { machines: [machines[2] ?? {}] });
+    const returned = await provider().confirm(machine('a'));
+    expect(returned.result?.['ipaddress']).toMatch(/^(127\.0\.0\.1|::1)$/);
+    expect(parseResult(returned, { plugin: 'static' })).toEqual(returned);
+  });
+
+  test('takes host keys from known_hosts, and refuses a machine that is not in it', async () => {
+    const knownHosts = join(folder, 'known_hosts');
+    writeFileSync(knownHosts, `[192.0.2.2]:2222 ${hostKey}\n`);
+    expect(await provider({ knownHosts }).confirm(machine('b', 'two'))).toMatchObject({ result: { 'ssh-host-key': [hostKey] } });
+    expect(await failure(provider({ knownHosts }).confirm(machine('c', 'big')))).toEqual(['Invalid', expect.stringContaining('has no key for localhost port 22')]);
+    expect(await failure(provider({ knownHosts: join(folder, 'absent') }).confirm(machine('b', 'two')))).toEqual(['Invalid', expect.stringContaining('cannot be read')]);
+  });
+
+  test('of a machine that left the account says so', async () => {
+    expect(await failure(provider().confirm(machine('a', 'gone')))).toEqual(['Invalid', expect.stringContaining('machine gone is no longer among the machines')]);
+  });
+});
+
+describe('DELETE', () => {
+  test('frees the machine of its key, and only that; again is fine', async () => {
+    await create('a');
+    await create('b');
+    await provider().delete(machine('a', 'one'));
+    await provider().delete(machine('a', 'one'));
+    expect(await claims.held()).toEqual({ two: 'b' });
+    expect(await provider().find('b')).toMatchObject([{ providerid: 'two', key: 'b' }]);
+    expect(await provider().find('a')).toEqual([]);
+  });
+
+  test('by the key frees even a machine that left the account', async () => {
+    await create('a');
+    await provider({ machines: [{ name: 'other', address: '192.0.2.9' }] }).delete(machine('a'));
+    expect(await claims.held()).toEqual({});
+  });
+});
