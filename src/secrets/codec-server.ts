@@ -86,7 +86,9 @@ function allowOrigin(request: IncomingMessage, response: ServerResponse, origins
   if (!origins.includes(origin)) throw new Refused(403, 'this origin may not use the codec server; list it in its configuration');
   response.setHeader('Access-Control-Allow-Origin', origin);
   response.setHeader('Access-Control-Allow-Methods', 'POST');
-  response.setHeader('Access-Control-Allow-Headers', 'Content-Type, X-Namespace, Authorization');
+  response.setHeader('Access-Control-Allow-Headers', 'Content-Type, X-Namespace, Authorization, Authorization-Extras');
+  // The Web UI can be set to send cookies, for a proxy in between; browsers then refuse replies without this.
+  response.setHeader('Access-Control-Allow-Credentials', 'true');
 }
 
 function authorize(request: IncomingMessage, token: string | undefined): 'encode' | 'decode' {

@@ -35,6 +35,10 @@ describe('a codec server', () => {
     expect(elsewhere.text).toMatch(/namespace 'green'/);
   });
 
+  it('answers the Web UI, which adds a query to the path', async () => {
+    expect((await post(server.url, '/decode?preserveStorageRefs=true', { body })).status).toBe(200);
+  });
+
   it('takes its own namespace where none is sent', async () => {
     const [sealed] = await new EncryptionCodec({ keyRing, namespace: 'own', onPlaintext: 'refuse' }).encode([{ data: Buffer.from('x') }]);
     const decoded = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(sealed === undefined ? [] : [sealed])) });

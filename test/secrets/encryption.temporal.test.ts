@@ -158,7 +158,7 @@ async function runEveryWay(): Promise<[WorkflowHandle<typeof everyWay>, string]>
   const workflowId = `encrypted-${randomUUID()}`;
   return withWorker(async () => {
     const handle = await clientWith({ keys }).workflow.start(everyWay, {
-      taskQueue, workflowId, args: ['canary-input'], memo: { first: 'canary-memo' }, staticSummary: 'canary-summary', staticDetails: 'canary-details',
+      taskQueue, workflowId, args: ['canary-input'], memo: { first: 'canary-memo' }, staticSummary: 'canary-summary'.padEnd(240, '.'), staticDetails: 'canary-details',
     });
     const running = await vi.waitFor(async () => {
       const described = await temporal('workflow', 'describe', '-w', workflowId);
