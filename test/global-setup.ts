@@ -30,7 +30,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const binary = (await runTool('get-temporal.mjs')).trim();
   const dataFolder = await mkdtemp(join(tmpdir(), 'heddle-test-server-'));
   const remove = () => rm(dataFolder, { recursive: true, force: true });
-  const options = { binary, dataFolder, database: 'memory', port: 0, ui: false, searchAttributes: heddleSearchAttributes, say } as const;
+  const options = { binary, dataFolder, port: 0, ui: false, searchAttributes: heddleSearchAttributes, say } as const;
   const server = await startServer(options).catch(async (cause: unknown) => {
     await remove();
     throw cause;

@@ -14,10 +14,22 @@ export interface ServerAnswer {
 export class ServerUnreachableError extends Error {
   override readonly name = 'ServerUnreachableError';
   readonly address: string;
+  /** What happened, in a few words. */
+  readonly reason: string;
+  /** A server is there, but it does not accept our credentials. */
+  readonly refused: boolean;
 
-  constructor(address: string, message: string, cause: unknown) {
-    super(message, { cause });
+  constructor(address: string, reason: string, options: { readonly refused: boolean; readonly cause: unknown }) {
+    super(
+      options.refused
+        ? `The Temporal server at ${address} does not let us in: ${reason}. Check the API key or the certificate (TEMPORAL_*, temporal.toml).`
+        : `No Temporal server answers at ${address}: ${reason}. ` +
+            'Start one (`heddle dev` starts a local one), or name another in TEMPORAL_ADDRESS or temporal.toml.',
+      { cause: options.cause },
+    );
     this.address = address;
+    this.reason = reason;
+    this.refused = options.refused;
   }
 }
 
@@ -33,7 +45,7 @@ export async function checkServer(location: ServerLocation, limitMs = 3_000): Pr
     const warning = floorProblem(serverVersion);
     return { address: location.address, serverVersion, ...(warning === undefined ? {} : { warning }) };
   } catch (cause) {
-    throw new ServerUnreachableError(location.address, describe(location.address, cause, limitMs), cause);
+    throw unreachable(location.address, cause, limitMs);
   } finally {
     await connection.close();
   }
@@ -50,16 +62,11 @@ const grpcDeadlineExceeded = 4;
 const grpcPermissionDenied = 7;
 const grpcUnauthenticated = 16;
 
-function describe(address: string, cause: unknown, limitMs: number): string {
-  const code = isGrpcServiceError(cause) ? cause.code : undefined;
-  if (code === grpcPermissionDenied || code === grpcUnauthenticated) {
-    return `The Temporal server at ${address} does not let us in: ${firstLine(cause)}. Check the API key or the certificate (TEMPORAL_*, temporal.toml).`;
-  }
+function unreachable(address: string, cause: unknown, limitMs: number): ServerUnreachableError {
+  const code = isGrpcServiceError(cause) ? Number(cause.code) : undefined;
+  const refused = code === grpcPermissionDenied || code === grpcUnauthenticated;
   const reason = code === grpcDeadlineExceeded ? `nothing came back within ${limitMs / 1000} s` : firstLine(cause);
-  return (
-    `No Temporal server answers at ${address}: ${reason}. ` +
-    'Start one (`heddle dev` starts a local one), or name another in TEMPORAL_ADDRESS or temporal.toml.'
-  );
+  return new ServerUnreachableError(address, reason, { refused, cause });
 }
 
 /** The transport wraps what happened in words about itself. */

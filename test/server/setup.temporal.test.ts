@@ -14,7 +14,7 @@ let connection: Connection;
 
 beforeAll(async () => {
   dataFolder = await mkdtemp(join(tmpdir(), 'heddle-setup-'));
-  const options = { binary: inject('temporalBinary'), dataFolder, database: 'memory', port: 0, ui: false, say: () => undefined } as const;
+  const options = { binary: inject('temporalBinary'), dataFolder, port: 0, ui: false, say: () => undefined } as const;
   server = await startServer({ ...options, namespace: 'fresh' });
   connection = await Connection.connect({ address: server.address });
 });
