@@ -33,12 +33,14 @@ export interface Config {
   readonly environment: Environment;
   /** Where each setting came from, for people: `default`, a variable's name, or `FILE:LINE`. */
   readonly origins: Readonly<Record<string, string>>;
+  /** Where a thing stands in the file; absent where there is none. */
+  readonly locate?: (path: Path) => Place;
 }
 
 export interface ProviderConfig {
   readonly type: string;
   readonly site: string;
-  /** The administrator's fields as written; secrets are references. Where they stand is told by `origins`. */
+  /** The administrator's fields as written: `checkAccounts` checks them and fills in defaults. Secrets are references. */
   readonly fields: JsonObject;
   /** Our words for sizes and images, and the provider's own. */
   readonly hardware?: Readonly<Record<string, string>>;
@@ -96,7 +98,7 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env 
     return [name, toProvider(provider, site)];
   }));
   return {
-    ...(found === undefined ? {} : { file: found.file }),
+    ...(found === undefined ? {} : { file: found.file, locate: found.locate }),
     dataFolder,
     cacheFolder: chooseFolder('cacheFolder', ['cacheFolder'], 'HEDDLE_CACHE_FOLDER', written.cacheFolder, join(xdg(env, 'XDG_CACHE_HOME', home, '.cache'), 'heddle')),
     site,

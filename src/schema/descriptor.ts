@@ -24,12 +24,13 @@ const fieldSchema = z.strictObject({
 }).meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });
 
 const fieldMapSchema = z.record(z.string().regex(/^[A-Za-z][\w-]{0,62}$/, { error: 'Letters, digits, hyphens and underscores; a letter first.' }), fieldSchema);
-const alternativesSchema = z.array(z.array(z.string()).min(1)).default([]);
+const alternativesSchema = (whose: string) => z.array(z.array(z.string()).min(1)).default([])
+  .meta({ title: 'Alternatives', description: `Sets of ${whose} fields, of which one must be given in full.` });
 
 const fieldsSchema = z.strictObject({
   admin: fieldMapSchema.prefault({}).meta({ title: 'Administrators\' fields', description: 'Set once for a provider account: credentials, endpoints.' }),
   user: fieldMapSchema.prefault({}).meta({ title: 'Users\' fields', description: 'Set in each cluster: scripts, networks.' }),
-  required: z.strictObject({ admin: alternativesSchema, user: alternativesSchema }).prefault({})
+  required: z.strictObject({ admin: alternativesSchema('administrators\''), user: alternativesSchema('users\'') }).prefault({})
     .meta({ title: 'Required', description: 'Sets of fields of which one must be given in full: [[a, b], [c]] is (a and b) or c.' }),
 }).meta({ title: 'Fields', description: 'What administrators and users fill in.' });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+import { fieldsJsonSchema } from '../../src/schema/fields.js';
 
 let root: string;
 beforeEach(() => { root = mkdtempSync(join(tmpdir(), 'heddle plugins ')); });
@@ -123,5 +124,16 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     expect(message).toContain('version: "1" is not valid');
     expect(message).toContain('class A in');
     expect(lines).toEqual([]);
+  });
+});
+
+describe('the built-in plugins', () => {
+  test('are sound', async () => {
+    const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+    expect(registry.providers().map(({ descriptor }) => descriptor.name)).toEqual(expect.arrayContaining(['local', 'static']));
+    expect(registry.automators().map(({ descriptor }) => descriptor.name)).toEqual(expect.arrayContaining(['shell']));
+    for (const { descriptor } of [...registry.providers(), ...registry.automators()]) {
+      expect(Object.keys(fieldsJsonSchema(descriptor, 'user'))).toContain('properties');
+    }
   });
 });

@@ -1,0 +1,27 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { configSchema } from './config.js';
+import { descriptorSchema } from './descriptor.js';
+import { writtenSpecSchema } from './spec.js';
+
+/** The JSON Schemas that editors complete and check by, as text, by file name. Draft 7 is what editors know best. */
+export function publishedSchemas(): Readonly<Record<string, string>> {
+  return {
+    'cluster.schema.json': publish(writtenSpecSchema),
+    'heddle.schema.json': publish(configSchema),
+    'plugin.schema.json': publish(descriptorSchema),
+  };
+}
+
+function publish(schema: z.ZodType): string {
+  return `${JSON.stringify(z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' }), null, 2)}\n`;
+}
+
+/** Run as a program, it writes them into the folder that is named: `node dist/schema/publish.js schemas`. */
+const [program, folder] = process.argv.slice(1);
+if (program !== undefined && folder !== undefined && import.meta.url === pathToFileURL(program).href) {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(publishedSchemas())) writeFileSync(join(folder, name), text);
+}

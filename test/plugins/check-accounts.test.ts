@@ -1,0 +1,24 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { checkAccounts } from '../../src/plugins/check-accounts.js';
+import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
+
+let registry: Registry;
+beforeAll(async () => { registry = await loadRegistry({ folders: [], log: { info: () => undefined } }); });
+
+describe('provider accounts', () => {
+  test('get the defaults of their fields and keep everything else', () => {
+    expect(checkAccounts(registry, { rack: { type: 'static', site: 'lab', fields: { machines: [] } } }))
+      .toEqual({ rack: { type: 'static', site: 'lab', fields: { machines: [], user: 'root', port: 22 } } });
+  });
+
+  test('that are wrong are refused all at once, with their places', () => {
+    const accounts = { one: { type: 'statc', fields: {} }, two: { type: 'static', fields: { machins: [], port: 'x' } } };
+    const locate = (path: readonly unknown[]) => ({ file: 'heddle.yaml', line: path[1] === 'one' ? 2 : 5, column: path.length });
+    expect(() => checkAccounts(registry, accounts, locate)).toThrow([
+      'The provider accounts cannot be used:',
+      '  heddle.yaml:2:3: providers.one.type: there is no provider plugin "statc" on this worker. Did you mean "static"?',
+      '  heddle.yaml:5:4: providers.two.fields.port: should be a number, but is "x". Of the SSH servers of machines that name none: a whole number.',
+      '  heddle.yaml:5:4: providers.two.fields.machins: is an unknown key. Did you mean "machines"?',
+    ].join('\n'));
+  });
+});
