@@ -53,13 +53,19 @@ export function discard(channel: ClientChannel): void {
 }
 
 async function* chunksOf(channel: ClientChannel, connection: Connection): AsyncGenerator<Buffer, void, undefined> {
-  const chunks = channel[Symbol.asyncIterator]();
-  for (;;) {
-    let timer: NodeJS.Timeout | undefined;
-    const silence = new Promise<undefined>((resolve) => { timer = setTimeout(resolve, silenceMs, undefined); });
-    const next = await Promise.race([chunks.next(), silence]).finally(() => clearTimeout(timer));
-    if (next === undefined) connection.destroy();
-    if (next === undefined || next.done === true) return;
-    yield next.value;
+  // An iterator that ended early would leave its listener behind, and the channel would wait for a reader for ever.
+  const chunks = channel.iterator({ destroyOnReturn: false });
+  try {
+    for (;;) {
+      let timer: NodeJS.Timeout | undefined;
+      const silence = new Promise<undefined>((resolve) => { timer = setTimeout(resolve, silenceMs, undefined); });
+      const next = await Promise.race([chunks.next(), silence]).finally(() => clearTimeout(timer));
+      if (next === undefined) connection.destroy();
+      if (next === undefined || next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    // Not waited for: after a silence it settles only when the connection is gone.
+    chunks.return?.().catch(() => undefined);
   }
 }

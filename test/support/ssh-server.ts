@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Algorithms, type Connection, Server, type ServerChannel, utils } from 'ssh2';
+import ssh2, { type Algorithms, type Connection, type ServerChannel } from 'ssh2';
 import type { SshTarget } from '../../src/ssh/target.js';
 
 /** What a node of a test does differently from a well-behaved one. Changed while it runs, it holds for the next command. */
@@ -48,10 +48,11 @@ export interface NodeOptions {
 }
 
 export function makeHostKey(type: 'ed25519' | 'ecdsa' | 'rsa' = 'ed25519'): { readonly private: string; readonly line: string } {
-  const pair = type === 'rsa' ? utils.generateKeyPairSync('rsa', { bits: 2048 })
-    : type === 'ecdsa' ? utils.generateKeyPairSync('ecdsa', { bits: 256 })
-      : utils.generateKeyPairSync('ed25519');
-  return { private: pair.private, line: pair.public.trim() };
+  const pair = type === 'rsa' ? ssh2.utils.generateKeyPairSync('rsa', { bits: 2048 })
+    : type === 'ecdsa' ? ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
+      : ssh2.utils.generateKeyPairSync('ed25519');
+  // One in a hundred of ssh2's ed25519 keys cannot be read again.
+  return ssh2.utils.parseKey(pair.private) instanceof Error ? makeHostKey(type) : { private: pair.private, line: pair.public.trim() };
 }
 
 const defaultKey = makeHostKey();
@@ -67,7 +68,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const children = new Set<ChildProcess>();
   const password = options.password ?? 'let me in';
   const hostKeys = options.hostKeys ?? [defaultKey.private];
-  const server = new Server({ hostKeys: [...hostKeys], ...(options.algorithms === undefined ? {} : { algorithms: options.algorithms }) });
+  const server = new ssh2.Server({ hostKeys: [...hostKeys], ...(options.algorithms === undefined ? {} : { algorithms: options.algorithms }) });
 
   server.on('connection', (client) => {
     sockets.add(client);
@@ -153,7 +154,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
 }
 
 export function publicLine(privateKey: string): string {
-  const key = utils.parseKey(privateKey);
+  const key = ssh2.utils.parseKey(privateKey);
   if (key instanceof Error) throw key;
   return `${key.type} ${key.getPublicSSH().toString('base64')}`;
 }

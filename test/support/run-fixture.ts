@@ -1,0 +1,50 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Script } from '../../src/plugins/contract.js';
+import type { ConnectionPool } from '../../src/ssh/pool.js';
+import { type OutputListener, type RunEnd, type RunOptions, runOnce } from '../../src/ssh/run.js';
+import { runFolderName } from '../../src/ssh/run-upload.js';
+import type { TestNode } from './ssh-server.js';
+
+/** Runs a script on a test node as the product does, through a pool. */
+export function runOn(node: TestNode, pool: ConnectionPool, runId: string, script: Script, options: Partial<RunOptions> = {}): Promise<RunEnd> {
+  return runOnce({ runId, script }, { connect: () => pool.acquire(node.target), ...options });
+}
+
+export function runFolder(node: TestNode, runId: string): string {
+  return join(node.runs, runFolderName(runId));
+}
+
+/** How often something happened on the node: scripts of these tests leave a line each time they are started. */
+export function countLines(path: string): number {
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0;
+}
+
+/** Waits for a state that the outside world reaches by itself. */
+export async function until(what: string, condition: () => boolean, ms = 20_000): Promise<void> {
+  for (const start = Date.now(); !condition();) {
+    if (Date.now() - start > ms) throw new Error(`waited ${ms} ms in vain: ${what}`);
+    await delay(10);
+  }
+}
+
+/** Processes of this machine whose arguments hold a text. */
+export function processesWith(text: string): readonly string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    } catch {
+      return '';
+    }
+  }).filter((line) => line.includes(text));
+}
+
+/** Collects output as it comes. */
+export function collect(): { readonly listener: OutputListener; readonly text: (stream: 'stdout' | 'stderr') => string } {
+  const chunks: { readonly stream: string; readonly chunk: Buffer }[] = [];
+  return {
+    listener: (stream, chunk) => { chunks.push({ stream, chunk: Buffer.from(chunk) }); },
+    text: (stream) => Buffer.concat(chunks.filter((one) => one.stream === stream).map(({ chunk }) => chunk)).toString(),
+  };
+}
