@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile, readSpecFile } from '../../src/schema/read-spec.js';
@@ -152,5 +153,15 @@ describe('{file: PATH} in a field', () => {
     expect(reading.ok ? [] : reading.problems.map((problem) => [problem.place?.line, problem.wrong])).toEqual([
       [2, `cannot use the file "${file}": ${wrong}`], [8, `cannot use the file "${file}": ${wrong}`],
     ]);
+  });
+});
+
+describe('any text at all', () => {
+  test('is read or refused with places, and never throws', () => {
+    const piece = fc.constantFrom('name: a', 'nodes:', '  n: ', '{count: 1, provider: p}', '\n', '  ', '- ', '*a', '&a ', '[', ']', '{', '}', ': ', '"', '|', '>', '\t', '#', '---', '!!str', '? ', ',', '\u0000', '\uD800', 'é');
+    fc.assert(fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(''))), (text) => {
+      const reading = readSpecFile(text, 'cluster.yaml');
+      expect(reading.ok || reading.problems.every(({ place }) => place !== undefined && place.line >= 1 && place.column >= 1)).toBe(true);
+    }), { numRuns: 1_000 });
   });
 });
