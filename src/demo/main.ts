@@ -1,0 +1,177 @@
+import { rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { HeddleClient } from '../client/heddle-client.js';
+import type { ClusterSpec } from '../model/spec.js';
+import type { ClusterStatus } from '../model/status.js';
+import { loadSpecFile } from '../schema/read-spec.js';
+import { formatProblem } from '../schema/problem.js';
+import { openKeyRing } from '../secrets/keys.js';
+import { heddle } from '../temporal-plugin.js';
+import { countMachines, countRuns, scriptsIn } from './count.js';
+import { startDev, type DevProcess } from './dev-process.js';
+import { check, say, tell } from './say.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const dataFolder = join(root, '.heddle', 'demo');
+const example = join(root, 'examples', 'web.yaml');
+
+/**
+ * Makes a real cluster, changes it, kills its worker on the way, and counts what happened.
+ * @returns the exit code: 0 when every count is right.
+ */
+export async function main(): Promise<number> {
+  tell('Heddle: a cluster that is made durably');
+  const dev = await startParts();
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort();
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  try {
+    const right = await Promise.race([tellStory(dev, interrupted.signal), untilAborted(interrupted.signal)]);
+    return right ? 0 : 1;
+  } catch (error) {
+    if (interrupted.signal.aborted) {
+      tell('Interrupted: stops everything it started.');
+      return 130;
+    }
+    throw error;
+  } finally {
+    await dev.stop();
+    await rm(dataFolder, { recursive: true, force: true });
+    say('server, worker, machine service and data folder of the demo are gone');
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+async function startParts(): Promise<DevProcess> {
+  say('starts "heddle dev": Temporal server, machine service, worker');
+  const dev = await startDev(dataFolder);
+  say(`Temporal at ${dev.record.address}, Web UI at ${dev.record.ui}`);
+  return dev;
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
+  });
+}
+
+async function tellStory(dev: DevProcess, signal: AbortSignal): Promise<boolean> {
+  const { address, namespace } = dev.record;
+  const connection = await Connection.connect({ address });
+  const keys = openKeyRing({ folder: join(dataFolder, 'keys'), create: false });
+  const client = new HeddleClient(new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] }), { by: 'demo' });
+  try {
+    const story: Story = { dev, client, signal, scripts: 0 };
+    const results = [await create(story), await scaleThroughCrash(story), await count(story), await remove(story)];
+    const right = results.every(Boolean);
+    tell(right ? 'All counts are right.' : 'Some counts are WRONG.');
+    return right;
+  } finally {
+    await connection.close();
+  }
+}
+
+interface Story {
+  readonly dev: DevProcess;
+  readonly client: HeddleClient;
+  readonly signal: AbortSignal;
+  /** Scripts that the plans so far announced. */
+  scripts: number;
+}
+
+async function create(story: Story): Promise<boolean> {
+  tell(`Creates the cluster of ${relative(root, example)}: two applications behind a load balancer`);
+  const status = await apply(story, readExample());
+  const balancer = status.nodes.find((node) => node.services.includes('balancer'));
+  say(`the balancer on ${balancer?.nodeId} is ${text(balancer?.payload['balancer'])}, at ${text(balancer?.payload['url'])}`);
+  return expectAnswers(status, ['app-1', 'app-2']);
+}
+
+async function scaleThroughCrash(story: Story): Promise<boolean> {
+  tell('Scales to four applications, and kills the worker in the middle (SIGKILL)');
+  const spec = readExample();
+  const app = spec.groups['app'];
+  if (app === undefined) throw new Error('the example has no group "app"');
+  const status = await apply(story, { ...spec, groups: { ...spec.groups, app: { ...app, count: 4 } } }, async () => {
+    const { killed, started } = await story.dev.killWorker();
+    say(`worker ${killed} was killed; worker ${started} goes on where it stood`);
+  });
+  return expectAnswers(status, ['app-1', 'app-2', 'app-3', 'app-4']);
+}
+
+/** Applies a spec and waits; `midway` is called once, when a script runs on a new node. */
+async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<void>): Promise<ClusterStatus> {
+  const { client, signal } = story;
+  const { plan } = await client.plan(spec);
+  story.scripts += scriptsIn(plan);
+  const { operation } = await client.apply(spec);
+  let crash: Promise<void> | undefined;
+  let silent = false;
+  const { operation: ended, status } = await client.waitFor(spec.name, operation, {
+    signal, everyMs: 150,
+    onStatus: (now) => {
+      const busy = now.nodes.some((node) => node.current?.action === 'INSTALL' && node.current.state === 'running');
+      if (busy && midway !== undefined) crash ??= midway();
+      silent = false;
+    },
+    onSilence: () => {
+      if (!silent) say('no worker answers; what is known is in the Temporal server');
+      silent = true;
+    },
+  });
+  await crash;
+  if (ended.state !== 'done') throw new Error(`operation ${operation} is ${ended.state}: ${ended.reason}`);
+  if (midway !== undefined && crash === undefined) throw new Error('the operation was over before the worker could be killed');
+  say(`operation ${operation} is done: ${ended.tasks.done} tasks on ${status.nodes.length} nodes`);
+  return status;
+}
+
+/** Asks the balancer until every application has answered. */
+async function expectAnswers(status: ClusterStatus, wanted: readonly string[]): Promise<boolean> {
+  const url = text(status.nodes.find((node) => node.services.includes('balancer'))?.payload['url']);
+  const seen = new Set<string>();
+  for (let request = 0; request < 40 && seen.size < wanted.length; request += 1) {
+    const answer = await fetch(url, { headers: { connection: 'close' } }).then((response) => response.text(), () => '');
+    const node = /^hello from (\S+)$/m.exec(answer)?.[1];
+    if (node === undefined) await pause(100);
+    else seen.add(node);
+  }
+  const answered = [...seen].toSorted();
+  return check(answered.join() === wanted.join(), `the balancer gives answers of ${answered.join(', ')}`);
+}
+
+async function count({ dev, client, scripts }: Story): Promise<boolean> {
+  tell('Counts what really happened');
+  const { nodes } = await client.status('web');
+  const machines = await countMachines(dev.record);
+  const runs = await countRuns(client, 'web');
+  return [
+    check(machines.alive === nodes.length, `${machines.alive} machines for ${nodes.length} nodes (source: the machine service's list)`),
+    check(machines.created === nodes.length && machines.keys === nodes.length,
+      `${machines.created} machines ever created, ${machines.keys} different (source: the machine service's journal)`),
+    check(runs.folders === scripts && runs.notOnce === 0,
+      `${runs.folders} scripts for ${scripts} planned, ${runs.notOnce} of them not exactly once (source: the run folders on the nodes)`),
+  ].every(Boolean);
+}
+
+async function remove({ dev, client, signal }: Story): Promise<boolean> {
+  tell('Deletes the cluster');
+  const { operation } = await client.delete('web');
+  if (operation === undefined) throw new Error('no worker took the delete');
+  const { operation: ended } = await client.waitFor('web', operation, { signal });
+  const { alive } = await countMachines(dev.record);
+  return check(ended.state === 'done' && alive === 0, `${alive} machines are left (source: the machine service's list)`);
+}
+
+function readExample(): ClusterSpec {
+  const reading = loadSpecFile(example);
+  if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
+  return reading.spec;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '(unknown)';
+}
