@@ -9,9 +9,10 @@ export const noPeers: PeersState = { version: 0, gone: {}, changedAt: {} };
 
 /** A node as its peers see it. The address is there once the machine was confirmed. */
 export function peerOf(node: NodeState): Peer {
-  const ipaddress = node.payload['ipaddress'];
+  const { ipaddress, hostname } = node.payload;
   const known = node.facts.CONFIRM === true && typeof ipaddress === 'string';
-  return { hostname: node.hostname, services: node.services, nodenum: node.nodenum, group: node.group, ...(known ? { ipaddress } : {}) };
+  // A provider may know the machine by a name of its own.
+  return { hostname: typeof hostname === 'string' ? hostname : node.hostname, services: node.services, nodenum: node.nodenum, group: node.group, ...(known ? { ipaddress } : {}) };
 }
 
 /** Notes that nodes with these services joined, left or changed address. */
