@@ -33,17 +33,23 @@ export async function chooseKind(question: KindQuestion, addresses: Addresses, l
   const directory = directoryKind(question.markerStart);
   const onlyDirectories = { chosen: directory, working: new Map([['directory', directory]] as const), sshServer: 'ssh2' };
   if (question.wanted === 'directory') return onlyDirectories;
-  const reasons: string[] = [];
-  for (const sshd of sshdsToTry(question.sshd)) {
+  let reason = plainObstacle();
+  for (const sshd of reason === undefined ? sshdsToTry(question.sshd) : []) {
     const kind = sandboxKind({ markerStart: question.markerStart, dataFolder: question.dataFolder, sshd });
-    const reason = await tryKind(kind, question.dataFolder, addresses);
+    reason = await tryKind(kind, question.dataFolder, addresses);
     if (reason === undefined) return { chosen: kind, working: new Map([['directory', directory], ['sandbox', kind]]), sshServer: sshd ?? 'ssh2' };
-    reasons.push(reason);
     if (sshd !== undefined) log.warn(`sandboxes with ${sshd} do not work here: ${reason}`);
   }
-  if (question.wanted === 'sandbox') throw new Error(`Sandboxes do not work here: ${reasons.at(-1)} They need Linux, root, and the right to mount. Use --kind directory.`);
-  log.info(`machines are directories, for sandboxes do not work here: ${reasons.at(-1)}`);
+  if (question.wanted === 'sandbox') {
+    throw new Error(`Sandboxes need Linux, root, and the right to mount, and do not work here: ${reason}. Use --kind directory.`);
+  }
+  log.info(`machines are directories, for sandboxes do not work here: ${reason}`);
   return onlyDirectories;
+}
+
+function plainObstacle(): string | undefined {
+  if (process.platform !== 'linux') return 'this is not Linux';
+  return process.getuid?.() === 0 ? undefined : 'the service does not run as root';
 }
 
 /** OpenSSH first, where there is one; then our own server. */
@@ -55,8 +61,6 @@ function sshdsToTry(given: string | undefined): readonly (string | undefined)[] 
 
 /** Undefined when it works, else why it does not. */
 async function tryKind(kind: Kind, dataFolder: string, addresses: Addresses): Promise<string | undefined> {
-  if (process.platform !== 'linux') return 'this is not Linux.';
-  if (process.getuid?.() !== 0) return 'the service does not run as root.';
   const folder = join(dataFolder, 'trial');
   await rm(folder, { recursive: true, force: true });
   makePrivateFolder(folder);

@@ -78,6 +78,7 @@ export class Power {
 
   async #live(id: string, cut: AbortSignal): Promise<void> {
     let booted: Booted | undefined;
+    if (cut.aborted) return;
     try {
       const machine = this.#inventory.update(id, { state: 'booting' });
       if (machine === undefined) return;

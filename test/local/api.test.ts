@@ -100,6 +100,23 @@ describe('machine service API', { timeout: 60_000 }, () => {
     expect(await service.describe(id)).toMatchObject({ state: 'failed', reason: 'it was killed through the API' });
   });
 
+  it('does what was asked last when power is switched faster than it boots', async () => {
+    const ids = await Promise.all([1, 2, 3, 4, 5].map(() => service.create()));
+    for (const id of ids) {
+      for (const power of ['off', 'on', 'off', 'on', 'off']) await service.call('POST', `/v1/machines/${id}/power`, { power });
+    }
+    await service.createRunning();
+    for (const id of ids) expect((await service.describe(id)).state).toBe('stopped');
+    for (const id of ids) await service.call('POST', `/v1/machines/${id}/power`, { power: 'on' });
+    for (const id of ids) await service.waitForState(id, 'running');
+  });
+
+  it('deletes what has not booted yet', async () => {
+    const id = await service.create();
+    await service.call('DELETE', `/v1/machines/${id}`);
+    await service.waitUntilGone(id);
+  });
+
   it('holds the quota and says what is used', async () => {
     const quotaSchema = z.object({ use: z.object({ machines: z.number() }), byFlavor: z.record(z.string(), z.object({ machines: z.number() })) });
     const { use, byFlavor } = quotaSchema.parse((await service.call('GET', '/v1/quota')).body);

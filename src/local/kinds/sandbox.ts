@@ -101,7 +101,7 @@ async function readyPid(child: ChildProcess, exited: Promise<string>, disk: stri
   const outcome = await Promise.race([ready, exited, sleep(bootLimitMs, 'it was not ready in time', { ref: false })]);
   lines.close();
   if (typeof outcome === 'number') return outcome;
-  throw new Error(`The sandbox did not boot: ${outcome}. ${readFileSync(consoleFile(disk), 'utf8').slice(-1_000).trim()}`);
+  throw new Error(`the sandbox did not boot, for ${outcome}: ${readFileSync(consoleFile(disk), 'utf8').slice(-1_000).trim()}`);
 }
 
 /** Without OpenSSH: our server listens outside, and every command enters the sandbox's namespaces. */
