@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     throw cause;
   });
 
+  // Interrupted, vitest exits without a teardown.
+  const discard = () => {
+    process.kill(server.pid, 'SIGKILL');
+    rmSync(dataFolder, { recursive: true, force: true });
+  };
+  process.once('exit', discard);
+
   project.provide('temporalAddress', server.address);
   project.provide('temporalBinary', binary);
   project.provide('workflowBundlePath', join(dist, 'workflow-bundle.js'));
@@ -43,6 +50,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     await server.stop();
     await remove();
+    process.off('exit', discard);
   };
 }
 

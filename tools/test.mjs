@@ -38,7 +38,10 @@ async function runTests(args) {
   const report = join(folder, 'report.json');
   try {
     const code = await runBinary('vitest', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...args]);
-    const tests = countTests(JSON.parse(await readFile(report, 'utf8')));
+    const results = await readFile(report, 'utf8').catch((cause) => {
+      throw new Error('the test run ended before its end: it left no report', { cause });
+    });
+    const tests = countTests(JSON.parse(results));
     // An error outside any test fails the run and no test.
     return code !== 0 && tests.failed === 0 ? { ...tests, failed: 1 } : tests;
   } finally {
