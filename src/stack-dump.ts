@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { InFlightList } from './activities/in-flight.js';
 import type { WorkerLog } from './activities/parts.js';
-import { clusterWorkflowType } from './model/names.js';
+import { listClusters } from './client/list.js';
+import { clusterWorkflowId } from './model/names.js';
 
 /** The bucket that stack dumps are logged under. */
 const bucket = 'heddle.stack_dump';
@@ -21,9 +22,9 @@ export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, tempora
       stepMs: now - since, lastHeartbeatMs: now - attempt.lastHeartbeat(), stack,
     }, attempt.title);
   }
-  const query = `WorkflowType = '${clusterWorkflowType}' AND ExecutionStatus = 'Running'`;
   try {
-    for await (const { workflowId } of temporal.workflow.list({ query })) {
+    for (const { name } of await listClusters(temporal)) {
+      const workflowId = clusterWorkflowId(name);
       const stack = await temporal.withDeadline(now + 10_000, () => temporal.workflow.getHandle(workflowId).query<string>('__stack_trace'));
       log.debug({ bucket, workflow: workflowId, stack }, `workflow ${workflowId}`);
     }

@@ -1,9 +1,8 @@
 import type { NodeState } from './node.js';
-import type { Json, JsonObject } from './json.js';
-import { isJsonObject } from './json.js';
 import { endedStates } from './operation.js';
 import type { ClusterState, Phase } from './state.js';
 import type { ClusterStatus, NodeStatus } from './status.js';
+import { stripSecrets } from './strip-secrets.js';
 
 /** Where a cluster stands, in a word. For people only. */
 export function phaseOf(state: ClusterState): Phase {
@@ -34,7 +33,7 @@ function nodeStatus(node: NodeState): NodeStatus {
     ...(node.placement === undefined ? {} : { provider: node.placement.provider, site: node.placement.site }),
     ...(providerid === undefined ? {} : { providerid }), ...(ipaddress === undefined ? {} : { ipaddress }),
     running: services.filter((name) => node.facts.services[name]?.START !== undefined),
-    state: stateOf(node), payload: withoutSecrets(node.payload),
+    state: stateOf(node), payload: stripSecrets(node.payload),
     ...(node.current === undefined ? {} : { current: node.current }),
     ...(node.failure === undefined ? {} : { failure: node.failure }),
   };
@@ -45,16 +44,6 @@ function stateOf(node: NodeState): NodeStatus['state'] {
   if (node.leaving === true) return 'leaving';
   if (node.current !== undefined) return 'working';
   return node.facts.CONFIRM === true ? 'ready' : 'new';
-}
-
-const secretKey = /pass(word|phrase)?$|secret|token|private.?key|^key$|credential/i;
-
-/** A payload for people: what is marked secret, by its key or as a reference, is left out. */
-export function withoutSecrets(payload: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(payload).map(([key, value]): [string, Json] => {
-    if (isJsonObject(value)) return [key, Object.hasOwn(value, 'secret') ? '(secret)' : withoutSecrets(value)];
-    return [key, secretKey.test(key) ? '(secret)' : value];
-  }));
 }
 
 /** The cluster as Markdown, shown by the Web UI beside the workflow. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
+import { isJsonObject, type Json, type JsonObject } from './json.js';
 
 const secretKey = /password|passwd|passphrase|secret|token|private.?key/i;
 const placeholder = '(secret)';

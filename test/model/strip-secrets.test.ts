@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { stripSecrets } from '../../src/secrets/strip.js';
+import { stripSecrets } from '../../src/model/strip-secrets.js';
 
 it('leaves of a payload what people may see, at any depth, and does not change it', () => {
   const payload = {

@@ -1,0 +1,39 @@
+import type { Json, JsonObject } from '../model/json.js';
+import { stripSecrets } from '../model/strip-secrets.js';
+import { chooseServer, readConfiguration, type ServerOptions } from './configuration.js';
+import { exitCodes } from './exit-codes.js';
+import { createOutput } from './output.js';
+import { formatTable } from './table.js';
+
+/** What is configured and where each setting came from; secrets are left out. */
+export async function show(options: ServerOptions): Promise<number> {
+  const config = readConfiguration(options);
+  const { address, namespace, from } = await chooseServer(config, options);
+  const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, file, pluginFolders, origins } = config;
+  const serverOrigin = { flag: 'flag', configuration: 'TEMPORAL_* or temporal.toml', dev: 'heddle dev, which runs here', default: 'default' }[from];
+  const settings = { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, 'temporal.address': address, 'temporal.namespace': namespace };
+  const shownOrigins: Readonly<Record<string, string | undefined>> = {
+    ...origins, 'temporal.address': serverOrigin, ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
+  };
+  const providers = Object.fromEntries(Object.entries(config.providers).map(([name, provider]) => [name, { ...provider, fields: withoutSecrets(provider.fields) }]));
+  const output = createOutput(options);
+  output.line(file === undefined ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
+  const rows = Object.entries(settings).map(([key, value]) => [key, value, shownOrigins[key] ?? '-']);
+  for (const line of formatTable(['SETTING', 'VALUE', 'FROM'], rows)) output.line(line);
+  output.line(`plugin folders: ${['(built in)', ...pluginFolders].join(', ')}`);
+  if (Object.keys(providers).length === 0) output.line('providers: none');
+  for (const [name, { type, site: at, fields }] of Object.entries(providers)) {
+    output.line(`provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`);
+  }
+  output.document({ file: file ?? null, ...settings, pluginFolders, providers, origins: shownOrigins });
+  return exitCodes.ok;
+}
+
+function describeFields(fields: JsonObject): string {
+  const entries = Object.entries(fields).map(([key, value]) => `${key}=${describeValue(value)}`);
+  return entries.length === 0 ? 'no fields' : entries.join(' ');
+}
+
+function describeValue(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
