@@ -1,0 +1,49 @@
+import { loadConfig, type Config } from '../config.js';
+import { parseKeyRing, openKeyRing, type KeyRing } from '../secrets/keys.js';
+import { findDev, type DevRecord } from './dev-record.js';
+
+/** Options that verbs share; a verb has those that mean something to it. */
+export interface CommonOptions {
+  readonly json?: boolean;
+  /** Path of a heddle.yaml. */
+  readonly config?: string;
+}
+
+export interface ServerOptions extends CommonOptions {
+  /** host:port. */
+  readonly address?: string;
+  readonly namespace?: string;
+  /** A profile of Temporal's own configuration. */
+  readonly profile?: string;
+}
+
+/** Where the server is, and who said so. */
+export interface ServerChoice {
+  readonly address: string;
+  readonly namespace: string;
+  readonly from: 'flag' | 'configuration' | 'dev' | 'default';
+  readonly dev?: DevRecord;
+}
+
+/** @throws ProblemsError with the place of everything that is wrong. */
+export function readConfiguration(options: ServerOptions): Config {
+  const config = loadConfig({ configFlag: options.config });
+  if (options.profile === undefined) return config;
+  return loadConfig({ configFlag: options.config, env: { ...config.environment, TEMPORAL_PROFILE: options.profile } });
+}
+
+/** A flag goes over Temporal's own configuration, that over a `heddle dev` that runs on the same data folder. */
+export async function chooseServer(config: Config, options: ServerOptions): Promise<ServerChoice> {
+  const { temporal } = config;
+  const namespace = options.namespace ?? temporal.namespace;
+  if (options.address !== undefined) return { address: options.address, namespace, from: 'flag' };
+  if (temporal.configured) return { address: temporal.address, namespace, from: 'configuration' };
+  const dev = await findDev(config.dataFolder);
+  if (dev !== undefined) return { address: dev.address, namespace: options.namespace ?? dev.namespace, from: 'dev', dev };
+  return { address: temporal.address, namespace, from: 'default' };
+}
+
+/** @throws KeyError that says what to do where there are no keys. */
+export function openKeys(config: Config): KeyRing {
+  return config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: false }) : parseKeyRing(config.keys, 'HEDDLE_KEYS');
+}

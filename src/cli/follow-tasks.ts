@@ -1,0 +1,39 @@
+import type { Client } from '@temporalio/client';
+import { clusterWorkflowId } from '../model/names.js';
+import { createTaskReader, type TaskRun } from './task-events.js';
+
+export interface FollowOptions {
+  /** Tasks of this operation alone. */
+  readonly operation: string;
+  /** Leaves out what ended before this moment (milliseconds since the epoch). */
+  readonly since: number;
+  readonly signal: AbortSignal;
+  readonly onEnd: (run: TaskRun) => Promise<void>;
+}
+
+/**
+ * Tells of each task that ends, as the cluster's history grows: nothing is missed, however short it was, and no worker is
+ * needed. Ends with the signal, or with the cluster.
+ */
+export async function followTasks(temporal: Client, cluster: string, { operation, since, signal, onEnd }: FollowOptions): Promise<void> {
+  const { connection, workflowService, options: { namespace } } = temporal;
+  const workflowId = clusterWorkflowId(cluster);
+  let runId: string | undefined = '';
+  while (runId !== undefined) {
+    const reader = createTaskReader();
+    const execution: { workflowId: string; runId: string } = { workflowId, runId };
+    let token: Uint8Array | undefined;
+    runId = undefined;
+    do {
+      const page = await connection.withAbortSignal(signal, () => workflowService.getWorkflowExecutionHistory({
+        namespace, execution, waitNewEvent: true, ...(token === undefined ? {} : { nextPageToken: token }),
+      }));
+      for (const event of page.history?.events ?? []) {
+        const run = reader.read(event);
+        if (run?.end !== undefined && run.operation === operation && run.end.at >= since) await onEnd(run);
+        runId = event.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? runId;
+      }
+      token = page.nextPageToken.length === 0 ? undefined : page.nextPageToken;
+    } while (token !== undefined);
+  }
+}

@@ -1,0 +1,39 @@
+import { CommanderError } from 'commander';
+import { CliError } from './cli-error.js';
+import { createProgram, shortHelp } from './program.js';
+import { reportError } from './report-error.js';
+import { exitCodes } from './exit-codes.js';
+
+await main(process.argv.slice(2));
+
+async function main(words: readonly string[]): Promise<void> {
+  // Whoever reads our output may stop reading: `heddle list | head -1`.
+  process.stdout.on('error', (error) => {
+    if ('code' in error && error.code === 'EPIPE') process.exit(exitCodes.ok);
+    throw error;
+  });
+  if (words.length === 0) {
+    process.stdout.write(shortHelp);
+    return;
+  }
+  const program = createProgram(async (verb) => {
+    process.exitCode = await verb();
+  });
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    process.exitCode = error instanceof CommanderError ? reportUsage(error, words) : reportError(error, { json: wantsJson(words) });
+  }
+}
+
+function reportUsage(error: CommanderError, words: readonly string[]): number {
+  if (error.exitCode === 0) return exitCodes.ok;
+  const message = error.message === '(outputHelp)' ? 'a command is missing' : error.message.replace(/^error: /, '');
+  return reportError(new CliError('Usage', message, { next: 'heddle --help' }), { json: wantsJson(words) });
+}
+
+/** Also for a command line that could not be parsed. */
+function wantsJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  return words.slice(0, end === -1 ? undefined : end).includes('--json');
+}

@@ -1,0 +1,60 @@
+import { HeddleError, type HeddleErrorCode } from '../client/errors.js';
+import { cleanText } from './clean-text.js';
+import { CliError, type CliErrorCode } from './cli-error.js';
+import { exitCodes } from './exit-codes.js';
+import { createOutput } from './output.js';
+
+export interface ErrorReport {
+  readonly code: CliErrorCode;
+  readonly message: string;
+  /** The command that helps. */
+  readonly next?: string;
+}
+
+const exits: Readonly<Record<CliErrorCode, number>> = {
+  Usage: exitCodes.usage, Invalid: exitCodes.usage, Refused: exitCodes.refused, NotFound: exitCodes.notFound,
+  NoServer: exitCodes.unavailable, NoWorker: exitCodes.unavailable, Encryption: exitCodes.failed, Failed: exitCodes.failed,
+  Held: exitCodes.failed, Interrupted: exitCodes.interrupted,
+};
+
+const nextCommands: Readonly<Partial<Record<HeddleErrorCode, string>>> = {
+  NoServer: 'heddle dev', NoWorker: 'heddle worker', NotFound: 'heddle list', Encryption: 'heddle doctor',
+};
+
+/** Writes an error for whoever asked, and gives the code to exit with. */
+export function reportError(error: unknown, options: { readonly json: boolean }): number {
+  const report = describeError(error);
+  const output = createOutput(options);
+  if (options.json) output.document({ error: report });
+  else {
+    output.note(`error: ${cleanText(report.message)}`);
+    if (report.next !== undefined) output.note(`next: ${report.next}`);
+  }
+  return exits[report.code];
+}
+
+export function describeError(error: unknown): ErrorReport {
+  if (error instanceof CliError) return withNext(error.code, error.message, error.next);
+  if (error instanceof HeddleError) return withNext(error.code, error.message, nextCommands[error.code]);
+  if (!(error instanceof Error)) return { code: 'Failed', message: String(error) };
+  switch (error.name) {
+    // By name: these modules are loaded by the verbs that need them.
+    case 'ProblemsError': return { code: 'Invalid', message: error.message };
+    case 'KeyError': return { code: 'Encryption', message: error.message };
+    case 'ServerUnreachableError': return withNext('NoServer', error.message, 'heddle dev');
+    default: return { code: 'Failed', message: messageWithCauses(error) };
+  }
+}
+
+function withNext(code: CliErrorCode, message: string, next: string | undefined): ErrorReport {
+  return { code, message, ...(next === undefined ? {} : { next }) };
+}
+
+/** An unexpected error: the reasons behind it are all there is to go by. */
+function messageWithCauses(error: Error): string {
+  const messages = [error.message || error.name];
+  for (let cause = error.cause; cause instanceof Error && messages.length < 5; cause = cause.cause) {
+    if (!messages.some((message) => message.includes((cause as Error).message))) messages.push(cause.message);
+  }
+  return messages.join(': ');
+}

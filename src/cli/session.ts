@@ -1,0 +1,40 @@
+import { Client, Connection } from '@temporalio/client';
+import { HeddleClient } from '../client/heddle-client.js';
+import type { Config } from '../config.js';
+import { checkServer, type ServerLocation } from '../server/check.js';
+import { heddle } from '../temporal-plugin.js';
+import { chooseServer, openKeys, readConfiguration, type ServerOptions } from './configuration.js';
+
+/** A client of a server that answers, for one verb. */
+export interface Session {
+  readonly config: Config;
+  readonly client: HeddleClient;
+  readonly temporal: Client;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Connects as configured and gives the client to a verb.
+ * @throws ServerUnreachableError within 3 s, KeyError when there are no keys, ProblemsError for the configuration.
+ */
+export async function withSession<Result>(options: ServerOptions, use: (session: Session) => Promise<Result>): Promise<Result> {
+  const session = await openSession(options);
+  try {
+    return await use(session);
+  } finally {
+    await session.close();
+  }
+}
+
+async function openSession(options: ServerOptions): Promise<Session> {
+  const config = readConfiguration(options);
+  const { address, namespace } = await chooseServer(config, options);
+  const location: ServerLocation = { ...config.temporal.connection, address };
+  const { warning } = await checkServer(location);
+  if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
+  const keys = openKeys(config);
+  const connection = Connection.lazy(location);
+  const plugin = heddle({ keys, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
+  const temporal = new Client({ connection, namespace, plugins: [plugin] });
+  return { config, temporal, client: new HeddleClient(temporal), close: () => connection.close() };
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import type { ClusterSpec } from '../model/spec.js';
+import { maxSpecBytes, maxSpecDepth } from '../schema/parse-spec.js';
+import { formatProblem, ProblemsError, type Path, type Problem } from '../schema/problem.js';
+import { loadSpecFile } from '../schema/read-spec.js';
+import { readYaml } from '../schema/yaml-source.js';
+
+/**
+ * Reads a cluster file; warnings go to standard error. Needs no server.
+ * @throws ProblemsError with the place of everything that is wrong.
+ */
+export function readSpec(file: string): ClusterSpec {
+  const reading = loadSpecFile(file);
+  if (!reading.ok) throw new ProblemsError(`${file} cannot be used:`, reading.problems);
+  for (const warning of reading.warnings) process.stderr.write(`${formatProblem(warning)}\n`);
+  return reading.spec;
+}
+
+/** What the workers found wrong with a spec, with the places in the file; any other error as it is. */
+export function placeProblems(error: unknown, file: string): unknown {
+  const problems = findProblems(error);
+  if (problems === undefined) return error;
+  const source = readYaml(readFileSync(file, 'utf8'), file, { bytes: maxSpecBytes, depth: maxSpecDepth });
+  const placed = source.ok ? problems.map((problem) => ({ ...problem, place: source.locate(problem.path) })) : problems;
+  return new ProblemsError(`${file} cannot be used:`, placed);
+}
+
+/** The planner's failure carries its problems as details, some way down the chain of causes. */
+function findProblems(error: unknown): readonly Problem[] | undefined {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (!('type' in cause) || cause.type !== 'Invalid' || !('details' in cause) || !Array.isArray(cause.details)) continue;
+    const [problems] = cause.details as unknown[];
+    if (Array.isArray(problems) && problems.length > 0 && problems.every(isProblem)) return problems;
+  }
+  return undefined;
+}
+
+function isProblem(value: unknown): value is Problem {
+  if (typeof value !== 'object' || value === null) return false;
+  const { path, wrong } = value as { readonly path?: Path; readonly wrong?: unknown };
+  return Array.isArray(path) && typeof wrong === 'string';
+}

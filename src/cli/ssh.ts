@@ -1,0 +1,62 @@
+import { isJsonObject } from '../model/json.js';
+import { resolveSecrets } from '../secrets/reference.js';
+import { connect } from '../ssh/connect.js';
+import { openShell, type InteractiveSession } from '../ssh/interactive.js';
+import type { SshTarget } from '../ssh/target.js';
+import { CliError } from './cli-error.js';
+import type { ServerOptions } from './configuration.js';
+import { withSession } from './session.js';
+import { authOf, readTarget } from './ssh-target.js';
+
+/** Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the command's exit code. */
+export async function ssh(name: string, node: string, command: readonly string[], options: ServerOptions): Promise<number> {
+  const target = await withSession(options, async ({ client, config }) => {
+    const payload = await client.payload(name, node);
+    const { value } = await resolveSecrets(authOf(payload), { environment: config.environment }, `ssh-auth of ${node}`);
+    return readTarget(node, payload, isJsonObject(value) ? value : {});
+  });
+  return runOn(target, node, command);
+}
+
+async function runOn(target: SshTarget, node: string, command: readonly string[]): Promise<number> {
+  const { stdin, stdout } = process;
+  const connection = await connect(target);
+  try {
+    // As ssh does: a command gets no terminal, so that its output can go through a pipe unchanged.
+    const pty = command.length === 0 && stdin.isTTY && stdout.isTTY;
+    const session = await openShell(connection, command.length === 0 ? undefined : command, pty ? { pty, columns: stdout.columns, rows: stdout.rows } : {});
+    const code = await join(session, pty);
+    if (code === undefined) throw new CliError('Failed', `the session on ${node} was cut, or ended by a signal; how its command ended is not known`);
+    return code;
+  } finally {
+    connection.close();
+    await connection.closed;
+  }
+}
+
+/** Joins our standard streams with the node's until the session ends. */
+async function join(session: InteractiveSession, pty: boolean): Promise<number | undefined> {
+  const { stdin, stdout, stderr } = process;
+  const resize = (): void => session.resize(stdout.columns, stdout.rows);
+  if (pty) {
+    stdin.setRawMode(true);
+    stdout.on('resize', resize);
+  }
+  stdin.pipe(session.stdin);
+  session.stdout.pipe(stdout, { end: false });
+  session.stderr.pipe(stderr, { end: false });
+  // Our end of a broken pipe is the node's too.
+  session.stdin.on('error', () => undefined);
+  try {
+    return await session.exit;
+  } finally {
+    stdin.unpipe(session.stdin);
+    stdin.pause();
+    if (pty) {
+      stdin.setRawMode(false);
+      stdout.off('resize', resize);
+    }
+    // Else an open pipe on standard input would keep us waiting.
+    stdin.unref();
+  }
+}

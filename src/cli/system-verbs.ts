@@ -1,0 +1,54 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { withCommonOptions, type Run } from './options.js';
+
+/** Verbs about Heddle itself. */
+export function addSystemVerbs(program: Command, run: Run): void {
+  program.commandsGroup('Heddle:');
+  const verb = (name: string, description: string): Command => program.command(name).description(description);
+
+  withCommonOptions(verb('dev', 'start server, Web UI, machines and a worker on this machine, for as long as it runs')
+    .option('--port <number>', 'port of the Temporal server; a free one when it is in use', parsePort, 7233)
+    .option('--ui-port <number>', 'port of the Web UI (default: 1000 above the server\'s)', parsePort)
+    .addOption(new Option('--machines <kind>', 'what local machines are').choices(['auto', 'sandbox', 'directory']).default('auto')), 'configuration')
+    .action((options) => run(async () => (await import('./dev.js')).dev(options)));
+
+  withCommonOptions(verb('worker', 'run a worker until it is stopped'), 'server')
+    .action((options) => run(async () => (await import('./worker.js')).worker(options)));
+
+  withCommonOptions(verb('doctor', 'check server, workers, keys, plugins and folders, and say what to do'), 'server')
+    .action((options) => run(async () => (await import('./doctor.js')).doctor(options)));
+
+  const plugins = withCommonOptions(verb('plugins', 'the plugins that a worker with this configuration has'), 'configuration')
+    .action((options) => run(async () => (await import('./plugins.js')).list(options)));
+  withCommonOptions(plugins.command('show <name>').description('a plugin, and the fields that people fill in')
+    .option('--schema', 'JSON Schema of its fields'), 'configuration')
+    .action((name, options) => run(async () => (await import('./plugins.js')).show(name, options)));
+
+  const keys = verb('keys', 'the keys that payloads are encrypted with');
+  withCommonOptions(keys.command('create').description('make the first key of a new installation'), 'configuration')
+    .action((options) => run(async () => (await import('./keys.js')).create(options)));
+  withCommonOptions(keys.command('list').description('list the keys, without what is secret'), 'configuration')
+    .action((options) => run(async () => (await import('./keys.js')).list(options)));
+  withCommonOptions(keys.command('rotate').description('encrypt with a new key from now on')
+    .option('--stage', 'only add a key, so that it can be brought to everyone first')
+    .option('--to <key>', 'encrypt with this key, which was added before'), 'configuration')
+    .action((options) => run(async () => (await import('./keys.js')).rotate(options)));
+  withCommonOptions(keys.command('export [file]').description('write the keys to a file, or to a pipe'), 'configuration')
+    .action((file, options) => run(async () => (await import('./keys.js')).exportRing(file, options)));
+  withCommonOptions(keys.command('import <file>').description('add exported keys; - reads standard input'), 'configuration')
+    .action((file, options) => run(async () => (await import('./keys.js')).importRing(file, options)));
+
+  const server = verb('server', 'the Temporal server');
+  withCommonOptions(server.command('setup').description('register the search attributes that Heddle uses'), 'server')
+    .action((options) => run(async () => (await import('./server.js')).setup(options)));
+
+  const config = verb('config', 'the configuration');
+  withCommonOptions(config.command('show').description('what is configured, and where it came from'), 'server')
+    .action((options) => run(async () => (await import('./config.js')).show(options)));
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError('It is a number from 0 to 65535; 0 takes a free one.');
+}

@@ -1,0 +1,23 @@
+import { cleanLine } from './clean-text.js';
+
+/** Rows in columns as wide as their widest cell; cells are cleaned. The last column is not padded. */
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const cells = [head, ...rows].map((row) => row.map(cleanLine));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
+  return cells.map((row) => row.map((cell, column) => pad(cell, widths[column] ?? 0)).join('  ').trimEnd());
+}
+
+/** Cuts to a width, with an ellipsis where something is missing. */
+export function cutTo(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  return width < 1 ? '' : `${Array.from(text).slice(0, width - 1).join('')}…`;
+}
+
+function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
+}
+
+/** By code points: good enough for names, which are ASCII, and messages, which mostly are. */
+function widthOf(text: string): number {
+  return Array.from(text).length;
+}
