@@ -7,6 +7,8 @@ import { suggest } from './suggest.js';
 
 /** Names of machines are hostnames: one label of DNS. */
 const maxHostname = 63;
+/** Where everything needs everything there are too many to tell. */
+const maxCycles = 10;
 
 /**
  * Checks what a spec means: that names lead somewhere, that services can stand and start together. Pure. Paths are
@@ -81,7 +83,7 @@ function checkService(spec: ClusterSpec, name: string, service: ServiceSpec): re
   const path = ['services', name];
   const placed = isPlaced(spec, name);
   const needs = needsOf(service).flatMap(({ needed, key }) => checkNeed(spec, needed, placed, [...path, ...key]));
-  const wanted = service.onPeersChange === 'restart' ? ['stop', 'start'] as const : service.onPeersChange === 'configure' ? ['configure'] as const : [];
+  const wanted = service.onPeersChange === 'restart' ? ['configure', 'start'] as const : service.onPeersChange === 'configure' ? ['configure'] as const : [];
   const missing = wanted.filter((action) => service.actions[action] === undefined);
   return [
     ...(placed ? [] : [warningAt(path, 'no group of nodes has this service', 'Name it under nodes.<group>.services, or remove it.')]),
@@ -141,7 +143,7 @@ function cyclesOf(spec: ClusterSpec, outlines: Outlines, kind: NeedKind): readon
     if (done.has(name)) return;
     const start = trail.indexOf(name);
     if (start >= 0) {
-      cycles.push([...trail.slice(start), name]);
+      if (cycles.length < maxCycles) cycles.push([...trail.slice(start), name]);
       return;
     }
     for (const dependency of next.get(name) ?? []) visit(dependency, [...trail, name]);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../model/json.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
 import { durationSchema } from './duration.js';
-import { isPlainObject } from './plain-json.js';
 import { errorAt, hasErrors, type Path, type Problem } from './problem.js';
 import { anyJsonSchema } from './spec.js';
 import { problemsFromZod } from './zod-problems.js';
@@ -116,9 +115,4 @@ export function checkDefaults(plugin: Declared): readonly Problem[] {
     const { problems } = checkFields(declared, scope, { [key]: field.default }, []);
     return hasErrors(problems) ? [errorAt(['fields', scope, key, 'default'], 'is not what the field allows', rightFor(field, scope))] : [];
   }));
-}
-
-/** Whether a value is a reference to a secret. */
-export function isSecretReference(value: Json): boolean {
-  return isPlainObject(value) && secretReferenceSchema.safeParse(value).success;
 }

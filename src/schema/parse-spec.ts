@@ -5,7 +5,7 @@ import { closedSpecSchema } from './closed-spec.js';
 import { checkNoFiles } from './inline-files.js';
 import { normaliseSpec } from './normalise-spec.js';
 import { copyPlainJson, isPlainObject } from './plain-json.js';
-import { errorAt, hasErrors, type Problem } from './problem.js';
+import { errorAt, maxProblems, type Problem } from './problem.js';
 import { writtenSpecSchema } from './spec.js';
 import { problemsFromZod } from './zod-problems.js';
 
@@ -44,5 +44,7 @@ function parseClosedSpec(value: Json): SpecReading {
 }
 
 function judge(spec: ClusterSpec, problems: readonly Problem[]): SpecReading {
-  return hasErrors(problems) ? { ok: false, problems } : { ok: true, spec, warnings: problems };
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const warnings = problems.filter(({ severity }) => severity === 'warning').slice(0, maxProblems);
+  return errors.length > 0 ? { ok: false, problems: [...errors, ...warnings].slice(0, maxProblems) } : { ok: true, spec, warnings };
 }

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import type { Json, JsonObject } from '../model/json.js';
-import { errorAt, quoteValue, type Path, type Problem } from './problem.js';
+import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './problem.js';
 
 export interface PlainJsonLimits {
   /** Most bytes of the value's JSON, roughly: keys and texts in UTF-8, other values and marks by a few bytes each. */
@@ -113,6 +113,7 @@ class Copier {
 
   private refuse(path: Path, wrong: string, right?: string): undefined {
     this.problems.push(errorAt(path, wrong, right));
+    if (this.problems.length >= maxProblems) throw new LimitReached();
     return undefined;
   }
 

@@ -20,6 +20,9 @@ export interface Problem {
   readonly place?: Place;
 }
 
+/** Nobody reads more at a time, and a failure that carries them must stay small. */
+export const maxProblems = 100;
+
 /** Several problems as one error; the message holds all of them, a line each. */
 export class ProblemsError extends Error {
   readonly problems: readonly Problem[];

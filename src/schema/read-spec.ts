@@ -1,12 +1,9 @@
 import { dirname } from 'node:path';
 import { inlineFiles } from './inline-files.js';
 import { maxSpecBytes, maxSpecDepth, parseWrittenSpec, type SpecReading } from './parse-spec.js';
-import { errorAt, hasErrors, placeProblems } from './problem.js';
+import { errorAt, hasErrors, maxProblems, placeProblems } from './problem.js';
 import { readTextFile } from './read-text.js';
 import { readYaml } from './yaml-source.js';
-
-/** Nobody reads more at a time. */
-const maxProblems = 100;
 
 /** Reads a spec file; one that cannot be read is a problem like any other. */
 export function loadSpecFile(fileName: string): SpecReading {

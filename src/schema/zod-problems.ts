@@ -1,17 +1,18 @@
 import { z } from 'zod';
-import { errorAt, quoteValue, type Path, type Problem } from './problem.js';
+import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './problem.js';
 import { suggest } from './suggest.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** Says each issue of a failed parse in words of ours: what was wrong, and what the schema says would be right. */
+/** Says the issues of a failed parse in words of ours: what was wrong, and what the schema says would be right. */
 export function problemsFromZod(schema: z.ZodType, error: z.ZodError, value: unknown): readonly Problem[] {
-  return error.issues.flatMap((issue) => {
+  const found = error.issues.slice(0, maxProblems).flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
     if (issue.code !== 'unrecognized_keys') return [describeIssue(issue, path, schemaAt(schema, path), shownAt(schema, path, valueAt(value, path)))];
     const known = knownKeys(schemaAt(schema, path));
-    return issue.keys.map((key) => errorAt([...path, key], 'is an unknown key', suggest(key, known)));
+    return issue.keys.slice(0, maxProblems).map((key) => errorAt([...path, key], 'is an unknown key', suggest(key, known)));
   });
+  return found.slice(0, maxProblems);
 }
 
 interface Shown {

@@ -73,7 +73,7 @@ describe('services', () => {
     ['a service that requires itself', { services: { s: { install: { requires: ['s'] } } } }, [expect.stringContaining('circle: s -> s')]],
     ['install one way and runtime the other is no circle', { services: { s: { install: { requires: ['t'] } }, t: { runtime: { requires: ['s'] } } }, nodes: { app: group(['s', 't']) } }, []],
     ['a restart without the actions for it', { services: { s: { onPeersChange: 'restart', actions: { start: { type: 'shell' } } } } },
-      ['services.s.onPeersChange: is restart, but the service has no action stop. Add actions.stop, or say nothing.']],
+      ['services.s.onPeersChange: is restart, but the service has no action configure. Add actions.configure, or say nothing.']],
     ['a timeout that is none', { services: { s: { actions: { start: { type: 'shell', timeout: '10 minutes' } } } } },
       [expect.stringContaining('services.s.actions.start.timeout: "10 minutes" is not a duration')]],
     ['a file that nobody here can read', { services: { s: { actions: { start: { type: 'shell', fields: { script: { file: 'a.sh' } } } } } } },
@@ -98,6 +98,14 @@ describe('parseSpec', () => {
     const broken = { ...(first.ok ? first.spec : {}), groups: { app: { count: 1, provider: 'p', extra: 1 } } };
     const reading = parseSpec(broken);
     expect(reading.ok ? [] : reading.problems.map(formatProblem)).toEqual(expect.arrayContaining([expect.stringContaining('groups.app.extra: is an unknown key'), expect.stringContaining('groups.app.hardware: is missing')]));
+  });
+
+  test('tells at most 100 problems, errors first', () => {
+    const services = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`s${index}`, { requires: ['absent'] }]));
+    const reading = parseSpec({ name: 'web', nodes: { app: { count: 1, provider: 'p' } }, services });
+    expect(reading.ok ? [] : reading.problems.map(({ severity }) => severity)).toEqual(Array.from({ length: 100 }, () => 'error'));
+    const unknown = parseSpec({ name: 'web', nodes: { app: Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, 1])) } });
+    expect(unknown.ok ? 0 : unknown.problems.length).toBe(100);
   });
 
   test('never throws, whatever it gets', () => {
