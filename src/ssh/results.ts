@@ -10,10 +10,10 @@ const largest = 8 * 1024;
  */
 export function parseResults(bytes: Uint8Array): JsonObject {
   if (bytes.length > largest) throw new PluginError('Invalid', `HEDDLE_RESULT holds more than ${largest} bytes; write less, or leave large data on the node`);
-  const lines = new TextDecoder().decode(bytes).split('\n');
+  const lines = new TextDecoder().decode(bytes).split(/\r?\n/);
   const entries = lines.flatMap((line, index) => {
     if (line.trim() === '') return [];
-    const match = /^([A-Za-z][A-Za-z0-9._-]{0,63})=(.*)$/.exec(line);
+    const match = /^([A-Za-z][A-Za-z0-9._-]{0,63})=(.*)$/s.exec(line);
     if (match === null) {
       throw new PluginError('Invalid', `HEDDLE_RESULT line ${index + 1}: ${JSON.stringify(line.slice(0, 80))} is not key=value with a key of letters, digits, '.', '_' or '-'`);
     }

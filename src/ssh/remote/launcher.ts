@@ -19,7 +19,13 @@ ${identityFunctions}
 receive() {
   up=up-$tag
   problem=$(LC_ALL=C mkdir "$up" 2>&1) || { [ -e pid ] && return 1; trouble "$problem"; }
-  problem=$({ LC_ALL=C cat > "$up/all"; } 2>&1) || { [ -e pid ] && return 1; rm -rf "$up"; trouble "$problem"; }
+  problem=$({ LC_ALL=C cat > "$up/all"; } 2>&1) || {
+    # 153: by SIGXFSZ, which says nothing itself.
+    [ $? -ne 153 ] || problem="File too large for the limits of the login"
+    [ -e pid ] && return 1
+    rm -rf "$up"
+    trouble "$problem"
+  }
   set -- $(LC_ALL=C ls -ln "$up/all" 2>/dev/null)
   # Shorter: the connection was cut on the way, and nobody is listening any more.
   [ "$5" = "$total" ] || { rm -rf "$up"; fail short "$5 of $total bytes arrived"; }

@@ -44,7 +44,7 @@ test('gives a script its data, on standard input and as a file that ends with th
   const script = 'cat; echo; cmp "$HEDDLE_DATA" - < "$HEDDLE_DATA" && cat "$HEDDLE_DATA"; ls -l "$HEDDLE_DATA" | cut -c1-10; echo "file=$HEDDLE_DATA" > "$HEDDLE_RESULT"';
   const { result } = await automator({}, {}, output).install(auth, script, 'listen 80;\ntls off;');
   expect(Buffer.concat(output).toString()).toBe('listen 80;\ntls off;\nlisten 80;\ntls off;-rw-------\n');
-  expect(existsSync(String(result?.['file']))).toBe(false);
+  expect(existsSync(result?.['file'] as string)).toBe(false);
 });
 
 test('tells a script the facts of its task plainly', async () => {
@@ -121,7 +121,7 @@ test('leaves no data, script or environment on the node', async () => {
 test('prepares a node as often as asked, and installs nothing there', async () => {
   await automator().bootstrap();
   await automator().bootstrap();
-  expect(readdirSync(node.home, { recursive: true }).toSorted()).toEqual(['.heddle', '.heddle/runs']);
+  expect(readdirSync(node.home, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual(['.heddle', '.heddle/runs']);
   expect(statSync(join(node.home, '.heddle')).mode & 0o777).toBe(0o700);
 });
 

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Excerpt } from '../../src/ssh/excerpt.js';
+import { type Frame, readFrames } from '../../src/ssh/frames.js';
+import { compact, programText, remoteCommand } from '../../src/ssh/remote-command.js';
+import { parseResults } from '../../src/ssh/results.js';
+
+async function* inPieces(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? 1;
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+}
+
+async function read(bytes: Buffer, sizes: readonly number[] = [bytes.length || 1]): Promise<Frame[]> {
+  const frames: Frame[] = [];
+  for await (const frame of readFrames(inPieces(bytes, sizes), 'N0')) frames.push(frame);
+  return frames;
+}
+
+const wire = (parts: readonly (string | Buffer)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+
+describe('frames', () => {
+  test('output passes byte for byte, however the stream is cut into pieces and whatever it holds', async () => {
+    await fc.assert(fc.asyncProperty(
+      fc.array(fc.record({ stream: fc.constantFrom('o', 'e', 'r'), bytes: fc.oneof(fc.uint8Array({ maxLength: 50 }), fc.constant(Buffer.from('\nN0 end exit 0\nN0 o 5\n'))) }), { maxLength: 6 }),
+      fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 }),
+      async (pieces, sizes) => {
+        const bytes = wire(['motd without end\nN0 hello\n', ...pieces.flatMap((piece) => [`N0 ${piece.stream} ${piece.bytes.length}\n`, Buffer.from(piece.bytes)]), 'N0 end exit 0\n']);
+        const frames = await read(bytes, sizes);
+        for (const [letter, stream] of [['o', 'stdout'], ['e', 'stderr'], ['r', 'result']] as const) {
+          const got = frames.flatMap((frame) => (frame.kind === 'output' && frame.stream === stream ? [frame.chunk] : []));
+          expect(Buffer.concat(got)).toEqual(Buffer.concat(pieces.filter((piece) => piece.stream === letter).map((piece) => Buffer.from(piece.bytes))));
+        }
+        expect(frames.flatMap((frame) => (frame.kind === 'line' ? [frame.words] : []))).toEqual([['hello'], ['end', 'exit', '0']]);
+      },
+    ), { numRuns: 200 });
+  });
+
+  test('a stream that is cut simply ends', async () => {
+    expect(await read(wire(['\nN0 hello\nN0 o 10\nabc']))).toEqual([
+      { kind: 'line', words: ['hello'] }, { kind: 'output', stream: 'stdout', chunk: Buffer.from('abc') },
+    ]);
+  });
+
+  test.each([
+    ['foreign lines after ours', '\nN0 hello\nsomething else\n'],
+    ['a size that is none', 'N0 o -5\n'],
+    ['a line without end', `N0 hello\n${'x'.repeat(20_000)}`],
+    ['noise without end', 'x'.repeat(1_100_000)],
+  ])('%s are refused', async (_name, text) => {
+    await expect(read(Buffer.from(text), [8_192])).rejects.toThrow(/unexpected output|without end/);
+  });
+});
+
+describe('an excerpt', () => {
+  const excerptOf = (bytes: Buffer, size: number): string => {
+    const excerpt = new Excerpt();
+    for (let at = 0; at < bytes.length; at += size) excerpt.add(bytes.subarray(at, at + size));
+    return excerpt.toString();
+  };
+
+  test('keeps all of what is short', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.integer({ min: 1, max: 100 }), (text, size) => {
+      expect(excerptOf(Buffer.from(text), size)).toBe(Buffer.from(text).toString());
+    }));
+  });
+
+  test.each([1, 1_000, 32_768, 65_536, 1_000_000])('keeps both ends of what is long, in pieces of %i', (size) => {
+    const bytes = Buffer.from(Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`).join(''));
+    const text = excerptOf(bytes, size);
+    expect(text.startsWith(bytes.toString('utf8', 0, 32_768))).toBe(true);
+    expect(text.endsWith(bytes.toString('utf8', bytes.length - 32_768))).toBe(true);
+    expect(text).toContain(`\n[... ${bytes.length - 65_536} bytes left out ...]\n`);
+  });
+
+  test('cuts no character in two', () => {
+    for (const shift of ['', 'x', 'xx', 'xxx']) expect(excerptOf(Buffer.from(shift + '€😀ü'.repeat(20_000)), 777)).not.toContain('\uFFFD');
+  });
+
+  test('survives bytes that are no text', () => {
+    expect(excerptOf(Buffer.alloc(100_000, 0xff), 999)).toContain('bytes left out');
+  });
+});
+
+test('results are read strictly', () => {
+  expect(parseResults(Buffer.from('a=1\n\nb=x = y\r\na=2'))).toEqual({ a: '2', b: 'x = y' });
+  for (const line of ['=x', '1a=x', 'a b=x', '__proto__=x', 'ä=x', `${'k'.repeat(65)}=x`]) {
+    expect(() => parseResults(Buffer.from(`ok=1\n${line}`))).toThrow('line 2');
+  }
+});
+
+test('the command for the login shell holds nothing that shells read differently', () => {
+  const inner = /^exec (?:sudo -n -H )?sh -c '([^']*)'$/;
+  for (const command of [remoteCommand(), remoteCommand({ sudo: true })]) expect(command).toMatch(inner);
+  expect(inner.exec(remoteCommand())?.[1]).not.toMatch(/[!\n]|\\(?!n)/);
+});
+
+test('a program keeps its lines and loses comments and indentation', () => {
+  expect(compact('\n# why\nif x; then\n  # also why\n  y "#z"\nfi\n')).toBe('if x; then\ny "#z"\nfi');
+  expect(programText('x', { a: `it's`, b: 1 })).toBe(`a='it'\\''s'\nb=1\nx\n#end\n`);
+});

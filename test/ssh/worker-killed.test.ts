@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
+import { compile } from '../support/compile.js';
+import { countLines, runOn, until } from '../support/run-fixture.js';
+import { startNode, type TestNode } from '../support/ssh-server.js';
+
+let compiled: string;
+beforeAll(() => {
+  compiled = compile(['src/ssh/pool.ts', 'src/ssh/run.ts']);
+  writeFileSync(join(compiled, 'worker.js'), `
+    import { createPool } from './src/ssh/pool.js';
+    import { runOnce } from './src/ssh/run.js';
+    const { target, runId, script } = JSON.parse(process.argv[2]);
+    const pool = createPool();
+    await runOnce({ runId, script }, { connect: () => pool.acquire(target), onOutput: (_stream, chunk) => process.stdout.write(chunk) });
+    await pool.closeAll();
+  `);
+});
+afterAll(() => rmSync(compiled, { recursive: true }));
+
+let node: TestNode;
+let pool: ConnectionPool;
+beforeEach(async () => {
+  node = await startNode();
+  pool = createPool();
+});
+afterEach(async () => {
+  await pool.closeAll();
+  await node.close();
+});
+
+function startWorker(runId: string, script: object): ChildProcess {
+  return spawn(process.execPath, [join(compiled, 'worker.js'), JSON.stringify({ target: node.target, runId, script })], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+test('a worker killed while its script runs costs nothing: the next one attaches and has all output and the exit code', async () => {
+  const script = { text: 'echo x >> "$HOME/count"; echo first; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo second; exit 6' };
+  const worker = startWorker('killed', script);
+  await until('the script runs', () => existsSync(join(node.home, 'count')));
+  worker.kill('SIGKILL');
+  await once(worker, 'exit');
+  const next = runOn(node, pool, 'killed', script);
+  writeFileSync(join(node.home, 'go'), '');
+  expect(await next).toMatchObject({ reason: 'exit', exitCode: 6, stdout: 'first\nsecond\n' });
+  expect(countLines(join(node.home, 'count'))).toBe(1);
+});
+
+test('workers killed at any moment of a start, one after the other, give one execution', async () => {
+  const script = { text: 'echo x >> "$HOME/count"; sleep 0.3; echo done', stdin: 'x'.repeat(60_000) };
+  for (const delayMs of [0, 5, 15, 30, 60]) {
+    const worker = startWorker('relay', script);
+    const commands = node.commands.length;
+    await until('it sent its command', () => node.commands.length > commands || worker.exitCode !== null);
+    await new Promise((resolve) => { setTimeout(resolve, delayMs); });
+    worker.kill('SIGKILL');
+    if (worker.exitCode === null && worker.signalCode === null) await once(worker, 'exit');
+  }
+  expect(await runOn(node, pool, 'relay', script)).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'done\n' });
+  expect(countLines(join(node.home, 'count'))).toBe(1);
+});
+
+test('a process that closed its pool ends by itself', async () => {
+  const worker = startWorker('short', { text: 'echo done' });
+  const [code] = await once(worker, 'exit');
+  expect(code).toBe(0);
+});
