@@ -15,7 +15,7 @@ export async function show(options: ServerOptions): Promise<number> {
   const shownOrigins: Readonly<Record<string, string | undefined>> = {
     ...origins, 'temporal.address': serverOrigin, ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
   };
-  const providers = Object.fromEntries(Object.entries(config.providers).map(([name, provider]) => [name, { ...provider, fields: withoutSecrets(provider.fields) }]));
+  const providers = Object.fromEntries(Object.entries(config.providers).map(([name, provider]) => [name, { ...provider, fields: stripSecrets(provider.fields) }]));
   const output = createOutput(options);
   output.line(file === undefined ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
   const rows = Object.entries(settings).map(([key, value]) => [key, value, shownOrigins[key] ?? '-']);
