@@ -17,6 +17,8 @@ export interface StackOptions {
   readonly temporalAddress: string;
   readonly distPath: string;
   readonly kind?: 'directory' | 'sandbox' | 'auto';
+  /** Names of provider accounts, all of the one machine service; `local` unless given. */
+  readonly accounts?: readonly string[];
   /** Taken over into heddle.yaml. */
   readonly config?: object;
 }
@@ -48,6 +50,12 @@ export interface MachineService {
   /** Accepted calls of one operation, oldest first. */
   journal(operation: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   machines(): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Arms a scripted fault; gives its id. */
+  arm(fault: object): Promise<string>;
+  /** Forgets a fault; answers that it held go out. */
+  release(fault: string): Promise<void>;
+  /** How many calls a fault holds now. */
+  held(fault: string): Promise<number>;
 }
 
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -108,6 +116,11 @@ async function startMachineService(options: StackOptions, folder: string, childr
     ...about, call,
     journal: (operation) => listOf(`/v1/journal?operation=${operation}&limit=10000`, 'entries'),
     machines: () => listOf('/v1/machines', 'machines'),
+    arm: async (fault) => (await call('POST', '/v1/faults', fault) as { id: string }).id,
+    release: async (fault) => {
+      await call('DELETE', `/v1/faults/${fault}`);
+    },
+    held: async (fault) => Number((await listOf('/v1/faults', 'faults')).find(({ id }) => id === fault)?.['held'] ?? 0),
   };
 }
 
@@ -126,7 +139,9 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
   const config = join(parts.folder, `${parts.name}.yaml`);
   await writeFile(config, stringify({
     dataFolder, keys: { folder: parts.keys },
-    providers: { local: { type: 'local', fields: { endpoint: parts.service.endpoint, apiKey: { secret: `file:${parts.service.apiKeyFile}` } } } },
+    providers: Object.fromEntries((options.accounts ?? ['local']).map((account) => [account, {
+      type: 'local', fields: { endpoint: parts.service.endpoint, apiKey: { secret: `file:${parts.service.apiKeyFile}` } },
+    }])),
     ...options.config,
   }));
   const child = spawn(process.execPath, [join(options.distPath, 'worker-main.js'), '--config', config], {

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ClusterSpec } from '../../src/model/spec.js';
+import { type Stack, startStack } from '../support/stack.js';
+import { until } from '../support/until.js';
+import { writeGatedAutomator } from './support/gated-automator.js';
+import { type Ledger, openLedger } from './support/ledger.js';
+import { closed, nodes } from './support/spec.js';
+
+// A cluster for each action, all stopped in the middle of it when the one worker dies. What a test then sees of its
+// cluster is what one kill for each would show, in a tenth of the time.
+const up = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'] as const;
+const down = ['STOP', 'REMOVE'] as const;
+const killedIn = ['CREATE', 'CONFIRM', 'BOOTSTRAP', ...up, ...down, 'DELETE'] as const;
+type Action = (typeof killedIn)[number];
+
+const nameOf = (action: Action): string => `crash-${action.toLowerCase()}`;
+const isDown = (action: Action): boolean => action === 'STOP' || action === 'REMOVE' || action === 'DELETE';
+
+describe('the worker killed in the middle of an action, and another one with its own home and data taking over', () => {
+  let folder: string;
+  let stack: Stack;
+  let ledger: Ledger;
+  /** The operation that the kill met, by cluster. */
+  const operations: Record<string, string> = {};
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-crash-'));
+    ledger = openLedger(folder);
+    const bootstrap = `echo "crash-bootstrap BOOTSTRAP begin" >>"${folder}/ledger"; while [ ! -e "${folder}/gate-crash" ]; do sleep 0.05; done`;
+    await writeGatedAutomator(folder, `${bootstrap}; echo "crash-bootstrap BOOTSTRAP end" >>"${folder}/ledger"`);
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { plugins: [folder] } });
+    const first = await stack.startWorker('first');
+    await Promise.all(killedIn.filter(isDown).map(createWhole));
+    await Promise.all(killedIn.filter((action) => action !== 'CREATE' && action !== 'CONFIRM' && action !== 'DELETE').map(pauseInScript));
+    await pauseInCall('CREATE', 'create');
+    await pauseInCall('CONFIRM', 'describe');
+    await pauseInCall('DELETE', 'delete');
+    await first.kill();
+    await stack.startWorker('second');
+    await ledger.open('crash');
+  }, 120_000);
+  afterAll(async () => {
+    await stack.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function specFor(action: Action): ClusterSpec {
+    const name = nameOf(action);
+    const entries = [...up, ...down].map((each) => [each.toLowerCase(), ledger.script(`${name} ${each}`, each === action ? { gate: 'crash' } : {})]);
+    // Who uses the gated automator is prepared by it.
+    const prepared = { prepared: { peers: 'none', actions: { install: { type: 'gated' } } } };
+    return closed({
+      name, nodes: { app: nodes(1, action === 'BOOTSTRAP' ? ['app', 'prepared'] : ['app']) },
+      services: { app: { actions: Object.fromEntries(entries) }, ...(action === 'BOOTSTRAP' ? prepared : {}) },
+    });
+  }
+
+  async function createWhole(action: Action): Promise<void> {
+    const { operation } = await stack.client.apply(specFor(action));
+    await stack.client.waitFor(nameOf(action), operation, { everyMs: 100 });
+  }
+
+  async function begin(action: Action): Promise<void> {
+    const { operation = '' } = isDown(action) ? await stack.client.delete(nameOf(action)) : await stack.client.apply(specFor(action));
+    operations[nameOf(action)] = operation;
+  }
+
+  async function pauseInScript(action: Action): Promise<void> {
+    await begin(action);
+    await ledger.written(`${nameOf(action)} ${action} begin`);
+  }
+
+  /** The machine service has accepted the call, and the answer is still out. */
+  async function pauseInCall(action: Action, operation: string): Promise<void> {
+    const fault = await stack.service.arm({ fault: 'hold-answer', operation, hostname: `${nameOf(action)}-app-1` });
+    faults.push(fault);
+    await begin(action);
+    await until(`${action} accepted`, async () => (await stack.service.held(fault)) === 1);
+  }
+
+  async function machinesOf(action: Action): Promise<readonly unknown[]> {
+    return (await stack.service.machines()).filter(({ hostname }) => hostname === `${nameOf(action)}-app-1`).map(({ id }) => id);
+  }
+
+  it.concurrent.each(killedIn)('goes on in %s', async (action) => {
+    const { client, service } = stack;
+    const name = nameOf(action);
+    const { operation, status } = await client.waitFor(name, operations[name] ?? '', { everyMs: 100 });
+    expect(operation).toMatchObject({ state: 'done', tasks: { failed: 0 } });
+    expect(operation.tasks.done).toBe(operation.tasks.total);
+    expect(await machinesOf(action)).toEqual(status.nodes.map(({ providerid }) => providerid));
+    expect(status.nodes).toHaveLength(isDown(action) ? 0 : 1);
+    if (!isDown(action)) {
+      const { operation: deletion = '' } = await client.delete(name);
+      expect((await client.waitFor(name, deletion, { everyMs: 100 })).operation.state).toBe('done');
+      expect(await machinesOf(action)).toEqual([]);
+    }
+    const bootstrap = action === 'BOOTSTRAP' ? ['BOOTSTRAP'] : [];
+    expect(await ledger.lines(`${name} `)).toEqual([...bootstrap, ...up, ...down].flatMap((each) => [`${name} ${each} begin`, `${name} ${each} end`]));
+    const created = (await service.journal('create')).filter(({ hostname }) => hostname === `${name}-app-1`);
+    expect(created.filter(({ repeated }) => repeated !== true)).toHaveLength(1);
+    expect(created).toHaveLength(action === 'CREATE' ? 2 : 1);
+  });
+});
