@@ -51,8 +51,10 @@ type ChangeField = (field: Json, path: Path) => Json;
 function mapFields(spec: Json, change: ChangeField): Json {
   const fields = (owner: Json, path: Path): Json => changeKey(owner, 'fields', path, (values, at) => changeEach(values, at, change));
   const inActions = (service: Json, path: Path): Json => changeKey(service, 'actions', path, (actions, at) => changeEach(actions, at, fields));
+  const inList = (list: Json, path: Path): Json => (Array.isArray(list) ? list.map((choice: Json, index) => fields(choice, [...path, index])) : list);
+  const inGroup = (group: Json, path: Path): Json => changeKey(fields(group, path), 'alternatives', path, inList);
   const withServices = changeKey(spec, 'services', [], (services, path) => changeEach(services, path, inActions));
-  return changeKey(withServices, 'nodes', [], (groups, path) => changeEach(groups, path, fields));
+  return changeKey(withServices, 'nodes', [], (groups, path) => changeEach(groups, path, inGroup));
 }
 
 function changeKey(owner: Json, key: string, path: Path, change: ChangeField): Json {

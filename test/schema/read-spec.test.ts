@@ -132,7 +132,7 @@ describe('a spec file', () => {
 
 describe('{file: PATH} in a field', () => {
   const spec = (file: string): string =>
-    `name: a\nnodes: {n: {count: 1, provider: p, services: [s], fields: {userData: {file: "${file}"}}}}\nservices:\n  s:\n    actions:\n      install:\n        type: shell\n        fields: {script: {file: "${file}"}}\n`;
+    `name: a\nnodes: {n: {count: 1, provider: p, services: [s], fields: {userData: {file: "${file}"}}, alternatives: [{provider: q, fields: {b: {file: "${file}"}}}]}}\nservices:\n  s:\n    actions:\n      install:\n        type: shell\n        fields: {script: {file: "${file}"}}\n`;
 
   test('stands for the content of the file beside the spec', () => {
     mkdirSync(join(folder, 'scripts'));
@@ -141,6 +141,7 @@ describe('{file: PATH} in a field', () => {
     const reading = loadSpecFile(join(folder, 'cluster.yaml'));
     expect(reading.ok && reading.spec.services['s']?.actions.install?.fields).toEqual({ script: 'echo \u00e9\n' });
     expect(reading.ok && reading.spec.groups['n']?.fields).toEqual({ userData: 'echo \u00e9\n' });
+    expect(reading.ok && reading.spec.groups['n']?.alternatives).toEqual([{ provider: 'q', fields: { b: 'echo \u00e9\n' } }]);
   });
 
   test.each([
@@ -151,7 +152,7 @@ describe('{file: PATH} in a field', () => {
     writeFileSync(join(folder, 'binary'), Buffer.from([0xff, 0xfe, 0x00]));
     const reading = readSpecFile(spec(file), join(folder, 'cluster.yaml'));
     expect(reading.ok ? [] : reading.problems.map((problem) => [problem.place?.line, problem.wrong])).toEqual([
-      [2, `cannot use the file "${file}": ${wrong}`], [8, `cannot use the file "${file}": ${wrong}`],
+      [2, `cannot use the file "${file}": ${wrong}`], [2, `cannot use the file "${file}": ${wrong}`], [8, `cannot use the file "${file}": ${wrong}`],
     ]);
   });
 });
