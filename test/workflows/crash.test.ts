@@ -6,7 +6,7 @@ import type { ClusterSpec } from '../../src/model/spec.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { until } from '../support/until.js';
 import { writeGatedAutomator } from './support/gated-automator.js';
-import { type Ledger, openLedger } from './support/ledger.js';
+import { type Ledger, onceEach, openLedger } from './support/ledger.js';
 import { closed, nodes } from './support/spec.js';
 
 // A cluster for each action, all stopped in the middle of it when the one worker dies. What a test then sees of its
@@ -30,8 +30,8 @@ describe('the worker killed in the middle of an action, and another one with its
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-crash-'));
     ledger = openLedger(folder);
-    const bootstrap = `echo "crash-bootstrap BOOTSTRAP begin" >>"${folder}/ledger"; while [ ! -e "${folder}/gate-crash" ]; do sleep 0.05; done`;
-    await writeGatedAutomator(folder, `${bootstrap}; echo "crash-bootstrap BOOTSTRAP end" >>"${folder}/ledger"`);
+    const say = (what: string): string => `echo "crash-bootstrap app-1 app BOOTSTRAP ${what}" >>"${folder}/ledger"`;
+    await writeGatedAutomator(folder, `${say('begin')}; while [ ! -e "${folder}/gate-crash" ]; do sleep 0.05; done; ${say('end')}`);
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { plugins: [folder] } });
     const first = await stack.startWorker('first');
     await Promise.all(killedIn.filter(isDown).map(createWhole));
@@ -50,7 +50,7 @@ describe('the worker killed in the middle of an action, and another one with its
 
   function specFor(action: Action): ClusterSpec {
     const name = nameOf(action);
-    const entries = [...up, ...down].map((each) => [each.toLowerCase(), ledger.script(`${name} ${each}`, each === action ? { gate: 'crash' } : {})]);
+    const entries = [...up, ...down].map((each) => [each.toLowerCase(), ledger.script(each === action ? { gate: 'crash' } : {})]);
     // Who uses the gated automator is prepared by it.
     const prepared = { prepared: { peers: 'none', actions: { install: { type: 'gated' } } } };
     return closed({
@@ -71,7 +71,7 @@ describe('the worker killed in the middle of an action, and another one with its
 
   async function pauseInScript(action: Action): Promise<void> {
     await begin(action);
-    await ledger.written(`${nameOf(action)} ${action} begin`);
+    await ledger.written(`${nameOf(action)} app-1 app ${action} begin`);
   }
 
   /** The machine service has accepted the call, and the answer is still out. */
@@ -100,7 +100,7 @@ describe('the worker killed in the middle of an action, and another one with its
       expect(await machinesOf(action)).toEqual([]);
     }
     const bootstrap = action === 'BOOTSTRAP' ? ['BOOTSTRAP'] : [];
-    expect(await ledger.lines(`${name} `)).toEqual([...bootstrap, ...up, ...down].flatMap((each) => [`${name} ${each} begin`, `${name} ${each} end`]));
+    expect(await ledger.lines(`${name} `)).toEqual(onceEach(`${name} app-1 app`, [...bootstrap, ...up, ...down]));
     const created = (await service.journal('create')).filter(({ hostname }) => hostname === `${name}-app-1`);
     expect(created.filter(({ repeated }) => repeated !== true)).toHaveLength(1);
     expect(created).toHaveLength(action === 'CREATE' ? 2 : 1);

@@ -5,16 +5,17 @@ import { until } from '../../support/until.js';
 export interface ScriptOptions {
   /** Waits in the middle until this gate is opened. */
   readonly gate?: string;
-  /** How it ends; 0 unless given. May be shell words. */
-  readonly exit?: string;
+  /** Shell text that runs in the middle. */
+  readonly body?: string;
   /** More of the action: attempts, timeout, ... */
   readonly action?: object;
 }
 
 /** A file outside all machines in which scripts leave a line when they begin and one when they end. */
 export interface Ledger {
-  /** An action whose script writes `<line> begin` and `<line> end`. */
-  script(line: string, options?: ScriptOptions): object;
+  /** An action whose script writes `<cluster> <node> <service> <ACTION> begin`, and the same with `end`. */
+  script(options?: ScriptOptions): object;
+  /** In the order they were written; those that begin so. */
   lines(about?: string): Promise<readonly string[]>;
   /** Resolves when the line was written. */
   written(line: string): Promise<void>;
@@ -29,17 +30,14 @@ export function openLedger(folder: string): Ledger {
     const text = await readFile(file, 'utf8').catch(() => '');
     return text.split('\n').filter((line) => line !== '' && line.startsWith(about));
   };
+  const say = (what: string): string => `echo "$HEDDLE_CLUSTER $HEDDLE_NODE $HEDDLE_SERVICE $HEDDLE_ACTION ${what}" >>"$LEDGER"`;
   return {
     lines,
-    script: (line, { gate, exit = '0', action = {} } = {}) => ({
+    script: ({ gate, body = ':', action = {} } = {}) => ({
       type: 'shell',
       fields: {
-        script: [
-          'echo "$LINE begin" >>"$LEDGER"',
-          ...(gate === undefined ? [] : ['while [ ! -e "$GATE" ]; do sleep 0.05; done']),
-          'echo "$LINE end" >>"$LEDGER"', `exit ${exit}`,
-        ].join('\n'),
-        environment: { LEDGER: file, LINE: line, ...(gate === undefined ? {} : { GATE: gateFile(gate) }) },
+        script: [say('begin'), ...(gate === undefined ? [] : ['while [ ! -e "$GATE" ]; do sleep 0.05; done']), body, say('end')].join('\n'),
+        environment: { LEDGER: file, ...(gate === undefined ? {} : { GATE: gateFile(gate) }) },
       },
       ...action,
     }),
@@ -48,4 +46,9 @@ export function openLedger(folder: string): Ledger {
     },
     open: (gate) => writeFile(gateFile(gate), ''),
   };
+}
+
+/** The lines of scripts that ran once, one after the other. */
+export function onceEach(node: string, actions: readonly string[]): readonly string[] {
+  return actions.flatMap((action) => [`${node} ${action} begin`, `${node} ${action} end`]);
 }
