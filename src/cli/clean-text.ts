@@ -4,9 +4,12 @@ import { stripVTControlCharacters } from 'node:util';
 const controls = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu;
 const controlsOrLayout = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu;
 
-/** Text from elsewhere (nodes, plugins, other users), made harmless for a terminal. Lines and tabs stay. */
+/**
+ * Text from elsewhere (nodes, plugins, other users), made harmless for a terminal. Lines and tabs stay; of a line that
+ * was written over again and again, as progress bars are, the last state stays.
+ */
 export function cleanText(text: string): string {
-  return stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(controls, '');
+  return stripVTControlCharacters(text).replace(/\r+(?=\n|$)/g, '').replace(/^.*\r/gm, '').replace(controls, '');
 }
 
 /** The same for what must stay on one line. */

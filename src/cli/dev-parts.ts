@@ -90,7 +90,11 @@ async function startServerAndCodec(
  */
 async function writeWorkerConfig(config: Config, { endpoint, apiKeyFile }: RunningMachines): Promise<string> {
   const { dataFolder, cacheFolder, site, pluginFolders, keyFolder, storeFolder, encryption } = config;
-  const local = { type: 'local', site, fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } } };
+  const local = {
+    type: 'local', site, fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } },
+    // What clusters get that name neither.
+    hardware: { default: 'small' }, images: { default: 'host' },
+  };
   const document = {
     dataFolder, cacheFolder, site, encryption, plugins: pluginFolders, keys: { folder: keyFolder }, store: { folder: storeFolder },
     providers: { local, ...config.providers },

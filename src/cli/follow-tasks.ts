@@ -25,9 +25,8 @@ export async function followTasks(temporal: Client, cluster: string, { operation
     let token: Uint8Array | undefined;
     runId = undefined;
     do {
-      const page = await connection.withAbortSignal(signal, () => workflowService.getWorkflowExecutionHistory({
-        namespace, execution, waitNewEvent: true, ...(token === undefined ? {} : { nextPageToken: token }),
-      }));
+      const request = { namespace, execution, waitNewEvent: true, ...(token === undefined ? {} : { nextPageToken: token }) };
+      const page = await withAbort(signal, (once) => connection.withAbortSignal(once, () => workflowService.getWorkflowExecutionHistory(request)));
       for (const event of page.history?.events ?? []) {
         const run = reader.read(event);
         if (run?.end !== undefined && run.operation === operation && run.end.at >= since) await onEnd(run);
@@ -35,5 +34,18 @@ export async function followTasks(temporal: Client, cluster: string, { operation
       }
       token = page.nextPageToken.length === 0 ? undefined : page.nextPageToken;
     } while (token !== undefined);
+  }
+}
+
+/** A signal for one call: the connection leaves its listener on the signal it is given, and calls are many. */
+async function withAbort<Result>(signal: AbortSignal, make: (once: AbortSignal) => Promise<Result>): Promise<Result> {
+  signal.throwIfAborted();
+  const once = new AbortController();
+  const abort = (): void => once.abort(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await make(once.signal);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

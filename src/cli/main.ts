@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { CommanderError, type Command } from 'commander';
 import { CliError } from './cli-error.js';
 import { createProgram, shortHelp } from './program.js';
 import { reportError } from './report-error.js';
@@ -22,14 +22,15 @@ async function main(words: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
-    process.exitCode = error instanceof CommanderError ? reportUsage(error, words) : reportError(error, { json: wantsJson(words) });
+    process.exitCode = error instanceof CommanderError ? reportUsage(program, error, words) : reportError(error, { json: wantsJson(words) });
   }
 }
 
-function reportUsage(error: CommanderError, words: readonly string[]): number {
+function reportUsage(program: Command, error: CommanderError, words: readonly string[]): number {
   if (error.exitCode === 0) return exitCodes.ok;
   const message = error.message === '(outputHelp)' ? 'a command is missing' : error.message.replace(/^error: /, '');
-  return reportError(new CliError('Usage', message, { next: 'heddle --help' }), { json: wantsJson(words) });
+  const known = program.commands.find((command) => command.name() === words[0]);
+  return reportError(new CliError('Usage', message, { next: `heddle ${known === undefined ? '' : `${known.name()} `}--help` }), { json: wantsJson(words) });
 }
 
 /** Also for a command line that could not be parsed. */

@@ -19,6 +19,6 @@ export function withCommonOptions(command: Command, needs: 'server' | 'configura
 /** --wait is there to be written out; it is what happens anyway. */
 export function withWait(command: Command): Command {
   return command
-    .addOption(new Option('--wait', 'wait until it is done, and show progress').default(true, 'the default'))
+    .addOption(new Option('--wait', 'wait until it is done, and show progress').default(true, 'it does'))
     .option('--no-wait', 'return as soon as the request is accepted');
 }

@@ -27,7 +27,7 @@ export function reportError(error: unknown, options: { readonly json: boolean })
   const output = createOutput(options);
   if (options.json) output.document({ error: report });
   else {
-    output.note(`error: ${cleanText(report.message)}`);
+    output.note(`${report.code === 'Interrupted' ? '' : 'error: '}${cleanText(report.message)}`);
     if (report.next !== undefined) output.note(`next: ${report.next}`);
   }
   return exits[report.code];

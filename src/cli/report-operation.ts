@@ -27,7 +27,10 @@ export function reportEnd(output: Output, { operation, status }: WaitResult, now
 
 function reportHeld(output: Output, operation: Operation, status: ClusterStatus, now: number): number {
   printFailures(output, status, now);
-  const error = new CliError('Held', `${operation.kind} of ${status.name} is held: ${cleanText(operation.reason ?? 'a task failed')}`, { next: nextCommand(status) ?? `heddle status ${status.name}` });
+  const { done, total } = operation.tasks;
+  const failed = status.nodes.filter(({ failure }) => failure !== undefined).length;
+  const why = failed === 0 ? cleanText(operation.reason ?? 'it cannot go on') : `${failed} ${failed === 1 ? 'node' : 'nodes'} failed, ${done} of ${total} tasks are done`;
+  const error = new CliError('Held', `${operation.kind} of ${status.name} is held: ${why}`, { next: nextCommand(status) ?? `heddle status ${status.name}` });
   if (!output.json) {
     output.line();
     throw error;

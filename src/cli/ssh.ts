@@ -1,17 +1,24 @@
 import { isJsonObject } from '../model/json.js';
+import { HeddleError } from '../client/errors.js';
 import { resolveSecrets } from '../secrets/reference.js';
 import { connect } from '../ssh/connect.js';
 import { openShell, type InteractiveSession } from '../ssh/interactive.js';
 import type { SshTarget } from '../ssh/target.js';
 import { CliError } from './cli-error.js';
+import { describeCluster } from './cluster.js';
 import type { ServerOptions } from './configuration.js';
 import { withSession } from './session.js';
 import { authOf, readTarget } from './ssh-target.js';
 
 /** Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the command's exit code. */
 export async function ssh(name: string, node: string, command: readonly string[], options: ServerOptions): Promise<number> {
-  const target = await withSession(options, async ({ client, config }) => {
-    const payload = await client.payload(name, node);
+  const target = await withSession(options, async (session) => {
+    const { client, config } = session;
+    await describeCluster(session, name);
+    const payload = await client.payload(name, node).catch((cause: unknown) => {
+      if (!(cause instanceof HeddleError) || cause.code !== 'NotFound') throw cause;
+      throw new CliError('NotFound', cause.message, { next: `heddle nodes ${name}`, cause });
+    });
     const { value } = await resolveSecrets(authOf(payload), { environment: config.environment }, `ssh-auth of ${node}`);
     return readTarget(node, payload, isJsonObject(value) ? value : {});
   });
@@ -56,7 +63,5 @@ async function join(session: InteractiveSession, pty: boolean): Promise<number |
       stdin.setRawMode(false);
       stdout.off('resize', resize);
     }
-    // Else an open pipe on standard input would keep us waiting.
-    stdin.unref();
   }
 }

@@ -22,6 +22,7 @@ export function printStatus(output: Output, status: ClusterStatus, now: number):
   printFailures(output, status, now);
   const next = nextCommand(status);
   if (next !== undefined) output.line(`\nnext: ${next}`);
+  if (status.phase === 'held') output.line(`or: correct the file and apply it again, or heddle delete ${cleanLine(status.name)}`);
 }
 
 export function printNodes(output: Output, nodes: readonly NodeStatus[], now: number): void {
@@ -37,14 +38,33 @@ export function printNodes(output: Output, nodes: readonly NodeStatus[], now: nu
   lines.forEach((line, index) => output.line(nodes[index]?.state === 'failed' ? output.style('red', line) : line));
 }
 
-/** Every failure with what failed, where, since when, and the end of what it printed. */
+/** Every failure with what failed, where, since when, and the end of what it printed; the same on several nodes is told once. */
 export function printFailures(output: Output, status: ClusterStatus, now: number): void {
-  const failed = status.nodes.flatMap((node) => (node.failure === undefined ? [] : [{ node: node.nodeId, failure: node.failure }]));
-  for (const { node, failure } of failed.slice(0, shownFailures)) printFailure(output, status.name, node, failure, now);
-  if (failed.length > shownFailures) output.line(`\nand ${failed.length - shownFailures} more nodes failed`);
+  const groups = groupFailures(status.nodes);
+  for (const [first, ...others] of groups.slice(0, shownFailures)) {
+    if (first !== undefined) printFailure(output, status.name, first, others, now);
+  }
+  if (groups.length > shownFailures) output.line(`\nand ${groups.length - shownFailures} other failures`);
 }
 
-function printFailure(output: Output, cluster: string, node: string, failure: FailureRecord, now: number): void {
+interface NodeFailure {
+  readonly node: string;
+  readonly failure: FailureRecord;
+}
+
+function groupFailures(nodes: readonly NodeStatus[]): readonly (readonly NodeFailure[])[] {
+  const groups = new Map<string, NodeFailure[]>();
+  for (const { nodeId: node, failure } of nodes) {
+    if (failure === undefined) continue;
+    const { action, service, kind, exitCode, message } = failure;
+    // Messages name their node.
+    const key = JSON.stringify([action, service, kind, exitCode, message.replaceAll(node, '')]);
+    groups.set(key, [...(groups.get(key) ?? []), { node, failure }]);
+  }
+  return [...groups.values()];
+}
+
+function printFailure(output: Output, cluster: string, { node, failure }: NodeFailure, others: readonly NodeFailure[], now: number): void {
   const exit = failure.exitCode === undefined ? '' : `, exit code ${failure.exitCode}`;
   output.line();
   output.line(output.style('red', `${cleanLine(node)}: ${cleanLine(taskWords(failure))} failed ${formatAge(failure.at, now)} ago (${cleanLine(failure.kind)}${exit})`));
@@ -57,12 +77,16 @@ function printFailure(output: Output, cluster: string, node: string, failure: Fa
   }
   const service = failure.service === undefined ? '' : ` --service ${failure.service}`;
   output.line(`  all of it: ${cleanLine(`heddle logs ${cluster} ${node}${service} --action ${failure.action}`)}`);
+  if (others.length === 0) return;
+  const named = others.slice(0, 3).map((other) => cleanLine(other.node)).join(', ');
+  output.line(`  the same on ${named}${others.length > 3 ? ` and ${others.length - 3} more` : ''}`);
 }
 
 /** What one would most likely type now. */
 export function nextCommand({ name, operation, phase }: ClusterStatus): string | undefined {
   if (operation === undefined) return undefined;
-  if (phase === 'held') return `heddle retry ${name}  (goes on from what failed), or correct the file and apply it again, or heddle delete ${name}`;
+  // It goes on from what failed.
+  if (phase === 'held') return `heddle retry ${name}`;
   return operation.state === 'running' || operation.state === 'queued' ? `heddle status ${name} --watch` : undefined;
 }
 

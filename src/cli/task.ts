@@ -61,7 +61,7 @@ async function describeTask({ temporal, config }: Session, { run, pending }: Fou
     attempts: pending?.attempt ?? run.attempt ?? 1, scheduledAt: new Date(scheduledAt).toISOString(), taskQueue,
     ...(end === undefined ? {} : { endedAt: new Date(end.at).toISOString(), tookMs: end.at - scheduledAt }),
     ...(worker === undefined ? {} : { worker }), input: stripSecrets(input),
-    ...(isJsonObject(outcome['result']) ? { result: stripSecrets(outcome['result']) } : {}),
+    ...(isJsonObject(outcome['result']) && Object.keys(outcome['result']).length > 0 ? { result: stripSecrets(outcome['result']) } : {}),
     ...(failure === undefined ? {} : { failure: { ...(failure.type === undefined ? {} : { kind: failure.type }), message: failure.message, ...(details['exitCode'] === undefined ? {} : { exitCode: details['exitCode'] }) } }),
     ...(log === undefined ? {} : { log }), tail: await readTail(config.storeFolder, log, report),
   };
