@@ -30,11 +30,9 @@ export async function exec(connection: Connection, command: readonly string[], o
   const nonce = randomBytes(16).toString('hex');
   const channel = await connection.exec(remoteCommand({ sudo }));
   const where = describeTarget(connection.target);
-  let stopped: unknown;
-  const stop = (reason: unknown) => {
-    stopped = reason;
-    discard(channel);
-  };
+  let stop = (_reason: unknown) => { /* Replaced at once. */ };
+  // A server may keep a closed channel until the command has ended, so its end is not waited for.
+  const stopped = new Promise<never>((_resolve, reject) => { stop = reject; });
   const abort = () => stop(signal?.reason);
   const timer = setTimeout(() => stop(new PluginError('Retryable', `${command[0]} on ${where} took longer than ${timeoutMs} ms`)), timeoutMs);
   signal?.addEventListener('abort', abort, { once: true });
@@ -44,8 +42,7 @@ export async function exec(connection: Connection, command: readonly string[], o
     const outputs = Promise.all([readAfter(channel, nonce), readAfter(channel.stderr, nonce)]);
     channel.write(programText(`become() {\nexec ${quoteWords(command)}\n}\n${execProgram}`, { nonce }));
     channel.end(stdin);
-    const [[stdout, stderr], exitCode] = await Promise.all([outputs, exit]);
-    if (stopped !== undefined) throw stopped;
+    const [[stdout, stderr], exitCode] = await Promise.race([Promise.all([outputs, exit]), stopped]);
     if (exitCode === undefined) throw connectionLost(connection.target);
     if (!stdout.begun) {
       throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}: ${stderr.text.trim().slice(-500)})`);
@@ -54,6 +51,7 @@ export async function exec(connection: Connection, command: readonly string[], o
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
+    discard(channel);
   }
 }
 

@@ -35,7 +35,13 @@ export async function startProgram(connection: Connection, what: RemoteProgram):
   channel.on('error', () => { /* A broken channel shows as a missing end frame. */ });
   channel.write(programText(what.program, { nonce, ...what.variables }));
   channel.end(what.input ?? '');
-  return { frames: readFrames(chunksOf(channel, connection), nonce), complaints, exit, close: () => discard(channel) };
+  let stop = () => { /* Replaced at once. */ };
+  const stopped = new Promise<'stopped'>((resolve) => { stop = () => resolve('stopped'); });
+  const close = () => {
+    stop();
+    discard(channel);
+  };
+  return { frames: readFrames(chunksOf(channel, connection, stopped), nonce), complaints, exit, close };
 }
 
 /** Resolves when the channel is closed. */
@@ -45,27 +51,30 @@ export function exitOf(channel: ClientChannel): Promise<number | undefined> {
   });
 }
 
-/** Closes a channel early. What is still underway is thrown away, else the channel would never report its end. */
+/**
+ * Closes a channel early. What is still underway is thrown away, else the channel would never report its end. OpenSSH
+ * answers only when the command has ended, so nobody should wait for it.
+ */
 export function discard(channel: ClientChannel): void {
   channel.resume();
   channel.stderr.resume();
   channel.close();
 }
 
-async function* chunksOf(channel: ClientChannel, connection: Connection): AsyncGenerator<Buffer, void, undefined> {
+async function* chunksOf(channel: ClientChannel, connection: Connection, stopped: Promise<'stopped'>): AsyncGenerator<Buffer, void, undefined> {
   // An iterator that ended early would leave its listener behind, and the channel would wait for a reader for ever.
   const chunks = channel.iterator({ destroyOnReturn: false });
   try {
     for (;;) {
       let timer: NodeJS.Timeout | undefined;
-      const silence = new Promise<undefined>((resolve) => { timer = setTimeout(resolve, silenceMs, undefined); });
-      const next = await Promise.race([chunks.next(), silence]).finally(() => clearTimeout(timer));
-      if (next === undefined) connection.destroy();
-      if (next === undefined || next.done === true) return;
+      const silence = new Promise<'silent'>((resolve) => { timer = setTimeout(resolve, silenceMs, 'silent'); });
+      const next = await Promise.race([chunks.next(), silence, stopped]).finally(() => clearTimeout(timer));
+      if (next === 'silent') connection.destroy();
+      if (next === 'silent' || next === 'stopped' || next.done === true) return;
       yield next.value;
     }
   } finally {
-    // Not waited for: after a silence it settles only when the connection is gone.
+    // Not waited for: it settles only when the channel is closed.
     chunks.return?.().catch(() => undefined);
   }
 }

@@ -3,7 +3,8 @@
  * `runs` (the folder of all runs, empty for the default), `run` (this run's folder name).
  */
 export const folderFunctions = `
-say() { printf '%s %s\\n' "$nonce" "$*" || exit 0; }
+say() { printf '%s %s\\n' "$nonce" "$*" || hang_up; }
+hang_up() { exit 0; }
 fail() { say fail "$@"; exit 1; }
 trouble() {
   case $1 in

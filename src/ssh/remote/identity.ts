@@ -14,7 +14,8 @@ look() {
   if [ -r /proc/self/stat ]; then
     { read -r stat < "/proc/$1/stat"; } 2>/dev/null || return 0
     # The name in parentheses may hold blanks.
-    set -- \${stat##*) }
+    stat=\${stat##*") "}
+    set -- $stat
     state=$1 group=$3 started=\${20}
   else
     set -- $(LC_ALL=C ps -o state= -o pgid= -o lstart= -p "$1" 2>/dev/null)

@@ -40,8 +40,8 @@ part() {
 piece() {
   [ "$3" -gt 0 ] || return 0
   say "$1" "$3"
-  [ "$3" -lt 65536 ] || dd bs=65536 count=$(($3 / 65536)) <&"$2" 2>/dev/null || exit 0
-  [ $(($3 % 65536)) -eq 0 ] || dd bs=$(($3 % 65536)) count=1 <&"$2" 2>/dev/null || exit 0
+  [ "$3" -lt 65536 ] || dd bs=65536 count=$(($3 / 65536)) <&"$2" 2>/dev/null || hang_up
+  [ $(($3 % 65536)) -eq 0 ] || dd bs=$(($3 % 65536)) count=1 <&"$2" 2>/dev/null || hang_up
 }
 seek() {
   [ "$2" -lt 65536 ] || dd bs=65536 skip=$(($2 / 65536)) count=0 <&"$1" 2>/dev/null
@@ -79,8 +79,14 @@ result() {
   exec 6< result
   piece r 6 "$size"
 }
+hang_up() {
+  # Nobody listens any more. The launcher waits for its supervisor and would not notice.
+  is_alive $$ "$launched" && kill -s KILL $$
+  exit 0
+}
 follow() {
   trap over=1 TERM
+  trap hang_up PIPE
   shown= idle=0 naps="- 0.005 0.01 0.02 0.03 0.05 0.08 0.1 0.2 0.3 0.5"
   while :; do
     ended=$over
@@ -123,6 +129,8 @@ printf '\\n'
 say hello
 enter_run
 child= over=
+look $$
+launched=$started
 if [ ! -e rc ] && [ ! -e pid ] && [ "$total" -gt 0 ] && receive; then
   detach sh "$up/runner" supervise "$up" "$mask" < /dev/null > /dev/null 2> "$up.log" &
   child=$!
@@ -136,5 +144,5 @@ wait "$child"
 kill -s TERM "$follower" 2>/dev/null
 wait "$follower"
 # The signal came before the follower was ready for it, so it has shown nothing yet.
-[ $? -ne 143 ] || { over=1; follow; }
+[ $? -le 128 ] || { over=1; follow; }
 `;
