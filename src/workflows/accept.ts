@@ -68,11 +68,18 @@ export function queueOperation(memory: Memory, kind: OperationKind, by: string, 
   return id;
 }
 
-/** The operation that has, or is bringing, this very spec: the same request again changes nothing. */
+/**
+ * The operation that is bringing, or has brought, this very spec: the same request again changes nothing. A spec that is
+ * being deleted, or that was never brought to its end, is not there.
+ */
 function sameAsUnderWay({ state }: Memory, { spec }: ApplyRequest): string | undefined {
   const wanted = stableJson(spec as Json);
-  const queued = state.queue.find((entry) => entry.spec !== undefined && stableJson(entry.spec as Json) === wanted);
+  const isWanted = (other: unknown): boolean => other !== undefined && stableJson(other as Json) === wanted;
+  const { operation, queue, history } = state;
+  if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete')) return undefined;
+  const queued = queue.find((entry) => isWanted(entry.spec));
   if (queued !== undefined) return queued.operation.id;
-  if (state.spec === undefined || stableJson(state.spec as unknown as Json) !== wanted) return undefined;
-  return state.operation?.id ?? state.history.find((operation) => operation.kind === 'apply')?.id;
+  if (operation !== undefined) return isWanted(state.target) ? operation.id : undefined;
+  const isThere = isWanted(state.spec) && isWanted(state.appliedSpec);
+  return isThere ? history.find(({ kind, state: end }) => kind === 'apply' && end === 'done')?.id : undefined;
 }

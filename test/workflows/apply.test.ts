@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ClusterSpec } from '../../src/model/spec.js';
+import { type Stack, startStack } from '../support/stack.js';
+import { type Ledger, openLedger } from './support/ledger.js';
+import { closed, nodes } from './support/spec.js';
+
+const patience = { everyMs: 100 } as const;
+
+describe('requests to a cluster', () => {
+  let folder: string;
+  let stack: Stack;
+  let ledger: Ledger;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-apply-'));
+    ledger = openLedger(folder);
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    await stack.startWorker();
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** One node with a script; two specs of the same name differ in their configuration. */
+  function specFor(name: string, script: object, { config = {}, group = {} } = {}): ClusterSpec {
+    return closed({ name, nodes: { app: nodes(1, ['app'], group) }, services: { app: { actions: { start: script } } }, config });
+  }
+
+  async function deleteAll(name: string): Promise<void> {
+    const { operation = '' } = await stack.client.delete(name);
+    expect((await stack.client.waitFor(name, operation, patience)).operation.state).toBe('done');
+  }
+
+  it.concurrent('the same spec again gives the operation that brings it, whether that runs, is held or is done', async () => {
+    const { client } = stack;
+    const spec = specFor('same', ledger.script({ gate: 'same', body: 'test -e "$GATE.mended" || exit 4' }));
+    const { operation, clusterUid } = await client.apply(spec);
+    await ledger.written('same app-1 app START begin');
+    expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
+    await ledger.open('same');
+    expect((await client.waitFor('same', operation, patience)).operation.state).toBe('held');
+    expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
+    await ledger.open('same.mended');
+    await client.retry('same');
+    expect((await client.waitFor('same', operation, patience)).operation.state).toBe('done');
+    expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
+    expect(await client.apply(spec, { createOnly: true })).toMatchObject({ unchanged: true });
+    await deleteAll('same');
+  });
+
+  it.concurrent('another spec is refused with the reason while the cluster is busy, or when it should only be created', async () => {
+    const { client } = stack;
+    const { operation } = await client.apply(specFor('busy', ledger.script({ gate: 'busy' })));
+    await ledger.written('busy app-1 app START begin');
+    const other = specFor('busy', ledger.script({ gate: 'busy' }), { config: { changed: true } });
+    await expect(client.apply(other)).rejects.toMatchObject({
+      code: 'Refused', message: `cluster busy is busy with operation ${operation} (apply by test); apply again when it has ended`,
+    });
+    await expect(client.apply(other, { createOnly: true })).rejects.toThrow('cluster busy is there already with another spec; apply without --create-only changes it');
+    await expect(client.retry('busy')).rejects.toThrow('cluster busy holds no failed operation, so there is nothing to retry');
+    await ledger.open('busy');
+    await client.waitFor('busy', operation, patience);
+    await expect(client.apply(other, { createOnly: true })).rejects.toThrow('is there already with another spec');
+    await deleteAll('busy');
+  });
+
+  it.concurrent('a rejected change leaves the cluster as it is, and its spec counts as there', async () => {
+    const { client } = stack;
+    const spec = specFor('change', ledger.script());
+    const { operation, clusterUid } = await client.apply(spec);
+    await client.waitFor('change', operation, patience);
+    const wrong = await client.apply(specFor('change', ledger.script(), { group: { provider: 'nowhere' } }));
+    const rejected = await client.waitFor('change', wrong.operation, patience);
+    expect(rejected.operation).toMatchObject({
+      state: 'rejected', reason: 'nodes.app.provider: names provider "nowhere", which the workers do not have. They have: local.',
+    });
+    expect(rejected.status.nodes.map(({ state }) => state)).toEqual(['ready']);
+    expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
+    await deleteAll('change');
+  });
+
+  it.concurrent('apply during a delete is refused, also of the spec that is there; afterwards it makes a new cluster', async () => {
+    const { client } = stack;
+    const stop = ledger.script({ gate: 'again' });
+    const spec = closed({ name: 'again', nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { start: ledger.script(), stop } } } });
+    const first = await client.apply(spec);
+    await client.waitFor('again', first.operation, patience);
+    const { operation = '' } = await client.delete('again');
+    await ledger.written('again app-1 app STOP begin');
+    await expect(client.apply(spec)).rejects.toThrow('cluster again is being deleted; apply again when it is gone');
+    expect(await client.delete('again')).toMatchObject({ operation, unchanged: true });
+    await ledger.open('again');
+    await client.waitFor('again', operation, patience);
+    await client.temporal.workflow.getHandle('cluster/again').result();
+
+    const second = await client.apply(spec);
+    expect(second.unchanged).toBeUndefined();
+    expect(second.clusterUid).not.toBe(first.clusterUid);
+    const { status } = await client.waitFor('again', second.operation, patience);
+    expect(status.nodes.map(({ state }) => state)).toEqual(['ready']);
+    await deleteAll('again');
+  });
+
+  it.concurrent('a delete with no worker there is kept until one comes', async () => {
+    const lonely = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    try {
+      const worker = await lonely.startWorker();
+      const { operation } = await lonely.client.apply(specFor('kept', ledger.script()));
+      await lonely.client.waitFor('kept', operation, patience);
+      await worker.kill();
+      expect(await lonely.client.delete('kept')).toEqual({});
+      await lonely.startWorker('next');
+      expect(await lonely.client.temporal.workflow.getHandle('cluster/kept').result()).toBe('cluster kept was deleted');
+      expect(await lonely.service.machines()).toEqual([]);
+    } finally {
+      await lonely.stop();
+    }
+  });
+});
