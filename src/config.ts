@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { devNull, homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import type { JsonObject } from './model/json.js';
@@ -178,7 +178,9 @@ function loadTemporal(env: Environment): TemporalConfig {
   const variables = Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
   let loaded: ClientConnectConfig;
   try {
-    loaded = loadClientConnectConfig({ overrideEnvVars: variables });
+    // The null device says that no file is to be read; the library takes an empty file for a broken one.
+    const disableFile = env['TEMPORAL_CONFIG_FILE'] === devNull;
+    loaded = loadClientConnectConfig({ overrideEnvVars: variables, disableFile });
   } catch (error) {
     const wrong = `Temporal's connection settings cannot be read: ${error instanceof Error ? error.message : String(error)}`;
     throw new ProblemsError('The configuration cannot be used:', [errorAt([], wrong, 'Look at temporal.toml and at the TEMPORAL_ variables.')]);

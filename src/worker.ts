@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { Client, WithStartWorkflowOperation } from '@temporalio/client';
+import { Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createTaskActivities } from './activities/dispatch.js';
@@ -9,6 +9,7 @@ import { createPlanActivity } from './activities/plan.js';
 import type { Config } from './config.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue, providerQueue, siteQueue } from './model/names.js';
 import { PluginError, type Claims } from './plugins/contract.js';
+import { checkAccounts } from './plugins/check-accounts.js';
 import { loadRegistry } from './plugins/registry.js';
 import type { KeyRing } from './secrets/keys.js';
 import { createRedactor } from './secrets/redact.js';
@@ -42,6 +43,7 @@ export interface HeddleWorker {
 export async function startWorker({ config, keyRing, log, secretSources }: HeddleWorkerOptions): Promise<HeddleWorker> {
   installRuntime(log);
   const registry = await loadRegistry({ folders: config.pluginFolders, log: { info: (message, attributes) => log.info({ ...attributes }, message) } });
+  const providers = checkAccounts(registry, config.providers, config.locate);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
   const plugin = heddle({ keys: keyRing, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
@@ -52,7 +54,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   const inFlight = createInFlight();
   const pool = createPool();
   const parts: ActivityParts = {
-    registry, providers: config.providers, installation, inFlight, log,
+    registry, providers, installation, inFlight, log,
     nodes: accessNodes(pool), logs: createFolderStore({ folder: config.storeFolder }),
     resolveSecrets: async (value, place) => resolveSecrets(value, secretSources, place).catch((error: unknown) => {
       throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
@@ -65,7 +67,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
     connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
   };
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: createPlanActivity({ registry, providers: config.providers }) }),
+    Worker.create({ ...base, ...coreOptions, activities: createPlanActivity({ registry, providers }) }),
     ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: createTaskActivities(parts) })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
@@ -146,6 +148,14 @@ function claimsOf(temporal: Client, provider: string): Claims {
     release: async (key) => {
       await temporal.workflow.executeUpdateWithStart(releaseClaimUpdate, { args: [key], startWorkflowOperation: start() });
     },
-    held: () => temporal.workflow.getHandle(workflowId).query(heldClaimsQuery),
+    held: async () => {
+      try {
+        return await temporal.workflow.getHandle(workflowId).query(heldClaimsQuery);
+      } catch (error) {
+        // Nobody has claimed anything of this account yet.
+        if (error instanceof WorkflowNotFoundError) return {};
+        throw error;
+      }
+    },
   };
 }

@@ -10,7 +10,7 @@ fi
 tries=0
 until node -e "fetch('http://$HEDDLE_IPADDRESS:$port').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"; do
   tries=$((tries + 1))
-  [ "$tries" -lt 50 ] || { cat ./*.log >&2; exit 1; }
+  [ "$tries" -lt 50 ] || { cat error.log balancer.log >&2 2>/dev/null; exit 1; }
   sleep 0.2
 done
 echo "url=http://$HEDDLE_IPADDRESS:$port" >>"$HEDDLE_RESULT"

@@ -2,7 +2,7 @@ import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { FailureDetails } from '../model/failure.js';
 import { machinePartOf } from '../model/payload.js';
-import { PluginError, type FailureKind } from '../plugins/errors.js';
+import { isPluginError, type FailureKind } from '../plugins/errors.js';
 import type { Attempt } from './attempt.js';
 
 /** The one place that decides what Temporal tries again. */
@@ -18,7 +18,7 @@ export function toFailure(error: unknown, attempt: Attempt): Error {
   // Another attempt takes over what goes on at the node or at the provider.
   if (attempt.detach.aborted) return ApplicationFailure.create({ message: `${attempt.title}: let go`, type: 'Retryable', nextRetryDelay: 100 });
   const message = `${attempt.title}: ${attempt.redact(messageOf(error))}`;
-  if (!(error instanceof PluginError)) {
+  if (!isPluginError(error)) {
     // A fault in a plugin or in Heddle: its message may hold anything, so it is tried again only a few times.
     return ApplicationFailure.create({ message, type: 'Internal', nonRetryable: attempt.number >= 3, ...causeOf(error, attempt), details: [detailsOf(attempt)] });
   }

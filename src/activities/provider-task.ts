@@ -8,7 +8,7 @@ import { machineKey, tagNames } from '../model/names.js';
 import { mergePayload } from '../model/payload.js';
 import type { Task } from '../model/task.js';
 import type { CanFind, MachineInput, Provider } from '../plugins/contract.js';
-import { PluginError } from '../plugins/errors.js';
+import { isPluginError, PluginError } from '../plugins/errors.js';
 import type { RegisteredProvider } from '../plugins/registry.js';
 import { checkFields, passedReferences } from '../schema/fields.js';
 import { formatProblem, hasErrors } from '../schema/problem.js';
@@ -38,7 +38,7 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
     refuseFailure(plugin.descriptor.name, 'Invalid', taken);
     return taken.result;
   } catch (error) {
-    if (deadline.aborted && !(error instanceof PluginError)) {
+    if (deadline.aborted && !isPluginError(error)) {
       throw new PluginError('Retryable', `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms`, { cause: error });
     }
     throw error;
@@ -155,7 +155,7 @@ async function confirm(parts: ActivityParts, { plugin, provider, request, attemp
     if (address.hostKey === undefined) attempt.log.info(`pinned host key of ${address.host}`, { hostKey });
     return mergePayload(taken.result, { 'ssh-host-key': hostKey });
   } catch (error) {
-    if (!(error instanceof PluginError) || error.kind === 'Invalid') throw error;
+    if (!isPluginError(error) || error.kind === 'Invalid') throw error;
     // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
     throw new PluginError('NotReady', error.message, { cause: error, retryAfterMs: 1_000, result: taken.result });
   }

@@ -46,3 +46,9 @@ export class PluginError extends Error {
     this.exitCode = options.exitCode;
   }
 }
+
+/** By name, not by class: a plugin from a package of its own may have its own copy of this module. */
+export function isPluginError(error: unknown): error is PluginError {
+  if (error instanceof PluginError) return true;
+  return error instanceof Error && error.name === 'PluginError' && 'kind' in error && failureKinds.some((kind) => kind === error.kind);
+}

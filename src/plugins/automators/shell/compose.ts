@@ -68,6 +68,7 @@ function namesOf(task: Task): Record<string, string> {
     HEDDLE_NODE: task.nodeId,
     HEDDLE_SERVICE: task.service?.name ?? '',
     HEDDLE_ACTION: task.taskName,
+    HEDDLE_NODENUM: String(self?.nodenum ?? task.config['nodenum'] ?? ''),
     HEDDLE_HOSTNAME: self?.hostname ?? '',
     HEDDLE_IPADDRESS: typeof address === 'string' ? address : self?.ipaddress ?? '',
   };

