@@ -3,28 +3,27 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launch, readLogTail, type Launched } from '../server/launch.js';
-import { keepUp } from './keep-up.js';
+import { keepUp, type KeptUp } from './keep-up.js';
 
 export interface MachinesOptions {
   readonly folder: string;
   readonly kind: 'auto' | 'sandbox' | 'directory';
   readonly logFolder: string;
   readonly say: (line: string) => void;
+  readonly onBack: () => void;
 }
 
-export interface RunningMachines {
+export interface RunningMachines extends KeptUp {
   readonly endpoint: string;
   readonly apiKeyFile: string;
   readonly kind: string;
-  readonly pid: number;
-  readonly stop: () => Promise<void>;
 }
 
 const program = fileURLToPath(new URL('../local/main.js', import.meta.url));
 const startLimitMs = 60_000;
 
 /** Starts the machine service; should it die, it is started again at the same port, and its machines boot. */
-export async function startMachines({ folder, kind, logFolder, say }: MachinesOptions): Promise<RunningMachines> {
+export async function startMachines({ folder, kind, logFolder, say, onBack }: MachinesOptions): Promise<RunningMachines> {
   const logFile = join(logFolder, 'machines.log');
   const start = async (port: string): Promise<{ readonly child: Launched; readonly endpoint: string }> => {
     const child = await launch(process.execPath, [program, '--data', folder, '--kind', kind, '--port', port], logFile);
@@ -36,8 +35,8 @@ export async function startMachines({ folder, kind, logFolder, say }: MachinesOp
     }
   };
   const { child, endpoint } = await start('0');
-  const stop = keepUp(child, { name: 'machine service', logFile, say, again: async () => (await start(new URL(endpoint).port)).child });
-  return { endpoint, apiKeyFile: join(folder, 'api-key'), kind: await readKind(endpoint), pid: child.pid, stop };
+  const kept = keepUp(child, { name: 'machine service', logFile, say, onBack, again: async () => (await start(new URL(endpoint).port)).child });
+  return { endpoint, apiKeyFile: join(folder, 'api-key'), kind: await readKind(endpoint), ...kept };
 }
 
 /** The service writes its address when it answers, and its process id with it: what an earlier one left does not count. */

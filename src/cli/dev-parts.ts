@@ -5,23 +5,28 @@ import type { Config } from '../config.js';
 import { startCodecServer, type CodecServer } from '../secrets/codec-server.js';
 import { openKeyRing } from '../secrets/keys.js';
 import { readLogTail } from '../server/launch.js';
+import { recordProcess, type ProcessRecord } from '../server/process.js';
 import { heddleSearchAttributes } from '../server/setup.js';
 import { startServer, type RunningServer } from '../server/start.js';
 import { openKeys } from './configuration.js';
 import type { DevRecord } from './dev-record.js';
 import { startMachines, type RunningMachines } from './dev-machines.js';
-import { startDevWorker, type RunningWorker } from './dev-worker.js';
+import { startDevWorker } from './dev-worker.js';
+import type { KeptUp } from './keep-up.js';
 
 export interface DevOptions {
   readonly port: number;
   readonly uiPort?: number;
   readonly machines: 'auto' | 'sandbox' | 'directory';
   readonly say: (line: string) => void;
+  /** Called when the record has changed: a part was started again. */
+  readonly onChange: () => void;
 }
 
 /** All that runs, in the order it was started. */
 export interface DevParts {
-  readonly record: Omit<DevRecord, 'owner'>;
+  /** Where everything is now. */
+  readonly record: () => Promise<Omit<DevRecord, 'owner'>>;
   /** What the machines are: `sandbox` or `directory`. */
   readonly machineKind: string;
   /** Settles when the server ends by itself, with how. */
@@ -39,13 +44,14 @@ export async function startParts(config: Config, binary: string, options: DevOpt
   };
   try {
     const { server, codec } = await startServerAndCodec(config, binary, options, running);
-    const machines = await startMachines({ folder: join(config.dataFolder, 'machines'), kind: options.machines, logFolder: logFolder(config), say: options.say });
+    const upkeep = { logFolder: join(config.dataFolder, 'logs'), say: options.say, onBack: options.onChange };
+    const machines = await startMachines({ ...upkeep, folder: join(config.dataFolder, 'machines'), kind: options.machines });
     running.push(machines.stop);
     const workerConfig = await writeWorkerConfig(config, machines);
-    const worker = await startDevWorker({ config, configFile: workerConfig, address: server.address, namespace: server.namespace, logFolder: logFolder(config), say: options.say });
+    const worker = await startDevWorker({ ...upkeep, config, configFile: workerConfig, address: server.address, namespace: server.namespace });
     running.push(worker.stop);
     return {
-      record: recordOf(server, codec, machines, worker, workerConfig), machineKind: machines.kind, stop,
+      record: () => recordOf(server, codec, machines, worker, workerConfig), machineKind: machines.kind, stop,
       serverEnded: server.ended, serverLogTail: () => readLogTail(server.logFile),
     };
   } catch (error) {
@@ -54,16 +60,18 @@ export async function startParts(config: Config, binary: string, options: DevOpt
   }
 }
 
-function recordOf(server: RunningServer, codec: CodecServer, machines: RunningMachines, worker: RunningWorker, workerConfig: string): DevParts['record'] {
+async function recordOf(server: RunningServer, codec: CodecServer, machines: RunningMachines, worker: KeptUp, workerConfig: string): ReturnType<DevParts['record']> {
   const { endpoint, apiKeyFile } = machines;
+  const processes = { server: await seeProcess(server.pid), machines: await seeProcess(machines.pid()), worker: await seeProcess(worker.pid()) };
   return {
     address: server.address, namespace: server.namespace, ui: server.uiAddress ?? '', codecEndpoint: codec.url, workerConfig,
-    machines: { endpoint, apiKeyFile }, pids: { server: server.pid, machines: machines.pid, worker: worker.pid },
+    machines: { endpoint, apiKeyFile }, processes,
   };
 }
 
-function logFolder({ dataFolder }: Config): string {
-  return join(dataFolder, 'logs');
+/** A process that has just ended is recorded as one that never ran. */
+async function seeProcess(pid: number): Promise<ProcessRecord> {
+  return (await recordProcess(pid)) ?? { pid, started: 'gone' };
 }
 
 /** The server is told where the codec is, and the codec which page may ask it; the codec starts first, and learns the page after. */

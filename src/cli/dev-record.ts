@@ -17,18 +17,23 @@ export interface DevRecord {
   readonly machines: { readonly endpoint: string; readonly apiKeyFile: string };
   /** The configuration that its worker has, for further workers. */
   readonly workerConfig: string;
-  readonly pids: { readonly server: number; readonly machines: number; readonly worker: number };
+  readonly processes: { readonly server: ProcessRecord; readonly machines: ProcessRecord; readonly worker: ProcessRecord };
 }
 
 export function devRecordFile(dataFolder: string): string {
   return join(dataFolder, 'dev.json');
 }
 
-/** The record of a `heddle dev` that runs now; undefined when none does. A record that a killed one left says nothing. */
+/** The record of a `heddle dev` that runs now; undefined when none does. A record that a killed one left does not count. */
 export async function findDev(dataFolder: string): Promise<DevRecord | undefined> {
-  const text = await readFile(devRecordFile(dataFolder), 'utf8').catch(() => undefined);
-  const record = text === undefined ? undefined : parse(text);
+  const record = await readDevRecord(dataFolder);
   return record !== undefined && (await isRunning(record.owner)) ? record : undefined;
+}
+
+/** The record as it was left, also by one that was killed. */
+export async function readDevRecord(dataFolder: string): Promise<DevRecord | undefined> {
+  const text = await readFile(devRecordFile(dataFolder), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : parse(text);
 }
 
 export async function writeDevRecord(dataFolder: string, record: DevRecord): Promise<void> {
@@ -46,7 +51,7 @@ export async function removeDevRecord(dataFolder: string): Promise<void> {
 function parse(text: string): DevRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<DevRecord> | null;
-    const complete = Number.isInteger(record?.owner?.pid) && typeof record?.address === 'string' && typeof record.workerConfig === 'string';
+    const complete = Number.isInteger(record?.owner?.pid) && typeof record?.address === 'string' && typeof record.workerConfig === 'string' && typeof record.processes === 'object';
     return complete ? record as DevRecord : undefined;
   } catch {
     return undefined;

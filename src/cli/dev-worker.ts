@@ -4,7 +4,7 @@ import { Connection } from '@temporalio/client';
 import type { Config } from '../config.js';
 import { coreQueue } from '../model/names.js';
 import { launch, readLogTail, type Launched } from '../server/launch.js';
-import { keepUp } from './keep-up.js';
+import { keepUp, type KeptUp } from './keep-up.js';
 import { workerProgram } from './worker.js';
 
 export interface DevWorkerOptions {
@@ -15,17 +15,13 @@ export interface DevWorkerOptions {
   readonly namespace: string;
   readonly logFolder: string;
   readonly say: (line: string) => void;
-}
-
-export interface RunningWorker {
-  readonly pid: number;
-  readonly stop: () => Promise<void>;
+  readonly onBack: () => void;
 }
 
 const startLimitMs = 60_000;
 
 /** Starts a worker of our server, and again whenever it dies. */
-export async function startDevWorker(options: DevWorkerOptions): Promise<RunningWorker> {
+export async function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
   const logFile = join(options.logFolder, 'worker.log');
   const again = async (): Promise<Launched> => {
     const child = await launch('/usr/bin/env', [...environmentWords(options), process.execPath, workerProgram, '--config', options.configFile], logFile);
@@ -37,8 +33,7 @@ export async function startDevWorker(options: DevWorkerOptions): Promise<Running
       throw error;
     }
   };
-  const child = await again();
-  return { pid: child.pid, stop: keepUp(child, { name: 'worker', logFile, say: options.say, again }) };
+  return keepUp(await again(), { name: 'worker', logFile, say: options.say, onBack: options.onBack, again });
 }
 
 /** The user's own Temporal settings, which may name another server with its certificates, are not meant for ours. */

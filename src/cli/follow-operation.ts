@@ -54,7 +54,7 @@ function openView(session: Session, output: Output, { name, operation, since }: 
   return openLineView(output, { temporal: session.temporal, cluster: name, operation, since });
 }
 
-/** Ctrl-C and a plain kill, once; the second one is the system's. */
+/** Ctrl-C, a plain kill, a closed terminal: once; the second one is the system's. */
 export function catchInterrupt(): { readonly signal: AbortSignal; readonly happened: Promise<never>; readonly release: () => void } {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new Error('interrupted'));
@@ -62,6 +62,6 @@ export function catchInterrupt(): { readonly signal: AbortSignal; readonly happe
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });
   happened.catch(() => undefined);
-  process.once('SIGINT', abort).once('SIGTERM', abort);
-  return { signal: controller.signal, happened, release: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
+  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort);
+  return { signal: controller.signal, happened, release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort) };
 }

@@ -8,6 +8,14 @@ export interface KeepUpOptions {
   readonly say: (line: string) => void;
   /** Starts it again, and resolves when it is ready. */
   readonly again: () => Promise<Launched>;
+  /** Called when it is back, under another process id. */
+  readonly onBack: () => void;
+}
+
+export interface KeptUp {
+  readonly pid: () => number;
+  /** Stops it for good. */
+  readonly stop: () => Promise<void>;
 }
 
 const firstPauseMs = 1_000;
@@ -15,8 +23,8 @@ const longestPauseMs = 30_000;
 /** Who lived so long did not die of its start. */
 const healthyMs = 60_000;
 
-/** Starts a process again whenever it dies, with longer pauses when it keeps dying. Gives the way to stop it for good. */
-export function keepUp(first: Launched, { name, logFile, say, again }: KeepUpOptions): () => Promise<void> {
+/** Starts a process again whenever it dies, with longer pauses when it keeps dying. */
+export function keepUp(first: Launched, { name, logFile, say, again, onBack }: KeepUpOptions): KeptUp {
   const stopped = new AbortController();
   let current = first;
   const watch = async (): Promise<void> => {
@@ -30,8 +38,9 @@ export function keepUp(first: Launched, { name, logFile, say, again }: KeepUpOpt
       await sleep(pauseMs, undefined, { signal: stopped.signal });
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       current = await again();
-      say(`the ${name} is back`);
       if (stopped.signal.aborted) await current.end();
+      else onBack();
+      say(`the ${name} is back`);
     }
   };
   const retry = async (): Promise<void> => {
@@ -42,9 +51,12 @@ export function keepUp(first: Launched, { name, logFile, say, again }: KeepUpOpt
     }
   };
   const done = retry();
-  return async () => {
-    stopped.abort();
-    await current.end();
-    await done;
+  return {
+    pid: () => current.pid,
+    async stop() {
+      stopped.abort();
+      await current.end();
+      await done;
+    },
   };
 }
