@@ -12,7 +12,7 @@ export interface DevRecord {
   readonly namespace: string;
   readonly ui: string;
   readonly machines: { readonly endpoint: string; readonly apiKeyFile: string };
-  readonly pids: { readonly worker: number };
+  readonly processes: { readonly worker: { readonly pid: number } };
 }
 
 export interface DevProcess {
@@ -25,7 +25,7 @@ export interface DevProcess {
 const program = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /** Starts `heddle dev` with a data folder of its own, as a user would in another terminal. */
-export async function startDev(dataFolder: string): Promise<DevProcess> {
+export async function startDev(dataFolder: string, signal: AbortSignal): Promise<DevProcess> {
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const config = join(dataFolder, 'heddle.yaml');
   await writeFile(config, '# The demo needs no settings.\n');
@@ -47,6 +47,7 @@ export async function startDev(dataFolder: string): Promise<DevProcess> {
   };
   const waitFor = async (wanted: (record: DevRecord) => boolean, what: string): Promise<DevRecord> => {
     for (const limit = Date.now() + 60_000; Date.now() < limit; await pause(50)) {
+      signal.throwIfAborted();
       if (child.exitCode !== null) throw new Error(`heddle dev ended with ${child.exitCode}:\n${output}`);
       const record = await read();
       if (record !== undefined && wanted(record)) return record;
@@ -59,10 +60,10 @@ export async function startDev(dataFolder: string): Promise<DevProcess> {
     return {
       record, stop,
       async killWorker() {
-        const killed = (await read())?.pids.worker ?? record.pids.worker;
+        const killed = (await read() ?? record).processes.worker.pid;
         process.kill(killed, 'SIGKILL');
-        const { pids } = await waitFor((now) => now.pids.worker !== killed, 'a new worker');
-        return { killed, started: pids.worker };
+        const { processes } = await waitFor((now) => now.processes.worker.pid !== killed, 'a new worker');
+        return { killed, started: processes.worker.pid };
       },
     };
   } catch (error) {

@@ -24,30 +24,31 @@ const example = join(root, 'examples', 'web.yaml');
  */
 export async function main(): Promise<number> {
   tell('Heddle: a cluster that is made durably');
-  const dev = await startParts();
   const interrupted = new AbortController();
+  // Heard from the first moment on, and again while it stops: what was started is always ended.
   const interrupt = (): void => interrupted.abort();
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  let dev: DevProcess | undefined;
   try {
+    dev = await startParts(interrupted.signal);
     const right = await Promise.race([tellStory(dev, interrupted.signal), untilAborted(interrupted.signal)]);
     return right ? 0 : 1;
   } catch (error) {
-    if (interrupted.signal.aborted) {
-      tell('Interrupted: stops everything it started.');
-      return 130;
-    }
-    throw error;
+    if (!interrupted.signal.aborted) throw error;
+    tell('Interrupted: stops everything it started.');
+    return 130;
   } finally {
-    await dev.stop();
-    await rm(dataFolder, { recursive: true, force: true });
-    say('server, worker, machine service and data folder of the demo are gone');
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    await dev?.stop();
+    if (dev !== undefined) {
+      await rm(dataFolder, { recursive: true, force: true });
+      say('server, worker, machine service and data folder of the demo are gone');
+    }
   }
 }
 
-async function startParts(): Promise<DevProcess> {
+async function startParts(signal: AbortSignal): Promise<DevProcess> {
   say('starts "heddle dev": Temporal server, machine service, worker');
-  const dev = await startDev(dataFolder);
+  const dev = await startDev(dataFolder, signal);
   say(`Temporal at ${dev.record.address}, Web UI at ${dev.record.ui}`);
   return dev;
 }
@@ -114,7 +115,11 @@ async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<voi
     signal, everyMs: 150,
     onStatus: (now) => {
       const busy = now.nodes.some((node) => node.current?.action === 'INSTALL' && node.current.state === 'running');
-      if (busy && midway !== undefined) crash ??= midway();
+      if (busy && midway !== undefined && crash === undefined) {
+        crash = midway();
+        // Its failure is reported when it is awaited below.
+        crash.catch(() => undefined);
+      }
       silent = false;
     },
     onSilence: () => {
