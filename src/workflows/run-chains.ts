@@ -90,6 +90,7 @@ function ownerOf(memory: Memory, progress: Progress, { nodeId, kind }: Chain): N
       countTasks(memory, { done: (memory.state.operation?.tasks.done ?? 0) + 1 });
       show(memory);
     },
+    addTasks: (count) => countTasks(memory, { total: (memory.state.operation?.tasks.total ?? 0) + count }),
     stepFailed: (step, failure) => {
       log.warn(`${step.action} of ${nodeId} failed`, { kind: failure.kind, tolerated: step.mayFail === true });
       countTasks(memory, { failed: (memory.state.operation?.tasks.failed ?? 0) + 1 });

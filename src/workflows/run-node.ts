@@ -25,6 +25,8 @@ export interface NodeOwner {
   takePlace(step: Step): Promise<boolean>;
   givePlaceBack(step: Step): void;
   stepDone(step: Step): void;
+  /** Tasks that the plan did not hold. */
+  addTasks(count: number): void;
   stepFailed(step: Step, failure: FailureRecord): void;
   nextIncarnation(): number;
   /** Where the node's machine may come from, in order of preference. */
@@ -42,6 +44,16 @@ const permanentKinds = ['Auth', 'UnknownOutcome', 'Internal'];
 
 /** Carries one node through its chain, one task after the other. Knows nothing of clusters. */
 export async function runNode(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
+  try {
+    return await runSteps(owner, chain);
+  } catch (error) {
+    // A node that is cancelled between two tasks must not end the waiting for the tasks of others.
+    if (isCancellation(error)) return stopped(owner);
+    throw error;
+  }
+}
+
+async function runSteps(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
   for (const step of chain) {
     // Done already: a CONFIRM that came with the CREATE before it.
     if (step.action === 'CONFIRM' && owner.node().facts.CONFIRM === true) continue;
@@ -65,6 +77,8 @@ async function obtainMachine(owner: NodeOwner, chain: readonly Step[]): Promise<
     const kind = owner.node().failure?.kind ?? 'Internal';
     if (launch === limit || permanentKinds.includes(kind) || (kind === 'Invalid' && owner.node().facts.CREATE === undefined)) return 'failed';
     owner.change(({ failure: _failure, ...node }) => node);
+    // The DELETE, and the CREATE that is done once more.
+    owner.addTasks(owner.node().facts.CREATE === true ? 2 : 1);
     const cleaned = await runStep(owner, { action: 'DELETE' });
     if (cleaned !== 'done') return cleaned;
     await sleep(1_000 * launch);
