@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { readConfigFile } from '../../src/schema/config.js';
+import { parseKeyRing } from '../../src/secrets/keys.js';
+import { floorProblem } from '../../src/server/version.js';
+
+interface Service {
+  readonly image: string;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly healthcheck?: object;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>> | readonly string[];
+}
+
+const root = join(import.meta.dirname, '..', '..');
+const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
+const compose = parse(text, { merge: true }) as { readonly services: Readonly<Record<string, Service>>; readonly volumes: object };
+const services = Object.entries(compose.services);
+
+describe('docker-compose.yml', () => {
+  test('publishes on loopback only', () => {
+    const published = services.flatMap(([, { ports = [] }]) => ports);
+    expect(published.length).toBe(3);
+    expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+  });
+
+  test('holds no secret: each comes from .env, and nothing starts without it', () => {
+    const secret = services.flatMap(([name, { environment = {} }]) => Object.entries(environment)
+      .filter(([key]) => /PASSWORD|TOKEN|KEYS/.test(key)).map(([key, value]) => ({ name, key, value })));
+    expect(secret.length).toBeGreaterThan(4);
+    expect(secret.filter(({ value }) => !/^\$\{\w+:\?is not set; run deploy\/make-env\.sh first\}$/.test(value))).toEqual([]);
+  });
+
+  test('pins every image, and no Temporal server older than the oldest safe one', () => {
+    expect(services.filter(([, { image }]) => !/:\d|^heddle:local$/.test(image)).map(([name]) => name)).toEqual([]);
+    const server = compose.services['temporal']?.image.split(':')[1] ?? '';
+    expect(floorProblem(server)).toBeUndefined();
+    expect(compose.services['temporal-schema']?.image).toBe(`temporalio/admin-tools:${server}`);
+  });
+
+  test('mounts only what exists, and volumes that it declares', () => {
+    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':')[0] ?? ''));
+    expect(mounted.filter((source) => (source.startsWith('.') ? !existsSync(join(root, source)) : !Object.hasOwn(compose.volumes, source)))).toEqual([]);
+  });
+
+  test('waits for the health of whatever has a health check', () => {
+    const careless = services.flatMap(([name, { depends_on: needs = {} }]) => Object.entries(needs)
+      .filter(([other, need]) => compose.services[other]?.healthcheck !== undefined && need.condition !== 'service_healthy').map(([other]) => `${name} -> ${other}`));
+    expect(careless).toEqual([]);
+  });
+
+  test('gives the worker a configuration that is valid', () => {
+    expect(readConfigFile(readFileSync(join(root, 'deploy', 'heddle.yaml'), 'utf8'), 'heddle.yaml')).toMatchObject({ ok: true });
+  });
+});
+
+describe('deploy/make-env.sh', () => {
+  let folder: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'heddle deploy-'));
+    cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true });
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const make = (): ReturnType<typeof spawnSync> => spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { encoding: 'utf8' });
+  const read = (): string => readFileSync(join(folder, '.env'), 'utf8');
+
+  test('makes every variable that must be set, readable for its owner alone, with keys that Heddle reads', () => {
+    expect(make().status).toBe(0);
+    const wanted = new Set([...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name));
+    const made = new Map([...read().matchAll(/^(\w+)='?(.+?)'?$/gm)].map(([, name, value]) => [name, value ?? '']));
+    expect(new Set(made.keys())).toEqual(wanted);
+    expect(statSync(join(folder, '.env')).mode & 0o777).toBe(0o600);
+    expect(parseKeyRing(made.get('HEDDLE_KEYS') ?? '', '.env').list()).toHaveLength(1);
+  });
+
+  test('does not replace secrets that are in use', () => {
+    const before = read();
+    const again = make();
+    expect(again.status).toBe(1);
+    expect(again.stderr).toContain('.env is there already');
+    expect(read()).toBe(before);
+  });
+});

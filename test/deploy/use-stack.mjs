@@ -1,0 +1,64 @@
+// @ts-check
+import { run } from './processes.mjs';
+
+/**
+ * @typedef {object} Stack
+ * @property {(name: string) => { words: readonly string[], options: { cwd: string, environment: Readonly<Record<string, string>> } }} here
+ * @property {(text: string) => string} rewrite
+ * @property {Readonly<Record<string, string>>} secrets
+ * @property {(line: string) => void} passed
+ * @property {() => Promise<void>} restartServer
+ */
+
+/** What a person would do with the stack, and what must be true of it then. @param {Stack} stack */
+export async function useStack({ here, rewrite, secrets, passed, restartServer }) {
+  const { words, options } = here('heddle');
+  const cli = words[0] ?? 'heddle';
+  /** @param {readonly string[]} args */
+  const heddle = (...args) => run([cli, ...args], { ...options, limitMs: 180_000 });
+  /** @param {readonly string[]} args */
+  const temporal = (...args) => run(['temporal', ...args], options);
+
+  const ui = rewrite('http://127.0.0.1:8080');
+  const codec = `${rewrite('http://127.0.0.1:8081')}/${secrets['HEDDLE_CODEC_TOKEN']}`;
+  const settings = await (await fetch(`${ui}/api/v1/settings`)).json();
+  expect(settings.Codec.Endpoint === codec, 'the Web UI names the codec server');
+  expect(settings.DisableWriteActions === false, 'the Web UI may change things');
+  passed('the Web UI answers, knows the codec server, and may change things');
+
+  const foreign = await fetch(`${codec}/decode`, { method: 'POST', headers: { 'origin': 'http://evil.invalid', 'content-type': 'application/json' }, body: '{"payloads":[]}' });
+  const own = await fetch(`${codec}/decode`, { method: 'POST', headers: { 'origin': ui, 'content-type': 'application/json' }, body: '{"payloads":[]}' });
+  expect(foreign.status === 403 && own.status === 200, 'the codec server answers the Web UI\'s page alone');
+  passed('the codec server answers the Web UI\'s page and no other');
+
+  await heddle('apply', 'examples/web.yaml');
+  const status = JSON.parse(await heddle('status', 'web', '--json'));
+  const states = status.nodes.map((/** @type {{ state: string }} */ node) => node.state);
+  expect(states.length === 3 && states.every((/** @type {string} */ state) => state === 'ready'), `three nodes are ready, not ${states}`);
+  passed('heddle apply examples/web.yaml brings up three nodes');
+
+  const raw = payloadsOf(await temporal('workflow', 'show', '--workflow-id', 'cluster/web', '--output', 'json'));
+  const shown = payloadsOf(await temporal('workflow', 'show', '--workflow-id', 'cluster/web', '--output', 'json', '--codec-endpoint', codec));
+  expect(!raw.includes('ipaddress') && shown.includes('ipaddress'), 'payloads are readable with the key alone');
+  passed('the server holds nothing readable, and the codec server shows it');
+
+  await restartServer();
+  const again = JSON.parse(await heddle('status', 'web', '--json'));
+  expect(again.uid === status.uid && again.nodes.length === 3, 'the cluster outlives the server');
+  passed('after SIGKILL of the Temporal server the cluster is as it was');
+
+  await heddle('delete', 'web');
+  const { clusters } = { clusters: [], ...JSON.parse(await heddle('list', '--json')) };
+  expect(clusters.length === 0, 'no cluster is left');
+  passed('heddle delete leaves no cluster');
+}
+
+/** What the payloads of a history hold. @param {string} history */
+function payloadsOf(history) {
+  return [...history.matchAll(/"data": "([^"]+)"/g)].map(([, data]) => Buffer.from(data ?? '', 'base64').toString('latin1')).join('\n');
+}
+
+/** @param {boolean} truth @param {string} what */
+function expect(truth, what) {
+  if (!truth) throw new Error(`should be so, and is not: ${what}`);
+}
