@@ -35,13 +35,12 @@ export async function startProgram(connection: Connection, what: RemoteProgram):
   channel.on('error', () => { /* A broken channel shows as a missing end frame. */ });
   channel.write(programText(what.program, { nonce, ...what.variables }));
   channel.end(what.input ?? '');
-  let stop = () => { /* Replaced at once. */ };
-  const stopped = new Promise<'stopped'>((resolve) => { stop = () => resolve('stopped'); });
+  const stop = new AbortController();
   const close = () => {
-    stop();
+    stop.abort();
     discard(channel);
   };
-  return { frames: readFrames(chunksOf(channel, connection, stopped), nonce), complaints, exit, close };
+  return { frames: readFrames(chunksOf(channel, connection, stop.signal), nonce), complaints, exit, close };
 }
 
 /** Resolves when the channel is closed. */
@@ -61,19 +60,27 @@ export function discard(channel: ClientChannel): void {
   channel.close();
 }
 
-async function* chunksOf(channel: ClientChannel, connection: Connection, stopped: Promise<'stopped'>): AsyncGenerator<Buffer, void, undefined> {
+async function* chunksOf(channel: ClientChannel, connection: Connection, stop: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
   // An iterator that ended early would leave its listener behind, and the channel would wait for a reader for ever.
   const chunks = channel.iterator({ destroyOnReturn: false });
+  let wake = () => { /* Nobody waits yet. */ };
+  const stopped = () => wake();
+  stop.addEventListener('abort', stopped, { once: true });
   try {
-    for (;;) {
+    while (!stop.aborted) {
       let timer: NodeJS.Timeout | undefined;
-      const silence = new Promise<'silent'>((resolve) => { timer = setTimeout(resolve, silenceMs, 'silent'); });
-      const next = await Promise.race([chunks.next(), silence, stopped]).finally(() => clearTimeout(timer));
-      if (next === 'silent') connection.destroy();
-      if (next === 'silent' || next === 'stopped' || next.done === true) return;
+      // A promise of its own for each turn: one that outlived them would keep every chunk it was raced against.
+      const enough = new Promise<undefined>((resolve) => {
+        wake = () => resolve(undefined);
+        timer = setTimeout(wake, silenceMs);
+      });
+      const next = await Promise.race([chunks.next(), enough]).finally(() => clearTimeout(timer));
+      if (next === undefined && !stop.aborted) connection.destroy();
+      if (next === undefined || next.done === true) return;
       yield next.value;
     }
   } finally {
+    stop.removeEventListener('abort', stopped);
     // Not waited for: it settles only when the channel is closed.
     chunks.return?.().catch(() => undefined);
   }

@@ -72,6 +72,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
 
   server.on('connection', (client) => {
     sockets.add(client);
+    socketOf(client)?.setNoDelay(true);
     client.on('error', () => { /* Cut connections are what these tests are about. */ });
     client.on('close', () => { if (sockets.delete(client) && loggedIn) connections.open--; });
     let loggedIn = false;

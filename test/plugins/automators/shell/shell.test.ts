@@ -51,7 +51,7 @@ test('tells a script the facts of its task plainly', async () => {
   const output: Buffer[] = [];
   await automator({}, {}, output).start(auth, 'env | grep ^HEDDLE_ | grep -v /.heddle/ | LC_ALL=C sort', '');
   expect(Buffer.concat(output).toString().trim().split('\n')).toEqual([
-    'HEDDLE_ACTION=INSTALL', 'HEDDLE_CLUSTER=shop', 'HEDDLE_HOSTNAME=shop-app-2', 'HEDDLE_IPADDRESS=127.0.0.9', 'HEDDLE_NODE=app-2', 'HEDDLE_SERVICE=web',
+    'HEDDLE_ACTION=INSTALL', 'HEDDLE_CLUSTER=shop', 'HEDDLE_HOSTNAME=shop-app-2', 'HEDDLE_IPADDRESS=127.0.0.9', 'HEDDLE_NODE=app-2', 'HEDDLE_NODENUM=2', 'HEDDLE_SERVICE=web',
   ]);
 });
 
