@@ -48,7 +48,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   const connection = await NativeConnection.connect(connectionOptions);
   const plugin = heddle({ keys: keyRing, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
-  const { problem } = await registerSearchAttributes(connection, namespace);
+  const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
@@ -67,7 +67,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
     connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
   };
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: createPlanActivity({ registry, providers }) }),
+    Worker.create({ ...base, ...coreOptions, activities: createPlanActivity({ registry, providers, features: { searchAttributes: missing.length === 0 } }) }),
     ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: createTaskActivities(parts) })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {

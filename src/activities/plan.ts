@@ -3,7 +3,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../model/json.js';
 import { stableJson } from '../model/payload.js';
 import { planOperation, type CurrentCluster } from '../model/plan-operation.js';
-import { maxNodes, type Plan, type PlannedPlacement } from '../model/plan.js';
+import { maxNodes, type PlannedPlacement, type ServedPlan } from '../model/plan.js';
+import type { ServerFeatures } from '../model/state.js';
 import type { ClusterSpec, GroupSpec } from '../model/spec.js';
 import type { Registry } from '../plugins/registry.js';
 import { checkFields } from '../schema/fields.js';
@@ -14,6 +15,7 @@ import type { ProviderAccount } from './parts.js';
 export interface PlanParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
+  readonly features: ServerFeatures;
 }
 
 export interface PlanInput {
@@ -24,17 +26,18 @@ export interface PlanInput {
 }
 
 /** The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
-export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: PlanInput) => Promise<Plan> } {
+export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: PlanInput) => Promise<ServedPlan> } {
   return {
     PLAN: async (input) => {
       const digest = (value: Json): string => createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
       const bootstrapDigest = (): string => digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
-      if (input.kind === 'delete') return planOperation({ current: input.current, placements: {}, digest, bootstrapDigest });
+      const { features } = parts;
+      if (input.kind === 'delete') return { ...planOperation({ current: input.current, placements: {}, digest, bootstrapDigest }), features };
       const spec = closeSpec(input);
       const problems = checkAgainstWorker(parts, spec);
       if (hasErrors(problems)) throw invalid(problems);
       const placements = Object.fromEntries(Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]));
-      return planOperation({ spec, current: input.current, placements, digest, bootstrapDigest });
+      return { ...planOperation({ spec, current: input.current, placements, digest, bootstrapDigest }), features };
     },
   };
 }

@@ -11,7 +11,6 @@ import type { ClusterStatus } from '../model/status.js';
 import { applyUpdate, currentQuery, deleteSignal, deleteUpdate, payloadQuery, retryUpdate, specQuery, statusQuery } from '../workflows/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
-import { readFeatures } from './features.js';
 import { listClusters, type ClusterListing } from './list.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
 
@@ -41,7 +40,7 @@ export class HeddleClient {
    * @throws HeddleError Refused when the cluster is busy, being deleted, or there already with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: { readonly createOnly?: boolean } = {}): Promise<ApplyReply> {
-    const input: ClusterStart = { heddle: { uid: randomUUID(), features: await readFeatures(this.temporal) } };
+    const input: ClusterStart = { heddle: { uid: randomUUID() } };
     const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> => new WithStartWorkflowOperation(clusterWorkflowType, {
       workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input],
       workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `cluster ${spec.name}`,

@@ -1,10 +1,9 @@
 import type { JsonObject } from './json.js';
 import type { Peer } from './task.js';
-import type { ServerFeatures } from './state.js';
 
 /** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */
 export interface ClusterStart {
-  readonly heddle: { readonly uid: string; readonly features: ServerFeatures };
+  readonly heddle: { readonly uid: string };
 }
 
 export interface ApplyRequest {

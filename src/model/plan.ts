@@ -1,6 +1,7 @@
 import type { Action } from './action.js';
 import type { Placement } from './node.js';
 import type { ClusterSpec } from './spec.js';
+import type { ServerFeatures } from './state.js';
 
 /**
  * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them. Its size
@@ -16,8 +17,14 @@ export interface Plan {
   readonly spec?: ClusterSpec;
 }
 
+/** A plan as the activity PLAN returns it. */
+export interface ServedPlan extends Plan {
+  /** What the server offers, as the worker that planned found it. */
+  readonly features: ServerFeatures;
+}
+
 /** Nodes that one cluster workflow carries; its state must fit into a continue-as-new. */
-export const maxNodes = 200;
+export const maxNodes = 100;
 
 /** A placement and its digest, which a node keeps to see later whether it changed. */
 export interface PlannedPlacement extends Placement {

@@ -1,6 +1,6 @@
 import type { NodeState } from './node.js';
 import { endedStates } from './operation.js';
-import type { ClusterState, Phase } from './state.js';
+import { servicesOf, type ClusterState, type Phase } from './state.js';
 import type { ClusterStatus, NodeStatus } from './status.js';
 import { stripSecrets } from './strip-secrets.js';
 
@@ -14,7 +14,7 @@ export function phaseOf(state: ClusterState): Phase {
 
 export function statusOf(state: ClusterState): ClusterStatus {
   const nodes = Object.values(state.nodes).map(nodeStatus).toSorted((a, b) => a.nodenum - b.nodenum);
-  const services = Object.fromEntries(Object.keys(state.services).map((name) =>
+  const services = Object.fromEntries(Object.keys(servicesOf(state)).map((name) =>
     [name, { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) }]));
   return {
     name: state.name, uid: state.uid, phase: phaseOf(state),

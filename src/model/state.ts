@@ -10,12 +10,10 @@ export interface ClusterState {
   readonly uid: string;
   /** What the cluster should be: the spec that was accepted last. */
   readonly spec?: ClusterSpec;
-  /** The spec of the operation under way: as it was sent, and closed once it was planned. */
+  /** The spec of the operation under way as it was sent, until it was planned; then `spec` is it, closed. */
   readonly target?: unknown;
-  /** The spec that an operation brought to its end last. */
-  readonly appliedSpec?: ClusterSpec;
-  /** Definitions of the services that stand on some node, also of those the spec names no more. */
-  readonly services: Readonly<Record<string, ServiceSpec>>;
+  /** Definitions of services that stand on some node but that the spec names no more: what takes them down. */
+  readonly retired: Readonly<Record<string, ServiceSpec>>;
   readonly nodes: Readonly<Record<string, NodeState>>;
   readonly counters: { readonly operation: number; readonly incarnation: number; readonly nodenum: number };
   readonly peers: PeersState;
@@ -25,10 +23,16 @@ export interface ClusterState {
   readonly queue: readonly QueuedOperation[];
   /** The last operations that ended, newest first. */
   readonly history: readonly Operation[];
-  /** Which optional features of the server the cluster may use; decided by who started it. */
+  /** Which optional features of the server the cluster may use; told by the worker that planned. */
   readonly features: ServerFeatures;
 }
 
+/** Every service that stands on some node, or is to. */
+export function servicesOf(state: Pick<ClusterState, 'spec' | 'retired'>): Readonly<Record<string, ServiceSpec>> {
+  return { ...state.retired, ...state.spec?.services };
+}
+
+/** An unregistered search attribute fails the workflow task, so what the server has decides what is used. */
 export interface ServerFeatures {
   readonly searchAttributes: boolean;
 }

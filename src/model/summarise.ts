@@ -4,13 +4,13 @@ import type { Outlines } from './dependencies.js';
 import { stableJson } from './payload.js';
 import { peersChangedAt } from './peers.js';
 import { rangesOf } from './plan.js';
-import type { ClusterState } from './state.js';
+import { servicesOf, type ClusterState } from './state.js';
 import type { NodeState } from './node.js';
 import type { Json } from './json.js';
 
 /** The cluster as planning sees it: nodes with equal facts together, so that its size follows the kinds of nodes. */
 export function summarise(state: ClusterState): CurrentCluster {
-  const services: Outlines = Object.fromEntries(Object.entries(state.services).map(([name, spec]) => [name, outlineOf(spec)]));
+  const services: Outlines = Object.fromEntries(Object.entries(servicesOf(state)).map(([name, spec]) => [name, outlineOf(spec)]));
   const groups = new Map<string, { readonly group: string; readonly facts: PlannedFacts; readonly indexes: number[] }>();
   for (const node of Object.values(state.nodes)) {
     const facts = plannedFacts(state, services, node);

@@ -79,7 +79,7 @@ function sameAsUnderWay({ state }: Memory, { spec }: ApplyRequest): string | und
   if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete')) return undefined;
   const queued = queue.find((entry) => isWanted(entry.spec));
   if (queued !== undefined) return queued.operation.id;
-  if (operation !== undefined) return isWanted(state.target) ? operation.id : undefined;
-  const isThere = isWanted(state.spec) && isWanted(state.appliedSpec);
-  return isThere ? history.find(({ kind, state: end }) => kind === 'apply' && end === 'done')?.id : undefined;
+  if (operation !== undefined) return isWanted(state.target ?? state.spec) ? operation.id : undefined;
+  const last = history.find(({ kind, state: end }) => kind === 'apply' && end !== 'rejected');
+  return isWanted(state.spec) && last?.state === 'done' ? last.id : undefined;
 }

@@ -56,8 +56,8 @@ function openState(input: ClusterInput): ClusterState {
     throw ApplicationFailure.nonRetryable(`a cluster's workflow id is cluster/<name>, not "${workflowInfo().workflowId}"`, 'Invalid');
   }
   return {
-    stateVersion: 1, name, uid: start?.uid ?? uuid4(), services: {}, nodes: {}, peers: noPeers, queue: [], history: [],
-    counters: { operation: 0, incarnation: 0, nodenum: 0 }, features: start?.features ?? { searchAttributes: false },
+    stateVersion: 1, name, uid: start?.uid ?? uuid4(), retired: {}, nodes: {}, peers: noPeers, queue: [], history: [],
+    counters: { operation: 0, incarnation: 0, nodenum: 0 }, features: { searchAttributes: false },
   };
 }
 

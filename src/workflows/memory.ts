@@ -12,7 +12,8 @@ export interface Memory {
   state: ClusterState;
   /** Set once delete was asked for: nothing new is started for the operation under way. */
   preempted: boolean;
-  shownPhase?: string;
+  /** The search attributes that the server was told last. */
+  shown?: string;
 }
 
 export function changeNode(memory: Memory, nodeId: string, change: (node: NodeState) => NodeState): void {
@@ -56,13 +57,18 @@ export function dropNode(memory: Memory, nodeId: string): void {
 }
 
 const clusterKey = defineSearchAttributeKey(searchAttributes.cluster, SearchAttributeType.KEYWORD);
+const providerKey = defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD);
 const phaseKey = defineSearchAttributeKey(searchAttributes.phase, SearchAttributeType.KEYWORD);
 
 /** Brings what the Web UI shows up to date: the table of nodes, and the search attributes when the phase changed. */
 export function show(memory: Memory): void {
   setCurrentDetails(detailsOf(memory.state));
   const phase = phaseOf(memory.state);
-  if (memory.shownPhase === phase || !memory.state.features.searchAttributes) return;
-  memory.shownPhase = phase;
-  upsertSearchAttributes([{ key: clusterKey, value: memory.state.name }, { key: phaseKey, value: phase }]);
+  const providers = [...new Set(Object.values(memory.state.spec?.groups ?? {}).map((group) => group.provider))].toSorted().join(',');
+  const shown = `${phase} ${providers}`;
+  if (memory.shown === shown || !memory.state.features.searchAttributes) return;
+  memory.shown = shown;
+  upsertSearchAttributes([
+    { key: clusterKey, value: memory.state.name }, { key: phaseKey, value: phase }, { key: providerKey, value: providers },
+  ]);
 }

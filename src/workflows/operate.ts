@@ -1,7 +1,8 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { hostname, nodeId } from '../model/names.js';
-import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan } from '../model/plan.js';
+import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan, type ServedPlan } from '../model/plan.js';
 import { withoutService } from '../model/record.js';
+import { servicesOf } from '../model/state.js';
 import { summarise } from '../model/summarise.js';
 import type { CurrentCluster } from '../model/plan-operation.js';
 import { announceNode, changeNode, changeOperation, countTasks, dropNode, retireNode, show, type Memory } from './memory.js';
@@ -28,7 +29,7 @@ const preemptMs = 60_000;
  */
 export async function operate(memory: Memory): Promise<OperationEnd> {
   const kind = memory.state.operation?.kind ?? 'apply';
-  let plan: Plan;
+  let plan: ServedPlan;
   try {
     plan = await planWhatIsLeft(memory, kind);
   } catch (error) {
@@ -45,11 +46,11 @@ export async function operate(memory: Memory): Promise<OperationEnd> {
   return run(memory, plan, chains);
 }
 
-async function planWhatIsLeft(memory: Memory, kind: 'apply' | 'delete'): Promise<Plan> {
+async function planWhatIsLeft(memory: Memory, kind: 'apply' | 'delete'): Promise<ServedPlan> {
   const request: PlanRequest = {
-    clusterName: memory.state.name, kind, current: summarise(memory.state), ...(kind === 'apply' ? { spec: memory.state.target } : {}),
+    clusterName: memory.state.name, kind, current: summarise(memory.state), ...(kind === 'apply' ? { spec: memory.state.target ?? memory.state.spec } : {}),
   };
-  return runPlan<Plan>(request, `PLAN ${kind} of ${memory.state.name}`);
+  return runPlan<ServedPlan>(request, `PLAN ${kind} of ${memory.state.name}`);
 }
 
 function rejectionOf(error: unknown): { readonly message: string; readonly invalid: boolean } | undefined {
@@ -59,10 +60,13 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave. */
-function adopt(memory: Memory, plan: Plan): readonly Chain[] {
-  const { spec } = plan;
+function adopt(memory: Memory, plan: ServedPlan): readonly Chain[] {
+  const { spec, features } = plan;
+  memory.state = { ...memory.state, features };
   if (spec !== undefined) {
-    memory.state = { ...memory.state, spec, target: spec, services: { ...memory.state.services, ...spec.services } };
+    const retired = Object.entries(servicesOf(memory.state)).filter(([name]) => spec.services[name] === undefined);
+    const { target: _target, ...state } = memory.state;
+    memory.state = { ...state, spec, retired: Object.fromEntries(retired) };
     for (const node of Object.values(memory.state.nodes)) {
       changeServices(memory, node.nodeId, spec.groups[node.group]?.services ?? node.services);
     }
@@ -146,7 +150,7 @@ function tidy(memory: Memory): void {
       if (!node.services.includes(service)) changeNode(memory, node.nodeId, (before) => withoutService(before, service));
     }
   }
-  const { spec, services } = memory.state;
-  const kept = Object.entries(services).filter(([name]) => spec?.services[name] !== undefined);
-  memory.state = { ...memory.state, services: Object.fromEntries(kept), ...(spec === undefined ? {} : { appliedSpec: spec }) };
+  const standing = new Set(Object.values(memory.state.nodes).flatMap((node) => Object.keys(node.facts.services)));
+  const retired = Object.entries(memory.state.retired).filter(([name]) => standing.has(name));
+  memory.state = { ...memory.state, retired: Object.fromEntries(retired) };
 }

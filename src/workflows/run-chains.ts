@@ -1,9 +1,10 @@
 import { condition, log } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../model/names.js';
 import type { Kind, Plan, Step } from '../model/plan.js';
+import { servicesOf } from '../model/state.js';
 import type { CurrentTask } from '../model/node.js';
 import { announceNode, changeNode, countTasks, dropNode, show, type Memory } from './memory.js';
-import { createPlaces, type Places } from './places.js';
+import { createCommandBudget, createPlaces, type CommandBudget, type Places } from './places.js';
 import { runNode, type NodeOwner } from './run-node.js';
 
 export interface Chain {
@@ -18,6 +19,7 @@ interface Progress {
   readonly plan: Plan;
   readonly drain: () => boolean;
   readonly places: Places;
+  readonly budget: CommandBudget;
   readonly passed: Record<string, number>;
   /** Gates that each waiting node waits for. */
   readonly waiting: Record<string, readonly string[]>;
@@ -33,7 +35,7 @@ interface Progress {
 export async function runChains(memory: Memory, plan: Plan, chains: readonly Chain[], drain: () => boolean): Promise<boolean> {
   const startable = chains.filter(({ nodeId }) => memory.state.nodes[nodeId]?.failure === undefined);
   const progress: Progress = {
-    plan, drain, places: createPlaces(places), passed: {}, waiting: {}, open: startable.length, stopping: false,
+    plan, drain, places: createPlaces(places), budget: createCommandBudget(), passed: {}, waiting: {}, open: startable.length, stopping: false,
   };
   const all = Promise.all(startable.map(async (chain) => {
     try {
@@ -85,6 +87,7 @@ function ownerOf(memory: Memory, progress: Progress, { nodeId, kind }: Chain): N
     givePlaceBack: (step) => {
       if (holdsPlace(step)) progress.places.giveBack();
     },
+    spend: (size) => progress.budget.spend(size),
     stepDone: (step) => {
       if (step.counts !== undefined) progress.passed[step.counts] = (progress.passed[step.counts] ?? 0) + 1;
       countTasks(memory, { done: (memory.state.operation?.tasks.done ?? 0) + 1 });
@@ -100,7 +103,7 @@ function ownerOf(memory: Memory, progress: Progress, { nodeId, kind }: Chain): N
       memory.state = { ...memory.state, counters: { ...counters, incarnation: counters.incarnation + 1 } };
       return counters.incarnation + 1;
     },
-    service: (name) => memory.state.services[name],
+    service: (name) => servicesOf(memory.state)[name],
     taskBase: () => ({
       clusterId: memory.state.name, clusterUid: memory.state.uid, cluster: memory.state.spec?.config ?? {},
       peersOf: clusterWorkflowId(memory.state.name), peersVersion: memory.state.peers.version,

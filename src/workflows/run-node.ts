@@ -24,6 +24,8 @@ export interface NodeOwner {
   /** Resolves to false when the operation stops before there is a place in flight. */
   takePlace(step: Step): Promise<boolean>;
   givePlaceBack(step: Step): void;
+  /** Resolves when a command of this size, in characters, may be given. */
+  spend(size: number): Promise<void>;
   stepDone(step: Step): void;
   /** Tasks that the plan did not hold. */
   addTasks(count: number): void;
@@ -134,6 +136,7 @@ async function attempt(owner: NodeOwner, step: Step, request: TaskRequest): Prom
   const { placement } = owner.node();
   if (placement === undefined) throw new Error(`${owner.node().nodeId} has no placement`);
   try {
+    await owner.spend(JSON.stringify(request).length);
     return await runTask(step.action, request, { placement, ...(step.mayFail === true ? { mayFail: true } : {}) });
   } finally {
     owner.givePlaceBack(step);
