@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -119,6 +119,18 @@ test('a machine that goes down under its script is told from one where it still 
   const [supervisor, started] = readFileSync(pid, 'utf8').split(' ');
   writeFileSync(pid, `${supervisor} ${started} 11111111-2222-3333-4444-555555555555/7\n`);
   node.cut();
+  expect(await run).toMatchObject({ reason: 'reboot', exitCode: undefined, stdout: 'before\n' });
+});
+
+test('a sandbox that is started again, on a host that is not, counts as a reboot', async ({ skip }) => {
+  const sandbox = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', '/bin/sh', '-c'];
+  const tried = spawnSync('unshare', [...sandbox.slice(1), 'true']);
+  if (tried.status !== 0) return skip('no process namespace can be made here: that takes root');
+  node.faults.loginShell = sandbox;
+  const run = runOn(node, pool, 'sandbox', { text: 'echo before; touch "$HOME/running"; sleep 60' });
+  await until('the script runs', () => existsSync(join(node.home, 'running')));
+  // Every command of this node is a boot of its sandbox; killing the first takes all its processes along.
+  node.killAll();
   expect(await run).toMatchObject({ reason: 'reboot', exitCode: undefined, stdout: 'before\n' });
 });
 

@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { compile } from '../support/compile.js';
@@ -16,8 +18,17 @@ beforeAll(() => {
     import { runOnce } from './src/ssh/run.js';
     const { target, runId, script } = JSON.parse(process.argv[2]);
     const pool = createPool();
-    await runOnce({ runId, script }, { connect: () => pool.acquire(target), onOutput: (_stream, chunk) => process.stdout.write(chunk) });
+    let bytes = 0, next = 0, most = 0;
+    const onOutput = (_stream, chunk) => {
+      bytes += chunk.length;
+      if (bytes < next) return;
+      next += 5_000_000;
+      gc();
+      most = Math.max(most, process.memoryUsage().arrayBuffers);
+    };
+    await runOnce({ runId, script }, { connect: () => pool.acquire(target), onOutput });
     await pool.closeAll();
+    console.log(JSON.stringify({ bytes, most }));
   `);
 });
 afterAll(() => rmSync(compiled, { recursive: true }));
@@ -34,7 +45,7 @@ afterEach(async () => {
 });
 
 function startWorker(runId: string, script: object): ChildProcess {
-  return spawn(process.execPath, [join(compiled, 'worker.js'), JSON.stringify({ target: node.target, runId, script })], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(process.execPath, ['--expose-gc', join(compiled, 'worker.js'), JSON.stringify({ target: node.target, runId, script })], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
 test('a worker killed while its script runs costs nothing: the next one attaches and has all output and the exit code', async () => {
@@ -61,6 +72,13 @@ test('workers killed at any moment of a start, one after the other, give one exe
   }
   expect(await runOn(node, pool, 'relay', script)).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'done\n' });
   expect(countLines(join(node.home, 'count'))).toBe(1);
+});
+
+test('a worker keeps no more of a large output than a few buffers', async () => {
+  const worker = startWorker('large', { text: 'head -c 150000000 /dev/zero' });
+  const { bytes, most } = JSON.parse(await text(worker.stdout as Readable)) as { readonly bytes: number; readonly most: number };
+  expect(bytes).toBe(150_000_000);
+  expect(most).toBeLessThan(50_000_000);
 });
 
 test('a process that closed its pool ends by itself', async () => {
