@@ -1,4 +1,4 @@
-import { activityInfo, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import type { JsonObject } from '../model/json.js';
 import type { TaskRequest } from '../model/messages.js';
 import { taskTitle } from '../model/names.js';
@@ -26,7 +26,8 @@ export interface Attempt {
 }
 
 export function openAttempt(parts: ActivityParts, action: Action, request: TaskRequest, plugin: string): Attempt {
-  const info = activityInfo();
+  const context = Context.current();
+  const { info } = context;
   const title = taskTitle(action, request.nodeId, request.service?.name);
   const facts = { cluster: request.clusterId, node: request.nodeId, task: request.taskId, plugin, attempt: info.attempt };
   const secrets: string[] = [];
@@ -37,12 +38,12 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
   let beat = Date.now();
   const timer = setInterval(() => {
     beat = Date.now();
-    heartbeat(step.step);
+    context.heartbeat(step.step);
   }, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
   const forget = parts.inFlight.add({
     taskId: request.taskId, title, attempt: info.attempt, startedAt: Date.now(), lastHeartbeat: () => beat, at: () => step,
   });
-  const signals = splitSignal(cancellationSignal());
+  const signals = splitSignal(context);
   const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, attributes?: JsonObject): void => {
     const said = redactor.redact(message);
     parts.log[level]({ ...facts, ...attributes }, said);
@@ -68,11 +69,13 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
 }
 
 /** A cancelled task is ended; an attempt that only has to go lets go of what runs on the node. */
-function splitSignal(signal: AbortSignal): { readonly signal: AbortSignal; readonly detach: AbortSignal } {
+function splitSignal(context: Context): { readonly signal: AbortSignal; readonly detach: AbortSignal } {
+  const signal = context.cancellationSignal;
   const cancel = new AbortController();
   const detach = new AbortController();
   const split = (): void => {
-    if (cancellationDetails()?.cancelRequested === true) cancel.abort(signal.reason);
+    // Called by the worker, outside of the attempt: only the object still knows which attempt this is.
+    if (context.cancellationDetails?.cancelRequested === true) cancel.abort(signal.reason);
     else detach.abort(signal.reason);
   };
   if (signal.aborted) split();

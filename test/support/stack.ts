@@ -17,8 +17,8 @@ export interface StackOptions {
   readonly temporalAddress: string;
   readonly distPath: string;
   readonly kind?: 'directory' | 'sandbox' | 'auto';
-  /** Names of provider accounts, all of the one machine service; `local` unless given. */
-  readonly accounts?: readonly string[];
+  /** Provider accounts besides `local`; `service` stands for another account of the machine service. */
+  readonly accounts?: Readonly<Record<string, object | 'service'>>;
   /** Taken over into heddle.yaml. */
   readonly config?: object;
 }
@@ -137,11 +137,10 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
   const dataFolder = join(parts.folder, parts.name);
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const config = join(parts.folder, `${parts.name}.yaml`);
+  const local = { type: 'local', fields: { endpoint: parts.service.endpoint, apiKey: { secret: `file:${parts.service.apiKeyFile}` } } };
   await writeFile(config, stringify({
     dataFolder, keys: { folder: parts.keys },
-    providers: Object.fromEntries((options.accounts ?? ['local']).map((account) => [account, {
-      type: 'local', fields: { endpoint: parts.service.endpoint, apiKey: { secret: `file:${parts.service.apiKeyFile}` } },
-    }])),
+    providers: Object.fromEntries(Object.entries({ local: 'service', ...options.accounts }).map(([name, account]) => [name, account === 'service' ? local : account])),
     ...options.config,
   }));
   const child = spawn(process.execPath, [join(options.distPath, 'worker-main.js'), '--config', config], {

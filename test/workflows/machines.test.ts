@@ -10,7 +10,7 @@ const patience = { everyMs: 100 } as const;
 describe('machines that are hard to get', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts: ['local', 'spare'] });
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts: { spare: 'service' } });
     await stack.startWorker();
   });
   afterAll(() => stack.stop());
