@@ -6,7 +6,7 @@ import { HeddleError } from './errors.js';
 export const answerMs = 4_500;
 
 /** gRPC status codes, as the protocol numbers them. */
-const grpc = { cancelled: 1, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, unavailable: 14, unauthenticated: 16, permissionDenied: 7 } as const;
+const grpc = { cancelled: 1, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14, unauthenticated: 16, permissionDenied: 7 } as const;
 
 /** Makes one call with a deadline, and turns what went wrong into words. */
 export async function call<Result>(temporal: Client, what: string, make: () => Promise<Result>, waitMs = answerMs): Promise<Result> {
@@ -30,7 +30,9 @@ async function explain(temporal: Client, what: string, error: unknown): Promise<
   if (code === grpc.unauthenticated || code === grpc.permissionDenied) return new HeddleError('Refused', `${what}: the server does not permit it: ${messageOf(error)}`, { cause: error });
   if (code === grpc.notFound) return new HeddleError('NotFound', `${what}: ${messageOf(error)}`, { cause: error });
   const timedOut = code === grpc.deadlineExceeded || code === grpc.cancelled || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
-  if (timedOut || code === grpc.unavailable) return explainSilence(temporal, what, error);
+  // A query is refused at once when no worker polled for a while.
+  const unattended = code === grpc.failedPrecondition && /no poller/.test(messageOf(error instanceof ServiceError ? error.cause : error));
+  if (timedOut || unattended || code === grpc.unavailable) return explainSilence(temporal, what, error);
   return new HeddleError('Failed', `${what}: ${messageOf(error)}`, { cause: error });
 }
 
