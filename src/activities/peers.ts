@@ -1,5 +1,6 @@
 import type { PeersPage, PeersRequest } from '../model/messages.js';
 import type { Peer } from '../model/task.js';
+import { PluginError } from '../plugins/errors.js';
 
 /** Clusters whose peers one process remembers. */
 const remembered = 200;
@@ -22,15 +23,20 @@ export interface PeersCache {
 export function createPeersCache(ask: (workflowId: string, request: PeersRequest) => Promise<PeersPage>): PeersCache {
   const clusters = new Map<string, Known>();
 
+  const askPatiently = (workflowId: string, request: PeersRequest): Promise<PeersPage> => ask(workflowId, request).catch((cause: unknown) => {
+    // Server or workers may be down for a while; nothing was begun on the node.
+    throw new PluginError('Retryable', `${workflowId} did not tell its nodes (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
+  });
+
   const refresh = async (known: Known, workflowId: string): Promise<void> => {
     const nodes: Record<string, Peer> = { ...known.nodes };
     const since = known.version;
-    let page = await ask(workflowId, { since });
+    let page = await askPatiently(workflowId, { since });
     Object.assign(nodes, page.changed);
     // A node that changes between two pages is asked for again: the first page's version counts.
     const { version } = page;
     while (page.next !== undefined) {
-      page = await ask(workflowId, { since, after: page.next });
+      page = await askPatiently(workflowId, { since, after: page.next });
       Object.assign(nodes, page.changed);
     }
     for (const gone of page.gone) delete nodes[gone];
