@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -29,19 +29,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await buildProduct();
   const binary = (await runTool('get-temporal.mjs')).trim();
   const dataFolder = await mkdtemp(join(tmpdir(), 'heddle-test-server-'));
-  const remove = () => rm(dataFolder, { recursive: true, force: true });
+  const remove = () => rmSync(dataFolder, { recursive: true, force: true, maxRetries: 5 });
+  // Interrupted, vitest exits without a teardown; the server itself ends with this process.
+  process.once('exit', remove);
   const options = { binary, dataFolder, port: 0, ui: false, searchAttributes: heddleSearchAttributes, say } as const;
-  const server = await startServer(options).catch(async (cause: unknown) => {
-    await remove();
-    throw cause;
-  });
-
-  // Interrupted, vitest exits without a teardown.
-  const discard = () => {
-    process.kill(server.pid, 'SIGKILL');
-    rmSync(dataFolder, { recursive: true, force: true });
-  };
-  process.once('exit', discard);
+  const server = await startServer(options);
 
   project.provide('temporalAddress', server.address);
   project.provide('temporalBinary', binary);
@@ -49,8 +41,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('distPath', dist);
   return async () => {
     await server.stop();
-    await remove();
-    process.off('exit', discard);
+    remove();
+    process.off('exit', remove);
   };
 }
 
