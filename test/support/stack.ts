@@ -144,7 +144,7 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
     ...options.config,
   }));
   const child = spawn(process.execPath, [join(options.distPath, 'worker-main.js'), '--config', config], {
-    env: { PATH: process.env['PATH'], HOME: dataFolder, TEMPORAL_ADDRESS: options.temporalAddress, TEMPORAL_NAMESPACE: parts.namespace },
+    env: { PATH: '/usr/bin:/bin', HOME: dataFolder, TEMPORAL_ADDRESS: options.temporalAddress, TEMPORAL_NAMESPACE: parts.namespace },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   parts.children.push(child);

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { createPeersCache } from '../../src/activities/peers.js';
+import type { PeersPage, PeersRequest } from '../../src/model/messages.js';
+import type { NodeState } from '../../src/model/node.js';
+import { noPeers, peersPage, touchPeers } from '../../src/model/peers.js';
+import type { ClusterState } from '../../src/model/state.js';
+
+/** A cluster whose workflow answers as the real one does, and counts how often it was asked. */
+class Cluster {
+  nodes: Record<string, NodeState> = {};
+  peers = noPeers;
+  readonly asked: PeersRequest[] = [];
+
+  join(id: string): void {
+    this.peers = touchPeers(this.peers, ['app']);
+    const nodenum = Object.keys(this.nodes).length + 1;
+    this.nodes[id] = {
+      nodeId: id, group: 'app', nodenum, hostname: `web-${id}`, incarnation: 1, payload: {}, facts: { services: {} }, services: ['app'],
+      changedAt: this.peers.version, runs: {},
+    };
+  }
+
+  leave(id: string): void {
+    this.peers = touchPeers(this.peers, ['app']);
+    this.peers = { ...this.peers, gone: { ...this.peers.gone, [id]: this.peers.version } };
+    delete this.nodes[id];
+  }
+
+  readonly ask = async (_workflowId: string, request: PeersRequest): Promise<PeersPage> => {
+    this.asked.push(request);
+    await Promise.resolve();
+    const state: Pick<ClusterState, 'nodes' | 'peers'> = { nodes: this.nodes, peers: this.peers };
+    return peersPage(state as ClusterState, request);
+  };
+}
+
+describe('the cache of peers', () => {
+  it('asks once however many tasks wait, and not at all for what it has', async () => {
+    const cluster = new Cluster();
+    cluster.join('app-1');
+    cluster.join('app-2');
+    const cache = createPeersCache(cluster.ask);
+    const all = await Promise.all(Array.from({ length: 50 }, () => cache.get('u', 'cluster/web', 2)));
+    expect(new Set(all.map((nodes) => Object.keys(nodes).join(' ')))).toEqual(new Set(['app-1 app-2']));
+    await cache.get('u', 'cluster/web', 1);
+    expect(cluster.asked).toEqual([{ since: 0 }]);
+  });
+
+  it('asks only for what changed since, and forgets who left', async () => {
+    const cluster = new Cluster();
+    cluster.join('app-1');
+    cluster.join('app-2');
+    const cache = createPeersCache(cluster.ask);
+    await cache.get('u', 'cluster/web', 2);
+    cluster.leave('app-1');
+    cluster.join('app-3');
+    expect(Object.keys(await cache.get('u', 'cluster/web', 4))).toEqual(['app-2', 'app-3']);
+    expect(cluster.asked).toEqual([{ since: 0 }, { since: 2 }]);
+  });
+
+  it('reads all pages, and asks again for what changed between them', async () => {
+    const cluster = new Cluster();
+    for (let index = 1; index <= 501; index += 1) cluster.join(`app-${index}`);
+    let late = true;
+    const cache = createPeersCache(async (workflowId, request) => {
+      const page = await cluster.ask(workflowId, request);
+      if (late && request.after === undefined) cluster.join('aaa');
+      late = false;
+      return page;
+    });
+    expect(Object.keys(await cache.get('u', 'cluster/web', 501))).toHaveLength(501);
+    expect(Object.keys(await cache.get('u', 'cluster/web', 502))).toHaveLength(502);
+    expect(cluster.asked.map(({ since, after }) => [since, after !== undefined])).toEqual([[0, false], [0, true], [501, false]]);
+  });
+
+  it('after a failure the next task asks anew; clusters are kept apart by their uid', async () => {
+    const cluster = new Cluster();
+    cluster.join('app-1');
+    let down = true;
+    const cache = createPeersCache(async (workflowId, request) => {
+      if (down) throw new Error('no worker');
+      return cluster.ask(workflowId, request);
+    });
+    await expect(cache.get('u', 'cluster/web', 1)).rejects.toMatchObject({ kind: 'Retryable', message: 'cluster/web did not tell its nodes (no worker)' });
+    down = false;
+    expect(Object.keys(await cache.get('u', 'cluster/web', 1))).toEqual(['app-1']);
+    await cache.get('another', 'cluster/web', 1);
+    expect(cluster.asked).toHaveLength(2);
+  });
+});

@@ -1,0 +1,88 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { createTaskActivities } from '../../../src/activities/dispatch.js';
+import { createInFlight } from '../../../src/activities/in-flight.js';
+import type { ActivityParts } from '../../../src/activities/parts.js';
+import type { Action } from '../../../src/model/action.js';
+import type { JsonObject } from '../../../src/model/json.js';
+import type { TaskOutcome, TaskRequest } from '../../../src/model/messages.js';
+import { loadRegistry } from '../../../src/plugins/registry.js';
+import { createRedactor } from '../../../src/secrets/redact.js';
+import { resolveSecrets } from '../../../src/secrets/reference.js';
+import { createPool } from '../../../src/ssh/pool.js';
+import { probe } from '../../../src/ssh/probe.js';
+import { createShell } from '../../../src/ssh/shell.js';
+import { createFolderStore } from '../../../src/store/folder.js';
+
+export interface Bench {
+  readonly folder: string;
+  readonly parts: ActivityParts;
+  /** Lines of the worker's log. */
+  readonly logged: readonly string[];
+  /** Runs one attempt of one task. */
+  run(action: Action, request: TaskRequest, attempt?: number): Promise<TaskOutcome>;
+  close(): Promise<void>;
+}
+
+const errors = new URL('../../../src/plugins/errors.ts', import.meta.url).pathname;
+
+/** A provider plugin called `fault` in a folder of its own; `code` is the body of its class. */
+export async function writeProvider(folder: string, code: string, descriptor: object = {}): Promise<void> {
+  const plugin = join(folder, 'providers', 'fault');
+  await mkdir(plugin, { recursive: true });
+  await writeFile(join(plugin, 'fault.json'), JSON.stringify({
+    name: 'fault', type: 'provider', entry: './fault.mjs', class: 'Fault', version: '1.0.0', description: 'Goes wrong', idempotency: 'token',
+    fields: { admin: { token: { title: 'Token', type: 'string', secret: true } }, user: { how: { title: 'How', type: 'string' } } }, ...descriptor,
+  }));
+  await writeFile(join(plugin, 'fault.mjs'), `import { PluginError } from ${JSON.stringify(errors)};\nexport class Fault {
+    constructor({ fields, log, signal }) { this.fields = fields; this.log = log; this.signal = signal; }\n${code}\n}`);
+}
+
+/** The parts of a worker's activities, all real; only the cluster workflow that knows the peers is left out. */
+export async function openBench(code: string, changes: Partial<ActivityParts> = {}, descriptor: object = {}): Promise<Bench> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-activities-'));
+  await writeProvider(folder, code, descriptor);
+  const registry = await loadRegistry({ folders: [folder], log: { info: () => undefined } });
+  const pool = createPool();
+  const logged: string[] = [];
+  const write = (attributes: object, message: string): void => {
+    logged.push(`${message} ${JSON.stringify(attributes)}`);
+  };
+  const parts: ActivityParts = {
+    registry, inFlight: createInFlight(), installation: 'installation', log: { debug: write, info: write, warn: write, error: write },
+    providers: { fault: { type: 'fault', site: 'here', fields: { token: { secret: 'env:TOKEN' } } } },
+    nodes: {
+      probe: (address, signal) => probe(address, { signal }),
+      shell: (address, { timeoutMs: _limit, ...options }) => createShell({ pool, target: address, ...options }),
+    },
+    logs: createFolderStore({ folder: join(folder, 'store') }),
+    resolveSecrets: (value, place) => resolveSecrets(value, { environment: { TOKEN: secret } }, place),
+    redact: createRedactor,
+    askPeers: () => Promise.resolve({ version: 1, changed: {}, gone: [] }),
+    claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
+    ...changes,
+  };
+  const activities = createTaskActivities(parts);
+  return {
+    folder, parts, logged,
+    run: (action, request, attempt = 1) => new MockActivityEnvironment({ attempt }, { logger: new DefaultLogger('ERROR') }).run(activities[action], request),
+    close: async () => {
+      await pool.closeAll();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What the environment variable TOKEN holds. */
+export const secret = 'hunter2-hunter2';
+
+export function request(fields: JsonObject, more: Partial<TaskRequest> = {}): TaskRequest {
+  return {
+    taskId: 'u/app-1#1/-/CREATE/1', clusterId: 'web', clusterUid: 'u', nodeId: 'app-1', incarnation: 1, run: 1, operation: '1',
+    config: { hostname: 'web-app-1', flavor: 'small', image: 'host' }, cluster: {}, peersVersion: 1, peersOf: 'cluster/web',
+    provider: { name: 'fault', type: 'fault', fields }, ...more,
+  };
+}
