@@ -27,9 +27,15 @@ export function readCompose(root, envFile) {
     name, image: service.image,
     command: [...(service.entrypoint ?? []), ...(service.command ?? [])],
     environment: Object.fromEntries(Object.entries(service.environment ?? {}).map(([key, value]) => [key, String(value)])),
-    mounts: (service.volumes ?? []).map((/** @type {string} */ volume) => ({ source: volume.split(':')[0] ?? '', target: volume.split(':')[1] ?? '' })),
+    mounts: (service.volumes ?? []).map(readMount),
     healthcheck: service.healthcheck?.test?.slice(1),
   }]));
+}
+
+/** @param {string} volume `source:target[:ro]` */
+function readMount(volume) {
+  const [source = '', target = ''] = volume.split(':');
+  return { source, target };
 }
 
 /** @param {string} file @returns {Record<string, string>} */

@@ -5,7 +5,14 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** @typedef {{ cwd: string, environment?: Readonly<Record<string, string>>, limitMs?: number }} RunOptions */
-/** @typedef {{ name: string, pid: number, kill: (signal: NodeJS.Signals) => Promise<void>, ended: () => boolean, tail: () => string }} Running */
+/**
+ * @typedef {object} Running
+ * @property {string} name
+ * @property {number} pid
+ * @property {(signal: NodeJS.Signals) => Promise<void>} kill resolves when it is gone
+ * @property {() => boolean} ended
+ * @property {() => string} tail of its log
+ */
 
 /** What was started and has not ended, the last started first. @type {Running[]} */
 const running = [];
@@ -41,15 +48,23 @@ export function start(name, words, { cwd, environment = {}, logFile }) {
 
 /** Runs a program to its end and gives what it wrote. @param {readonly string[]} words @param {RunOptions} options */
 export async function run(words, { cwd, environment = {}, limitMs = 120_000 }) {
-  const child = spawn('/usr/bin/env', [...assignments(environment), ...words], { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL' });
+  const child = spawn('/usr/bin/env', [...assignments(environment), ...words], {
+    cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL',
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk) => (output += chunk));
   const [code, signal] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${signal ?? code}:\n${output.trimEnd().split('\n').slice(-20).join('\n')}`);
-  return output;
+  if (code === 0) return output;
+  throw new Error(`${words.join(' ')} ended with ${signal ?? code}:\n${output.trimEnd().split('\n').slice(-20).join('\n')}`);
 }
 
-/** Tries until it works. @template Result @param {string} what @param {() => Promise<Result>} attempt @param {() => void} [check] */
+/**
+ * Tries until it works.
+ * @template Result
+ * @param {string} what
+ * @param {() => Promise<Result>} attempt
+ * @param {() => void} [check] throws when more tries are no use
+ */
 export async function waitFor(what, attempt, check = () => undefined) {
   let last;
   for (const limit = Date.now() + 120_000; Date.now() < limit; await sleep(500)) {

@@ -82,7 +82,8 @@ async function main() {
         if (one.ended()) throw new Error(`${name} ended:\n${one.tail()}`);
       });
     }
-    passed(`${name} ${check === undefined ? 'started' : missing === undefined ? 'is healthy' : `started; its health check is not run, for there is no ${missing} here`}`);
+    if (missing !== undefined) passed(`${name} started; its health check is not run, for there is no ${missing} here`);
+    else passed(`${name} ${check === undefined ? 'started' : 'is healthy'}`);
     return one;
   };
   /** @param {string} name */
@@ -118,13 +119,17 @@ async function findPrograms() {
   for (const name of ['temporal-server', 'temporal-sql-tool', 'ui-server', 'ui/config/docker.yaml']) {
     if (!existsSync(join(servers, name))) missing.push(`${name} in ${servers}: test/deploy/build-servers.sh ${servers} builds it`);
   }
-  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql').toSorted((a, b) => Number(b) - Number(a)) : [];
-  const places = [...versions.map((version) => `/usr/lib/postgresql/${version}/bin`), ...(config.environment['PATH'] ?? '').split(':')];
+  // Debian keeps them off PATH.
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const places = [...versions.map((version) => join(debian, version, 'bin')), ...(config.environment['PATH'] ?? '').split(':')];
   const postgres = places.find((path) => existsSync(join(path, 'initdb')) && existsSync(join(path, 'postgres')));
   if (postgres === undefined) missing.push('PostgreSQL\'s initdb and postgres: on Debian, apt-get install postgresql');
   if (!existsSync(join(root, 'dist', 'workflow-bundle.js'))) missing.push('dist/: npm run build');
   const { environment } = config;
-  const found = await findBinary({ temporalCli: environment['TEMPORAL_CLI'], path: environment['PATH'], cacheFolder: config.cacheFolder, download: false, say }).catch(() => undefined);
+  const found = await findBinary({
+    temporalCli: environment['TEMPORAL_CLI'], path: environment['PATH'], cacheFolder: config.cacheFolder, download: false, say,
+  }).catch(() => undefined);
   if (found === undefined) missing.push('the Temporal CLI: node tools/get-temporal.mjs');
   if (postgres === undefined || found === undefined || missing.length > 0) throw new Error(`this is missing here:\n  - ${missing.join('\n  - ')}`);
   const bin = join(folder, 'bin');
@@ -158,7 +163,11 @@ async function freePort() {
   }
 }
 
-/** A mounted file with our ports and paths in it; a folder of ours for a volume. @param {string} source @param {(text: string) => string} rewrite */
+/**
+ * A mounted file with our ports and paths in it; a folder of ours for a volume.
+ * @param {string} source
+ * @param {(text: string) => string} rewrite
+ */
 function place(source, rewrite) {
   if (source === '.') return root;
   const path = join(folder, 'mounts', source);
@@ -169,7 +178,7 @@ function place(source, rewrite) {
   if (!existsSync(path)) {
     mkdirSync(join(path, '..'), { recursive: true });
     const inside = readFileSync(join(root, source), 'utf8').replaceAll('/etc/temporal/', `${join(folder, 'mounts', 'deploy', 'temporal')}/`)
-      .replaceAll('/var/lib/heddle', join(folder, 'mounts', 'heddle')).replaceAll(join(folder, 'mounts', 'heddle-machines'), join(folder, 'mounts', 'machines'));
+      .replaceAll('/var/lib/heddle-machines', join(folder, 'mounts', 'machines')).replaceAll('/var/lib/heddle', join(folder, 'mounts', 'heddle'));
     writeFileSync(path, rewrite(inside));
   }
   return path;
@@ -193,9 +202,10 @@ async function startPostgres(postgres, secrets, rewrite, bringUp) {
     await run(['chown', '-R', 'postgres', data], { cwd: '/' });
   }
   const prefix = asRoot ? ['runuser', '-u', 'postgres', '--'] : [];
-  await run([...prefix, join(postgres, 'initdb'), '-D', join(data, 'data'), '-U', 'temporal', `--pwfile=${password}`, '-A', 'scram-sha-256'], { cwd: '/' });
+  const cluster = ['-D', join(data, 'data')];
+  await run([...prefix, join(postgres, 'initdb'), ...cluster, '-U', 'temporal', `--pwfile=${password}`, '-A', 'scram-sha-256'], { cwd: '/' });
   const port = rewrite('5432');
-  await bringUp('postgresql', [...prefix, join(postgres, 'postgres'), '-D', join(data, 'data'), '-h', '127.0.0.1', '-p', port, '-k', data], { PGPORT: port });
+  await bringUp('postgresql', [...prefix, join(postgres, 'postgres'), ...cluster, '-h', '127.0.0.1', '-p', port, '-k', data], { PGPORT: port });
 }
 
 /** @param {string} program @param {string} path */
