@@ -43,7 +43,7 @@ export class HeddleClient {
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
     const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> => new WithStartWorkflowOperation(clusterWorkflowType, {
       workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input],
-      workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `cluster ${spec.name}`,
+      workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `cluster ${spec.name}`, staticDetails: detailsOf(spec, this.#by),
     });
     const request = { spec, by: this.#by, ...(options.createOnly === true ? { createOnly: true } : {}) };
     return call(this.temporal, `apply ${spec.name}`, () =>
@@ -126,4 +126,13 @@ export class HeddleClient {
   #handle(name: string): WorkflowHandle {
     return this.temporal.workflow.getHandle(clusterWorkflowId(name));
   }
+}
+
+/** Shown by the Web UI beside the workflow, for as long as it lives. */
+function detailsOf({ name }: ClusterSpec, by: string): string {
+  return [
+    `Cluster **${name}**, made by ${by}. This workflow lives as long as the cluster; current details show its nodes.`, '',
+    `- \`heddle status ${name}\`: what it is doing, what failed, what to do next`,
+    `- \`heddle delete ${name}\`: the way to end it; terminating this workflow would leave its machines running`,
+  ].join('\n');
 }

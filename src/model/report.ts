@@ -57,11 +57,16 @@ export function detailsOf(state: ClusterState): string {
   const shown = Object.values(state.nodes).toSorted((a, b) => a.nodenum - b.nodenum).slice(0, 100);
   const rows = shown.map((node) => {
     const status = nodeStatus(node);
-    return `| ${node.nodeId} | ${status.state} | ${status.ipaddress ?? ''} | ${describeCurrent(node)} | ${node.services.join(', ')} |`;
+    return row([node.nodeId, status.state, status.ipaddress ?? '', describeCurrent(node), node.services.join(', ')]);
   });
   const more = Object.keys(state.nodes).length - shown.length;
-  const table = rows.length === 0 ? ['No nodes.'] : ['| node | state | address | doing | services |', '| --- | --- | --- | --- | --- |', ...rows];
+  const table = rows.length === 0 ? ['No nodes.'] : [row(['node', 'state', 'address', 'doing', 'services']), '| --- | --- | --- | --- | --- |', ...rows];
   return [`### Cluster ${state.name}: ${phaseOf(state)}`, '', what, ...reason, '', ...table, ...(more > 0 ? ['', `and ${more} more nodes`] : [])].join('\n');
+}
+
+/** The Web UI's tables have no space between their columns, so the cells bring their own. */
+function row(cells: readonly string[]): string {
+  return `|${cells.map((cell) => ` ${cell}\u00a0\u00a0\u00a0 `).join('|')}|`;
 }
 
 export function describeCurrent(node: Pick<NodeState, 'failure' | 'current'>): string {
