@@ -51,13 +51,6 @@ export async function checkServer(location: ServerLocation, limitMs = 3_000): Pr
   }
 }
 
-/** The same, but a server below the floor is an error as well. */
-export async function requireServer(location: ServerLocation, limitMs = 3_000): Promise<ServerAnswer> {
-  const answer = await checkServer(location, limitMs);
-  if (answer.warning !== undefined) throw new Error(`The server at ${answer.address} is refused: ${answer.warning}.`);
-  return answer;
-}
-
 const grpcDeadlineExceeded = 4;
 const grpcPermissionDenied = 7;
 const grpcUnauthenticated = 16;

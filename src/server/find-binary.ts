@@ -47,15 +47,15 @@ export function cachedBinaryPath(cacheFolder: string): string {
 /**
  * Finds a Temporal CLI to start a server with: TEMPORAL_CLI, PATH, our cache, the SDK's download, in that order.
  * An unusable TEMPORAL_CLI ends the search at once, for someone meant that one; elsewhere the search goes on.
- * Throws BinaryNotFoundError, which names `before` among the places too.
+ * Throws BinaryNotFoundError.
  */
-export async function findBinary(search: BinarySearch, before: readonly PlaceLookedAt[] = []): Promise<TemporalBinary> {
+export async function findBinary(search: BinarySearch): Promise<TemporalBinary> {
   if (search.temporalCli) {
     const named = await examine(search.temporalCli, 'TEMPORAL_CLI');
-    if ('problem' in named) throw new BinaryNotFoundError([...before, { place: `TEMPORAL_CLI=${search.temporalCli}`, problem: named.problem }]);
+    if ('problem' in named) throw new BinaryNotFoundError([{ place: `TEMPORAL_CLI=${search.temporalCli}`, problem: named.problem }]);
     return named;
   }
-  const looked: PlaceLookedAt[] = [...before, { place: 'TEMPORAL_CLI', problem: 'it is not set' }];
+  const looked: PlaceLookedAt[] = [{ place: 'TEMPORAL_CLI', problem: 'it is not set' }];
 
   const onPath = await findOnPath('temporal', search.path);
   if (onPath === undefined) looked.push({ place: 'PATH', problem: 'none of its folders holds a program named temporal' });
