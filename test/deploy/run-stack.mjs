@@ -100,8 +100,7 @@ async function main() {
   let server = await bringUp('temporal');
   await runOnce('temporal-namespace');
   await runOnce('temporal-namespace');
-  // The image's own entrypoint, in the image's folder.
-  await bringUp('temporal-ui', ['ui-server', '--root', join(programs.servers, 'ui'), '--env', 'docker', 'start']);
+  await bringUp('temporal-ui', startUi(programs.servers));
   for (const name of ['codec-server', 'site', 'machines', 'worker']) await bringUp(name);
   await useStack({
     here, rewrite, secrets, passed,
@@ -182,6 +181,14 @@ function place(source, rewrite) {
     writeFileSync(path, rewrite(inside));
   }
   return path;
+}
+
+/** The entrypoint of the Web UI's image, with the image's configuration; there it listens on all addresses. @param {string} servers */
+function startUi(servers) {
+  const written = readFileSync(join(servers, 'ui', 'config', 'docker.yaml'), 'utf8');
+  mkdirSync(join(folder, 'ui', 'config'), { recursive: true });
+  writeFileSync(join(folder, 'ui', 'config', 'docker.yaml'), `${written}\nhost: 127.0.0.1\n`);
+  return ['ui-server', '--root', join(folder, 'ui'), '--env', 'docker', 'start'];
 }
 
 /**
