@@ -1,5 +1,6 @@
 import type { ApplyReply } from '../model/messages.js';
 import { isEmptyPlan } from '../model/plan.js';
+import type { ClusterSpec } from '../model/spec.js';
 import type { ServerOptions } from './configuration.js';
 import { exitCodes } from './exit-codes.js';
 import { followOperation } from './follow-operation.js';
@@ -7,14 +8,16 @@ import { createOutput, type Output } from './output.js';
 import { describeCounts } from './plan-text.js';
 import { reportEnd } from './report-operation.js';
 import { withSession, type Session } from './session.js';
-import { placeProblems, readSpec } from './spec-file.js';
+import { placeProblems } from './spec-file.js';
 
 export interface WaitFlag {
   readonly wait: boolean;
 }
 
-export async function apply(file: string, options: ServerOptions & WaitFlag & { readonly createOnly?: boolean }): Promise<number> {
-  const spec = readSpec(file);
+export type ApplyOptions = ServerOptions & WaitFlag & { readonly createOnly?: boolean };
+
+/** Brings a cluster to a spec that was read from a file, whose name is for messages. */
+export async function apply(spec: ClusterSpec, file: string, options: ApplyOptions): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     const { client } = session;

@@ -8,7 +8,12 @@ export function addClusterVerbs(program: Command, run: Run): void {
 
   withCommonOptions(withWait(verb('apply <file>', 'make the cluster of a file, or bring it to the file')
     .option('--create-only', 'refuse when the cluster is there already with another spec')), 'server')
-    .action((file, options) => run(async () => (await import('./apply.js')).apply(file, options)));
+    .action((file, options) => run(async () => {
+      // A faulty file is told at once: what talks to a server is loaded after that.
+      const { readSpec } = await import('./spec-file.js');
+      const spec = readSpec(file);
+      return (await import('./apply.js')).apply(spec, file, options);
+    }));
 
   withCommonOptions(verb('plan <file>', 'show what an apply would do; nothing is changed')
     .addOption(new Option('--graph <form>', 'write the plan as a graph').choices(['mermaid', 'dot']))

@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from '../model/json.js';
 import { stripSecrets } from '../model/strip-secrets.js';
+import type { Config } from '../config.js';
+import { loadRegistry } from '../plugins/registry.js';
 import { chooseServer, readConfiguration, type ServerOptions } from './configuration.js';
 import { exitCodes } from './exit-codes.js';
 import { createOutput } from './output.js';
@@ -15,7 +17,8 @@ export async function show(options: ServerOptions): Promise<number> {
   const shownOrigins: Readonly<Record<string, string | undefined>> = {
     ...origins, 'temporal.address': serverOrigin, ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
   };
-  const providers = Object.fromEntries(Object.entries(config.providers).map(([name, provider]) => [name, { ...provider, fields: stripSecrets(provider.fields) }]));
+  const hide = await secretHider(config);
+  const providers = Object.fromEntries(Object.entries(config.providers).map(([name, provider]) => [name, { ...provider, fields: hide(provider.type, provider.fields) }]));
   const output = createOutput(options);
   output.line(file === undefined ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
   const rows = Object.entries(settings).map(([key, value]) => [key, value, shownOrigins[key] ?? '-']);
@@ -27,6 +30,18 @@ export async function show(options: ServerOptions): Promise<number> {
   }
   output.document({ file: file ?? null, ...settings, pluginFolders, providers, origins: shownOrigins });
   return exitCodes.ok;
+}
+
+type Hide = (type: string, fields: JsonObject) => JsonObject;
+
+/** The plugin says which fields are secret; where it cannot be asked, any may be. */
+async function secretHider({ pluginFolders }: Config): Promise<Hide> {
+  const registry = await loadRegistry({ folders: pluginFolders, log: { info: () => undefined } }).catch(() => undefined);
+  return (type, fields) => {
+    const declared = registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor.fields?.admin;
+    const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
+    return stripSecrets(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value])));
+  };
 }
 
 function describeFields(fields: JsonObject): string {

@@ -1,6 +1,5 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import { CliError } from './cli-error.js';
 import { createTaskReader, type TaskRun } from './task-events.js';
 
 export interface FoundTask {
@@ -16,12 +15,17 @@ export interface FoundTask {
 /** A cluster that continued as new has several histories; so many are looked at, from the latest. */
 const searchedRuns = 10;
 
+export interface TaskSearch {
+  readonly found?: FoundTask;
+  /** Short names of the tasks that were seen on the way. */
+  readonly known: readonly string[];
+}
+
 /**
  * Looks a task up in a cluster's history: by its id, or as `<node>/<service>/<ACTION>` or `<node>/<ACTION>`, of which the
  * latest counts.
- * @throws CliError NotFound naming some tasks that there are.
  */
-export async function findTask(client: Client, workflowId: string, wanted: string): Promise<FoundTask> {
+export async function findTask(client: Client, workflowId: string, wanted: string): Promise<TaskSearch> {
   const known = new Set<string>();
   let runId: string | undefined = (await client.workflow.getHandle(workflowId).describe()).runId;
   for (let searched = 0; runId !== undefined && searched < searchedRuns; searched += 1) {
@@ -37,11 +41,13 @@ export async function findTask(client: Client, workflowId: string, wanted: strin
       if (matches(run, wanted)) runs.set(`${run.taskId} ${run.scheduledAt}`, run);
     }
     const run = [...runs.values()].toSorted((a, b) => b.scheduledAt - a.scheduledAt)[0];
-    if (run !== undefined) return run.end === undefined ? withPending(run, (await handle.describe()).raw.pendingActivities ?? []) : { run };
+    if (run !== undefined) {
+      const found = run.end === undefined ? withPending(run, (await handle.describe()).raw.pendingActivities ?? []) : { run };
+      return { found, known: [...known] };
+    }
     runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
   }
-  const some = [...known].slice(-5).join(', ');
-  throw new CliError('NotFound', `no task ${JSON.stringify(wanted)} in the history of ${workflowId}. ${some === '' ? 'It has none.' : `Among those it has: ${some}.`}`);
+  return { known: [...known] };
 }
 
 function withPending(run: TaskRun, activities: readonly temporal.api.workflow.v1.IPendingActivityInfo[]): FoundTask {

@@ -6,7 +6,6 @@ import { createOutput } from './output.js';
 import { drawPlan, type GraphForm } from './plan-graph.js';
 import { printPlan } from './plan-text.js';
 import { reportError } from './report-error.js';
-import { withSession } from './session.js';
 import { placeProblems, readSpec } from './spec-file.js';
 
 export interface PlanOptions extends ServerOptions {
@@ -30,6 +29,8 @@ async function show(file: string, options: PlanOptions): Promise<number> {
   if (options.graph !== undefined && options.json === true) throw new CliError('Usage', '--graph and --json cannot both be written to standard output');
   const spec = readSpec(file);
   const output = createOutput(options);
+  // A faulty file is told at once: what talks to a server is loaded after that.
+  const { withSession } = await import('./session.js');
   const { plan: planned, current } = await withSession(options, ({ client }) => client.plan(spec).catch((error: unknown) => {
     throw placeProblems(error, file);
   }));

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { Action } from '../model/action.js';
 import { stripSecrets } from '../model/strip-secrets.js';
 import { cleanLine, cleanText } from './clean-text.js';
+import { CliError } from './cli-error.js';
 import type { ServerOptions } from './configuration.js';
 import { decodeFailure, decodeFirst } from './decode-history.js';
 import { exitCodes } from './exit-codes.js';
@@ -14,6 +15,8 @@ import { withSession, type Session } from './session.js';
 import { formatDuration, formatMoment } from './time-text.js';
 
 const shownLines = 20;
+/** Histories can be long. */
+const searchMs = 20_000;
 
 /** A task as a person or a program sees it; holds no secret. */
 interface TaskView {
@@ -38,7 +41,11 @@ interface TaskView {
 export async function show(name: string, wanted: string, options: ServerOptions): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
-    const found = await call(session.temporal, `task of ${cleanLine(name)}`, () => findTask(session.temporal, clusterWorkflowId(name), wanted), 20_000);
+    const { found, known } = await call(session.temporal, `task of ${cleanLine(name)}`, () => findTask(session.temporal, clusterWorkflowId(name), wanted), searchMs);
+    if (found === undefined) {
+      const some = known.length === 0 ? 'It has none.' : `Among those it has: ${known.slice(-5).join(', ')}.`;
+      throw new CliError('NotFound', `cluster ${cleanLine(name)} has no task ${JSON.stringify(wanted)} in its history. ${some}`, { next: `heddle nodes ${name}` });
+    }
     const view = await describeTask(session, found);
     output.document(view);
     printTask(output, view);

@@ -1,0 +1,69 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type Ended, runHeddle } from './support/run-heddle.js';
+
+describe('heddle keys', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-cli-keys-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const run = (data: string, words: readonly string[], more: { readonly stdin?: string; readonly env?: Readonly<Record<string, string>> } = {}): Promise<Ended> =>
+    runHeddle(['keys', ...words], { distPath: inject('distPath'), cwd: folder, ...more, env: { HEDDLE_DATA_FOLDER: join(folder, data), ...more.env } });
+  const listed = async (data: string): Promise<readonly { id: string; current: boolean }[]> =>
+    (JSON.parse((await run(data, ['list', '--json'])).stdout) as { keys: { id: string; current: boolean }[] }).keys;
+
+  it('makes one first key, and not a second time', async () => {
+    expect(await run('a', ['list'])).toMatchObject({ code: 1, stderr: expect.stringContaining('heddle keys create') });
+    expect(await run('a', ['create'])).toMatchObject({ code: 0 });
+    expect(await listed('a')).toHaveLength(1);
+    expect(await run('a', ['create'])).toMatchObject({ code: 1, stderr: expect.stringContaining('heddle keys rotate') });
+  });
+
+  it('brings keys from one folder to another, through a file that only its owner reads', async () => {
+    await run('a', ['create']);
+    expect(await run('a', ['export', 'out.json'])).toMatchObject({ code: 0 });
+    expect((await stat(join(folder, 'out.json'))).mode & 0o777).toBe(0o600);
+    expect(await run('a', ['export', 'out.json'])).toMatchObject({ code: 2 });
+    expect(await run('b', ['import', 'out.json'])).toMatchObject({ code: 0 });
+    expect(await listed('b')).toEqual(await listed('a'));
+    expect(await run('b', ['import', 'out.json'])).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing new') });
+  });
+
+  it('exports to a pipe and imports from one', async () => {
+    await run('a', ['create']);
+    const { stdout } = await run('a', ['export']);
+    expect(await run('b', ['import', '-'], { stdin: stdout })).toMatchObject({ code: 0 });
+    expect(await listed('b')).toEqual(await listed('a'));
+  });
+
+  it('stages a key that encrypts nothing until it is taken up', async () => {
+    await run('a', ['create']);
+    const [first] = await listed('a');
+    await run('a', ['rotate', '--stage']);
+    const staged = (await listed('a')).find(({ id }) => id !== first?.id);
+    expect((await listed('a')).find(({ current }) => current)?.id).toBe(first?.id);
+    expect(await run('a', ['rotate', '--to', staged?.id ?? ''])).toMatchObject({ code: 0 });
+    expect((await listed('a')).find(({ current }) => current)?.id).toBe(staged?.id);
+    await run('a', ['rotate']);
+    expect(await listed('a')).toHaveLength(3);
+  });
+
+  it('prints no key when it lists them', async () => {
+    await run('a', ['create']);
+    const { keys } = JSON.parse(await readFile(join(folder, 'a', 'keys', 'keys.json'), 'utf8')) as { keys: { key: string }[] };
+    const shown = await run('a', ['list']);
+    expect(keys[0]?.key).toMatch(/.{40}/);
+    expect(shown.stdout + shown.stderr + (await run('a', ['list', '--json'])).stdout).not.toContain(keys[0]?.key);
+  });
+
+  it('changes no keys that were given by HEDDLE_KEYS', async () => {
+    await run('a', ['create']);
+    const { stdout } = await run('a', ['export']);
+    expect(await run('b', ['list'], { env: { HEDDLE_KEYS: stdout } })).toMatchObject({ code: 0 });
+    expect(await run('b', ['rotate'], { env: { HEDDLE_KEYS: stdout } })).toMatchObject({ code: 3, stderr: expect.stringContaining('HEDDLE_KEYS') });
+  });
+});

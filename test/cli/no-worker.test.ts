@@ -1,0 +1,58 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Stack, startStack, type WorkerProcess } from '../support/stack.js';
+import { until } from '../support/until.js';
+import { type Ended, runHeddle } from './support/run-heddle.js';
+
+describe('heddle while no worker runs', () => {
+  let stack: Stack;
+  let worker: WorkerProcess;
+  beforeAll(async () => {
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    worker = await stack.startWorker();
+    await writeFile(join(stack.folder, 'left.yaml'), `name: left
+nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [web]}}
+services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
+`);
+    expect(await run('apply', 'left.yaml')).toMatchObject({ code: 0 });
+    await worker.stop();
+  });
+  afterAll(() => stack.stop());
+
+  const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, {
+    distPath: inject('distPath'), cwd: stack.folder,
+    env: { HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace },
+  });
+
+  it('tells by status and list what the server knows, and how to start a worker', async () => {
+    const status = await run('status', 'left');
+    expect(status).toMatchObject({ code: 5, stdout: expect.stringContaining('cluster left: idle'), stderr: expect.stringContaining('next: heddle worker') });
+    expect(JSON.parse((await run('status', 'left', '--json')).stdout)).toMatchObject({ name: 'left', uid: expect.stringMatching(/^[0-9a-f-]{36}$/), phase: 'idle', partial: true, error: { code: 'NoWorker' } });
+    expect(await run('list')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^left +idle /m) });
+    expect(await run('nodes', 'left')).toMatchObject({ code: 5 });
+  });
+
+  it('starts nothing by apply, and says who is missing', async () => {
+    const { code, stderr } = await run('apply', 'left.yaml');
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/task queue "heddle"[^]*next: heddle worker/);
+  });
+
+  it('finds by doctor that the queues have nobody', async () => {
+    const { code, stdout } = await run('doctor', '--json');
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string; text: string }[] };
+    expect(checks.find(({ check }) => check === 'server')).toMatchObject({ state: 'ok' });
+    // The server remembers for minutes who asked for work: a worker that just ended may still be listed.
+    for (const { text } of checks.filter(({ check }) => check === 'workers')) expect(text).toContain('heddle');
+    expect([0, 1]).toContain(code);
+  });
+
+  it('leaves a delete for the next worker, which carries it out', async () => {
+    expect(await run('delete', 'left')).toMatchObject({ code: 5, stdout: expect.stringContaining('the next worker carries it out') });
+    const next = await stack.startWorker();
+    await until('the cluster to be deleted', async () => (await stack.service.machines()).length === 0);
+    await until('its workflow to end', async () => (await run('status', 'left')).code === 4);
+    await next.stop();
+  });
+});

@@ -1,0 +1,42 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+export interface HeddleOptions {
+  readonly distPath: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly stdin?: string;
+}
+
+export interface Ended {
+  /** Undefined when a signal ended it. */
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  readonly ended: Promise<Ended>;
+}
+
+/** Starts the built command line as a process of its own, with no settings but the given ones. */
+export function startHeddle(words: readonly string[], { distPath, env = {}, cwd, stdin }: HeddleOptions): Running {
+  const child = spawn(process.execPath, [join(distPath, 'cli', 'main.js'), ...words], {
+    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env }, stdio: ['pipe', 'pipe', 'pipe'], ...(cwd === undefined ? {} : { cwd }),
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(stdin ?? '');
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk));
+  const ended = once(child, 'close').then(([code]): Ended => ({ code: typeof code === 'number' ? code : undefined, ...output }));
+  return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended };
+}
+
+export function runHeddle(words: readonly string[], options: HeddleOptions): Promise<Ended> {
+  return startHeddle(words, options).ended;
+}
