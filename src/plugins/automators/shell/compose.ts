@@ -62,15 +62,16 @@ function interpreterOf(script: string): readonly string[] {
 
 function namesOf(task: Task): Record<string, string> {
   const self = task.nodes[task.nodeId];
-  const address = task.config['ipaddress'];
+  // A node that leaves is no peer any more, but its payload still knows it.
+  const { ipaddress, hostname, nodenum } = task.config;
   return {
     HEDDLE_CLUSTER: task.clusterId,
     HEDDLE_NODE: task.nodeId,
     HEDDLE_SERVICE: task.service?.name ?? '',
     HEDDLE_ACTION: task.taskName,
-    HEDDLE_NODENUM: String(self?.nodenum ?? task.config['nodenum'] ?? ''),
-    HEDDLE_HOSTNAME: self?.hostname ?? '',
-    HEDDLE_IPADDRESS: typeof address === 'string' ? address : self?.ipaddress ?? '',
+    HEDDLE_NODENUM: String(self?.nodenum ?? (typeof nodenum === 'number' ? nodenum : '')),
+    HEDDLE_HOSTNAME: self?.hostname ?? (typeof hostname === 'string' ? hostname : ''),
+    HEDDLE_IPADDRESS: typeof ipaddress === 'string' ? ipaddress : self?.ipaddress ?? '',
   };
 }
 
