@@ -54,7 +54,7 @@ function fillIn(value, variables) {
       const given = variables[name];
       if (given !== undefined && given !== '') return given;
       if (operator === ':-') return rest;
-      throw new Error(`${name} ${rest || 'is not set'}`);
+      throw new Error(`${name} is not set${rest === '' ? '' : `: ${rest}`}`);
     });
   }
   if (Array.isArray(value)) return value.map((item) => fillIn(item, variables));
