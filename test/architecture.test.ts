@@ -1,0 +1,153 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, posix } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+interface Import {
+  /** Path under src. */
+  readonly from: string;
+  /** A path under src, or the name of a package. */
+  readonly to: string;
+  /** Gone after compilation. */
+  readonly typeOnly: boolean;
+}
+
+/** The table of STYLE.md, read here once more, so that it does not depend on the linter's settings. */
+const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly mayTypes?: RegExp }[] = [
+  { files: /^model\//, may: /^model\// },
+  { files: /^workflows\//, may: /^(model|workflows)\/|^@temporalio\/(workflow|common)$/, mayTypes: /^schema\// },
+  { files: /^activities\//, may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^@temporalio\/(activity|common)$|^node:/ },
+  { files: /^plugins\/(providers|automators)\//, may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^zod$/ },
+  { files: /^plugins\/[^/]+$/, may: /^(model|schema)\/|^plugins\/[^/]+$|^node:|^zod$/ },
+  { files: /^schema\//, may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml)$/ },
+  { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
+  { files: /^store\//, may: /^(model|store|schema)\/|^node:/ },
+  { files: /^client\//, may: /^(model|schema|client)\/|^workflows\/messages\.js$|^@temporalio\/(client|common)$|^node:/, mayTypes: /^workflows\// },
+  { files: /^local\//, may: /^local\/|^node:|^(ssh2|zod)$/ },
+];
+
+/** Every import, export-from and import() of a file. Text in strings and comments does not stand at the start of a statement. */
+function importsOf(file: string): readonly Import[] {
+  const text = readFileSync(join(root, 'src', file), 'utf8');
+  const statements = text.matchAll(/^(import|export)\s+(type\s)?(?:([^'";]*?)\sfrom\s+)?'([^']+)'/gm);
+  const fixed = [...statements].map(([, , type, names = '', target = '']) => ({
+    from: file, to: resolve(file, target), typeOnly: type !== undefined || isAllTypes(names),
+  }));
+  const dynamic = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, target = '']) => ({ from: file, to: resolve(file, target), typeOnly: false }));
+  return [...fixed, ...dynamic];
+}
+
+function isAllTypes(names: string): boolean {
+  const inner = /^\{([\s\S]*)\}$/.exec(names.trim())?.[1]?.split(',').map((name) => name.trim()).filter((name) => name !== '') ?? [];
+  return inner.length > 0 && inner.every((name) => name.startsWith('type '));
+}
+
+function resolve(file: string, target: string): string {
+  return target.startsWith('.') ? posix.join(posix.dirname(file), target) : target;
+}
+
+function sources(): readonly string[] {
+  return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).map((file) => file.replaceAll('\\', '/')).toSorted();
+}
+
+function violations(imports: readonly Import[]): readonly string[] {
+  return imports.flatMap(({ from, to, typeOnly }) => {
+    const rule = rules.find(({ files }) => files.test(from));
+    if (rule === undefined || rule.may.test(to) || isSamePlugin(from, to) || (typeOnly && rule.mayTypes?.test(to) === true)) return [];
+    return [`${from} imports ${to}`];
+  });
+}
+
+/** A plugin's folder is its own. */
+function isSamePlugin(from: string, to: string): boolean {
+  const folder = /^plugins\/(?:providers|automators)\/[^/]+\//.exec(from)?.[0];
+  return folder !== undefined && to.startsWith(folder);
+}
+
+describe('the import table', () => {
+  const all = sources().flatMap(importsOf);
+
+  it('sees the imports of the sources', () => {
+    expect(all.length).toBeGreaterThan(500);
+    expect(all).toContainEqual({ from: 'workflows/cluster.ts', to: 'model/peers.js', typeOnly: false });
+    expect(all.filter(({ to }) => to.startsWith('..'))).toEqual([]);
+  });
+
+  it('is kept', () => {
+    expect(violations(all)).toEqual([]);
+  });
+
+  it('would tell what is against it', () => {
+    const planted: readonly (readonly [string, string])[] = [
+      ['model/plan.ts', 'zod'], ['model/plan.ts', 'schema/spec.js'], ['workflows/cluster.ts', 'node:fs'], ['workflows/cluster.ts', 'activities/plan.js'],
+      ['activities/plan.ts', 'plugins/providers/local/local.js'], ['plugins/providers/local/local.ts', 'ssh2'],
+      ['plugins/automators/shell/shell.ts', 'ssh/run.js'], ['plugins/automators/shell/shell.ts', 'plugins/providers/local/api.js'], ['ssh/run.ts', 'activities/parts.js'], ['local/main.ts', 'model/names.js'],
+    ];
+    expect(violations(planted.map(([from, to]) => ({ from, to, typeOnly: false })))).toHaveLength(planted.length);
+  });
+
+  it('only one file knows all parts: nothing but the worker imports activities and ssh together', () => {
+    const knows = (part: RegExp): ReadonlySet<string> => new Set(all.filter(({ to, from }) => part.test(to) && !part.test(from)).map(({ from }) => from));
+    const ssh = knows(/^ssh\//);
+    expect([...knows(/^activities\//)].filter((file) => ssh.has(file))).toEqual(['worker.ts']);
+  });
+
+  it('activities are scheduled in one place, and only the configuration reads the environment', () => {
+    const holds = (word: RegExp): readonly string[] => sources().filter((file) => word.test(readFileSync(join(root, 'src', file), 'utf8')));
+    expect(holds(/\b(scheduleActivity|proxyActivities|scheduleLocalActivity)\b/)).toEqual(['workflows/run-task.ts']);
+    expect(holds(/\bprocess\.env\b/)).toEqual(['config.ts']);
+  });
+});
+
+describe('the linter', () => {
+  const planted = [
+    ['zod in the model', 'model/json.ts', 'import { z } from \'zod\'; export const planted = z;', 'no-restricted-imports'],
+    ['a Node module in the model', 'model/json.ts', 'import { readFileSync } from \'node:fs\'; export const planted = readFileSync;', 'no-restricted-imports'],
+    ['the transport in workflows', 'workflows/places.ts', 'import { runOnce } from \'../ssh/run.js\'; export const planted = runOnce;', 'no-restricted-imports'],
+    ['more than types of the schema in workflows', 'workflows/places.ts', 'import { parseSpec } from \'../schema/parse-spec.js\'; export const planted = parseSpec;', 'no-restricted-imports'],
+    ['a plugin in activities', 'activities/in-flight.ts', 'import { LocalProvider } from \'../plugins/providers/local/local.js\'; export const planted = LocalProvider;', 'no-restricted-imports'],
+    ['ssh2 in a plugin', 'plugins/automators/shell/fields.ts', 'import { Client } from \'ssh2\'; export const planted = Client;', 'no-restricted-imports'],
+    ['Temporal in the transport', 'ssh/quote.ts', 'import { Context } from \'@temporalio/activity\'; export const planted = Context;', 'no-restricted-imports'],
+    ['the environment outside of the configuration', 'ssh/quote.ts', 'export const planted = process.env[\'HOME\'];', 'no-process-env'],
+    ['a default export', 'ssh/quote.ts', 'export default 1;', 'no-default-export'],
+    ['more than 250 lines', 'ssh/quote.ts', Array.from({ length: 251 }, (_, index) => `export const planted${index} = 1;`).join('\n'), 'max-lines'],
+    [undefined, 'workflows/places.ts', '', undefined],
+  ] as const;
+  let copy: string;
+  /** Complaints by file. */
+  let complaints: Readonly<Record<string, string>>;
+
+  // Each beside the file it is planted in, under the same settings; one run of the linter for all.
+  beforeAll(() => {
+    copy = mkdtempSync(join(tmpdir(), 'heddle-lint-'));
+    cpSync(join(root, '.oxlintrc.json'), join(copy, '.oxlintrc.json'));
+    for (const [index, [, file, line]] of planted.entries()) {
+      const target = join(copy, 'src', placeOf(file, index));
+      mkdirSync(dirname(target), { recursive: true });
+      writeFileSync(target, `${line}\n${readFileSync(join(root, 'src', file), 'utf8')}`);
+    }
+    const oxlint = join(root, 'node_modules', 'oxlint', 'bin', 'oxlint');
+    const { stdout } = spawnSync(process.execPath, [oxlint, '--deny-warnings', '--format=unix'], { cwd: copy, encoding: 'utf8' });
+    complaints = Object.fromEntries(planted.map(([, file], index) => {
+      const place = placeOf(file, index);
+      return [place, stdout.split('\n').filter((text) => text.includes(`${place}:`)).join('\n')];
+    }));
+  });
+  afterAll(() => { rmSync(copy, { recursive: true, force: true }); });
+
+  function placeOf(file: string, index: number): string {
+    return join(dirname(file), `planted-${index}.ts`);
+  }
+
+  it.each(planted.flatMap(([what, file, , rule], index) => (what === undefined ? [] : [{ what, rule, place: placeOf(file, index) }])))('refuses $what', ({ place, rule }) => {
+    expect(complaints[place]).toContain(rule);
+  });
+
+  it('takes a file with nothing planted in it', () => {
+    const [, file] = planted[planted.length - 1] ?? planted[0];
+    expect(complaints[placeOf(file, planted.length - 1)]).toBe('');
+  });
+});
