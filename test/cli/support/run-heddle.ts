@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 
 export interface HeddleOptions {
   readonly distPath: string;
@@ -23,10 +23,12 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
+const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'].join(delimiter);
+
 /** Starts the built command line as a process of its own, with no settings but the given ones. */
 export function startHeddle(words: readonly string[], { distPath, env = {}, cwd, stdin }: HeddleOptions): Running {
   const child = spawn(process.execPath, [join(distPath, 'cli', 'main.js'), ...words], {
-    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env }, stdio: ['pipe', 'pipe', 'pipe'], ...(cwd === undefined ? {} : { cwd }),
+    env: { PATH: path, HOME: '/nonexistent', ...env }, stdio: ['pipe', 'pipe', 'pipe'], ...(cwd === undefined ? {} : { cwd }),
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(stdin ?? '');

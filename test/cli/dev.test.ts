@@ -1,0 +1,104 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { readDevRecord, type DevRecord } from '../../src/cli/dev-record.js';
+import { isRunning } from '../../src/server/process.js';
+import { until } from '../support/until.js';
+import { type Ended, runHeddle, type Running, startHeddle } from './support/run-heddle.js';
+
+const spec = `name: web
+nodes: {app: {count: 1, provider: local, services: [web]}}
+services: {web: {actions: {start: {type: shell, fields: {script: 'echo started'}}}}}
+`;
+
+describe('heddle dev', () => {
+  let folder: string;
+  let data: string;
+  const started: Running[] = [];
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle cli dev-'));
+    data = join(folder, 'data');
+    await writeFile(join(folder, 'web.yaml'), spec);
+  });
+  afterAll(async () => {
+    for (const dev of started) {
+      dev.child.kill('SIGINT');
+      await dev.ended;
+    }
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const settings = (): Parameters<typeof runHeddle>[1] => ({
+    distPath: inject('distPath'), cwd: folder, env: { HOME: folder, HEDDLE_DATA_FOLDER: data, TEMPORAL_CLI: inject('temporalBinary') },
+  });
+  const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
+  const startDev = async (): Promise<{ readonly dev: Running; readonly record: DevRecord }> => {
+    const dev = startHeddle(['dev', '--port', '0', '--machines', 'directory'], settings());
+    started.push(dev);
+    await until('heddle dev to be up', () => {
+      if (dev.child.exitCode !== null) throw new Error(`heddle dev ended:\n${dev.stderr()}`);
+      return dev.stdout().includes('next, in another terminal');
+    }, 60_000);
+    const record = await readDevRecord(data);
+    if (record === undefined) throw new Error('heddle dev left no record');
+    return { dev, record };
+  };
+  const expectNothingRuns = async ({ processes }: DevRecord): Promise<void> => {
+    for (const process of Object.values(processes)) await until(`process ${process.pid} to be gone`, async () => !(await isRunning(process)));
+  };
+
+  it('starts everything; other commands find it by the data folder; clusters outlive its stop', async () => {
+    const { dev, record } = await startDev();
+    expect(await run('dev')).toMatchObject({ code: 3, stderr: expect.stringContaining(`process ${dev.child.pid}`) });
+    expect(await run('apply', 'web.yaml')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web is as its spec says') });
+    expect(await run('doctor')).toMatchObject({ code: 0 });
+    expect((await fetch(record.ui)).status).toBe(200);
+    for (const file of ['dev.json', 'dev-worker.yaml']) expect((await stat(join(data, file))).mode & 0o077).toBe(0);
+
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('clusters go on when heddle dev is started again') });
+    await expectNothingRuns(record);
+    expect(await readDevRecord(data)).toBeUndefined();
+
+    const again = await startDev();
+    expect(await run('ssh', 'web', 'app-1', 'hostname')).toMatchObject({ code: 0 });
+    expect(await run('delete', 'web')).toMatchObject({ code: 0 });
+    again.dev.child.kill('SIGINT');
+    await again.dev.ended;
+  });
+
+  it('starts a worker again that dies, says so, and records who it is now', async () => {
+    const { dev, record } = await startDev();
+    process.kill(record.processes.worker.pid, 'SIGKILL');
+    await until('the worker to be back', () => dev.stderr().includes('the worker is back'), 60_000);
+    expect(dev.stderr()).toContain('the worker ended (signal SIGKILL)');
+    const now = await until('the record of the new worker', async () => {
+      const found = await readDevRecord(data);
+      return found !== undefined && found.processes.worker.pid !== record.processes.worker.pid ? found : undefined;
+    });
+    expect(await isRunning(now.processes.worker)).toBe(true);
+    dev.child.kill('SIGINT');
+    await dev.ended;
+    await expectNothingRuns(now);
+  });
+
+  it('ends with the server, and says why', async () => {
+    const { dev, record } = await startDev();
+    process.kill(record.processes.server.pid, 'SIGKILL');
+    expect(await dev.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('the Temporal server ended (signal SIGKILL)') });
+    await expectNothingRuns(record);
+  });
+
+  it('ends what a killed one left behind', async () => {
+    const first = await startDev();
+    first.dev.child.kill('SIGKILL');
+    await first.dev.ended;
+    expect(await readFile(join(data, 'dev.json'), 'utf8')).toContain(String(first.dev.child.pid));
+    const second = await startDev();
+    await expectNothingRuns(first.record);
+    second.dev.child.kill('SIGTERM');
+    expect(await second.dev.ended).toMatchObject({ code: 0 });
+    await expectNothingRuns(second.record);
+  });
+}, 120_000);
