@@ -7,7 +7,7 @@ import { followOperation } from './follow-operation.js';
 import { createOutput, type Output } from './output.js';
 import { describeCounts } from './plan-text.js';
 import { reportEnd } from './report-operation.js';
-import { withSession, type Session } from './session.js';
+import { requireWorker, withSession, type Session } from './session.js';
 import { placeProblems } from './spec-file.js';
 
 export interface WaitFlag {
@@ -21,6 +21,7 @@ export async function apply(spec: ClusterSpec, file: string, options: ApplyOptio
   const output = createOutput(options);
   return withSession(options, async (session) => {
     const { client } = session;
+    await requireWorker(session);
     const since = Date.now();
     // Plugins and providers are known to the workers alone: whatever they find wrong comes before anything is made.
     const { plan } = await client.plan(spec).catch((error: unknown) => {
@@ -36,6 +37,7 @@ export async function apply(spec: ClusterSpec, file: string, options: ApplyOptio
 export async function retry(name: string, options: ServerOptions & WaitFlag): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
+    await requireWorker(session);
     const since = Date.now();
     return finish(session, output, name, await session.client.retry(name), { ...options, since });
   });

@@ -30,10 +30,13 @@ async function show(file: string, options: PlanOptions): Promise<number> {
   const spec = readSpec(file);
   const output = createOutput(options);
   // A faulty file is told at once: what talks to a server is loaded after that.
-  const { withSession } = await import('./session.js');
-  const { plan: planned, current } = await withSession(options, ({ client }) => client.plan(spec).catch((error: unknown) => {
-    throw placeProblems(error, file);
-  }));
+  const { requireWorker, withSession } = await import('./session.js');
+  const { plan: planned, current } = await withSession(options, async (session) => {
+    await requireWorker(session);
+    return session.client.plan(spec).catch((error: unknown) => {
+      throw placeProblems(error, file);
+    });
+  });
   if (options.graph !== undefined) output.line(drawPlan(planned, options.graph));
   else printPlan(output, spec.name, planned);
   const changes = !isEmptyPlan(planned);

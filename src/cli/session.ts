@@ -1,6 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
+import { call, countPollers } from '../client/call.js';
+import { HeddleError } from '../client/errors.js';
 import { HeddleClient } from '../client/heddle-client.js';
 import type { Config } from '../config.js';
+import { coreQueue } from '../model/names.js';
 import { checkServer, type ServerLocation } from '../server/check.js';
 import { heddle } from '../temporal-plugin.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from './configuration.js';
@@ -10,6 +13,8 @@ export interface Session {
   readonly config: Config;
   readonly client: HeddleClient;
   readonly temporal: Client;
+  /** host:port of the server. */
+  readonly address: string;
   readonly close: () => Promise<void>;
 }
 
@@ -26,6 +31,15 @@ export async function withSession<Result>(options: ServerOptions, use: (session:
   }
 }
 
+/**
+ * Says at once that nobody works here, where that is known for sure; a worker that is only just gone shows by its silence.
+ * @throws HeddleError NoWorker
+ */
+export async function requireWorker({ temporal, address }: Session): Promise<void> {
+  if ((await call(temporal, 'workers', () => countPollers(temporal))) > 0) return;
+  throw new HeddleError('NoWorker', `no worker polls task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`);
+}
+
 async function openSession(options: ServerOptions): Promise<Session> {
   const config = readConfiguration(options);
   const { address, namespace } = await chooseServer(config, options);
@@ -36,5 +50,5 @@ async function openSession(options: ServerOptions): Promise<Session> {
   const connection = Connection.lazy(location);
   const plugin = heddle({ keys, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
-  return { config, temporal, client: new HeddleClient(temporal), close: () => connection.close() };
+  return { config, temporal, address, client: new HeddleClient(temporal), close: () => connection.close() };
 }

@@ -7,7 +7,7 @@ import type { SshTarget } from '../ssh/target.js';
 import { CliError } from './cli-error.js';
 import { describeCluster } from './cluster.js';
 import type { ServerOptions } from './configuration.js';
-import { withSession } from './session.js';
+import { requireWorker, withSession } from './session.js';
 import { authOf, readTarget } from './ssh-target.js';
 
 /** Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the command's exit code. */
@@ -15,6 +15,7 @@ export async function ssh(name: string, node: string, command: readonly string[]
   const target = await withSession(options, async (session) => {
     const { client, config } = session;
     await describeCluster(session, name);
+    await requireWorker(session);
     const payload = await client.payload(name, node).catch((cause: unknown) => {
       if (!(cause instanceof HeddleError) || cause.code !== 'NotFound') throw cause;
       throw new CliError('NotFound', cause.message, { next: `heddle nodes ${name}`, cause });

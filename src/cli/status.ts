@@ -8,7 +8,7 @@ import { followOperation } from './follow-operation.js';
 import { createOutput, type Output } from './output.js';
 import { describeError } from './report-error.js';
 import { reportEnd } from './report-operation.js';
-import { withSession, type Session } from './session.js';
+import { requireWorker, withSession, type Session } from './session.js';
 import { printNodes, printStatus } from './status-text.js';
 import { formatAge } from './time-text.js';
 
@@ -17,6 +17,7 @@ export async function status(name: string, options: ServerOptions & { readonly w
   return withSession(options, async (session) => {
     const described = await describeCluster(session, name);
     try {
+      await requireWorker(session);
       const found = await session.client.status(name);
       if (options.watch === true) return await watch(session, output, name);
       printStatus(output, found, Date.now());
@@ -33,6 +34,7 @@ export async function nodes(name: string, options: ServerOptions): Promise<numbe
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await describeCluster(session, name);
+    await requireWorker(session);
     const found = await session.client.status(name);
     printNodes(output, found.nodes, Date.now());
     output.document({ cluster: name, nodes: found.nodes });
