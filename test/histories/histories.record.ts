@@ -1,0 +1,133 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { expect, inject, it } from 'vitest';
+import { openKeyRing, parseKeyRing } from '../../src/secrets/keys.js';
+import { heddleSearchAttributes } from '../../src/server/setup.js';
+import { startServer } from '../../src/server/start.js';
+import { startNode } from '../support/ssh-server.js';
+import { type Stack, startStack, type StackOptions } from '../support/stack.js';
+import { until } from '../support/until.js';
+import { type Ledger, openLedger } from '../workflows/support/ledger.js';
+import { closed, nodes } from '../workflows/support/spec.js';
+import { neutralHistory } from './support/neutral.js';
+
+// Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other run.
+const patience = { everyMs: 100 } as const;
+
+interface Studio {
+  readonly stack: Stack;
+  readonly ledger: Ledger;
+  /** Writes the present history of a workflow under a name. */
+  keep(name: string, workflowId: string, runId?: string): Promise<void>;
+  done(cluster: string, operation: string | undefined): Promise<string>;
+}
+
+async function inStudio(options: StackOptions, record: (studio: Studio) => Promise<void>): Promise<void> {
+  const stack = await startStack(options);
+  try {
+    const testKeys = parseKeyRing(await readFile(join(import.meta.dirname, 'test-keys.json'), 'utf8'), 'test-keys.json');
+    const recording = { keyRing: openKeyRing({ folder: join(stack.folder, 'keys'), create: false }), namespace: stack.namespace, testKeys, folder: stack.folder };
+    await stack.startWorker();
+    await record({
+      stack, ledger: openLedger(stack.folder),
+      keep: async (name, workflowId, runId) => {
+        const history = await stack.client.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+        await writeFile(join(import.meta.dirname, `${name}.json`), await neutralHistory(history, recording));
+      },
+      done: async (cluster, operation = '') => (await stack.client.waitFor(cluster, operation, patience)).operation.state,
+    });
+  } finally {
+    await stack.stop();
+  }
+}
+
+function webSpec(ledger: Ledger, count: number) {
+  const actions = { install: ledger.script(), start: ledger.script(), stop: ledger.script(), remove: ledger.script() };
+  return closed({
+    name: 'web', nodes: { app: nodes(count, ['app']), lb: nodes(1, ['lb']) },
+    services: { app: { peers: 'none', actions }, lb: { requires: ['app'], actions: { configure: ledger.script(), start: ledger.script() } } },
+  });
+}
+
+it('records create, scale up, scale down, plan and delete', () => inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  const { client } = stack;
+  for (const [name, count] of [['create', 1], ['scale-up', 2], ['scale-down', 1]] as const) {
+    expect(await done('web', (await client.apply(webSpec(ledger, count))).operation)).toBe('done');
+    await keep(name, 'cluster/web');
+  }
+  await client.plan(webSpec(ledger, 3));
+  const [plan] = await until('the plan is listed', async () => {
+    const found = await listed(stack, "WorkflowType = 'plan'");
+    return found.length > 0 && found;
+  });
+  await keep('plan', plan?.workflowId ?? '');
+  expect(await done('web', (await client.delete('web')).operation)).toBe('done');
+  await keep('delete', 'cluster/web');
+}));
+
+it('records a failure that was retried, and a delete that preempts a create', () => inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  const { client, service } = stack;
+  const install = ledger.script({ body: 'test -e "$LEDGER.mended" || exit 3' });
+  const { operation } = await client.apply(closed({ name: 'failed', nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { install } } } }));
+  expect(await done('failed', operation)).toBe('held');
+  await writeFile(join(stack.folder, 'ledger.mended'), '');
+  await client.retry('failed');
+  expect(await done('failed', operation)).toBe('done');
+  await keep('failed-and-retried', 'cluster/failed');
+
+  const held = await service.arm({ fault: 'hold-answer', operation: 'create', hostname: 'gone-*' });
+  await client.apply(closed({ name: 'gone', nodes: { app: nodes(1, []) } }));
+  await until('CREATE is held', async () => (await service.held(held)) === 1);
+  const deletion = await client.delete('gone');
+  await service.release(held);
+  expect(await done('gone', deletion.operation)).toBe('done');
+  await keep('delete-preempts-create', 'cluster/gone');
+}));
+
+it('records claims', async () => {
+  const node = await startNode();
+  try {
+    const machine = { name: 'one', address: '127.0.0.1', port: node.target.port, user: 'me', password: 'let me in' };
+    await inStudio({ ...here(), accounts: { rack: { type: 'static', fields: { machines: [machine] } } } }, async ({ stack: { client }, keep, done }) => {
+      expect(await done('old', (await client.apply(closed({ name: 'old', nodes: { app: nodes(1, [], { provider: 'rack' }) } }))).operation)).toBe('done');
+      expect(await done('old', (await client.delete('old')).operation)).toBe('done');
+      await keep('claims', 'claims/rack');
+    });
+  } finally {
+    await node.close();
+  }
+});
+
+it('records the runs of a cluster that continues as new in the middle of an operation', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-record-'));
+  const server = await startServer({
+    binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false, searchAttributes: heddleSearchAttributes,
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 40 }, say: () => undefined,
+  });
+  try {
+    await inStudio({ ...here(), temporalAddress: server.address }, async ({ stack, ledger, keep, done }) => {
+      const { client } = stack;
+      expect(await done('web', (await client.apply(webSpec(ledger, 1))).operation)).toBe('done');
+      const runs = await until('all runs are listed', async () => {
+        const found = await listed(stack, "WorkflowId = 'cluster/web'");
+        return found.length >= 2 && found.toSorted((one, other) => one.startTime.getTime() - other.startTime.getTime());
+      });
+      for (const [index, { runId }] of runs.slice(0, 3).entries()) await keep(`continued-as-new-${index + 1}`, 'cluster/web', runId);
+    });
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+async function listed(stack: Stack, query: string): Promise<readonly WorkflowExecutionInfo[]> {
+  const found: WorkflowExecutionInfo[] = [];
+  for await (const execution of stack.client.temporal.workflow.list({ query })) found.push(execution);
+  return found;
+}
+
+function here(): StackOptions {
+  return { temporalAddress: inject('temporalAddress'), distPath: inject('distPath') };
+}
