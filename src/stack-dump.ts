@@ -23,12 +23,18 @@ export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, tempora
     }, attempt.title);
   }
   try {
-    for (const { name } of await listClusters(temporal)) {
-      const workflowId = clusterWorkflowId(name);
-      const stack = await temporal.withDeadline(now + 10_000, () => temporal.workflow.getHandle(workflowId).query<string>('__stack_trace'));
-      log.debug({ bucket, workflow: workflowId, stack }, `workflow ${workflowId}`);
-    }
+    for (const { name } of await listClusters(temporal)) await dumpWorkflow(log, temporal, clusterWorkflowId(name));
   } catch (error) {
-    log.debug({ bucket, error: String(error) }, 'the workflows could not be asked for their stacks');
+    log.debug({ bucket, error: String(error) }, 'the open clusters could not be listed');
+  }
+}
+
+/** One that does not answer must not keep the others from being asked. */
+async function dumpWorkflow(log: WorkerLog, temporal: Client, workflowId: string): Promise<void> {
+  try {
+    const stack = await temporal.withDeadline(Date.now() + 10_000, () => temporal.workflow.getHandle(workflowId).query<string>('__stack_trace'));
+    log.debug({ bucket, workflow: workflowId, stack }, `workflow ${workflowId}`);
+  } catch (error) {
+    log.debug({ bucket, workflow: workflowId, error: String(error) }, `workflow ${workflowId} did not tell its stack`);
   }
 }
