@@ -20,8 +20,9 @@ interface Studio {
   readonly stack: Stack;
   readonly ledger: Ledger;
   /** Writes the present history of a workflow under a name. */
-  keep(name: string, workflowId: string, runId?: string): Promise<void>;
-  done(cluster: string, operation: string | undefined): Promise<string>;
+  readonly keep: (name: string, workflowId: string, runId?: string) => Promise<void>;
+  /** Resolves to how an operation ended. */
+  readonly done: (cluster: string, operation: string | undefined) => Promise<string>;
 }
 
 async function inStudio(options: StackOptions, record: (studio: Studio) => Promise<void>): Promise<void> {
