@@ -1,0 +1,50 @@
+// @ts-check
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheFolder, root, runMain, say } from './environment.mjs';
+
+/** What `npm run test:real` needs of the system, and how to see that it is there. */
+const packages = [
+  { name: 'postgresql', has: () => onPath('initdb') || postgresFolder() },
+  { name: 'openssh-server', has: () => existsSync('/usr/sbin/sshd') },
+];
+
+await runMain(async () => {
+  const missing = packages.filter(({ has }) => !has()).map(({ name }) => name);
+  if (missing.length > 0) installPackages(missing);
+  const servers = join(cacheFolder(), 'servers');
+  if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server'))) return say(`the servers are built: ${servers}`);
+  if (!onPath('go')) throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');
+  say(`builds Temporal's server and Web UI of the container stack from source into ${servers}: about 15 minutes, once`);
+  run(['sh', join(root, 'test', 'deploy', 'build-servers.sh'), servers]);
+});
+
+/** @param {readonly string[]} names */
+function installPackages(names) {
+  if (!onPath('apt-get')) throw new Error(`${names.join(' and ')} must be installed by hand: there is no apt-get here`);
+  if (process.getuid?.() !== 0) throw new Error(`${names.join(' and ')} must be installed by root: apt-get install ${names.join(' ')}`);
+  say(`installs the system's packages ${names.join(' and ')} by apt-get, without starting their services`);
+  run(['apt-get', 'update', '-q']);
+  // Neither a database nor an SSH server is to run for the whole system: the tests start their own.
+  const guard = '/usr/sbin/policy-rc.d';
+  const script = `if [ ! -e ${guard} ]; then printf '#!/bin/sh\\nexit 101\\n' >${guard}; chmod 755 ${guard}; trap 'rm -f ${guard}' EXIT; fi
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends ${names.join(' ')}`;
+  run(['sh', '-ec', script]);
+}
+
+/** @param {string[]} words */
+function run([program = '', ...words]) {
+  const { status, error } = spawnSync(program, words, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${program} ended with ${status}`);
+}
+
+/** @param {string} program */
+function onPath(program) {
+  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+}
+
+function postgresFolder() {
+  return spawnSync('sh', ['-c', 'ls /usr/lib/postgresql/*/bin/initdb']).status === 0;
+}

@@ -1,0 +1,47 @@
+// @ts-check
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { messageOf, root, say } from './environment.mjs';
+import { prepare } from './prepare.mjs';
+
+/**
+ * The tests that need more than Node: each is a program that says itself what it found. `counts` reads its own counts
+ * from its output; without, the program as a whole is one test.
+ */
+const suites = [
+  { title: 'the demo, with packages installed in its sandboxes', words: ['tools/demo.mjs'] },
+  { title: 'the container stack as processes, on PostgreSQL', words: ['test/deploy/run-stack.mjs'], counts: /^stack: (\d+) passed, (\d+) failed$/m },
+];
+
+let passed = 0;
+let failed = 0;
+/** @type {string[]} */
+const table = [];
+try {
+  await prepare();
+  for (const suite of suites) await runSuite(suite);
+} catch (error) {
+  say(messageOf(error));
+  failed += 1;
+}
+process.stdout.write(`\n${table.join('\n')}\n${passed} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** @param {{ title: string, words: readonly string[], counts?: RegExp }} suite */
+async function runSuite({ title, words: [program = '', ...words], counts }) {
+  say(title);
+  const child = spawn(process.execPath, [join(root, program), ...words], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    output += chunk;
+    process.stdout.write(chunk);
+  });
+  const [code] = await once(child, 'close');
+  const [, yes, no] = (counts === undefined ? null : counts.exec(output)) ?? [];
+  const bad = Math.max(Number(no ?? 0), code === 0 ? 0 : 1);
+  const good = yes === undefined ? 1 - Math.min(bad, 1) : Number(yes);
+  passed += good;
+  failed += bad;
+  table.push(`${bad === 0 ? 'ok    ' : 'failed'}  ${title}: ${good} passed, ${bad} failed`);
+}
