@@ -10,7 +10,7 @@ import { formatTable } from './table.js';
 /** What is configured and where each setting came from; secrets are left out. */
 export async function show(options: ServerOptions): Promise<number> {
   const config = readConfiguration(options);
-  const { address, namespace, from } = await chooseServer(config, options);
+  const { address, namespace, from, dev } = await chooseServer(config, options);
   const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, file, pluginFolders, origins } = config;
   const serverOrigin = { flag: 'flag', configuration: 'TEMPORAL_* or temporal.toml', dev: 'heddle dev, which runs here', default: 'default' }[from];
   const settings = { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, 'temporal.address': address, 'temporal.namespace': namespace };
@@ -28,7 +28,8 @@ export async function show(options: ServerOptions): Promise<number> {
   for (const [name, { type, site: at, fields }] of Object.entries(providers)) {
     output.line(`provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`);
   }
-  output.document({ file: file ?? null, ...settings, pluginFolders, providers, origins: shownOrigins });
+  if (dev !== undefined) output.line(`heddle dev runs here, with what its workers have in ${dev.workerConfig}`);
+  output.document({ file: file ?? null, ...(dev === undefined ? {} : { devWorkerConfig: dev.workerConfig }), ...settings, pluginFolders, providers, origins: shownOrigins });
   return exitCodes.ok;
 }
 

@@ -21,6 +21,7 @@ export async function dev(options: CommonOptions & Omit<DevOptions, 'say' | 'onC
   const output = createOutput(options);
   const say = (line: string): void => output.note(`${formatClock(new Date())} ${line}`);
   await endStrays(config, say);
+  say('starting the Temporal server, the machine service and a worker; some seconds');
   const interrupt = catchInterrupt();
   const { path: binary } = await findBinary({
     temporalCli: config.environment['TEMPORAL_CLI'], path: config.environment['PATH'], cacheFolder: config.cacheFolder, download: true, say,

@@ -51,7 +51,8 @@ async function watch(session: Session, output: Output, name: string): Promise<nu
     return exitCodes.ok;
   }
   const end = await followOperation(session, output, { name, operation: operation.id, since: Date.now(), onStatus: (look) => output.record(look) });
-  return output.json ? exitCodes.ok : reportEnd(output, end, Date.now());
+  if (!output.json) return reportEnd(output, end, Date.now());
+  return end.operation.state === 'done' ? exitCodes.ok : exitCodes.failed;
 }
 
 /** Without a worker nobody can be asked for nodes; the server's own record still tells something. */
