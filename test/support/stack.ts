@@ -16,6 +16,8 @@ import { heddle } from '../../src/temporal-plugin.js';
 export interface StackOptions {
   readonly temporalAddress: string;
   readonly distPath: string;
+  /** One that is there already; a new one unless given. */
+  readonly namespace?: string;
   readonly kind?: 'directory' | 'sandbox' | 'auto';
   /** Provider accounts besides `local`; `service` stands for another account of the machine service. */
   readonly accounts?: Readonly<Record<string, object | 'service'>>;
@@ -62,8 +64,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'));
   const children: ChildProcess[] = [];
   const connection = await Connection.connect({ address: options.temporalAddress });
-  const namespace = `test-${randomUUID()}`;
-  await makeNamespace(connection, namespace);
+  const namespace = options.namespace ?? `test-${randomUUID()}`;
+  if (options.namespace === undefined) await makeNamespace(connection, namespace);
   const service = await startMachineService(options, folder, children);
   const keys = join(folder, 'keys');
   await mkdir(folder, { recursive: true });

@@ -1,0 +1,103 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { WithStartWorkflowOperation } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Refusal } from '../../src/model/refusal.js';
+import { type Stack, startStack } from '../support/stack.js';
+import { closed, nodes } from '../workflows/support/spec.js';
+
+const tools = join(import.meta.dirname, '..', '..', 'tools');
+
+/** Fetching the time-skipping server takes minutes, so a test run only uses what is there. */
+async function findTimeSkipping(): Promise<string | undefined> {
+  const environment = pathToFileURL(join(tools, 'environment.mjs')).href;
+  const cache = tell('--input-type=module', '--eval', `process.stdout.write((await import(${JSON.stringify(environment)})).cacheFolder())`);
+  const folder = join(cache ?? '', 'temporal-test-server');
+  const isFetched = cache !== undefined && existsSync(folder) && (await readdir(folder, { recursive: true })).some((file) => file.endsWith('/temporal-test-server'));
+  return isFetched ? tell(join(tools, 'get-time-skipping.mjs')) : undefined;
+}
+
+/** What a program of Node prints; undefined when it fails, as it does without Java. */
+function tell(...words: readonly string[]): string | undefined {
+  const { status, stdout } = spawnSync(process.execPath, [...words], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+const program = await findTimeSkipping();
+const why = program === undefined ? ' (left out: Java is missing, or "node tools/get-time-skipping.mjs" was not run yet)' : '';
+
+describe.skipIf(program === undefined)(`what takes minutes, with time skipped${why}`, () => {
+  let folder: string;
+  let time: TestWorkflowEnvironment;
+  let stack: Stack;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-hours-'));
+    await writeSlowProvider(folder);
+    time = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: program ?? '' } } });
+    stack = await startStack({
+      temporalAddress: time.address, distPath: inject('distPath'), namespace: 'default',
+      accounts: { slow: { type: 'slow' } }, config: { plugins: [folder] },
+    });
+    await stack.startWorker();
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await time.teardown();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('a cluster whose first request was refused ends by itself after half a minute', async () => {
+    const { workflow } = stack.client.temporal;
+    const startWorkflowOperation = new WithStartWorkflowOperation('cluster', {
+      workflowId: 'cluster/unwanted', taskQueue: 'heddle', args: [{ heddle: { uid: 'u' } }], workflowIdConflictPolicy: 'FAIL',
+    });
+    // What a worker makes of a plaintext request.
+    const refused: Refusal = { heddleRefused: 'not like this' };
+    await expect(workflow.executeUpdateWithStart('apply', { args: [refused], startWorkflowOperation })).rejects.toMatchObject({ cause: { message: 'not like this' } });
+    const handle = workflow.getHandle('cluster/unwanted');
+    await time.sleep('29 seconds');
+    expect((await handle.describe()).status.name).toBe('RUNNING');
+    await time.sleep('2 seconds');
+    expect(await handle.result()).toBe('nothing was asked of this cluster');
+  });
+
+  it('CONFIRM looks for ten minutes, then the machine is replaced; after the third the operation is held with the last reason', async () => {
+    const { client } = stack;
+    const began = await time.currentTimeMs();
+    const { operation } = await client.apply(closed({ name: 'slow', nodes: { app: nodes(1, [], { provider: 'slow' }) } }));
+    let status = await client.status('slow');
+    while (status.operation?.state !== 'held') {
+      await time.sleep('20 seconds');
+      status = await client.status('slow');
+    }
+    expect(status.operation).toMatchObject({ id: operation, tasks: { failed: 3 } });
+    expect(status.operation.reason).toMatch(/^CONFIRM of app-1 failed: .*the machine boots$/);
+    expect(status.nodes).toMatchObject([{ incarnation: 3, state: 'failed' }]);
+    const minutes = (await time.currentTimeMs() - began) / 60_000;
+    expect(minutes).toBeGreaterThan(26);
+    const { operation: deletion = '' } = await client.delete('slow');
+    expect((await client.waitFor('slow', deletion, { everyMs: 100 })).operation.state).toBe('done');
+  });
+});
+
+/** A provider whose machines never come, and that is asked about them once a minute. */
+async function writeSlowProvider(folder: string): Promise<void> {
+  const plugin = join(folder, 'providers', 'slow');
+  await mkdir(plugin, { recursive: true });
+  await writeFile(join(plugin, 'slow.json'), JSON.stringify({
+    name: 'slow', type: 'provider', entry: './slow.mjs', class: 'Slow', version: '1.0.0', description: 'Never ready', idempotency: 'token',
+  }));
+  await writeFile(join(plugin, 'slow.mjs'), `
+    import { PluginError } from ${JSON.stringify(join(inject('distPath'), 'plugins', 'errors.js'))};
+    export class Slow {
+      async create({ key }) { return { result: { providerid: key } }; }
+      async confirm() { throw new PluginError('NotReady', 'the machine boots', { retryAfterMs: 60_000 }); }
+      async delete() {}
+    }
+  `);
+}
