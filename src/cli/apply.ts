@@ -48,7 +48,10 @@ export async function finish(
   session: Session, output: Output, name: string, reply: ApplyReply, { wait, since }: WaitFlag & { readonly since: number },
 ): Promise<number> {
   const { operation, clusterUid, unchanged } = reply;
-  if (wait) return reportEnd(output, await followOperation(session, output, { name, operation, since }), Date.now());
+  if (wait) {
+    const end = await followOperation(session, output, { name, operation, since });
+    return reportEnd(output, end, { now: Date.now(), unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since });
+  }
   output.line(unchanged === true ? `${name}: operation ${operation} does this already, or has done it` : `${name}: operation ${operation} is accepted`);
   output.line(`next: heddle status ${name} --watch`);
   output.document({ cluster: name, clusterUid, operation: { id: operation }, ...(unchanged === true ? { unchanged } : {}) });

@@ -8,19 +8,26 @@ import type { Output } from './output.js';
 import { nextCommand, printFailures } from './status-text.js';
 import { formatDuration } from './time-text.js';
 
+export interface EndOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** The operation had ended before anybody asked for it again. */
+  readonly unchanged?: boolean;
+}
+
 /**
  * Says how an operation ended, and gives the code to exit with.
  * @throws CliError Invalid when it was rejected, Refused when another took its place, Held when something failed.
  */
-export function reportEnd(output: Output, { operation, status }: WaitResult, now: number): number {
+export function reportEnd(output: Output, { operation, status }: WaitResult, { now, unchanged = false }: EndOptions): number {
   const { name } = status;
   switch (operation.state) {
     case 'rejected': throw new CliError('Invalid', `cluster ${name} does not take this spec, and nothing was changed:\n${cleanText(operation.reason ?? '')}`);
     case 'superseded': throw new CliError('Refused', `operation ${operation.id} of ${name} gave way to a later one`, { next: `heddle status ${name}` });
     case 'held': return reportHeld(output, operation, status, now);
     default:
-      output.line(describeDone(operation, status));
-      output.document({ cluster: name, clusterUid: status.uid, operation });
+      output.line(unchanged ? `cluster ${name}: no changes` : describeDone(operation, status));
+      output.document({ cluster: name, clusterUid: status.uid, operation, ...(unchanged ? { unchanged } : {}) });
       return exitCodes.ok;
   }
 }

@@ -51,7 +51,7 @@ async function watch(session: Session, output: Output, name: string): Promise<nu
     return exitCodes.ok;
   }
   const end = await followOperation(session, output, { name, operation: operation.id, since: Date.now(), onStatus: (look) => output.record(look) });
-  if (!output.json) return reportEnd(output, end, Date.now());
+  if (!output.json) return reportEnd(output, end, { now: Date.now() });
   return end.operation.state === 'done' ? exitCodes.ok : exitCodes.failed;
 }
 
