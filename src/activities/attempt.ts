@@ -22,6 +22,8 @@ export interface Attempt {
   redact(text: string): string;
   /** Says what the attempt is at, for the stack dump and the heartbeat. */
   at(step: string): void;
+  /** What it is at. */
+  step(): string;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
     at(name) {
       step = { step: name, since: Date.now(), stack: new Error(name).stack ?? '' };
     },
+    step: () => step.step,
     async close() {
       clearInterval(timer);
       forget();

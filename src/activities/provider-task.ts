@@ -24,7 +24,8 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
   const fields = await readFields(parts, plugin, request, attempt);
   // The call's own deadline ends its connection too, so that no attempt given up for lost creates anything later.
   const deadline = AbortSignal.timeout(plugin.descriptor.callDeadlineMs);
-  const signal = AbortSignal.any([attempt.signal, attempt.detach, deadline]);
+  const budget = budgetSignal();
+  const signal = AbortSignal.any([attempt.signal, attempt.detach, deadline, budget]);
   const provider = plugin.create({
     task: { ...task, provider: { ...task.provider, type: account.type, fields } }, log: attempt.log, signal, fields,
     claims: parts.claims(request.provider.name),
@@ -33,16 +34,28 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
   try {
     if (task.taskName === 'CREATE') return await create({ plugin, provider, request, attempt, machine });
-    if (task.taskName === 'CONFIRM') return await confirm(parts, { plugin, provider, request, attempt, machine });
+    if (task.taskName === 'CONFIRM') return await confirm(parts, { plugin, provider, request, attempt, machine }, budget);
     const taken = takeResult(plugin.descriptor.name, await provider.delete(machine), request.config);
     refuseFailure(plugin.descriptor.name, 'Invalid', taken);
     return taken.result;
   } catch (error) {
+    if (budget.aborted && !(error instanceof PluginError)) throw new PluginError('NotReady', `${attempt.step()} when its time was over`, { cause: error });
     if (deadline.aborted && !isPluginError(error)) {
       throw new PluginError('Retryable', `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms`, { cause: error });
     }
     throw error;
   }
+}
+
+/** How long before the end of its time an attempt ends by itself, in ms: cut by the server, it could not say what it waited for. */
+const lastWordsMs = 300;
+
+function budgetSignal(): AbortSignal {
+  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs, scheduleToCloseTimeoutMs } = activityInfo();
+  if (scheduleToCloseTimeoutMs === 0) return new AbortController().signal;
+  // Both by the server's clock, which may differ from ours.
+  const spentMs = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
+  return AbortSignal.timeout(Math.max(0, scheduleToCloseTimeoutMs - spentMs - lastWordsMs));
 }
 
 interface Call {
@@ -141,7 +154,7 @@ function canFind(provider: Provider): provider is Provider & CanFind {
 }
 
 /** Ready means: the provider says so, there is an address, and SSH answers there under the expected host key. */
-async function confirm(parts: ActivityParts, { plugin, provider, request, attempt, machine }: Call): Promise<JsonObject> {
+async function confirm(parts: ActivityParts, { plugin, provider, request, attempt, machine }: Call, budget: AbortSignal): Promise<JsonObject> {
   const taken = takeResult(plugin.descriptor.name, await provider.confirm(machine), request.config);
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const config = mergePayload(request.config, taken.result);
@@ -151,7 +164,7 @@ async function confirm(parts: ActivityParts, { plugin, provider, request, attemp
   attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
   attempt.at(`SSH to ${address.host}:${address.port}`);
   try {
-    const { hostKey } = await parts.nodes.probe(address, AbortSignal.any([attempt.signal, attempt.detach]));
+    const { hostKey } = await parts.nodes.probe(address, AbortSignal.any([attempt.signal, attempt.detach, budget]));
     if (address.hostKey === undefined) attempt.log.info(`pinned host key of ${address.host}`, { hostKey });
     return mergePayload(taken.result, { 'ssh-host-key': hostKey });
   } catch (error) {
