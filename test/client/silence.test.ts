@@ -1,0 +1,47 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { HeddleClient } from '../../src/client/index.js';
+import { type Stack, startStack } from '../support/stack.js';
+import { closed, nodes } from '../workflows/support/spec.js';
+
+describe('a client that gets no answer', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  });
+  afterAll(() => stack.stop());
+
+  const spec = closed({ name: 'quiet', nodes: { app: nodes(1, []) } });
+
+  it.concurrent('says that there is no server, and how to get one', async () => {
+    const connection = Connection.lazy({ address: '127.0.0.1:1' });
+    try {
+      const client = new HeddleClient(new Client({ connection }), { by: 'test' });
+      await expect(client.status('quiet')).rejects.toMatchObject({
+        code: 'NoServer', message: expect.stringMatching(/^status quiet: no Temporal server answers at 127\.0\.0\.1:1; start one with 'heddle dev'/),
+      });
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it.concurrent('says that there is no such cluster', async () => {
+    for (const ask of [() => stack.client.status('nobody'), () => stack.client.delete('nobody'), () => stack.client.retry('nobody')]) {
+      await expect(ask()).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('there is no such cluster') });
+    }
+  });
+
+  it.concurrent('says that there is no worker; one that comes later carries out what was asked', async () => {
+    await expect(stack.client.apply(spec)).rejects.toMatchObject({ code: 'NoWorker', message: expect.stringContaining('heddle worker') });
+    const silences: string[] = [];
+    const waited = stack.client.waitFor('quiet', '1', { everyMs: 100, onSilence: ({ code }) => silences.push(code) });
+    while (silences.length === 0) await pause(50);
+    const worker = await stack.startWorker();
+    expect((await waited).operation.state).toBe('done');
+    expect(new Set(silences)).toEqual(new Set(['NoWorker']));
+    const { operation = '' } = await stack.client.delete('quiet');
+    await stack.client.waitFor('quiet', operation);
+    await worker.stop();
+  });
+});
