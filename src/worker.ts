@@ -109,8 +109,11 @@ function installRuntime(log: Logger): void {
   const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: object): void => log[level]({ ...meta }, message);
   Runtime.install({
     logger: {
-      trace: write('debug'), debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'),
-      log: (level, message, meta) => write(level === 'TRACE' ? 'debug' : level.toLowerCase() as 'debug')(message, meta),
+      // The SDK's own debugging tells of every workflow task: too much to be read.
+      trace: () => undefined, debug: () => undefined, info: write('info'), warn: write('warn'), error: write('error'),
+      log: (level, message, meta) => {
+        if (level !== 'TRACE' && level !== 'DEBUG') write(level === 'INFO' ? 'info' : level === 'WARN' ? 'warn' : 'error')(message, meta);
+      },
     },
     telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
     shutdownSignals: [],

@@ -32,7 +32,7 @@ async function runOn(target: SshTarget, node: string, command: readonly string[]
   try {
     // As ssh does: a command gets no terminal, so that its output can go through a pipe unchanged.
     const pty = command.length === 0 && stdin.isTTY && stdout.isTTY;
-    const session = await openShell(connection, command.length === 0 ? undefined : command, pty ? { pty, columns: stdout.columns, rows: stdout.rows } : {});
+    const session = await openShell(connection, wordsOf(command), pty ? { pty, columns: stdout.columns, rows: stdout.rows } : {});
     const code = await join(session, pty);
     if (code === undefined) throw new CliError('Failed', `the session on ${node} was cut, or ended by a signal; how its command ended is not known`);
     return code;
@@ -40,6 +40,13 @@ async function runOn(target: SshTarget, node: string, command: readonly string[]
     connection.close();
     await connection.closed;
   }
+}
+
+/** One word with blanks is a line for the node's shell, as with ssh; several words are a program and its arguments. */
+function wordsOf(command: readonly string[]): readonly string[] | undefined {
+  const [line = ''] = command;
+  if (command.length === 0) return undefined;
+  return command.length === 1 && /\s/.test(line) ? ['sh', '-c', line] : command;
 }
 
 /** Joins our standard streams with the node's until the session ends. */

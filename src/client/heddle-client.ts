@@ -19,6 +19,9 @@ export interface HeddleClientOptions {
   readonly by?: string;
 }
 
+/** Events of a workflow that no worker has taken up: it was started, and a task for it was put on the queue. */
+const eventsBeforeWorker = 2;
+
 export interface PlanPreview {
   readonly plan: Plan;
   readonly current: CurrentCluster;
@@ -55,9 +58,14 @@ export class HeddleClient {
     const current = await this.#current(spec.name);
     const request = { clusterName: spec.name, kind: 'apply', spec, current };
     const options = { workflowId: `plan/${spec.name}/${randomUUID()}`, taskQueue: coreQueue, args: [request], workflowExecutionTimeout: '2 minutes' } as const;
-    const plan = await call(this.temporal, `plan ${spec.name}`, async () => {
-      const handle = await this.temporal.workflow.start<(input: typeof request) => Promise<Plan>>(planWorkflowType, options);
-      return handle.result();
+    const what = `plan ${spec.name}`;
+    const handle = await call(this.temporal, what, () =>
+      this.temporal.workflow.start<(input: typeof request) => Promise<Plan>>(planWorkflowType, options));
+    const plan = await call(this.temporal, what, () => handle.result()).catch(async (error: unknown) => {
+      // A worker that took it up and is only slow is waited for.
+      const silent = error instanceof HeddleError && error.code === 'NoWorker';
+      if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
+      return call(this.temporal, what, () => handle.result(), 60_000);
     });
     return { plan, current };
   }

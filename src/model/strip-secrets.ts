@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from './json.js';
 
-const secretKey = /password|passwd|passphrase|secret|token|private.?key/i;
+const secretKey = /password|passwd|passphrase|secret|token|private.?key|api.?key|credential/i;
 const placeholder = '(secret)';
 
 /**

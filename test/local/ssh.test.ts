@@ -50,7 +50,8 @@ describe.each(kinds)('SSH of $title', { timeout: 60_000 }, ({ title, args }) => 
     expect((await runSystemSsh(machine, added, ['exit 4'])).code).toBe(4);
   });
 
-  it('reports exit codes, and a signal that ended the command', async (context) => {
+  // OpenSSH's server closes a channel without its exit status once in some thousand times; the engine takes that for unknown.
+  it('reports exit codes, and a signal that ended the command', { retry: 2 }, async (context) => {
     needs(context);
     expect(await exec(machine, 'exit 0')).toMatchObject({ code: 0 });
     expect(await exec(machine, 'exit 200')).toMatchObject({ code: 200 });
