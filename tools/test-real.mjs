@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { messageOf, root, say } from './environment.mjs';
 import { prepare } from './prepare.mjs';
+import { runTests } from './run-tests.mjs';
 
 /**
- * The tests that need more than Node: each is a program that says itself what it found. `counts` reads its own counts
+ * The tests that take long or need more of the system than Node: each is a program that says itself what it found. `counts` reads its own counts
  * from its output; without, the program as a whole is one test.
  */
 const suites = [
@@ -16,16 +17,21 @@ const suites = [
 
 let passed = 0;
 let failed = 0;
+let skipped = 0;
 /** @type {string[]} */
 const table = [];
 try {
   await prepare();
+  say('long tests, and those that need root, OpenSSH or Java');
+  const tests = await runTests(['--project', 'real']);
+  add('long tests, and those that need root, OpenSSH or Java', tests.passed, tests.failed);
+  skipped += tests.skipped;
   for (const suite of suites) await runSuite(suite);
 } catch (error) {
   say(messageOf(error));
   failed += 1;
 }
-process.stdout.write(`\n${table.join('\n')}\n${passed} passed, ${failed} failed\n`);
+process.stdout.write(`\n${table.join('\n')}\n${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}\n`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 /** @param {{ title: string, words: readonly string[], counts?: RegExp }} suite */
@@ -41,6 +47,11 @@ async function runSuite({ title, words: [program = '', ...words], counts }) {
   const [, yes, no] = (counts === undefined ? null : counts.exec(output)) ?? [];
   const bad = Math.max(Number(no ?? 0), code === 0 ? 0 : 1);
   const good = yes === undefined ? 1 - Math.min(bad, 1) : Number(yes);
+  add(title, good, bad);
+}
+
+/** @param {string} title @param {number} good @param {number} bad */
+function add(title, good, bad) {
   passed += good;
   failed += bad;
   table.push(`${bad === 0 ? 'ok    ' : 'failed'}  ${title}: ${good} passed, ${bad} failed`);
