@@ -10,30 +10,11 @@ const grpc = { cancelled: 1, invalidArgument: 3, deadlineExceeded: 4, notFound: 
 
 /** Makes one call with a deadline, and turns what went wrong into words. */
 export async function call<Result>(temporal: Client, what: string, make: () => Promise<Result>, waitMs = answerMs): Promise<Result> {
-  const answered = new AbortController();
   try {
-    return await Promise.race([temporal.withDeadline(Date.now() + waitMs, make), missServer(temporal, what, answered.signal)]);
+    return await temporal.withDeadline(Date.now() + waitMs, make);
   } catch (error) {
     throw await explain(temporal, what, error);
-  } finally {
-    answered.abort();
   }
-}
-
-/** Rejects when nothing is at the server's address, which takes no whole deadline to see; else it never settles. */
-async function missServer(temporal: Client, what: string, answered: AbortSignal): Promise<never> {
-  try {
-    await pause(1_000, undefined, { signal: answered });
-    await temporal.withDeadline(Date.now() + 2_000, () => temporal.workflowService.getSystemInfo({}));
-  } catch (cause) {
-    if (!answered.aborted && codeOf(cause) === grpc.unavailable) throw noServer(temporal, what, cause);
-  }
-  return new Promise(() => undefined);
-}
-
-function noServer({ connection }: Client, what: string, cause: unknown): HeddleError {
-  const address = connection instanceof Connection ? connection.options.address : 'its address';
-  return new HeddleError('NoServer', `${what}: no Temporal server answers at ${address}; start one with 'heddle dev', or set TEMPORAL_ADDRESS`, { cause });
 }
 
 async function explain(temporal: Client, what: string, error: unknown): Promise<HeddleError> {
