@@ -3,7 +3,7 @@ import { coreQueue } from '../model/names.js';
 import { HeddleError } from './errors.js';
 
 /** Longest wait, in ms, for an answer of server or worker. */
-export const answerMs = 3_500;
+export const answerMs = 3_000;
 
 /** gRPC status codes, as the protocol numbers them. */
 const grpc = { cancelled: 1, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14, unauthenticated: 16, permissionDenied: 7 } as const;
@@ -41,7 +41,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   const { connection } = temporal;
   const address = connection instanceof Connection ? connection.options.address : 'its address';
   try {
-    const pollers = await temporal.withDeadline(Date.now() + 1_000, () => countPollers(temporal));
+    const pollers = await temporal.withDeadline(Date.now() + 700, () => countPollers(temporal));
     const seen = pollers === 0 ? 'no worker polls' : 'a worker was there a short while ago, but none answers on';
     return new HeddleError('NoWorker', `${what}: ${seen} task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`, { cause });
   } catch {

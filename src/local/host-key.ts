@@ -11,13 +11,15 @@ export interface HostKey {
 
 /** Makes a host key. Not by ssh2's generator: one in a hundred of its ed25519 keys cannot be read again (ssh2 1.17). */
 export function newHostKey(): HostKey {
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const { x = '', d = '' } = privateKey.export({ format: 'jwk' });
-  const publicBytes = Buffer.from(x, 'base64url');
+  // As DER at once: exporting a key object can hang Node 20 when its memory is collected meanwhile.
+  const pair = generateKeyPairSync('ed25519', {
+    publicKeyEncoding: { type: 'spki', format: 'der' }, privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+  });
+  const publicBytes = rawKeyOf(pair.publicKey);
   const publicBlob = Buffer.concat([field(algorithm), field(publicBytes)]);
   const check = randomBytes(4);
   const secret = Buffer.concat([
-    check, check, field(algorithm), field(publicBytes), field(Buffer.concat([Buffer.from(d, 'base64url'), publicBytes])), field(''),
+    check, check, field(algorithm), field(publicBytes), field(Buffer.concat([rawKeyOf(pair.privateKey), publicBytes])), field(''),
   ]);
   const padding = Buffer.from(Array.from({ length: (8 - (secret.length % 8)) % 8 }, (_, index) => index + 1));
   const whole = Buffer.concat([
@@ -28,6 +30,11 @@ export function newHostKey(): HostKey {
     public: `${algorithm} ${publicBlob.toString('base64')}`,
     private: ['-----BEGIN OPENSSH PRIVATE KEY-----', ...lines, '-----END OPENSSH PRIVATE KEY-----', ''].join('\n'),
   };
+}
+
+/** Both forms end with the 32 bytes of the key itself (RFC 8410). */
+function rawKeyOf(der: Buffer): Buffer {
+  return der.subarray(-32);
 }
 
 function number(value: number): Buffer {
