@@ -1,5 +1,6 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import { hostname, nodeId } from '../model/names.js';
+import { hostname, nodeId, taskTitle } from '../model/names.js';
+import type { NodeState } from '../model/node.js';
 import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan, type ServedPlan } from '../model/plan.js';
 import { withoutService } from '../model/record.js';
 import { servicesOf } from '../model/state.js';
@@ -134,12 +135,18 @@ function settle(memory: Memory): OperationEnd {
     tidy(memory);
     return 'done';
   }
-  const [first] = failed;
-  const what = first?.failure;
-  const others = failed.length > 1 ? ` (and ${failed.length - 1} more nodes failed)` : '';
-  const on = what?.service === undefined ? `${what?.action} of ${first?.nodeId}` : `${what.action} of ${what.service} on ${first?.nodeId}`;
-  changeOperation(memory, { reason: `${on} failed: ${what?.message}${others}` });
+  changeOperation(memory, { reason: reasonOf(failed) });
   return 'held';
+}
+
+function reasonOf([first, ...others]: readonly NodeState[]): string {
+  const failure = first?.failure;
+  if (first === undefined || failure === undefined) return 'a task failed';
+  const { action, service, message } = failure;
+  const title = taskTitle(action, first.nodeId, service);
+  const what = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
+  const where = service === undefined ? `${action} of ${first.nodeId}` : `${action} of ${service} on ${first.nodeId}`;
+  return `${where} failed: ${what}${others.length === 0 ? '' : ` (and ${others.length} more nodes failed)`}`;
 }
 
 /** Forgets what is over: nodes that left, services that no node has. */
