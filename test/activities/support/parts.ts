@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createTaskActivities } from '../../../src/activities/dispatch.js';
@@ -27,7 +28,7 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-const errors = new URL('../../../src/plugins/errors.ts', import.meta.url).pathname;
+const errors = fileURLToPath(new URL('../../../src/plugins/errors.ts', import.meta.url));
 
 /** A provider plugin called `fault` in a folder of its own; `code` is the body of its class. */
 export async function writeProvider(folder: string, code: string, descriptor: object = {}): Promise<void> {
