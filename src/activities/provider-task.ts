@@ -22,15 +22,18 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
   const account = accountOf(parts, request);
   const plugin = parts.registry.provider(account.type);
   const fields = await readFields(parts, plugin, request, attempt);
+  const machine = machineOf(parts, request, fields);
+  await untilVisible(plugin, task, machine, attempt);
   // The call's own deadline ends its connection too, so that no attempt given up for lost creates anything later.
   const deadline = AbortSignal.timeout(plugin.descriptor.callDeadlineMs);
   const budget = budgetSignal();
-  const signal = AbortSignal.any([attempt.signal, attempt.detach, deadline, budget]);
+  // A CREATE that was sent goes on when the task is cancelled: it ends with the machine's id, which makes deleting it easy.
+  const cancelled = task.taskName === 'CREATE' ? [] : [attempt.signal];
+  const signal = AbortSignal.any([...cancelled, attempt.detach, deadline, budget]);
   const provider = plugin.create({
     task: { ...task, provider: { ...task.provider, type: account.type, fields } }, log: attempt.log, signal, fields,
     claims: parts.claims(request.provider.name),
   });
-  const machine = machineOf(parts, request, fields);
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
   try {
     if (task.taskName === 'CREATE') return await create({ plugin, provider, request, attempt, machine });
@@ -132,12 +135,23 @@ function textOf(config: JsonObject, key: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-async function findEarlier({ plugin, provider, attempt, machine }: Call): Promise<JsonObject | undefined> {
-  if (!canFind(provider)) return undefined;
-  const { callDeadlineMs, consistencyWindowMs } = plugin.descriptor;
-  const visibleAt = activityInfo().currentAttemptScheduledTimestampMs + callDeadlineMs + consistencyWindowMs;
-  attempt.at(`waits until an earlier call of ${plugin.descriptor.name} is over and visible`);
+/**
+ * An earlier CREATE whose outcome nobody knows may have its effect up to its deadline, and be listed only later: until
+ * then looking for its machine says nothing.
+ */
+async function untilVisible({ descriptor }: RegisteredProvider, task: Task, machine: MachineInput, attempt: Attempt): Promise<void> {
+  const { currentAttemptScheduledTimestampMs, scheduledTimestampMs } = activityInfo();
+  const again = task.taskName === 'CREATE' && attempt.number > 1 && (descriptor.idempotency === 'name' || descriptor.idempotency === 'tag');
+  const unknown = task.taskName === 'DELETE' && machine.providerid === undefined;
+  if (!again && !unknown) return;
+  const lastCallAt = again ? currentAttemptScheduledTimestampMs : scheduledTimestampMs;
+  const visibleAt = lastCallAt + descriptor.callDeadlineMs + descriptor.consistencyWindowMs;
+  attempt.at(`waits until an earlier call of ${descriptor.name} is over and visible`);
   await wait(Math.max(0, visibleAt - Date.now()), undefined, { signal: AbortSignal.any([attempt.signal, attempt.detach]) });
+}
+
+async function findEarlier({ provider, attempt, machine }: Call): Promise<JsonObject | undefined> {
+  if (!canFind(provider)) return undefined;
   const machines = (await provider.find(machine.key)).filter((found) => found.state !== 'gone');
   const [first, second] = machines;
   if (first === undefined) return undefined;

@@ -94,6 +94,7 @@ function isEmpty({ state }: Memory): boolean {
 /** Goes on with the operation under way, or begins the next. */
 async function takeUp(memory: Memory): Promise<OperationEnd> {
   const [next, ...queue] = memory.state.queue;
+  const earlier = memory.state;
   if (next !== undefined) {
     endOperation(memory, 'superseded');
     memory.preempted = false;
@@ -103,9 +104,17 @@ async function takeUp(memory: Memory): Promise<OperationEnd> {
   show(memory);
   const end = await operate(memory);
   if (end === 'done' || end === 'rejected') endOperation(memory, end);
+  if (end === 'rejected') holdAgain(memory, earlier);
   else if (end === 'held') changeOperation(memory, { state: 'held' });
   show(memory);
   return end;
+}
+
+/** A request that could not be planned changed nothing: the operation that it was to follow is held as before. */
+function holdAgain(memory: Memory, { operation, nodes, target }: ClusterState): void {
+  if (operation?.state !== 'held') return;
+  const history = memory.state.history.filter(({ id }) => id !== operation.id);
+  memory.state = { ...memory.state, operation, nodes, history, ...(target === undefined ? {} : { target }) };
 }
 
 /** Runs and failures belong to an operation. */

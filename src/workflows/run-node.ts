@@ -79,10 +79,15 @@ async function obtainMachine(owner: NodeOwner, chain: readonly Step[]): Promise<
     const kind = owner.node().failure?.kind ?? 'Internal';
     if (launch === limit || permanentKinds.includes(kind) || (kind === 'Invalid' && owner.node().facts.CREATE === undefined)) return 'failed';
     owner.change(({ failure: _failure, ...node }) => node);
-    // The DELETE, and the CREATE that is done once more.
-    owner.addTasks(owner.node().facts.CREATE === true ? 2 : 1);
-    const cleaned = await runStep(owner, { action: 'DELETE' });
-    if (cleaned !== 'done') return cleaned;
+    if (kind === 'Capacity' || kind === 'Quota') {
+      // Refused before anything was made: there is nothing to clean up.
+      owner.change((node) => ({ ...node, facts: { services: {} } }));
+    } else {
+      // The DELETE, and the CREATE that is done once more.
+      owner.addTasks(owner.node().facts.CREATE === true ? 2 : 1);
+      const cleaned = await runStep(owner, { action: 'DELETE' });
+      if (cleaned !== 'done') return cleaned;
+    }
     await sleep(1_000 * launch);
   }
 }

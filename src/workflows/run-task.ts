@@ -1,4 +1,4 @@
-import { ActivityCancellationType, CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
 import { actionTable, type Action } from '../model/action.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
@@ -11,15 +11,15 @@ export interface TaskOptions {
 }
 
 /**
- * Schedules one task as an activity named for its action; queue, timeouts and retries come from the action's row. A
- * CREATE in flight is always waited for: the machine it makes must become known.
+ * Schedules one task as an activity named for its action; queue, timeouts and retries come from the action's row. An
+ * attempt that runs is always waited for, also when it is cancelled: a CREATE then still tells its machine.
  */
 export async function runTask(action: Action, request: TaskRequest, options: TaskOptions): Promise<TaskOutcome> {
   const row = actionTable[action];
   const { placement } = options;
   const budgetMs = action === 'CONFIRM' ? placement.confirmWithinMs ?? row.budgetMs : row.budgetMs;
   const attempts = options.mayFail === true && row.target === 'automator' ? 3 : row.retry.attempts;
-  const schedule = (): Promise<TaskOutcome> => scheduleActivity<TaskOutcome>(action, [request], {
+  return scheduleActivity<TaskOutcome>(action, [request], {
     activityId: request.taskId,
     taskQueue: row.queue === 'site' ? siteQueue(placement.site) : providerQueue(placement.site, placement.provider),
     summary: taskTitle(action, request.nodeId, request.service?.name),
@@ -33,7 +33,6 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
       ...(attempts === undefined ? {} : { maximumAttempts: attempts }),
     },
   });
-  return action === 'CREATE' ? CancellationScope.nonCancellable(schedule) : schedule();
 }
 
 /** Runs the planner, which is pure code beside the configuration of a worker. */

@@ -75,6 +75,12 @@ describe('a cluster', () => {
     const failure = held.status.nodes.find((node) => node.nodeId === 'lb-1')?.failure;
     expect(failure).toMatchObject({ kind: 'ScriptFailed', exitCode: 3, stderr: 'no such file\n' });
 
+    const { groups, ...rest } = webSpec('broken', 1);
+    const elsewhere = { ...rest, groups: Object.fromEntries(Object.entries(groups).map(([id, group]) => [id, { ...group, provider: 'nowhere' }])) };
+    const rejected = await client.waitFor('broken', (await client.apply(elsewhere)).operation);
+    expect(rejected.operation.state).toBe('rejected');
+    expect(rejected.status.operation).toMatchObject({ id: broken.operation, state: 'held' });
+
     const corrected = await client.apply(webSpec('broken', 1));
     const { operation } = await client.waitFor('broken', corrected.operation);
     expect(operation).toMatchObject({ state: 'done', tasks: { total: 2, done: 2 } });
