@@ -1,14 +1,13 @@
 import type { Client } from '@temporalio/client';
 import type { InFlightList } from './activities/in-flight.js';
 import type { WorkerLog } from './activities/parts.js';
-import { listClusters } from './client/list.js';
-import { clusterWorkflowId } from './model/names.js';
+import { listOpenWorkflows } from './client/list.js';
 
 /** The bucket that stack dumps are logged under. */
 const bucket = 'heddle.stack_dump';
 
 /**
- * Logs what a worker is at: every attempt in flight, and where every open cluster workflow stands. The worker goes on
+ * Logs what a worker is at: every attempt in flight, and where every open workflow stands. The worker goes on
  * working meanwhile.
  */
 export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, temporal: Client): Promise<void> {
@@ -23,9 +22,9 @@ export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, tempora
     }, attempt.title);
   }
   try {
-    for (const { name } of await listClusters(temporal)) await dumpWorkflow(log, temporal, clusterWorkflowId(name));
+    for (const workflowId of await listOpenWorkflows(temporal)) await dumpWorkflow(log, temporal, workflowId);
   } catch (error) {
-    log.debug({ bucket, error: String(error) }, 'the open clusters could not be listed');
+    log.debug({ bucket, error: String(error) }, 'the open workflows could not be listed');
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { clusterWorkflowType, searchAttributes } from '../model/names.js';
+import { claimsWorkflowType, clusterWorkflowType, planWorkflowType, searchAttributes } from '../model/names.js';
 
 /** A cluster as the server's index shows it; the cluster itself is not asked. */
 export interface ClusterListing {
@@ -15,21 +15,38 @@ export interface ClusterListing {
  */
 export async function listClusters(temporal: Client): Promise<readonly ClusterListing[]> {
   const listings: ClusterListing[] = [];
-  const query = `WorkflowType = '${clusterWorkflowType}' AND ExecutionStatus = 'Running'`;
-  const { namespace } = temporal.options;
-  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page = await temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }) });
-    for (const { execution, startTime, searchAttributes: attributes } of page.executions) {
-      const phase = readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data);
-      listings.push({
-        name: (execution?.workflowId ?? '').replace(/^cluster\//, ''),
-        createdAt: new Date(Number(startTime?.seconds ?? 0) * 1_000 + Number(startTime?.nanos ?? 0) / 1e6).toISOString(),
-        ...(phase === undefined ? {} : { phase }),
-      });
-    }
-    ({ nextPageToken } = page);
+  for await (const { execution, startTime, searchAttributes: attributes } of listOpen(temporal, [clusterWorkflowType])) {
+    const phase = readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data);
+    listings.push({
+      name: (execution?.workflowId ?? '').replace(/^cluster\//, ''),
+      createdAt: new Date(Number(startTime?.seconds ?? 0) * 1_000 + Number(startTime?.nanos ?? 0) / 1e6).toISOString(),
+      ...(phase === undefined ? {} : { phase }),
+    });
   }
   return listings.toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
+/** Ids of all workflows of ours that are open now. */
+export async function listOpenWorkflows(temporal: Client): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const { execution } of listOpen(temporal, [clusterWorkflowType, planWorkflowType, claimsWorkflowType])) {
+    if (typeof execution?.workflowId === 'string') ids.push(execution.workflowId);
+  }
+  return ids;
+}
+
+type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
+
+async function* listOpen(temporal: Client, types: readonly string[]): AsyncGenerator<Page['executions'][number]> {
+  const { namespace } = temporal.options;
+  const query = `WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')}) AND ExecutionStatus = 'Running'`;
+  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
+    const page: Page = await temporal.workflowService.listWorkflowExecutions({
+      namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }),
+    });
+    yield* page.executions;
+    ({ nextPageToken } = page);
+  }
 }
 
 /** Search attributes are never encrypted: the server reads them. */
