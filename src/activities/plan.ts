@@ -34,7 +34,7 @@ export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: P
       const { features } = parts;
       if (input.kind === 'delete') return { ...planOperation({ current: input.current, placements: {}, digest, bootstrapDigest }), features };
       const spec = closeSpec(input);
-      const problems = checkAgainstWorker(parts, spec);
+      const problems = [...checkCarriedOut(spec), ...checkAgainstWorker(parts, spec)];
       if (hasErrors(problems)) throw invalid(problems);
       const placements = Object.fromEntries(Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]));
       return { ...planOperation({ spec, current: input.current, placements, digest, bootstrapDigest }), features };
@@ -56,6 +56,14 @@ function closeSpec(input: PlanInput): ClusterSpec {
 
 function invalid(problems: readonly Problem[]): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problems.map(formatProblem).join('\n'), 'Invalid', problems);
+}
+
+/** What a spec may say and this version does not do yet is refused: nobody is to rely on it in vain. */
+function checkCarriedOut(spec: ClusterSpec): readonly Problem[] {
+  const left = 'Leave it out: this version holds an operation that failed, and a person decides.';
+  const policy = spec.onFailure === 'hold' ? [] : [errorAt(['onFailure'], `is "${spec.onFailure}", which is not carried out yet`, left)];
+  const groups = Object.entries(spec.groups).filter(([, { minimum, count }]) => minimum !== undefined && minimum < count);
+  return [...policy, ...groups.map(([name]) => errorAt(['nodes', name, 'minimum'], 'is not carried out yet', left))];
 }
 
 function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Problem[] {

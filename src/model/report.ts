@@ -6,8 +6,8 @@ import { stripSecrets } from './strip-secrets.js';
 
 /** Where a cluster stands, in a word. For people only. */
 export function phaseOf(state: ClusterState): Phase {
-  const { operation } = state;
-  if (operation === undefined) return 'idle';
+  const { operation, history: [last] } = state;
+  if (operation === undefined) return last?.kind === 'delete' && last.state === 'done' ? 'deleted' : 'idle';
   if (operation.state === 'held') return 'held';
   return operation.kind === 'delete' ? 'deleting' : 'applying';
 }

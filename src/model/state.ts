@@ -52,4 +52,4 @@ export interface PeersState {
 }
 
 /** What people see of where a cluster stands; no decision reads it. */
-export type Phase = 'idle' | 'planning' | 'applying' | 'held' | 'deleting' | 'deleted';
+export type Phase = 'idle' | 'applying' | 'held' | 'deleting' | 'deleted';

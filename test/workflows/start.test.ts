@@ -83,6 +83,8 @@ describe('a cluster workflow started without Heddle\'s client', () => {
     ['zero nodes', { nodes: { app: nodes(0, ['app']) } }, 'nodes.app.count'],
     ['too many nodes', { nodes: { app: nodes(maxNodes + 1, ['app']) } }, `nodes: has ${maxNodes + 1} nodes in all; this version carries at most ${maxNodes}`],
     ['another name', { name: 'other' }, 'name: is "other", but the workflow is of cluster'],
+    ['policy', { onFailure: 'rollback' }, 'onFailure: is "rollback", which is not carried out yet'],
+    ['minimum', { nodes: { app: nodes(2, ['app'], { minimum: 1 }) } }, 'nodes.app.minimum: is not carried out yet'],
     ['several at once', { nodes: { app: nodes(1, ['app', 'ap'], { hardwear: 1 }) } }, 'hardwear'],
   ])('a first spec that is wrong ends it with the problems and no side effect: %s', async (what, change, words) => {
     const name = `wrong-${what.replaceAll(' ', '-')}`;
