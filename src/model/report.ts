@@ -56,8 +56,8 @@ export function detailsOf(state: ClusterState): string {
   const reason = operation?.reason === undefined ? [] : ['', `> ${operation.reason.split('\n')[0] ?? ''}`];
   const shown = Object.values(state.nodes).toSorted((a, b) => a.nodenum - b.nodenum).slice(0, 100);
   const rows = shown.map((node) => {
-    const status = nodeStatus(node);
-    return row([node.nodeId, status.state, status.ipaddress ?? '', describeCurrent(node), node.services.join(', ')]);
+    const { ipaddress } = node.payload;
+    return row([node.nodeId, stateOf(node), typeof ipaddress === 'string' ? ipaddress : '', describeCurrent(node), node.services.join(', ')]);
   });
   const more = Object.keys(state.nodes).length - shown.length;
   const table = rows.length === 0 ? ['No nodes.'] : [row(['node', 'state', 'address', 'doing', 'services']), '| --- | --- | --- | --- | --- |', ...rows];

@@ -1,5 +1,5 @@
 import {
-  allHandlersFinished, ApplicationFailure, condition, continueAsNew, setHandler, upsertMemo, uuid4, workflowInfo,
+  allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, setHandler, upsertMemo, uuid4, workflowInfo,
 } from '@temporalio/workflow';
 import type { ClusterStart } from '../model/messages.js';
 import { clusterWorkflowId } from '../model/names.js';
@@ -24,6 +24,11 @@ export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | o
  * It ends when the cluster was deleted, or when the first thing it was asked could not be accepted.
  */
 export async function cluster(input: ClusterInput): Promise<string> {
+  // Cancelling the workflow from outside would end it and leave its machines behind; the way to end it is delete.
+  return CancellationScope.nonCancellable(() => live(input));
+}
+
+async function live(input: ClusterInput): Promise<string> {
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
   const memory: Memory = { state: openState(input), preempted: false };

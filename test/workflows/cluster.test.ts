@@ -66,6 +66,18 @@ describe('a cluster', () => {
     expect(worker.output()).not.toContain('"level":50');
   });
 
+  it('stays when its workflow is cancelled from outside, for its machines would be left behind', async () => {
+    const { client, service } = stack;
+    await client.waitFor('stays', (await client.apply(webSpec('stays', 1))).operation);
+    const before = (await service.machines()).length;
+    await client.temporal.workflow.getHandle('cluster/stays').cancel();
+    const grown = await client.apply(webSpec('stays', 2));
+    expect((await client.waitFor('stays', grown.operation)).operation.state).toBe('done');
+    expect(await service.machines()).toHaveLength(before + 1);
+    const { operation = '' } = await client.delete('stays');
+    await client.waitFor('stays', operation);
+  });
+
   it('holds when a task fails, and goes on from there with the corrected spec', async () => {
     const { client } = stack;
     const broken = await client.apply(webSpec('broken', 1, { configure: 'echo "no such file" >&2; exit 3' }));
