@@ -103,7 +103,7 @@ async function scaleThroughCrash(story: Story): Promise<boolean> {
   return expectAnswers(status, ['app-1', 'app-2', 'app-3', 'app-4']);
 }
 
-/** Applies a spec and waits; `midway` is called once, when a script runs on a new node. */
+/** Applies a spec and waits; `midway` is called once, while the new nodes are on their way. */
 async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<void>): Promise<ClusterStatus> {
   const { client, signal } = story;
   const { plan } = await client.plan(spec);
@@ -114,7 +114,8 @@ async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<voi
   const { operation: ended, status } = await client.waitFor(spec.name, operation, {
     signal, everyMs: 150,
     onStatus: (now) => {
-      const busy = now.nodes.some((node) => node.current?.action === 'INSTALL' && node.current.state === 'running');
+      // The first look at which the new machines are made, but far from done.
+      const busy = now.nodes.some(({ current }) => current?.state === 'running' && current.action !== 'CREATE');
       if (busy && midway !== undefined && crash === undefined) {
         crash = midway();
         // Its failure is reported when it is awaited below.
