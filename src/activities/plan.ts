@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../model/json.js';
 import { stableJson } from '../model/payload.js';
-import { planOperation, type CurrentCluster } from '../model/plan-operation.js';
+import type { PlanRequest } from '../model/messages.js';
+import { planOperation } from '../model/plan-operation.js';
 import { maxNodes, type PlannedPlacement, type ServedPlan } from '../model/plan.js';
 import type { ServerFeatures } from '../model/state.js';
 import type { ClusterSpec, GroupSpec } from '../model/spec.js';
@@ -18,15 +19,8 @@ export interface PlanParts {
   readonly features: ServerFeatures;
 }
 
-export interface PlanInput {
-  readonly clusterName: string;
-  readonly kind: 'apply' | 'delete';
-  readonly spec?: unknown;
-  readonly current: CurrentCluster;
-}
-
 /** The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
-export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: PlanInput) => Promise<ServedPlan> } {
+export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: PlanRequest) => Promise<ServedPlan> } {
   return {
     PLAN: async (input) => {
       const digest = (value: Json): string => createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
@@ -42,7 +36,7 @@ export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: P
   };
 }
 
-function closeSpec(input: PlanInput): ClusterSpec {
+function closeSpec(input: PlanRequest): ClusterSpec {
   const parsed = parseSpec(input.spec);
   if (!parsed.ok) throw invalid(parsed.problems);
   const { spec } = parsed;

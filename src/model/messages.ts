@@ -1,4 +1,6 @@
 import type { JsonObject } from './json.js';
+import type { OperationKind } from './operation.js';
+import type { CurrentCluster } from './plan-operation.js';
 import type { Peer } from './task.js';
 
 /** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */
@@ -73,4 +75,13 @@ export interface TaskOutcome {
   readonly stdout?: string;
   readonly stderr?: string;
   readonly log?: string;
+}
+
+/** Input of the PLAN activity, and of the workflow that only previews. */
+export interface PlanRequest {
+  readonly clusterName: string;
+  readonly kind: OperationKind;
+  /** For apply: closed or raw. */
+  readonly spec?: unknown;
+  readonly current: CurrentCluster;
 }

@@ -69,7 +69,7 @@ function row(cells: readonly string[]): string {
   return `|${cells.map((cell) => ` ${cell}\u00a0\u00a0\u00a0 `).join('|')}|`;
 }
 
-export function describeCurrent(node: Pick<NodeState, 'failure' | 'current'>): string {
+function describeCurrent(node: Pick<NodeState, 'failure' | 'current'>): string {
   const { failure, current } = node;
   if (failure !== undefined) return `${title(failure)}: ${failure.kind}`;
   if (current === undefined) return '';

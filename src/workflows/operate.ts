@@ -1,25 +1,16 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import type { PlanRequest } from '../model/messages.js';
 import { hostname, nodeId, taskTitle } from '../model/names.js';
 import type { NodeState } from '../model/node.js';
 import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan, type ServedPlan } from '../model/plan.js';
 import { withoutService } from '../model/record.js';
 import { servicesOf } from '../model/state.js';
 import { summarise } from '../model/summarise.js';
-import type { CurrentCluster } from '../model/plan-operation.js';
 import { announceNode, changeNode, changeOperation, countTasks, dropNode, retireNode, show, type Memory } from './memory.js';
 import { runChains, type Chain } from './run-chains.js';
 import { runPlan } from './run-task.js';
 
 export type OperationEnd = 'done' | 'held' | 'rejected' | 'preempted' | 'continue';
-
-/** Input of the PLAN activity. */
-export interface PlanRequest {
-  readonly clusterName: string;
-  readonly kind: 'apply' | 'delete';
-  /** Closed or raw. */
-  readonly spec?: unknown;
-  readonly current: CurrentCluster;
-}
 
 /** Longest wait, in ms, for tasks that were cancelled to make way for delete. CREATEs are waited for without limit. */
 const preemptMs = 60_000;
