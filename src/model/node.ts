@@ -26,8 +26,21 @@ export interface NodeFacts {
   readonly CONFIRM?: true;
   /** Digest of the automators that prepared the node. */
   readonly BOOTSTRAP?: string;
+  /** The operation in which EXEC ran last on the node. */
+  readonly EXEC?: string;
+  /** The machine is to be replaced: the user said so in the operation under way. */
+  readonly condemned?: true;
+  /** How the machine was found when it was looked at last and was not as it should be. */
+  readonly seen?: Drift;
   readonly services: Readonly<Record<string, ServiceFacts>>;
 }
+
+/**
+ * `gone`: the provider has no such machine; `stopped`: it has it, switched off; `rebooted`: it came up again since it was
+ * confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and SSH does not answer.
+ */
+export const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
+export type Drift = (typeof drifts)[number];
 
 export interface ServiceFacts {
   /** Digest of the action (and, for CONFIGURE, of the cluster's configuration) that was carried out. */
@@ -38,6 +51,8 @@ export interface ServiceFacts {
   readonly START?: string;
   /** Version of the peers that CONFIGURE read. */
   readonly peers?: number;
+  /** The operation in which each of these was done last. */
+  readonly doneIn?: Readonly<Partial<Record<'CONFIGURE' | 'STOP' | 'START', string>>>;
   /** The action that began last; kept when it failed, so that tear-down knows what may be half done. */
   readonly begun?: Action;
 }

@@ -1,0 +1,61 @@
+/**
+ * What an operation is to do with a cluster, beside the spec. `apply` and `rollback` bring the cluster to a spec;
+ * `delete` brings it to nothing; the others leave nodes and spec as they are and touch only what they name.
+ */
+export type Intent = ApplyIntent | DeleteIntent | SwitchIntent | RestartIntent | ReconfigureIntent | ReplaceIntent | ExecIntent;
+
+/** At most `width` nodes of a service are disturbed at once, and the service as a whole stays up; absent: all together. */
+interface Rolling {
+  readonly width?: number;
+}
+
+export interface ApplyIntent extends Rolling {
+  readonly kind: 'apply' | 'rollback';
+}
+
+export interface DeleteIntent {
+  readonly kind: 'delete';
+}
+
+/**
+ * `stop` stops the services and everything that needs them at run time, and they stay stopped, also through later
+ * applies, until `start`, which starts what they need, too.
+ */
+export interface SwitchIntent {
+  readonly kind: 'start' | 'stop';
+  readonly services: readonly string[];
+}
+
+/** Stops and starts the services with what depends on them; rolling, the services alone. */
+export interface RestartIntent extends Rolling {
+  readonly kind: 'restart';
+  readonly services: readonly string[];
+  /** Ids of nodes; absent: all that have the services. */
+  readonly nodes?: readonly string[];
+}
+
+export interface ReconfigureIntent extends Rolling {
+  readonly kind: 'reconfigure';
+  /** Empty: all. */
+  readonly services: readonly string[];
+  readonly nodes?: readonly string[];
+  /** STOP before CONFIGURE, START after it. */
+  readonly restart?: true;
+}
+
+/** The nodes get new machines: a new incarnation each. Which nodes those are is in their facts (`condemned`). */
+export interface ReplaceIntent extends Rolling {
+  readonly kind: 'replace';
+  readonly nodes: readonly string[];
+}
+
+/** Runs a command once on each node. */
+export interface ExecIntent extends Rolling {
+  readonly kind: 'exec';
+  /** Absent: all nodes. */
+  readonly nodes?: readonly string[];
+  /** Shell text; runs under /bin/sh as the login user, or as root with `sudo`. */
+  readonly command: string;
+  readonly sudo?: true;
+  readonly timeoutMs?: number;
+}
