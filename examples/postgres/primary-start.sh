@@ -1,0 +1,9 @@
+# Starts the primary; then replicas find a role to log in with, and a slot each.
+. "$HEDDLE_DATA"
+find_postgres
+running || start_postgres
+set_password
+add_slots
+drop_slots
+echo "postgres-url=postgresql://$HEDDLE_IPADDRESS:$port" >>"$HEDDLE_RESULT"
+echo "the primary answers at $HEDDLE_IPADDRESS:$port"
