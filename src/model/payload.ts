@@ -6,7 +6,7 @@ export const maxPayloadBytes = 16 * 1024;
 
 /** Keys of `config` that Heddle writes itself; a plugin's result cannot overwrite them. */
 export const reservedKeys = [
-  'flavor', 'image', 'nodenum', 'group', 'services', 'provider', 'service', 'cluster', 'nodes',
+  'flavor', 'image', 'nodenum', 'group', 'services', 'provider', 'service', 'cluster', 'nodes', 'boot-id',
 ] as const;
 
 /** What a failed task may still leave in the payload: enough to find the machine again. */

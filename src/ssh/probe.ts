@@ -1,5 +1,10 @@
+import { PluginError } from '../plugins/errors.js';
 import { connect, connectUnpinned } from './connect.js';
-import { hostKeysOf, type SshTarget } from './target.js';
+import type { Connection } from './connection.js';
+import { exec } from './exec.js';
+import { compact } from './remote-command.js';
+import { identityFunctions } from './remote/identity.js';
+import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
 export interface ProbeOptions {
   readonly signal?: AbortSignal;
@@ -7,14 +12,64 @@ export interface ProbeOptions {
   readonly timeoutMs?: number;
 }
 
+export interface Probed {
+  readonly hostKey: string;
+  /**
+   * Another one means that the machine was started again. Absent where no command can be run, or the system does not
+   * tell.
+   */
+  readonly bootId?: string;
+}
+
 /**
  * Looks once whether SSH answers at the target and lets us in. With `target.hostKey` that key is enforced; without, the
  * key the server shows is returned so that the caller can pin it.
  * @throws PluginError Retryable (not there yet), Auth (login refused), Invalid (another host key).
  */
-export async function probe(target: SshTarget, options: ProbeOptions = {}): Promise<{ readonly hostKey: string }> {
+export async function probe(target: SshTarget, options: ProbeOptions = {}): Promise<Probed> {
   const attempt = hostKeysOf(target).length === 0 ? connectUnpinned : connect;
-  const connection = await attempt(target, { timeoutMs: 10_000, ...options });
-  connection.close();
-  return { hostKey: connection.hostKey };
+  const limits = { timeoutMs: 10_000, ...options };
+  const connection = await attempt(target, limits);
+  try {
+    const bootId = await withLimits(readBootId(connection), target, limits);
+    connection.close();
+    return { hostKey: connection.hostKey, ...(bootId === undefined ? {} : { bootId }) };
+  } catch (error) {
+    // It may not answer any more: no farewell.
+    connection.destroy();
+    throw error;
+  }
+}
+
+/** The kernel's boot id and the start of process 1: containers share the former with their host and with each other. */
+const bootIdProgram = compact(`${identityFunctions}\nmachine\necho "$boot"`);
+
+async function readBootId(connection: Connection): Promise<string | undefined> {
+  try {
+    const { exitCode, stdout } = await exec(connection, ['sh', '-c', bootIdProgram]);
+    const bootId = stdout.trim();
+    // "-/" is what a system shows that tells neither.
+    return exitCode === 0 && bootId.length < 200 && /^\S*[A-Za-z0-9]\S*$/.test(bootId) ? bootId : undefined;
+  } catch (error) {
+    // A login that runs no commands is for the first service to complain of.
+    if (error instanceof PluginError && error.kind === 'Invalid') return undefined;
+    throw error;
+  }
+}
+
+/** Also for a server that lets us in and then grants no channel. */
+async function withLimits<Value>(work: Promise<Value>, target: SshTarget, { signal, timeoutMs }: ProbeOptions & { readonly timeoutMs: number }): Promise<Value> {
+  let abort = () => { /* Replaced at once. */ };
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await Promise.race([work, new Promise<never>((_resolve, reject) => {
+      abort = () => reject(signal?.reason);
+      if (signal?.aborted === true) abort();
+      timer = setTimeout(() => reject(new PluginError('Retryable', `${describeTarget(target)} lets us in and then answers nothing`)), timeoutMs);
+      signal?.addEventListener('abort', abort, { once: true });
+    })]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
 }

@@ -30,7 +30,7 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     const { hostKey: _, ...unknown } = sshd.target;
     const { hostKey } = await probe(unknown);
     expect(String(sshd.target.hostKey)).toContain(hostKey);
-    await expect(probe({ ...sshd.target, hostKey })).resolves.toEqual({ hostKey });
+    await expect(probe({ ...sshd.target, hostKey })).resolves.toMatchObject({ hostKey });
     await expect(probe({ ...sshd.target, hostKey: makeHostKey().line })).rejects.toMatchObject({ kind: 'Invalid' });
     await expect(probe({ ...sshd.target, privateKey: makeHostKey().private })).rejects.toMatchObject({ kind: 'Auth' });
   });
