@@ -63,6 +63,10 @@ export interface TaskRequest {
   /** The workflow that knows the peers. */
   readonly peersOf: string;
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
+  /** The uid in the machine's key, where an earlier life of the cluster made the machine. */
+  readonly keyUid?: string;
+  /** For CREATE: the machine of this key is there already; take it over, make none. */
+  readonly adopt?: true;
   /** For BOOTSTRAP: the automators that the node's services use. */
   readonly automators?: readonly string[];
   readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };
