@@ -40,7 +40,7 @@ export async function exec(connection: Connection, command: readonly string[], o
     const exit = exitOf(channel);
     channel.on('error', () => { /* A broken channel shows as a missing exit code. */ });
     const outputs = Promise.all([readAfter(channel, nonce), readAfter(channel.stderr, nonce)]);
-    channel.write(programText(`become() {\nexec ${quoteWords(command)}\n}\n${execProgram}`, { nonce }));
+    channel.write(programText(execProgram, nonce, {}, `become() {\nexec ${quoteWords(command)}\n}\n`));
     channel.end(stdin);
     const [[stdout, stderr], exitCode] = await Promise.race([Promise.all([outputs, exit]), stopped]);
     if (exitCode === undefined) throw connectionLost(connection.target);

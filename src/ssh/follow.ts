@@ -10,7 +10,7 @@ import { type RemoteSession, startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
 /** Sent when the run is known to have started: it is only shown. */
-export const nothing: RunUpload = { bytes: Buffer.alloc(0), sizes: { total: 0, n1: 0, n2: 0, n3: 0 } };
+export const nothing: RunUpload = { bytes: Buffer.alloc(0), enter: '', variables: { sent: 0, script_size: 0, stdin_size: 0, timeout: '' } };
 
 /** Where a run stands on the node. */
 export interface RunPlace {
@@ -18,6 +18,8 @@ export interface RunPlace {
   readonly run: string;
   readonly id: string;
   readonly sudo: boolean | undefined;
+  /** Node, time and operation, as the node's turns are told apart; empty where there are none. */
+  readonly turn: string;
 }
 
 /**
@@ -30,11 +32,13 @@ export async function followRun(
 ): Promise<RunEnd | undefined> {
   const { sudo, ...folder } = place;
   const { outat, errat, started } = progress;
-  const { bytes, sizes } = started ? nothing : upload;
+  const { bytes, variables, enter } = started ? nothing : upload;
+  const tag = randomBytes(8).toString('hex');
   const session = await startProgram(connection, {
-    program: launcherProgram, sudo,
-    variables: { ...folder, ...sizes, outat, errat, tag: randomBytes(8).toString('hex') },
-    input: bytes,
+    program: launcherProgram, sudo, prelude: enter,
+    variables: { ...folder, ...variables, outat, errat, tag },
+    // The last line tells the node that all of it arrived.
+    input: variables.sent === 0 ? '' : Buffer.concat([bytes, Buffer.from(`${tag}\n`)]),
   });
   progress.rewindResult();
   stop.addEventListener('abort', session.close, { once: true });
@@ -65,8 +69,10 @@ function readLine(words: readonly string[], connection: Connection, place: RunPl
   const where = describeTarget(connection.target);
   if (kind === 'tick') {
     progress.signs++;
-    progress.started = true;
+    // Before the claim the upload may still have to be sent again.
+    if (word === 'claimed') progress.started = true;
   }
+  if (kind === 'note') progress.note([word, ...rest].join(' '));
   if (kind === 'fail') throw explainRefusal(word, rest.join(' '), where);
   if (kind !== 'end') return undefined;
   if (word === 'absent') {
@@ -82,7 +88,7 @@ export function endOf(reason: string, code: string | undefined, progress: RunPro
     case 'exit':
       // No number means no knowledge, and is never taken for 0.
       return progress.end(exitCode === undefined ? 'died' : 'exit', exitCode);
-    case 'timeout': case 'cancel': case 'full': case 'died': case 'reboot':
+    case 'timeout': case 'cancel': case 'superseded': case 'full': case 'died': case 'reboot':
       return progress.end(reason, exitCode);
     default:
       throw new Error(`unexpected end of a run: ${reason}`);
@@ -94,7 +100,7 @@ function explainRefusal(why: string, text: string, where: string): PluginError {
   const said = text.trim();
   if (why === 'full') return new PluginError('Invalid', `disk full on node ${where}: the script was not started (${said}); make room and try again`);
   if (why === 'folder') return new PluginError('Invalid', `${where} cannot keep the run, so the script was not started: ${said}`);
-  return new PluginError('Retryable', `the run was not started on ${where}: ${said}`);
+  return new PluginError('Retryable', `the script was not started on ${where}: ${said}`);
 }
 
 /** The program did not even begin: sudo refused, no shell that can run it, or the connection was cut at once. */

@@ -22,7 +22,7 @@ export async function listRuns(
   connection: Connection, options: { readonly sudo?: boolean; readonly runsFolder?: string } = {},
 ): Promise<readonly RunRecord[]> {
   const session = await startProgram(connection, {
-    program: listRunsProgram, variables: { runs: options.runsFolder ?? '', run: '', id: '' }, sudo: options.sudo,
+    program: listRunsProgram, variables: { runs: options.runsFolder ?? '', run: '' }, sudo: options.sudo,
   });
   const records: RunRecord[] = [];
   let row: readonly string[] = [];

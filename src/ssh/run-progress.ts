@@ -1,10 +1,12 @@
 import { Excerpt } from './excerpt.js';
 import type { Frame } from './frames.js';
-import type { OutputListener, RunEnd } from './run.js';
+import type { OutputListener, RunEnd, RunOptions } from './run.js';
 
 /** What is known of a run so far; survives the connections that brought it. */
 export class RunProgress {
   readonly #onOutput: OutputListener | undefined;
+  readonly #onNote: RunOptions['onNote'];
+  readonly #notes = new Set<string>();
   readonly #stdout = new Excerpt();
   readonly #stderr = new Excerpt();
   #result: Buffer[] = [];
@@ -16,8 +18,16 @@ export class RunProgress {
   /** The node said that the run has started: nothing needs to be sent again. */
   started = false;
 
-  constructor(onOutput: OutputListener | undefined) {
+  constructor({ onOutput, onNote }: Pick<RunOptions, 'onOutput' | 'onNote'>) {
     this.#onOutput = onOutput;
+    this.#onNote = onNote;
+  }
+
+  /** Every connection tells all notes; the listener gets each once. */
+  note(text: string): void {
+    if (this.#notes.has(text)) return;
+    this.#notes.add(text);
+    this.#onNote?.(text);
   }
 
   /** A new connection begins; a result file is always read whole. */

@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 import type { Script } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
-import { compact } from './remote-command.js';
-import { supervisorProgram } from './remote/supervisor.js';
+import type { Turn } from './run.js';
 
-/** What is sent to start a run: three files in one stretch, and the sizes that tell them apart. */
+/** What is sent to start a run: script and standard input in one stretch, and what the supervisor is told. */
 export interface RunUpload {
   readonly bytes: Buffer;
-  readonly sizes: { readonly total: number; readonly n1: number; readonly n2: number; readonly n3: number };
+  readonly variables: { readonly sent: number; readonly script_size: number; readonly stdin_size: number; readonly timeout: string };
+  /** The shell function `enter`. */
+  readonly enter: string;
 }
 
 /** Names that a shell keeps for itself, and would not let us set. */
 const shellNames = new Set(['UID', 'EUID', 'PPID', 'GROUPS', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'HEDDLE_RUN', 'HEDDLE_RESULT']);
 
-const supervisor = compact(supervisorProgram);
-
 /** @throws PluginError Invalid for an environment or a timeout that cannot be. */
 export function packUpload(script: Script): RunUpload {
-  const runner = Buffer.from(`timeout=${timeoutSeconds(script.timeoutMs)}\n${enterFunction(script)}${supervisor}\n`);
   const text = Buffer.from(script.text);
   const stdin = Buffer.from(script.stdin ?? '');
-  const bytes = Buffer.concat([runner, text, stdin]);
-  return { bytes, sizes: { total: bytes.length, n1: runner.length, n2: text.length, n3: stdin.length } };
+  return {
+    bytes: Buffer.concat([text, stdin]), enter: enterFunction(script),
+    variables: { sent: 1, script_size: text.length, stdin_size: stdin.length, timeout: timeoutSeconds(script.timeoutMs) },
+  };
 }
 
 /**
@@ -33,6 +33,18 @@ export function runFolderName(runId: string): string {
   if (!/^[^\p{Cc}]+$/u.test(runId)) throw new PluginError('Invalid', 'a run id is one line of text, without control characters');
   const digest = createHash('sha256').update(runId).digest('hex').slice(0, 16);
   return `${runId.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^[.-]/, '_').slice(0, 120)}-${digest}`;
+}
+
+/**
+ * A turn as the node reads it, in words that are parts of file names there: the time has a fixed width, so that names stand in its order.
+ * @throws PluginError Invalid for a time that is none.
+ */
+export function turnText(turn: Turn | undefined): string {
+  if (turn === undefined) return '';
+  const { node, time, operation } = turn;
+  if (!Number.isSafeInteger(time) || time < 0 || time > 9e12) throw new PluginError('Invalid', `a turn cannot begin at ${time}: give ms since the epoch`);
+  const short = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return `${short(node)} ${String(time).padStart(13, '0')} ${/^[A-Za-z0-9_-]{1,64}$/.test(operation) ? operation : short(operation)}`;
 }
 
 /** Sets the environment and becomes the interpreter. Stands in a file that only its owner reads, never in an argument. */

@@ -5,7 +5,7 @@ import { cancelRun } from './cancel.js';
 import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
 import { followRun, nothing, type RunPlace } from './follow.js';
-import { packUpload, runFolderName } from './run-upload.js';
+import { packUpload, runFolderName, turnText } from './run-upload.js';
 import { RunProgress } from './run-progress.js';
 
 export interface RunRequest {
@@ -14,6 +14,18 @@ export interface RunRequest {
   readonly script: Script;
   /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
   readonly runsFolder?: string | undefined;
+  /** Scripts of one node that have it run one at a time; without it a run minds no other. */
+  readonly turn?: Turn | undefined;
+}
+
+/** Whose script it is, and which of two of a node is wanted: the later one. */
+export interface Turn {
+  /** The same for all tasks of a node. */
+  readonly node: string;
+  /** When this attempt of its task was scheduled, by the one clock that all attempts share, in ms since the epoch. */
+  readonly time: number;
+  /** What the task is part of. Run folders of it are kept as long as it is the node's last. */
+  readonly operation: string;
 }
 
 export interface RunOptions {
@@ -21,6 +33,8 @@ export interface RunOptions {
   readonly connect: () => Promise<Connection>;
   /** Called with output as it comes. The node is read no faster than it settles. */
   readonly onOutput?: OutputListener | undefined;
+  /** Called with what the node did beside the script, such as ending an earlier one. */
+  readonly onNote?: ((text: string) => void) | undefined;
   /** Ends the script: its process group gets TERM, after 5 s KILL. */
   readonly signal?: AbortSignal | undefined;
   /** Lets go of the script, which runs on: for a worker that shuts down. The run is then reported as Retryable. */
@@ -33,10 +47,11 @@ export type OutputListener = (stream: 'stdout' | 'stderr', chunk: Buffer) => voi
 export interface RunEnd {
   /**
    * - exit: the script ended; timeout, cancel: it was ended.
+   * - superseded: it was ended because a later task of its node began.
    * - full: the node's disk was full when it ended, so what it wrote cannot be trusted.
    * - died: its supervisor was killed; reboot: the machine went down under it.
    */
-  readonly reason: 'exit' | 'timeout' | 'cancel' | 'full' | 'died' | 'reboot';
+  readonly reason: 'exit' | 'timeout' | 'cancel' | 'superseded' | 'full' | 'died' | 'reboot';
   /** Unknown where no supervisor was left to tell. */
   readonly exitCode: number | undefined;
   readonly stdout: string;
@@ -57,9 +72,9 @@ const pauses = [100, 500, 2_000];
  */
 export async function runOnce(request: RunRequest, options: RunOptions): Promise<RunEnd> {
   const { signal, detach } = options;
-  const place = { runs: request.runsFolder ?? '', run: runFolderName(request.runId), id: request.runId, sudo: request.script.sudo };
+  const place = { runs: request.runsFolder ?? '', run: runFolderName(request.runId), id: request.runId, sudo: request.script.sudo, turn: turnText(request.turn) };
   const upload = packUpload(request.script);
-  const progress = new RunProgress(options.onOutput);
+  const progress = new RunProgress(options);
   const stop = new AbortController();
   const forward = () => stop.abort();
   signal?.addEventListener('abort', forward, { once: true });

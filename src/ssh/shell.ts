@@ -4,7 +4,7 @@ import { exec } from './exec.js';
 import type { ConnectionPool } from './pool.js';
 import { putFile } from './put-file.js';
 import { parseResults } from './results.js';
-import { type OutputListener, type RunEnd, runOnce } from './run.js';
+import { type OutputListener, type RunEnd, runOnce, type Turn } from './run.js';
 import { describeTarget, type SshTarget } from './target.js';
 
 export interface ShellOptions {
@@ -23,6 +23,8 @@ export interface ShellOptions {
   readonly log?: PluginLog;
   /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
   readonly runsFolder?: string;
+  /** Has the node's scripts run one at a time: see {@link Turn}. */
+  readonly turn?: Turn;
 }
 
 /** The contract's Shell over SSH, for one attempt of one task. */
@@ -34,7 +36,10 @@ export function createShell(options: ShellOptions): Shell {
       const script = options.timeoutMs === undefined ? given : { timeoutMs: options.timeoutMs, ...given };
       const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;
       log?.debug('script waits for its run', { run: runId });
-      const end = await runOnce({ runId, script, runsFolder: options.runsFolder }, { connect, onOutput: options.onOutput, signal, detach });
+      const end = await runOnce(
+        { runId, script, runsFolder: options.runsFolder, turn: options.turn },
+        { connect, onOutput: options.onOutput, onNote: (text) => log?.warn(text, { run: runId }), signal, detach },
+      );
       log?.debug('script ended', { run: runId, reason: end.reason, exitCode: end.exitCode ?? null });
       return toOutcome(end, script, describeTarget(target), signal, log);
     },
@@ -59,6 +64,8 @@ function toOutcome(end: RunEnd, script: Script, where: string, signal: AbortSign
       throw failed(`ran longer than ${(script.timeoutMs ?? 0) / 1000} s and was ended, with all it had started`);
     case 'cancel':
       throw failed('was cancelled; its processes were ended', signal?.reason);
+    case 'superseded':
+      throw failed('was ended, with all it had started, because a later task of its node began');
     case 'full':
       throw failed(`ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}, but disk full on node: what it wrote may be cut; make room and run it again`);
     case 'reboot':

@@ -92,12 +92,12 @@ test('results are read strictly', () => {
 });
 
 test('the command for the login shell holds nothing that shells read differently', () => {
-  const inner = /^exec (?:sudo -n -H )?sh -c '([^']*)'$/;
+  const inner = /^(?:mkdir -m 700 -p(?: "\$HOME\/[.\w/]+")+; exec sudo -n -H |exec )sh -c '([^']*)'(?: heddle "\$HOME")?$/;
   for (const command of [remoteCommand(), remoteCommand({ sudo: true })]) expect(command).toMatch(inner);
   expect(inner.exec(remoteCommand())?.[1]).not.toMatch(/[!\n]|\\(?!n)/);
 });
 
 test('a program keeps its lines and loses comments and indentation', () => {
   expect(compact('\n# why\nif x; then\n  # also why\n  y "#z"\nfi\n')).toBe('if x; then\ny "#z"\nfi');
-  expect(programText('x', { a: `it's`, b: 1 })).toBe(`a='it'\\''s'\nb=1\nx\n#end\n`);
+  expect(programText('x', 'N0', { a: `it's`, b: 1 }, ' # as it is\n')).toBe(`#N0\nnonce=N0\na='it'\\''s'\nb=1\n # as it is\nx\n#N0\n`);
 });

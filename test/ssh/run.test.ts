@@ -114,8 +114,9 @@ test('script, input and environment are never an argument of a process, and are 
   await until('the script runs', () => existsSync(join(node.home, 'running')));
   expect(processesWith(runFolder(node, 'secret')).length).toBeGreaterThan(0);
   expect(processesWith('CANARY')).toEqual([]);
-  const inside = join(runFolder(node, 'secret'), 'in');
-  for (const file of readdirSync(inside)) expect(statSync(join(inside, file)).mode & 0o077, file).toBe(0);
+  const uploads = readdirSync(runFolder(node, 'secret')).filter((name) => /^up-[0-9a-f]+$/.test(name)).map((name) => join(runFolder(node, 'secret'), name));
+  expect(uploads).toHaveLength(1);
+  for (const inside of uploads) for (const file of readdirSync(inside)) expect(statSync(join(inside, file)).mode & 0o077, file).toBe(0);
   expect(statSync(runFolder(node, 'secret')).mode & 0o777).toBe(0o700);
   await runOn(node, pool, 'other', { text: 'touch "$HOME/go"' });
   await run;

@@ -1,6 +1,9 @@
 /**
  * Shell functions that every program over the run folders begins with. Variables: `nonce` (before each of our lines),
- * `runs` (the folder of all runs, empty for the default), `run` (this run's folder name).
+ * `runs` (the folder of all runs, empty for the default), `run` (this run's folder name), `id`, `turn`.
+ *
+ * - `find_runs` settles `runs`: in the home, or in `/var/tmp`, which outlives a boot, where the home cannot be written.
+ * - `enter_run [UPLOAD]` makes the run's folder, with a folder for an upload in it, and goes there.
  */
 export const folderFunctions = `
 say() { printf '%s %s\\n' "$nonce" "$*" || hang_up; }
@@ -8,19 +11,41 @@ hang_up() { exit 0; }
 fail() { say fail "$@"; exit 1; }
 trouble() {
   case $1 in
+    "heddle "*) set -- \${1#heddle }; fail "$@";;
     *"o space left"*|*"uota exceeded"*|*"ile too large"*) fail full "$1";;
     *) fail folder "$1";;
   esac
 }
-if [ -z "$runs" ]; then
-  [ -n "$HOME" ] || fail folder "HOME is not set on the node"
+is_ours() { [ -d "$1" ] && [ -O "$1" ] && [ ! -L "$1" ]; }
+find_runs() {
+  [ -z "$runs" ] || return 0
   runs=$HOME/.heddle/runs
-fi
+  if [ -n "$HOME" ] && [ -d "$runs/$run" ]; then return; fi
+  # Where an earlier attempt went stays the place, whatever became of the home since.
+  for spare in /var/tmp/heddle-*; do
+    if [ -d "$spare/runs/$run" ] && is_ours "$spare"; then runs=$spare/runs; return; fi
+  done
+}
 enter_run() {
   if [ ! -d "$runs/$run" ]; then
-    problem=$(LC_ALL=C mkdir -p "$runs/$run" 2>&1) || trouble "$problem"
+    problem=$(LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || {
+      case $runs:$problem in
+        "$HOME/.heddle/runs":*"ead-only file system"*|"$HOME/.heddle/runs":*"ermission denied"*|/.heddle/runs:*) enter_spare "$@";;
+        *) trouble "$problem";;
+      esac
+    }
+  elif [ -n "$1" ] && [ ! -e "$runs/$run/rc" ] && [ ! -e "$runs/$run/pid" ]; then
+    problem=$(LC_ALL=C mkdir "$runs/$run/$1" 2>&1) || trouble "$problem"
   fi
   cd "$runs/$run" 2>/dev/null || fail folder "cannot enter $runs/$run: it belongs to another user"
-  [ -e id ] || { printf '%s\\n' "$id" > id; } 2>/dev/null
+  [ -e id ] || { printf '%s\\n%s\\n' "$id" "$turn" > id; } 2>/dev/null
+}
+enter_spare() {
+  said=$problem
+  spare=/var/tmp/heddle-$(id -u)
+  mkdir -m 700 "$spare" 2>/dev/null
+  is_ours "$spare" || fail folder "$said; and $spare cannot take the place of the home"
+  runs=$spare/runs
+  problem=$(LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || trouble "$problem"
 }
 `;

@@ -6,6 +6,7 @@
  * - `machine` sets `boot`: the kernel's boot id and the start of process 1. A container shares the former with its
  *   host, so only the latter tells that the container was started again.
  * - `fate` reads `pid` of the run folder and sets `fate` to `none` (not claimed), `running`, `died` or `reboot`.
+ * - `find_group` sets `leader` to the script's process group, if anything of it is left.
  * - `end_group` ends what is left of the script: TERM, and KILL after five seconds.
  */
 export const identityFunctions = `
@@ -52,13 +53,17 @@ fate() {
   fi
   return 0
 }
-end_group() {
+find_group() {
   leader= began=
   { read -r leader began < starts; } 2>/dev/null
-  [ -n "$leader" ] || return 0
+  [ -n "$leader" ] || return 1
   look "$leader"
   # Another process with that number is none of ours.
-  [ -z "$started" ] || [ "$started" = "$began" ] || return 0
+  [ -z "$started" ] || [ "$started" = "$began" ] || return 1
+  kill -s 0 -- "-$leader" 2>/dev/null
+}
+end_group() {
+  find_group || return 0
   kill -s TERM -- "-$leader" 2>/dev/null || return 0
   tries=0
   while [ "$tries" -lt 50 ] && kill -s 0 -- "-$leader" 2>/dev/null; do

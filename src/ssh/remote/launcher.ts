@@ -1,37 +1,46 @@
+import { endRunFunctions } from './end-run.js';
 import { folderFunctions } from './folder.js';
 import { identityFunctions } from './identity.js';
+import { supervisorFunctions } from './supervisor.js';
 
 /**
  * The one remote program of a normal run: takes the upload from standard input, sends a supervisor off to claim and
  * start the run, and shows its output as it grows. Where the run is already claimed it only shows (attaches). It may be
- * killed at any point: nothing depends on it but the showing.
+ * killed at any point: nothing depends on it but the showing. Its own text is what it leaves for the supervisor to run.
  *
- * Variables: those of the run folder, `id`, `tag` (names this upload), `total` and `n1 n2 n3` (bytes of the upload, and of
- * runner, script and stdin in it), `outat`, `errat` (bytes of the output that are already known).
+ * Variables: those of the run folder; `sent` (1 when an upload follows, 0 to show only), `tag` (names the upload, and is its last
+ * line), `script_size`, `stdin_size` (its bytes before that), `outat`, `errat` (bytes of the output that are already known),
+ * `timeout`, `p` (this text). Argument: with sudo, the login's home.
  *
- * What it prints: lines `NONCE o|e|r BYTES`, each followed by so many bytes of stdout, stderr or result file; `NONCE tick`
- * while nothing happens; last `NONCE end REASON CODE` or `NONCE fail WHY TEXT`. Anything before the first line is noise
- * of the login shell.
+ * What it prints: lines `NONCE o|e|r BYTES`, each followed by so many bytes of stdout, stderr or result file; `NONCE note TEXT`
+ * for the log; `NONCE tick` while nothing happens, `NONCE tick claimed` once the run is claimed; last `NONCE end REASON CODE` or
+ * `NONCE fail WHY TEXT`. Anything before the first line is noise of the login shell.
  */
 export const launcherProgram = `
 ${folderFunctions}
 ${identityFunctions}
+${endRunFunctions}
+${supervisorFunctions}
 receive() {
-  up=up-$tag
-  problem=$(LC_ALL=C mkdir "$up" 2>&1) || { [ -e pid ] && return 1; trouble "$problem"; }
   problem=$({ LC_ALL=C cat > "$up/all"; } 2>&1) || {
     # 153: by SIGXFSZ, which says nothing itself.
     [ $? -ne 153 ] || problem="File too large for the limits of the login"
-    [ -e pid ] && return 1
-    rm -rf "$up"
-    trouble "$problem"
+    refuse_upload
   }
-  set -- $(LC_ALL=C ls -ln "$up/all" 2>/dev/null)
-  # Shorter: the connection was cut on the way, and nobody is listening any more.
-  [ "$5" = "$total" ] || { rm -rf "$up"; fail short "$5 of $total bytes arrived"; }
   exec 5< "$up/all"
-  part runner "$n1" && part script "$n2" && part stdin "$n3" || { [ -e pid ] && return 1; rm -rf "$up"; trouble "$problem"; }
+  part script "$script_size" && part stdin "$stdin_size" || refuse_upload
+  mark=
+  read -r mark <&5
   exec 5<&-
+  # Cut short: nobody is listening any more.
+  [ "$mark" = "$tag" ] || { problem="short the upload was cut on its way"; rm -rf "$up"; fail $problem; }
+  problem=$({ LC_ALL=C printf '%s\\n' "$p" > "$up/runner"; } 2>&1) || refuse_upload
+}
+refuse_upload() {
+  # Its end takes the uploads along that came late.
+  if [ -e pid ]; then follow; fi
+  rm -rf "$up"
+  trouble "$problem"
 }
 part() {
   if [ "$2" -eq 0 ]; then true > "$up/$1"; return; fi
@@ -48,6 +57,10 @@ seek() {
   [ $(($2 % 65536)) -eq 0 ] || dd bs=1 skip=$(($2 % 65536)) count=0 <&"$1" 2>/dev/null
 }
 show() {
+  if [ -z "$noted" ] && [ -e notes ] && [ -e pid ]; then
+    while read -r line; do say note "$line"; done < notes
+    noted=1
+  fi
   if [ -z "$shown" ]; then
     [ -e out ] && [ -e err ] || return 0
     exec 3< out 4< err
@@ -69,7 +82,10 @@ nap() {
   # 1 or 2: this sleep knows whole seconds only.
   case $? in 1|2) sleep 1;; esac
   idle=$((idle + 1))
-  if [ "$idle" -ge 10 ]; then say tick; idle=0; fi
+  if [ "$idle" -ge 10 ]; then
+    if [ -e pid ]; then say tick claimed; else say tick; fi
+    idle=0
+  fi
 }
 result() {
   [ -s result ] || return 0
@@ -87,7 +103,8 @@ hang_up() {
 follow() {
   trap over=1 TERM
   trap hang_up PIPE
-  shown= idle=0 naps="- 0.005 0.01 0.02 0.03 0.05 0.08 0.1 0.2 0.3 0.5"
+  # No shorter ones: the supervisor's end is told by a signal.
+  shown= noted= idle=0 naps="- 0.05 0.08 0.1 0.2 0.3 0.5"
   while :; do
     ended=$over
     if [ ! -e rc ]; then
@@ -119,30 +136,41 @@ dead() {
   show
   if [ "$fate" = died ]; then end_group; fi
   { printf %4096s . > probe; } 2>/dev/null || fate=full
-  rm -rf in up-* probe
+  rm -rf up-* probe
   say end "$fate"
   exit 0
 }
-mask=$(umask)
-umask 077
-printf '\\n'
-say hello
-enter_run
-child= over=
-look $$
-launched=$started
-if [ ! -e rc ] && [ ! -e pid ] && [ "$total" -gt 0 ] && receive; then
-  detach sh "$up/runner" supervise "$up" "$mask" < /dev/null > /dev/null 2> "$up.log" &
-  child=$!
-fi
-if [ ! -e rc ] && [ ! -e pid ] && [ -z "$child" ]; then say end absent; exit 0; fi
-if [ -z "$child" ]; then follow; fi
-follow &
-follower=$!
-wait "$child"
-# It is our own child and not waited for yet, so the number cannot belong to another process.
-kill -s TERM "$follower" 2>/dev/null
-wait "$follower"
-# The signal came before the follower was ready for it, so it has shown nothing yet.
-[ $? -le 128 ] || { over=1; follow; }
+launch() {
+  mask=$(umask)
+  umask 077
+  printf '\\n'
+  say hello
+  up=
+  [ "$sent" -eq 0 ] || up=up-$tag
+  find_runs
+  enter_run "$up"
+  # Runs of the login and runs of root take turns with each other where the login made room for that.
+  turns=$runs/.turns
+  case $1 in /*) [ ! -d "$1/.heddle/runs/.turns" ] || turns=$1/.heddle/runs/.turns;; esac
+  child= over=
+  look $$
+  launched=$started
+  if [ ! -e rc ] && [ ! -e pid ] && [ -n "$up" ]; then
+    receive
+    detach sh "$up/runner" supervise "$up" "$mask" "$runs" "$turns" < /dev/null > /dev/null 2> "$up.log" &
+    child=$!
+  fi
+  if [ ! -e rc ] && [ ! -e pid ] && [ -z "$child" ]; then say end absent; exit 0; fi
+  if [ -z "$child" ]; then follow; fi
+  follow &
+  follower=$!
+  wait "$child"
+  # It is our own child and not waited for yet, so the number cannot belong to another process.
+  kill -s TERM "$follower" 2>/dev/null
+  wait "$follower"
+  # The signal came before the follower was ready for it, so it has shown nothing yet.
+  [ $? -le 128 ] || { over=1; follow; }
+}
+case $1 in supervise|script|end_there) "$@";; *) launch "$@";; esac
+exit
 `;

@@ -27,6 +27,7 @@ say fail "$problem"
 export const listRunsProgram = `
 ${folderFunctions}
 printf '\\n'
+find_runs
 for folder in "$runs"/*/; do
   [ -d "$folder" ] || continue
   starts=0 code=- reason=- id=

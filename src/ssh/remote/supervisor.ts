@@ -1,35 +1,44 @@
-import { identityFunctions } from './identity.js';
+import { pruneFunctions } from './prune.js';
+import { turnFunctions } from './turn.js';
 
 /**
- * The program that carries out one run, detached from any connection, in a session of its own. It stands in the run
- * folder as `in/runner`, after settings (`timeout` in seconds or empty) and the function `enter`, which sets the
- * script's environment and becomes its interpreter.
+ * What carries out one run, detached from any connection, in a session of its own. Part of the program that the launcher
+ * leaves as `runner` beside the upload, with the function `enter`, which sets the script's environment and becomes its
+ * interpreter, and `timeout` in seconds or empty.
  *
- * `supervise UPLOAD MASK`: claims the run by creating `pid` exclusively. That is the one right to start the script, so
- * however many supervisors are sent and however late one wakes up, one of them starts it. It starts the script in
- * another session, waits, and leaves `rc` ("CODE REASON") last, under its name at once.
- * `script MASK`: the first process of that other session; notes itself in `starts`, then becomes the script.
+ * `supervise UPLOAD MASK RUNS TURNS`: takes the node's turn, then claims the run by creating `pid` exclusively. That is the one
+ * right to start the script, so however many supervisors are sent and however late one wakes up, one of them starts it.
+ * It starts the script in another session, waits, and leaves `rc` ("CODE REASON") last, under its name at once.
+ * `script MASK UPLOAD`: the first process of that other session; notes itself in `starts`, then becomes the script.
  */
-export const supervisorProgram = `
-${identityFunctions}
+export const supervisorFunctions = `
+${turnFunctions}
+${pruneFunctions}
 finish() {
   reason=$2
   # A disk that is full at the end has cut the output, whatever the script made of it.
-  { printf %4096s . > in/probe; } 2>/dev/null || reason=full
-  rm -rf in up-*
-  { echo "$1 $reason" > rc.new; } 2>/dev/null
+  { printf %4096s . > "$up/probe"; } 2>/dev/null || reason=full
+  set -- "$1" up-*
+  for other in $stale; do set -- "$@" "$turns/$other"; done
+  code=$1
+  shift
+  rm -rf "$@"
+  { echo "$code $reason" > rc.new; } 2>/dev/null
   have=
   { read -r have < rc.new; } 2>/dev/null
-  [ "$have" = "$1 $reason" ] && mv rc.new rc
+  leave_turn
+  [ "$have" = "$code $reason" ] && mv rc.new rc
+  [ -z "$first" ] || [ -z "$mine" ] || prune > /dev/null 2>&1 < /dev/null &
   exit 0
 }
 supervise() {
-  up=$1 mask=$2
+  up=$1 mask=$2 runs=$3 turns=$4
   machine
   look $$
   if [ "$group" != $$ ]; then echo "no way found to start a session or process group: install setsid (util-linux) or perl" >&2; exit 71; fi
   me="$$ $started $boot"
   echo "$me" > "$up/who" || exit 72
+  take_turn
   set -C
   { true > pid; } 2> /dev/null || {
     # Another has it, and has sent or will send the script off.
@@ -43,9 +52,9 @@ supervise() {
   if [ "$have" != "$me" ]; then rm -f pid; echo "No space left on device" >&2; exit 72; fi
   # The claim must outlive a power cut, else the script could be started again after it.
   sync pid 2>/dev/null
-  mv "$up" in || exit 72
   if [ -e cancel ]; then finish 143 cancel; fi
-  detach sh in/runner script "$mask" < in/stdin > out 2> err &
+  if [ -e superseded ]; then finish 143 superseded; fi
+  detach sh "$up/runner" script "$mask" "$up" < "$up/stdin" > out 2> err &
   child=$!
   if [ -n "$timeout" ]; then
     (
@@ -59,9 +68,10 @@ supervise() {
   code=$?
   reason=exit
   [ -e starts ] || reason=full
+  [ -e superseded ] && reason=superseded
   [ -e cancel ] && reason=cancel
   [ -e timeout ] && reason=timeout
-  case $reason in cancel|timeout) end_group;; esac
+  case $reason in cancel|superseded|timeout) end_group;; esac
   # Ends the watchdog and its sleep, which are in our own group.
   trap "" TERM
   [ -n "$timeout" ] && kill -s TERM 0
@@ -70,11 +80,10 @@ supervise() {
 script() {
   look $$
   echo "$$ $started" >> starts || exit 126
-  HEDDLE_RUN=$PWD/in HEDDLE_RESULT=$PWD/result
+  HEDDLE_RUN=$PWD/$2 HEDDLE_RESULT=$PWD/result
   export HEDDLE_RUN HEDDLE_RESULT
   umask "$1"
   cd "$HOME" 2>/dev/null || cd /
   enter
 }
-"$@"
 `;

@@ -1,0 +1,25 @@
+/**
+ * Shell function `end_run MARK`, in a run's folder: what has not been started never will be, what runs gets TERM and after
+ * five seconds KILL, and so do all processes of its group. MARK, `cancel` or `superseded`, becomes the reason of its end.
+ * Sets `ended`: `CODE REASON`, or nothing when the run did not end within half a minute. Needs the identity functions.
+ */
+export const endRunFunctions = `
+end_run() {
+  ended=
+  [ -e rc ] || echo > "$1"
+  # Takes the claim itself if nobody has it.
+  set -C
+  { echo "0 0 $1" > pid; } 2>/dev/null && echo "143 $1" > rc
+  set +C
+  rounds=0
+  while [ ! -e rc ] && [ "$rounds" -lt 300 ]; do
+    fate
+    case $fate in died|reboot) [ -e rc ] || { end_group; ended="137 $1"; return; };; esac
+    end_group
+    [ -e rc ] || sleep 0.1 2>/dev/null || sleep 1
+    rounds=$((rounds + 1))
+  done
+  if [ -e rc ]; then read -r ended < rc; fi
+  return 0
+}
+`;
