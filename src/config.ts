@@ -3,6 +3,7 @@ import { devNull, homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import type { JsonObject } from './model/json.js';
+import { defaultLimits, type Limits } from './model/state.js';
 import { configSchema, readConfigFile, type WrittenConfig, type WrittenProvider } from './schema/config.js';
 import { errorAt, ProblemsError, type Path, type Place } from './schema/problem.js';
 import { readTextFile } from './schema/read-text.js';
@@ -28,6 +29,8 @@ export interface Config {
   readonly keys?: string;
   readonly storeFolder: string;
   readonly encryption: 'required' | 'optional';
+  /** How a large cluster is spread over workflows. */
+  readonly limits: Limits;
   readonly temporal: TemporalConfig;
   /** The whole environment, for secret references and for programs that are started. */
   readonly environment: Environment;
@@ -108,6 +111,7 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env 
     ...(keys === undefined ? {} : { keys }),
     storeFolder: chooseFolder('storeFolder', ['store', 'folder'], undefined, written.store.folder, join(dataFolder, 'store')),
     encryption: written.encryption,
+    limits: { ...defaultLimits, ...written.scale },
     temporal: loadTemporal(env),
     environment: env,
     origins,

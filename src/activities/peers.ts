@@ -6,9 +6,16 @@ import { PluginError } from '../plugins/errors.js';
 const remembered = 200;
 
 interface Known {
+  /** Lists of the cluster's workflow and of those of its groups, by workflow. */
+  readonly lists: Map<string, List>;
   version: number;
   nodes: Readonly<Record<string, Peer>>;
   asking?: Promise<void>;
+}
+
+interface List {
+  version: number;
+  nodes: Record<string, Peer>;
 }
 
 export interface PeersCache {
@@ -28,25 +35,39 @@ export function createPeersCache(ask: (workflowId: string, request: PeersRequest
     throw new PluginError('Retryable', `${workflowId} did not tell its nodes (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
   });
 
-  const refresh = async (known: Known, workflowId: string): Promise<void> => {
-    const nodes: Record<string, Peer> = { ...known.nodes };
-    const since = known.version;
-    let page = await askPatiently(workflowId, { since });
+  /** Brings the list of one workflow up to date; gives its first page. */
+  const refreshList = async (known: Known, workflowId: string): Promise<PeersPage> => {
+    const list = known.lists.get(workflowId) ?? { version: 0, nodes: {} };
+    const nodes: Record<string, Peer> = { ...list.nodes };
+    const since = list.version;
+    const first = await askPatiently(workflowId, { since });
+    let page = first;
     Object.assign(nodes, page.changed);
-    // A node that changes between two pages is asked for again: the first page's version counts.
-    const { version } = page;
     while (page.next !== undefined) {
       page = await askPatiently(workflowId, { since, after: page.next });
       Object.assign(nodes, page.changed);
     }
     for (const gone of page.gone) delete nodes[gone];
-    known.nodes = nodes;
+    // A node that changes between two pages is asked for again: the first page's version counts.
+    known.lists.set(workflowId, { version: first.version, nodes });
+    return { ...page, version: first.version };
+  };
+
+  const refresh = async (known: Known, workflowId: string): Promise<void> => {
+    const { version, groups = {} } = await refreshList(known, workflowId);
+    const ids = Object.entries(groups).map(([group, wanted]) => ({ id: `${workflowId}/group/${group}`, wanted }));
+    for (const { id, wanted } of ids) {
+      if ((known.lists.get(id)?.version ?? 0) < wanted) await refreshList(known, id);
+    }
+    const living = new Set([workflowId, ...ids.map(({ id }) => id)]);
+    for (const id of known.lists.keys()) if (!living.has(id)) known.lists.delete(id);
+    known.nodes = Object.assign({}, ...[...known.lists.values()].map(({ nodes }) => nodes)) as Record<string, Peer>;
     known.version = version;
   };
 
   return {
     async get(clusterUid, workflowId, version) {
-      const known = clusters.get(clusterUid) ?? { version: 0, nodes: {} };
+      const known = clusters.get(clusterUid) ?? { lists: new Map<string, List>(), version: 0, nodes: {} };
       clusters.delete(clusterUid);
       clusters.set(clusterUid, known);
       if (clusters.size > remembered) clusters.delete(clusters.keys().next().value ?? '');

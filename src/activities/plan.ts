@@ -3,9 +3,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../model/json.js';
 import { stableJson } from '../model/payload.js';
 import type { PlanRequest } from '../model/messages.js';
-import { planOperation } from '../model/plan-operation.js';
-import { maxNodes, type PlannedPlacement, type ServedPlan } from '../model/plan.js';
-import type { ServerFeatures } from '../model/state.js';
+import { planOperation, PlanError, type PlanningInput } from '../model/plan-operation.js';
+import type { Plan, PlannedPlacement, ServedPlan } from '../model/plan.js';
+import type { Limits, ServerFeatures } from '../model/state.js';
 import type { ClusterSpec, GroupSpec } from '../model/spec.js';
 import type { Registry } from '../plugins/registry.js';
 import { checkFields } from '../schema/fields.js';
@@ -17,6 +17,7 @@ export interface PlanParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
   readonly features: ServerFeatures;
+  readonly limits: Limits;
 }
 
 /** The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
@@ -25,15 +26,26 @@ export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: P
     PLAN: async (input) => {
       const digest = (value: Json): string => createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
       const bootstrapDigest = (): string => digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
-      const { features } = parts;
-      if (input.kind === 'delete') return { ...planOperation({ current: input.current, placements: {}, digest, bootstrapDigest }), features };
+      const { features, limits } = parts;
+      const { intent, current } = input;
+      const served = (plan: Plan): ServedPlan => ({ ...plan, features, limits });
+      if (input.spec === undefined) return served(plan({ intent, current, placements: {}, digest, bootstrapDigest }));
       const spec = closeSpec(input);
-      const problems = [...checkCarriedOut(spec), ...checkAgainstWorker(parts, spec)];
+      const problems = checkAgainstWorker(parts, spec);
       if (hasErrors(problems)) throw invalid(problems);
       const placements = Object.fromEntries(Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]));
-      return { ...planOperation({ spec, current: input.current, placements, digest, bootstrapDigest }), features };
+      return served(plan({ intent, spec, current, placements, digest, bootstrapDigest }));
     },
   };
+}
+
+function plan(input: PlanningInput): Plan {
+  try {
+    return planOperation(input);
+  } catch (error) {
+    if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(error.message, 'Invalid');
+    throw error;
+  }
 }
 
 function closeSpec(input: PlanRequest): ClusterSpec {
@@ -43,21 +55,11 @@ function closeSpec(input: PlanRequest): ClusterSpec {
   if (spec.name !== input.clusterName) {
     throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of cluster "${input.clusterName}"`, `The workflow id of this cluster is cluster/${spec.name}.`)]);
   }
-  const count = Object.values(spec.groups).reduce((sum, group) => sum + group.count, 0);
-  if (count > maxNodes) throw invalid([errorAt(['nodes'], `has ${count} nodes in all; this version carries at most ${maxNodes} in a cluster`)]);
   return spec;
 }
 
 function invalid(problems: readonly Problem[]): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problems.map(formatProblem).join('\n'), 'Invalid', problems);
-}
-
-/** What a spec may say and this version does not do yet is refused: nobody is to rely on it in vain. */
-function checkCarriedOut(spec: ClusterSpec): readonly Problem[] {
-  const left = 'Leave it out: this version holds an operation that failed, and a person decides.';
-  const policy = spec.onFailure === 'hold' ? [] : [errorAt(['onFailure'], `is "${spec.onFailure}", which is not carried out yet`, left)];
-  const groups = Object.entries(spec.groups).filter(([, { minimum, count }]) => minimum !== undefined && minimum < count);
-  return [...policy, ...groups.map(([name]) => errorAt(['nodes', name, 'minimum'], 'is not carried out yet', left))];
 }
 
 function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Problem[] {

@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
-import type { ApplyReply, ClusterStart } from '../model/messages.js';
+import type { Intent } from '../model/intent.js';
+import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest, PlanRequest } from '../model/messages.js';
 import { clusterWorkflowId, clusterWorkflowType, coreQueue, planWorkflowType } from '../model/names.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan-operation.js';
 import type { Plan } from '../model/plan.js';
 import type { JsonObject } from '../model/json.js';
 import type { ClusterSpec } from '../model/spec.js';
-import type { ClusterStatus } from '../model/status.js';
-import { applyUpdate, currentQuery, deleteSignal, deleteUpdate, payloadQuery, retryUpdate, specQuery, statusQuery } from '../workflows/messages.js';
+import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/status.js';
+import {
+  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, nodesQuery, operateUpdate, pauseUpdate, payloadQuery, resumeUpdate, retryUpdate,
+  specQuery, statusQuery,
+} from '../workflows/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { listClusters, type ClusterListing } from './list.js';
@@ -18,6 +22,18 @@ export interface HeddleClientOptions {
   /** Who asks, as operations record it; `user@host` unless given. */
   readonly by?: string;
 }
+
+export interface ApplyOptions {
+  /** Refuse when the cluster is there already with another spec. */
+  readonly createOnly?: boolean;
+  /** At most so many nodes of a service are disturbed at once; all together unless given. */
+  readonly width?: number;
+  /** Wait for the operations before it instead of being refused while the cluster is busy. */
+  readonly queue?: boolean;
+}
+
+/** Every operation but apply and delete, which have methods of their own. */
+export type OperateIntent = OperateRequest['intent'];
 
 /** Events of a workflow that no worker has taken up: it was started, and a task for it was put on the queue. */
 const eventsBeforeWorker = 2;
@@ -39,28 +55,55 @@ export class HeddleClient {
 
   /**
    * Brings a cluster to a spec; makes the cluster when there is none. Returns as soon as the request is accepted. The
-   * same spec again changes nothing and gives the operation that brought it.
+   * same spec while it is being brought about changes nothing and gives the operation that brings it.
    * @throws HeddleError Refused when the cluster is busy, being deleted, or there already with `createOnly`.
    */
-  async apply(spec: ClusterSpec, options: { readonly createOnly?: boolean } = {}): Promise<ApplyReply> {
+  async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
     const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> => new WithStartWorkflowOperation(clusterWorkflowType, {
       workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input],
       workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `cluster ${spec.name}`, staticDetails: detailsOf(spec, this.#by),
     });
-    const request = { spec, by: this.#by, ...(options.createOnly === true ? { createOnly: true } : {}) };
+    const { createOnly = false, width, queue = false } = options;
+    const request: ApplyRequest = {
+      spec, by: this.#by, ...(createOnly ? { createOnly } : {}), ...(width === undefined ? {} : { width }), ...(queue ? { queue } : {}),
+    };
     return call(this.temporal, `apply ${spec.name}`, () =>
       this.temporal.workflow.executeUpdateWithStart(applyUpdate, { args: [request], startWorkflowOperation: start() }));
   }
 
+  /**
+   * Asks for any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback.
+   * @throws HeddleError Refused when the cluster is busy (unless `queue`), held, or has no such node.
+   */
+  async operate(name: string, intent: OperateIntent, options: { readonly queue?: boolean } = {}): Promise<ApplyReply> {
+    const request: OperateRequest = { intent, by: this.#by, ...(options.queue === true ? { queue: true } : {}) };
+    return this.#update(name, intent.kind, (handle) => handle.executeUpdate(operateUpdate, { args: [request] }));
+  }
+
   /** What an apply of this spec would do; nothing is changed. */
-  async plan(spec: ClusterSpec): Promise<PlanPreview> {
-    const current = await this.#current(spec.name);
-    const request = { clusterName: spec.name, kind: 'apply', spec, current };
-    const options = { workflowId: `plan/${spec.name}/${randomUUID()}`, taskQueue: coreQueue, args: [request], workflowExecutionTimeout: '2 minutes' } as const;
-    const what = `plan ${spec.name}`;
+  async plan(spec: ClusterSpec, options: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
+    const { width } = options;
+    return this.#preview(spec.name, { kind: 'apply', ...(width === undefined ? {} : { width }) }, spec);
+  }
+
+  /**
+   * What an operation would do; nothing is changed.
+   * @throws HeddleError Refused when it names what the cluster does not have.
+   */
+  async preview(name: string, intent: Intent): Promise<PlanPreview> {
+    if (intent.kind === 'delete') return this.#preview(name, intent);
+    const spec = await this.spec(name);
+    return this.#preview(name, intent, spec ?? undefined);
+  }
+
+  async #preview(name: string, intent: Intent, spec?: ClusterSpec): Promise<PlanPreview> {
+    const current = await this.#current(name);
+    const request: PlanRequest = { clusterName: name, intent, current, ...(spec === undefined ? {} : { spec }) };
+    const options = { workflowId: `plan/${name}/${randomUUID()}`, taskQueue: coreQueue, args: [request], workflowExecutionTimeout: '2 minutes' } as const;
+    const what = `plan ${name}`;
     const handle = await call(this.temporal, what, () =>
-      this.temporal.workflow.start<(input: typeof request) => Promise<Plan>>(planWorkflowType, options));
+      this.temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, options as never));
     const plan = await call(this.temporal, what, () => handle.result()).catch(async (error: unknown) => {
       // A worker that took it up and is only slow is waited for.
       const silent = error instanceof HeddleError && error.code === 'NoWorker';
@@ -87,11 +130,37 @@ export class HeddleClient {
 
   /** Goes on with a held operation from exactly what failed. */
   async retry(name: string): Promise<ApplyReply> {
-    return call(this.temporal, `retry ${name}`, () => this.#handle(name).executeUpdate(retryUpdate, { args: [{ by: this.#by }] }));
+    return this.#update(name, 'retry', (handle) => handle.executeUpdate(retryUpdate, { args: [{ by: this.#by }] }));
   }
 
-  /** @throws HeddleError NotFound, NoWorker, NoServer. */
+  /** Ends the operation under way, held, or waiting (by its id). What was done stays; machines that were never confirmed are deleted. */
+  async cancel(name: string, operation?: string): Promise<ApplyReply> {
+    const request = { by: this.#by, ...(operation === undefined ? {} : { operation }) };
+    return this.#update(name, 'cancel', (handle) => handle.executeUpdate(cancelUpdate, { args: [request] }));
+  }
+
+  /** Starts nothing more until `resume`; what runs goes on to its end. */
+  async pause(name: string): Promise<ApplyReply> {
+    return this.#update(name, 'pause', (handle) => handle.executeUpdate(pauseUpdate, { args: [{ by: this.#by }] }));
+  }
+
+  async resume(name: string): Promise<ApplyReply> {
+    return this.#update(name, 'resume', (handle) => handle.executeUpdate(resumeUpdate, { args: [{ by: this.#by }] }));
+  }
+
+  /** Forgets a node of a held operation whose machine cannot be deleted; the machine, if there is one, stays. */
+  async abandon(name: string, nodeId: string): Promise<ApplyReply> {
+    return this.#update(name, 'abandon', (handle) => handle.executeUpdate(abandonUpdate, { args: [{ by: this.#by, nodeId }] }));
+  }
+
+  /** All of a cluster, its groups' nodes included. @throws HeddleError NotFound, NoWorker, NoServer. */
   async status(name: string): Promise<ClusterStatus> {
+    const summary = await this.summary(name);
+    return summary.groups === undefined ? summary : withGroups(summary, await this.#nodesOfGroups(summary.groups));
+  }
+
+  /** The same in one call: of a large cluster only the nodes that its own workflow carries. */
+  async summary(name: string): Promise<ClusterStatus> {
     return call(this.temporal, `status ${name}`, () => this.#handle(name).query(statusQuery));
   }
 
@@ -105,7 +174,12 @@ export class HeddleClient {
    * @throws HeddleError NotFound when the cluster has no such node.
    */
   async payload(name: string, nodeId: string): Promise<JsonObject> {
-    const payload = await call(this.temporal, `payload of ${nodeId}`, () => this.#handle(name).query(payloadQuery, nodeId));
+    const ask = async (workflowId: string): Promise<JsonObject | null> => call(this.temporal, `payload of ${nodeId}`, () =>
+      this.temporal.workflow.getHandle(workflowId).query(payloadQuery, nodeId));
+    let payload = await ask(clusterWorkflowId(name));
+    if (payload === null) {
+      for (const { workflowId } of (await this.summary(name)).groups ?? []) payload ??= await ask(workflowId);
+    }
     if (payload === null) throw new HeddleError('NotFound', `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`);
     return payload;
   }
@@ -120,6 +194,20 @@ export class HeddleClient {
     return waitForOperation(this, name, operation, options);
   }
 
+  /** A few groups at a time: each answers from its own workflow. */
+  async #nodesOfGroups(groups: readonly GroupStatus[]): Promise<readonly NodeStatus[]> {
+    const nodes: NodeStatus[] = [];
+    const open = [...groups];
+    const ask = async (): Promise<void> => {
+      for (let group = open.shift(); group !== undefined; group = open.shift()) {
+        const { workflowId } = group;
+        nodes.push(...await call(this.temporal, `nodes of ${workflowId}`, () => this.temporal.workflow.getHandle(workflowId).query(nodesQuery)));
+      }
+    };
+    await Promise.all(Array.from({ length: groupsAtOnce }, ask));
+    return nodes;
+  }
+
   async #current(name: string): Promise<CurrentCluster> {
     const handle = this.#handle(name);
     try {
@@ -131,9 +219,22 @@ export class HeddleClient {
     }
   }
 
+  async #update(name: string, what: string, ask: (handle: WorkflowHandle) => Promise<ApplyReply>): Promise<ApplyReply> {
+    return call(this.temporal, `${what} ${name}`, () => ask(this.#handle(name)));
+  }
+
   #handle(name: string): WorkflowHandle {
     return this.temporal.workflow.getHandle(clusterWorkflowId(name));
   }
+}
+
+const groupsAtOnce = 5;
+
+function withGroups(summary: ClusterStatus, inGroups: readonly NodeStatus[]): ClusterStatus {
+  const nodes = [...summary.nodes, ...inGroups].toSorted((a, b) => a.nodenum - b.nodenum);
+  const services = Object.fromEntries(Object.keys(summary.services).map((service) =>
+    [service, { nodes: nodes.filter((node) => node.services.includes(service)).map(({ nodeId }) => nodeId) }]));
+  return { ...summary, nodes, services };
 }
 
 /** Shown by the Web UI beside the workflow, for as long as it lives. */

@@ -30,12 +30,12 @@ export async function waitForOperation(client: HeddleClient, name: string, id: s
   let answeredAt = Date.now();
   for (;;) {
     try {
-      const status = await client.status(name);
+      const status = await client.summary(name);
       answeredAt = Date.now();
       options.onStatus?.(status);
       const operation = findOperation(status, id);
       if (operation === undefined) throw new HeddleError('NotFound', `cluster ${name} remembers no operation ${id}`);
-      if (operation.state === 'held' || endedStates.includes(operation.state)) return { operation, status };
+      if (operation.state === 'held' || endedStates.includes(operation.state)) return { operation, status: await client.status(name).catch(() => status) };
     } catch (error) {
       if (!isPassing(error) || Date.now() - answeredAt > patienceMs) throw error;
       options.onSilence?.(error);

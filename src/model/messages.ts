@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.js';
-import type { OperationKind } from './operation.js';
+import type { Intent } from './intent.js';
 import type { CurrentCluster } from './plan-operation.js';
 import type { Peer } from './task.js';
 
@@ -14,14 +14,33 @@ export interface ApplyRequest {
   readonly by: string;
   /** Refuse when the cluster is there already with another spec. */
   readonly createOnly?: boolean;
+  /** At most so many nodes of a service are disturbed at once. */
+  readonly width?: number;
+  /** Wait for the operations before it instead of being refused. */
+  readonly queue?: boolean;
 }
 
-export interface DeleteRequest {
+/** Any operation but apply and delete. */
+export interface OperateRequest {
+  readonly intent: Exclude<Intent, { readonly kind: 'apply' | 'delete' }>;
+  readonly by: string;
+  readonly queue?: boolean;
+}
+
+/** Delete, retry, pause, resume: all they say is who asks. */
+export interface PlainRequest {
   readonly by: string;
 }
 
-export interface RetryRequest {
+export interface CancelRequest {
   readonly by: string;
+  /** Id of one that runs, is held or waits; absent: the one under way. */
+  readonly operation?: string;
+}
+
+export interface AbandonRequest {
+  readonly by: string;
+  readonly nodeId: string;
 }
 
 export interface ApplyReply {
@@ -43,6 +62,8 @@ export interface PeersPage {
   readonly version: number;
   readonly changed: Readonly<Record<string, Peer>>;
   readonly gone: readonly string[];
+  /** Versions of the lists of the groups that carry further nodes, by group; they are asked for themselves. */
+  readonly groups?: Readonly<Record<string, number>>;
   /** Present when there is more: ask again after this node id. */
   readonly next?: string;
 }
@@ -70,6 +91,8 @@ export interface TaskRequest {
   /** For BOOTSTRAP: the automators that the node's services use. */
   readonly automators?: readonly string[];
   readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };
+  /** For EXEC. */
+  readonly command?: { readonly text: string; readonly sudo?: true; readonly timeoutMs?: number };
 }
 
 /** What a task's activity returns. */
@@ -84,8 +107,8 @@ export interface TaskOutcome {
 /** Input of the PLAN activity, and of the workflow that only previews. */
 export interface PlanRequest {
   readonly clusterName: string;
-  readonly kind: OperationKind;
-  /** For apply: closed or raw. */
+  readonly intent: Intent;
+  /** Closed or raw; absent for delete, and for rollback of a cluster that was never there. */
   readonly spec?: unknown;
   readonly current: CurrentCluster;
 }

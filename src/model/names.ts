@@ -2,6 +2,7 @@ import type { Action } from './action.js';
 
 /** Ids and names that more than one part of Heddle must spell alike. */
 export const clusterWorkflowType = 'cluster';
+export const groupWorkflowType = 'group';
 export const planWorkflowType = 'plan';
 export const claimsWorkflowType = 'claims';
 
@@ -10,6 +11,11 @@ export const coreQueue = 'heddle';
 
 export function clusterWorkflowId(clusterName: string): string {
   return `cluster/${clusterName}`;
+}
+
+/** Nodes of a large cluster beyond those that its own workflow carries. */
+export function groupWorkflowId(clusterName: string, group: string): string {
+  return `cluster/${clusterName}/group/${group}`;
 }
 
 /** Who has which machine of a provider account whose machines carry no tags. */

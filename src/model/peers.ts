@@ -1,9 +1,13 @@
 import type { PeersPage, PeersRequest } from './messages.js';
 import type { NodeState } from './node.js';
 import type { ClusterState, PeersState } from './state.js';
+import type { CrewState } from './work.js';
 import type { Peer } from './task.js';
 
 const pageSize = 500;
+
+/** A cluster or a group of its nodes. */
+type Carrier = CrewState & { readonly peers: PeersState; readonly groups?: ClusterState['groups'] };
 
 export const noPeers: PeersState = { version: 0, gone: {}, changedAt: {} };
 
@@ -29,17 +33,20 @@ export function peersChangedAt(peers: PeersState, scope: ReadonlySet<string> | '
   return Math.max(0, ...[...scope].map((service) => peers.changedAt[service] ?? 0));
 }
 
-export function peersPage(state: ClusterState, { since, after = '' }: PeersRequest): PeersPage {
+/** What changed since a version among the nodes that one workflow carries; a cluster's says which groups there are, too. */
+export function peersPage(state: Carrier, { since, after = '' }: PeersRequest): PeersPage {
   const ids = Object.keys(state.nodes).toSorted().filter((id) => id > after);
   const changed: Record<string, Peer> = {};
   for (const [place, id] of ids.entries()) {
     const node = state.nodes[id];
-    if (node === undefined || node.leaving === true || node.changedAt <= since) continue;
+    if (node === undefined || node.leaving === true || node.aside === true || node.changedAt <= since) continue;
     changed[id] = peerOf(node);
     if (Object.keys(changed).length === pageSize && place < ids.length - 1) {
       return { version: state.peers.version, changed, gone: [], next: id };
     }
   }
+  const groups = Object.entries(state.groups ?? {});
+  const versions = Object.fromEntries(groups.map(([id, group]) => [id, group.peersVersion]));
   const gone = Object.entries(state.peers.gone).flatMap(([id, version]) => (version > since ? [id] : []));
-  return { version: state.peers.version, changed, gone };
+  return { version: state.peers.version, changed, gone, ...(groups.length === 0 ? {} : { groups: versions }) };
 }

@@ -1,15 +1,20 @@
+import { groupWorkflowId } from './names.js';
+import { sizeOf, type NodeGroup } from './node-group.js';
 import type { NodeState } from './node.js';
 import { endedStates } from './operation.js';
 import { servicesOf, type ClusterState, type Phase } from './state.js';
-import type { ClusterStatus, NodeStatus } from './status.js';
+import type { ClusterStatus, GroupStatus, NodeStatus } from './status.js';
 import { stripSecrets } from './strip-secrets.js';
+import type { CrewState } from './work.js';
 
 /** Where a cluster stands, in a word. For people only. */
 export function phaseOf(state: ClusterState): Phase {
   const { operation, history: [last] } = state;
   if (operation === undefined) return last?.kind === 'delete' && last.state === 'done' ? 'deleted' : 'idle';
   if (operation.state === 'held') return 'held';
-  return operation.kind === 'delete' ? 'deleting' : 'applying';
+  if (operation.paused !== undefined) return 'paused';
+  if (operation.kind === 'delete') return 'deleting';
+  return operation.kind === 'apply' || operation.kind === 'rollback' ? 'applying' : 'operating';
 }
 
 export function statusOf(state: ClusterState): ClusterStatus {
@@ -19,11 +24,16 @@ export function statusOf(state: ClusterState): ClusterStatus {
   return {
     name: state.name, uid: state.uid, phase: phaseOf(state),
     ...(state.operation === undefined ? {} : { operation: state.operation }),
-    queued: state.queue.map((queued) => queued.operation), history: state.history, nodes, services,
+    queued: state.queue.map((queued) => queued.operation), history: state.history, nodes, services, stopped: state.stopped,
+    ...(Object.keys(state.groups).length === 0 ? {} : { groups: Object.entries(state.groups).map(([id, group]) => groupStatus(state.name, id, group)) }),
   };
 }
 
-function nodeStatus(node: NodeState): NodeStatus {
+function groupStatus(cluster: string, id: string, { members, failed }: NodeGroup): GroupStatus {
+  return { group: id, workflowId: groupWorkflowId(cluster, id), nodes: sizeOf(members), failed };
+}
+
+export function nodeStatus(node: NodeState): NodeStatus {
   const text = (key: string): string | undefined => (typeof node.payload[key] === 'string' ? node.payload[key] : undefined);
   const providerid = text('providerid');
   const ipaddress = text('ipaddress');
@@ -52,16 +62,22 @@ export function detailsOf(state: ClusterState): string {
   const counts = operation === undefined ? '' : ` (${operation.tasks.done} of ${operation.tasks.total} tasks done, ${operation.tasks.failed} failed)`;
   const what = operation === undefined || endedStates.includes(operation.state)
     ? 'No operation is running.'
-    : `Operation ${operation.id}: **${operation.kind}** by ${operation.by}, ${operation.state}${counts}.`;
+    : `Operation ${operation.id}: **${operation.what}** by ${operation.by}, ${operation.paused === undefined ? operation.state : `paused by ${operation.paused.by}`}${counts}.`;
   const reason = operation?.reason === undefined ? [] : ['', `> ${operation.reason.split('\n')[0] ?? ''}`];
-  const shown = Object.values(state.nodes).toSorted((a, b) => a.nodenum - b.nodenum).slice(0, 100);
+  const groups = Object.entries(state.groups).map(([id, { members }]) => `- group ${id}: ${sizeOf(members)} nodes, in the workflow \`${groupWorkflowId(state.name, id)}\``);
+  return [`### Cluster ${state.name}: ${phaseOf(state)}`, '', what, ...reason, '', nodesTable(state), ...(groups.length === 0 ? [] : ['', ...groups])].join('\n');
+}
+
+/** The nodes of one workflow as a Markdown table. */
+export function nodesTable({ nodes }: CrewState): string {
+  const shown = Object.values(nodes).toSorted((a, b) => a.nodenum - b.nodenum).slice(0, 100);
   const rows = shown.map((node) => {
     const { ipaddress } = node.payload;
     return row([node.nodeId, stateOf(node), typeof ipaddress === 'string' ? ipaddress : '', describeCurrent(node), node.services.join(', ')]);
   });
-  const more = Object.keys(state.nodes).length - shown.length;
-  const table = rows.length === 0 ? ['No nodes.'] : [row(['node', 'state', 'address', 'doing', 'services']), '| --- | --- | --- | --- | --- |', ...rows];
-  return [`### Cluster ${state.name}: ${phaseOf(state)}`, '', what, ...reason, '', ...table, ...(more > 0 ? ['', `and ${more} more nodes`] : [])].join('\n');
+  if (rows.length === 0) return 'No nodes.';
+  const more = Object.keys(nodes).length - shown.length;
+  return [row(['node', 'state', 'address', 'doing', 'services']), '| --- | --- | --- | --- | --- |', ...rows, ...(more > 0 ? ['', `and ${more} more nodes`] : [])].join('\n');
 }
 
 /** The Web UI's tables have no space between their columns, so the cells bring their own. */

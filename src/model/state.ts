@@ -1,9 +1,10 @@
-import type { NodeState } from './node.js';
+import type { NodeGroup } from './node-group.js';
 import type { Operation } from './operation.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
+import type { Board, CrewState } from './work.js';
 
 /** Everything a cluster workflow carries from run to run. Plain JSON. */
-export interface ClusterState {
+export interface ClusterState extends CrewState {
   readonly stateVersion: 1;
   readonly name: string;
   /** Made once; survives continue-as-new and reset, differs for a later cluster of the same name. */
@@ -12,19 +13,30 @@ export interface ClusterState {
   readonly spec?: ClusterSpec;
   /** The spec of the operation under way as it was sent, until it was planned; then `spec` is it, closed. */
   readonly target?: unknown;
+  /** The spec that the last successful operation brought, and the one brought before it: what a rollback goes back to. */
+  readonly achieved?: ClusterSpec;
+  readonly before?: ClusterSpec;
+  /** Services that a user stopped: they are not started until a user starts them. */
+  readonly stopped: readonly string[];
   /** Definitions of services that stand on some node but that the spec names no more: what takes them down. */
   readonly retired: Readonly<Record<string, ServiceSpec>>;
-  readonly nodes: Readonly<Record<string, NodeState>>;
-  readonly counters: { readonly operation: number; readonly incarnation: number; readonly nodenum: number };
+  readonly counters: { readonly operation: number; readonly incarnation: number; readonly nodenum: number; readonly group: number };
+  /** Child workflows that carry the nodes beyond `limits.inlineNodes`, by number. */
+  readonly groups: Readonly<Record<string, NodeGroup>>;
+  /** The operation under way was begun and not planned yet: runs and failures of the one before are to be forgotten. */
+  readonly fresh?: true;
   readonly peers: PeersState;
   /** The operation under way or held. */
   readonly operation?: Operation;
-  /** Asked for and not begun; at most one, for delete alone may queue. */
+  /** Gates and turns of the operation under way. */
+  readonly board?: Board;
+  /** Asked for and not begun, in order. */
   readonly queue: readonly QueuedOperation[];
   /** The last operations that ended, newest first. */
   readonly history: readonly Operation[];
   /** Which optional features of the server the cluster may use; told by the worker that planned. */
   readonly features: ServerFeatures;
+  readonly limits: Limits;
 }
 
 /** Every service that stands on some node, or is to. */
@@ -37,10 +49,24 @@ export interface ServerFeatures {
   readonly searchAttributes: boolean;
 }
 
+/** How much one workflow carries; from the configuration of the worker that planned, so that tests can shrink it. */
+export interface Limits {
+  /** Nodes that the cluster workflow carries itself. */
+  readonly inlineNodes: number;
+  /** Nodes that a group's workflow carries. */
+  readonly groupNodes: number;
+  /** Tasks in flight of one workflow at once. */
+  readonly inFlight: number;
+}
+
+export const defaultLimits: Limits = { inlineNodes: 50, groupNodes: 100, inFlight: 100 };
+
 export interface QueuedOperation {
   readonly operation: Operation;
-  /** As the client sent it: closed by the client, or raw; PLAN checks and closes it. */
+  /** For apply and rollback. As the client sent it: closed by the client, or raw; PLAN checks and closes it. */
   readonly spec?: unknown;
+  /** It begins only after the operations before it have ended, a held one too. */
+  readonly waits?: boolean;
 }
 
 /** Who the peers are changes with a version; `gone` remembers in which version a node left. */
@@ -52,4 +78,4 @@ export interface PeersState {
 }
 
 /** What people see of where a cluster stands; no decision reads it. */
-export type Phase = 'idle' | 'applying' | 'held' | 'deleting' | 'deleted';
+export type Phase = 'idle' | 'applying' | 'operating' | 'paused' | 'held' | 'deleting' | 'deleted';

@@ -15,6 +15,18 @@ export interface ClusterStatus {
   readonly nodes: readonly NodeStatus[];
   /** Configuration of the cluster's services; their names and where they stand. */
   readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
+  /** Services that a user stopped. */
+  readonly stopped: readonly string[];
+  /** The workflows that carry the nodes beyond the first of a large cluster. */
+  readonly groups?: readonly GroupStatus[];
+}
+
+export interface GroupStatus {
+  readonly group: string;
+  readonly workflowId: string;
+  readonly nodes: number;
+  /** How many of them failed and hold the operation. */
+  readonly failed: number;
 }
 
 export interface NodeStatus {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { failurePolicies, peersChanges, peersNeeded, type ClusterSpec } from '../model/spec.js';
+import { defaultRepair, failurePolicies, peersChanges, peersNeeded, type ClusterSpec } from '../model/spec.js';
 import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { anyJsonSchema, fieldsSchema, maxNodes } from './spec.js';
 
@@ -12,6 +12,7 @@ const action = z.strictObject({
   type: pluginNameSchema,
   fields: fieldsSchema,
   attempts: z.int().min(1).exactOptional(),
+  backoffMs: milliseconds.exactOptional(),
   timeoutMs: milliseconds.exactOptional(),
   permanentExitCodes: z.array(z.int().min(1).max(255)).exactOptional(),
 });
@@ -46,6 +47,15 @@ const group = z.strictObject({
   })).exactOptional(),
 });
 
+const repair = z.strictObject({
+  gone: z.enum(['replace', 'nothing']),
+  stopped: z.enum(['replace', 'nothing']),
+  unreachable: z.enum(['replace', 'nothing']),
+  rebooted: z.enum(['start', 'nothing']),
+  moved: z.enum(['confirm', 'nothing']),
+  everyMs: milliseconds.exactOptional(),
+});
+
 /** A spec that was closed before: what a client sends, and what a workflow hands to PLAN again. */
 export const closedSpecSchema = z.strictObject({
   name: clusterNameSchema,
@@ -53,4 +63,6 @@ export const closedSpecSchema = z.strictObject({
   groups: z.record(simpleNameSchema, group).refine((groups) => Object.keys(groups).length > 0, { error: 'has no group of nodes' }),
   services: z.record(simpleNameSchema, service),
   onFailure: z.enum(failurePolicies),
+  // Specs that were closed before there were repairs have none.
+  repair: repair.default(defaultRepair),
 }) satisfies z.ZodType<ClusterSpec>;

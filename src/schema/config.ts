@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationSchema } from './duration.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
 import { fieldsSchema } from './spec.js';
@@ -27,6 +28,12 @@ const providerSchema = z.strictObject({
   }).exactOptional().meta({ title: 'Limits', description: 'How hard the provider may be pressed.' }),
 }).meta({ title: 'Provider', description: 'An account of a provider: {type, fields, …}.' });
 
+const pluginLimitsSchema = z.strictObject({
+  memoryMb: z.int().min(16).max(1_048_576).exactOptional().meta({ title: 'Memory', description: 'Most memory, in MB, of one of its programs and what that starts; 512 unless given.' }),
+  time: durationSchema.exactOptional().meta({ title: 'Time', description: 'Longest time of one call, such as "10m"; that of the attempt unless given.' }),
+  processes: z.int().min(1).max(1_000).exactOptional().meta({ title: 'Processes', description: 'Most of its programs at a time on a worker; 32 unless given.' }),
+}).meta({ title: 'Limits of a plugin', description: 'What it may use: {memoryMb, time, processes}.' });
+
 /** heddle.yaml as people write it. */
 export const configSchema = z.strictObject({
   $schema: z.string().exactOptional().meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
@@ -37,12 +44,20 @@ export const configSchema = z.strictObject({
   plugins: z.array(pathSchema).max(100).prefault([]).meta({
     title: 'Plugins', description: 'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
   }),
+  pluginLimits: z.record(pluginNameSchema, pluginLimitsSchema).prefault({}).meta({
+    title: 'Plugin limits', description: 'What plugins that are not built in may use, by their names; it goes over what they say themselves.',
+  }),
   keys: z.strictObject({
     folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where the keys of payloads are; keys in the data folder unless given.' }),
   }).prefault({}).meta({ title: 'Keys', description: 'Keys that payloads are encrypted with.' }),
   store: z.strictObject({
     folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where logs and files of specs are; store in the data folder unless given.' }),
   }).prefault({}).meta({ title: 'Store', description: 'Where logs and files are kept.' }),
+  scale: z.strictObject({
+    inlineNodes: z.int().min(1).max(200).exactOptional().meta({ title: 'Inline nodes', description: 'Nodes that a cluster\'s workflow carries itself; 50 unless given.' }),
+    groupNodes: z.int().min(1).max(200).exactOptional().meta({ title: 'Group nodes', description: 'Nodes that each further workflow of a cluster carries; 100 unless given.' }),
+    inFlight: z.int().min(1).max(500).exactOptional().meta({ title: 'In flight', description: 'Tasks of one workflow in flight at once; 100 unless given. Keep it under the server\'s limit of pending activities.' }),
+  }).exactOptional().meta({ title: 'Scale', description: 'How a large cluster is spread over workflows; read when an operation is planned.' }),
   encryption: z.enum(['required', 'optional']).default('required').meta({
     title: 'Encryption', description: 'required refuses payloads that came unencrypted; optional reads them.',
   }),

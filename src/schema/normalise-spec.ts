@@ -1,5 +1,5 @@
 import { serviceActionKeys, type ServiceActionKey } from '../model/action.js';
-import type { ClusterSpec, GroupSpec, Needs, PeersChange, PlacementChoice, ServiceActionSpec, ServiceSpec } from '../model/spec.js';
+import type { ClusterSpec, GroupSpec, Needs, PeersChange, PlacementChoice, RepairSpec, ServiceActionSpec, ServiceSpec } from '../model/spec.js';
 import { parseDuration } from './duration.js';
 import type { WrittenAction, WrittenGroup, WrittenService, WrittenSpec } from './spec.js';
 
@@ -14,7 +14,12 @@ export function normaliseSpec(written: WrittenSpec): ClusterSpec {
     groups: mapEntries(written.nodes, normaliseGroup),
     services: mapEntries(written.services, normaliseService),
     onFailure: written.onFailure,
+    repair: normaliseRepair(written.repair),
   };
+}
+
+function normaliseRepair({ every, ...repair }: WrittenSpec['repair']): RepairSpec {
+  return { ...repair, ...present('everyMs', milliseconds(every)) };
 }
 
 function normaliseGroup(group: WrittenGroup): GroupSpec {
@@ -69,6 +74,7 @@ function normaliseAction(action: WrittenAction): ServiceActionSpec {
     type: action.type,
     fields: action.fields,
     ...present('attempts', action.attempts === 1 ? undefined : action.attempts),
+    ...present('backoffMs', milliseconds(action.backoff)),
     ...present('timeoutMs', milliseconds(action.timeout)),
     ...present('permanentExitCodes', action.permanentExitCodes),
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../model/json.js';
-import { failurePolicies, peersChanges, peersNeeded } from '../model/spec.js';
+import { defaultRepair, failurePolicies, peersChanges, peersNeeded } from '../model/spec.js';
 import { durationSchema } from './duration.js';
 import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 
@@ -30,6 +30,7 @@ const actionSchema = z.strictObject({
     title: 'Fields', description: 'Values for the fields the automator declares. {file: "./install.sh"} stands for the content of that file.',
   }),
   attempts: z.int().min(1).max(100).default(1).meta({ title: 'Attempts', description: 'How many times a script may run that fails, 1 to 100.' }),
+  backoff: durationSchema.optional().meta({ title: 'Backoff', description: 'Wait before the second run; it doubles with each further one, up to 10 minutes. No wait unless given.' }),
   timeout: durationSchema.optional().meta({ title: 'Timeout', description: 'Longest time one run may take: "30s", "10m", or a number of seconds.' }),
   permanentExitCodes: z.array(z.int().min(1).max(255)).max(255).optional().meta({
     title: 'Permanent exit codes', description: 'Exit codes, 1 to 255, after which another run is no use.',
@@ -77,6 +78,23 @@ const groupSchema = z.strictObject({
   }),
 }).meta({ title: 'Group', description: 'Nodes that are alike: count, provider, hardware, image, services.' });
 
+const replaced = (title: string, what: string) => z.enum(['replace', 'nothing']).meta({ title, description: `${what}: replace it, or do nothing.` });
+
+const repairSchema = z.strictObject({
+  gone: replaced('Gone', 'The provider has no such machine').default(defaultRepair.gone),
+  stopped: replaced('Stopped', 'The machine is switched off').default(defaultRepair.stopped),
+  unreachable: replaced('Unreachable', 'The machine runs, as its provider says, and does not answer').default(defaultRepair.unreachable),
+  rebooted: z.enum(['start', 'nothing']).default(defaultRepair.rebooted).meta({
+    title: 'Rebooted', description: 'The machine came up again: start what ran there, or do nothing.',
+  }),
+  moved: z.enum(['confirm', 'nothing']).default(defaultRepair.moved).meta({
+    title: 'Moved', description: 'The machine has another address: confirm it there and tell its peers, or do nothing.',
+  }),
+  every: durationSchema.optional().meta({
+    title: 'Every', description: 'How often a cluster at rest is looked at: "1h", or a number of seconds. Only when something is asked of it unless given.',
+  }),
+}).meta({ title: 'Repair', description: 'What an apply does about machines that are not as they should be.' });
+
 const entries = <Value extends z.ZodType>(value: Value) => z.record(simpleNameSchema, value)
   .refine((record) => Object.keys(record).length <= maxEntries, { error: `has more than ${maxEntries} entries` });
 
@@ -94,6 +112,7 @@ export const writtenSpecSchema = z.strictObject({
   onFailure: z.enum(failurePolicies).default('hold').meta({
     title: 'On failure', description: 'hold keeps everything and waits for you; continue leaves failed nodes aside; rollback goes back to what was applied before.',
   }),
+  repair: repairSchema.prefault({}),
   $schema: z.string().optional().meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
 }).meta({ title: 'Heddle cluster', description: 'What a cluster should be: nodes, and the services on them.' });
 

@@ -1,44 +1,78 @@
 import { ApplicationFailure } from '@temporalio/workflow';
+import type { Intent } from '../model/intent.js';
 import type { Json } from '../model/json.js';
-import type { ApplyReply, ApplyRequest, DeleteRequest, RetryRequest } from '../model/messages.js';
-import type { Operation, OperationKind } from '../model/operation.js';
+import type { AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRequest, PlainRequest } from '../model/messages.js';
+import { describeIntent, queuedOperations, rememberedOperations, type Operation } from '../model/operation.js';
 import { stableJson } from '../model/payload.js';
 import { readRefusal } from '../model/refusal.js';
-import { changeOperation, type Memory } from './memory.js';
+import type { ClusterState } from '../model/state.js';
+import { changeNodes, changeOperation, dropNode, now, type Memory } from './memory.js';
 
 /** What a cluster says to a request, before and when it takes it. Handlers only queue; the work is the main loop's. */
 export function validateApply(memory: Memory, request: ApplyRequest): void {
   const refusal = readRefusal(request);
   if (refusal !== undefined) throw new Error(refusal);
   if (sameAsUnderWay(memory, request) !== undefined) return;
+  refuseDeleting(memory.state, 'apply again when it is gone');
   const { name, operation, queue, spec } = memory.state;
-  if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete')) {
-    throw new Error(`cluster ${name} is being deleted; apply again when it is gone`);
-  }
   if (request.createOnly === true && (spec !== undefined || operation !== undefined || queue.length > 0)) {
     throw new Error(`cluster ${name} is there already with another spec; apply without --create-only changes it`);
   }
-  if (operation?.state === 'running' || queue.length > 0) {
-    const busy = operation ?? queue[0]?.operation;
-    throw new Error(`cluster ${name} is busy with operation ${busy?.id} (${busy?.kind} by ${busy?.by}); apply again when it has ended`);
-  }
+  refuseBusy(memory.state, request.queue === true);
 }
 
 export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
   const same = sameAsUnderWay(memory, request);
+  const { operation } = memory.state;
+  // The same file again, for what failed was put right outside of it.
+  if (same !== undefined && operation?.id === same && operation.state === 'held') return resumeHeld(memory, operation);
   if (same !== undefined) return { operation: same, clusterUid: memory.state.uid, unchanged: true };
-  return { operation: queueOperation(memory, 'apply', request.by, request.spec), clusterUid: memory.state.uid };
+  const intent: Intent = { kind: 'apply', ...(request.width === undefined ? {} : { width: request.width }) };
+  return reply(memory, queueOperation(memory, { intent, by: request.by, spec: request.spec, waits: request.queue === true }));
+}
+
+/** Everything but apply and delete. What the request names is checked when it is planned. */
+export function validateOperate(memory: Memory, { intent, queue = false }: OperateRequest): void {
+  const { state } = memory;
+  refuseDeleting(state, 'it can only be deleted');
+  const { name, operation } = state;
+  if (state.spec === undefined && operation === undefined && state.queue.length === 0) throw new Error(`cluster ${name} has no nodes yet; apply a spec first`);
+  if (intent.kind === 'replace') refuseUnknownNodes(state, intent.nodes);
+  if (intent.kind === 'rollback' && operation === undefined && state.before === undefined) {
+    throw new Error(`cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`);
+  }
+  refuseBusy(state, queue);
+  if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return;
+  const takesOver = intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind);
+  if (takesOver) return;
+  throw new Error(`cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`);
+}
+
+export function acceptOperate(memory: Memory, { intent, by, queue = false }: OperateRequest): ApplyReply {
+  const { operation, achieved, before } = memory.state;
+  if (intent.kind === 'replace' && operation?.state === 'held' && !queue) return replaceInHeld(memory, operation, intent.nodes);
+  if (intent.kind !== 'rollback') return reply(memory, queueOperation(memory, { intent, by, waits: queue }));
+  const spec = operation === undefined ? before : achieved;
+  return reply(memory, queueOperation(memory, { intent, by, waits: queue, ...(spec === undefined ? {} : { spec }) }));
+}
+
+/** A held operation keeps its place: the nodes get new machines, and it goes on. */
+function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly string[]): ApplyReply {
+  changeNodes(memory, (node) => (nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node));
+  return resumeHeld(memory, operation);
 }
 
 /** Delete preempts: what runs is cancelled, what was queued is dropped. Asked twice, it is one delete. */
-export function acceptDelete(memory: Memory, request: DeleteRequest): ApplyReply {
+export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
   const { operation, queue, uid } = memory.state;
   const earlier = queue.find((queued) => queued.operation.kind === 'delete')?.operation.id;
   if (earlier !== undefined) return { operation: earlier, clusterUid: uid, unchanged: true };
-  if (operation?.kind === 'delete' && operation.state === 'running') return { operation: operation.id, clusterUid: uid, unchanged: true };
-  memory.preempted = operation?.state === 'running';
+  if (operation?.kind === 'delete' && operation.state === 'running' && memory.halt === undefined) {
+    return { operation: operation.id, clusterUid: uid, unchanged: true };
+  }
+  if (operation?.state === 'running') memory.halt = { to: 'delete', by };
   memory.state = { ...memory.state, queue: [] };
-  return { operation: queueOperation(memory, 'delete', request.by), clusterUid: uid };
+  return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by }));
 }
 
 export function validateRetry(memory: Memory): void {
@@ -46,26 +80,134 @@ export function validateRetry(memory: Memory): void {
   if (operation?.state !== 'held') throw new Error(`cluster ${name} holds no failed operation, so there is nothing to retry`);
 }
 
-export function acceptRetry(memory: Memory, _request: RetryRequest): ApplyReply {
-  const { operation, uid, nodes } = memory.state;
-  if (operation === undefined) throw ApplicationFailure.nonRetryable('nothing to retry', 'Invalid');
-  const cleared = Object.fromEntries(Object.entries(nodes).map(([id, { failure: _failure, ...node }]) => [id, node]));
-  memory.state = { ...memory.state, nodes: cleared };
-  changeOperation(memory, { state: 'running' });
-  return { operation: operation.id, clusterUid: uid };
+export function acceptRetry(memory: Memory): ApplyReply {
+  return resumeHeld(memory, heldOperation(memory));
 }
 
-export function queueOperation(memory: Memory, kind: OperationKind, by: string, spec?: unknown): string {
+function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
+  changeNodes(memory, ({ failure: _failure, ...node }) => node);
+  const { reason: _reason, failures: _failures, ...rest } = operation;
+  memory.state = { ...memory.state, operation: { ...rest, state: 'running' } };
+  return reply(memory, operation.id);
+}
+
+export function validateCancel(memory: Memory, { operation: wanted }: CancelRequest): void {
+  const { operation, queue, name } = memory.state;
+  if (wanted !== undefined) {
+    if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.id === wanted)) return;
+    throw new Error(`cluster ${name} has no operation ${wanted} that runs, is held or waits; 'heddle status ${name}' shows what it has`);
+  }
+  if (operation === undefined && queue.length === 0) throw new Error(`cluster ${name} is at rest, so there is nothing to cancel`);
+}
+
+/** Cancels the operation under way or held, or one that waits. The cluster stays as it is then. */
+export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRequest): ApplyReply {
+  const { operation, queue } = memory.state;
+  const waiting = queue.find((queued) => queued.operation.id === (wanted ?? (operation === undefined ? queue[0]?.operation.id : undefined)));
+  if (waiting !== undefined) {
+    memory.state = { ...memory.state, queue: queue.filter((queued) => queued !== waiting) };
+    endOperation(memory, 'cancelled', { ...waiting.operation, reason: `cancelled by ${by} before it began` });
+    return reply(memory, waiting.operation.id);
+  }
+  if (operation?.state === 'running') memory.halt = { to: 'cancel', by };
+  else if (operation !== undefined) {
+    changeNodes(memory, ({ failure: _failure, ...node }) => node);
+    endOperation(memory, 'cancelled', { ...operation, reason: `cancelled by ${by} while it was held: ${operation.reason ?? ''}` });
+  }
+  return reply(memory, operation?.id ?? wanted ?? '');
+}
+
+export function validatePause(memory: Memory): void {
+  const { operation, name } = memory.state;
+  if (operation?.state !== 'running') throw new Error(`no operation of cluster ${name} is running, so there is nothing to pause`);
+}
+
+export function acceptPause(memory: Memory, { by }: PlainRequest): ApplyReply {
+  const { operation } = memory.state;
+  if (operation?.paused === undefined) changeOperation(memory, { paused: { by, at: now() } });
+  return reply(memory, operation?.id ?? '');
+}
+
+export function validateResume(memory: Memory): void {
+  const { operation, name } = memory.state;
+  if (operation?.paused === undefined) throw new Error(`cluster ${name} is not paused`);
+}
+
+export function acceptResume(memory: Memory): ApplyReply {
+  const { operation } = memory.state;
+  if (operation !== undefined) {
+    const { paused: _paused, ...rest } = operation;
+    memory.state = { ...memory.state, operation: rest };
+  }
+  return reply(memory, operation?.id ?? '');
+}
+
+export function validateAbandon(memory: Memory, { nodeId }: AbandonRequest): void {
+  const { operation, name } = memory.state;
+  if (operation?.state !== 'held') throw new Error(`a node can be abandoned only while an operation is held; cluster ${name} holds none`);
+  refuseUnknownNodes(memory.state, [nodeId]);
+}
+
+/** Forgets a node whose machine cannot be deleted, on a person's word. What was given up is recorded. */
+export function acceptAbandon(memory: Memory, { nodeId, by }: AbandonRequest): ApplyReply {
+  const operation = heldOperation(memory);
+  const node = memory.state.nodes[nodeId];
+  const id = node?.payload['providerid'];
+  const line = `${nodeId} ${node?.placement?.provider ?? '-'} ${typeof id === 'string' ? id : 'machine unknown'} (by ${by})`;
+  changeOperation(memory, { abandoned: [...(operation.abandoned ?? []), line] });
+  dropNode(memory, nodeId);
+  return resumeHeld(memory, heldOperation(memory));
+}
+
+export interface Queueing {
+  readonly intent: Intent;
+  readonly by: string;
+  readonly spec?: unknown;
+  /** Let the operations before it end first, a held one too. */
+  readonly waits?: boolean;
+}
+
+export function queueOperation(memory: Memory, { intent, by, spec, waits = false }: Queueing): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
   const operation: Operation = {
-    id, kind, by, state: 'queued', requestedAt: new Date(Date.now()).toISOString(), tasks: { total: 0, done: 0, failed: 0 },
+    id, kind: intent.kind, intent, what: describeIntent(intent), by, state: 'queued', requestedAt: now(), tasks: { total: 0, done: 0, failed: 0 },
   };
   memory.state = {
     ...memory.state, counters: { ...counters, operation: counters.operation + 1 },
-    queue: [...queue, spec === undefined ? { operation } : { operation, spec }],
+    queue: [...queue, { operation, ...(spec === undefined ? {} : { spec }), ...(waits ? { waits } : {}) }],
   };
+  memory.stale = true;
   return id;
+}
+
+function reply({ state }: Memory, operation: string): ApplyReply {
+  return { operation, clusterUid: state.uid };
+}
+
+function heldOperation({ state }: Memory): Operation {
+  if (state.operation === undefined) throw ApplicationFailure.nonRetryable('nothing is held', 'Invalid');
+  return state.operation;
+}
+
+function refuseDeleting({ name, operation, queue }: ClusterState, then: string): void {
+  const deleting = operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete');
+  if (deleting) throw new Error(`cluster ${name} is being deleted; ${then}`);
+}
+
+function refuseBusy({ name, operation, queue }: ClusterState, mayWait: boolean): void {
+  if (mayWait) {
+    if (queue.length >= queuedOperations) throw new Error(`cluster ${name} has ${queue.length} operations waiting already`);
+    return;
+  }
+  if (operation?.state !== 'running' && queue.length === 0) return;
+  const busy = operation ?? queue[0]?.operation;
+  throw new Error(`cluster ${name} is busy with operation ${busy?.id} (${busy?.what} by ${busy?.by}); ask again when it has ended, or wait for it with --queue`);
+}
+
+function refuseUnknownNodes({ name, nodes }: ClusterState, ids: readonly string[]): void {
+  const unknown = ids.filter((id) => nodes[id] === undefined);
+  if (unknown.length > 0) throw new Error(`cluster ${name} has no node ${unknown.join(', ')}; 'heddle nodes ${name}' shows those it has`);
 }
 
 /**
@@ -75,11 +217,20 @@ export function queueOperation(memory: Memory, kind: OperationKind, by: string, 
 function sameAsUnderWay({ state }: Memory, { spec }: ApplyRequest): string | undefined {
   const wanted = stableJson(spec as Json);
   const isWanted = (other: unknown): boolean => other !== undefined && stableJson(other as Json) === wanted;
-  const { operation, queue, history } = state;
+  const { operation, queue } = state;
   if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete')) return undefined;
   const queued = queue.find((entry) => isWanted(entry.spec));
   if (queued !== undefined) return queued.operation.id;
-  if (operation !== undefined) return isWanted(state.target ?? state.spec) ? operation.id : undefined;
-  const last = history.find(({ kind, state: end }) => kind === 'apply' && end !== 'rejected');
-  return isWanted(state.spec) && last?.state === 'done' ? last.id : undefined;
+  if (operation?.kind !== 'apply') return undefined;
+  return isWanted(state.target ?? state.spec) ? operation.id : undefined;
+}
+
+/** Puts an operation that is over among the remembered ones. */
+export function endOperation(memory: Memory, end: Operation['state'], operation: Operation): void {
+  const { paused: _paused, ...rest } = operation;
+  const ended: Operation = { ...rest, state: end, endedAt: now() };
+  const { operation: current, ...state } = memory.state;
+  const history = [ended, ...state.history].slice(0, rememberedOperations);
+  memory.state = current === undefined || current.id === operation.id ? { ...state, history } : { ...memory.state, history };
+  memory.stale = true;
 }

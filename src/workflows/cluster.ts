@@ -3,18 +3,24 @@ import {
 } from '@temporalio/workflow';
 import type { ClusterStart } from '../model/messages.js';
 import { clusterWorkflowId } from '../model/names.js';
-import { rememberedOperations, type Operation, type OperationState } from '../model/operation.js';
 import { noPeers, peersPage } from '../model/peers.js';
 import { readRefusal } from '../model/refusal.js';
 import { statusOf } from '../model/report.js';
-import type { ClusterState } from '../model/state.js';
+import { defaultLimits, type ClusterState } from '../model/state.js';
 import { summarise } from '../model/summarise.js';
-import { acceptApply, acceptDelete, acceptRetry, queueOperation, validateApply, validateRetry } from './accept.js';
-import { changeOperation, show, type Memory } from './memory.js';
+import { upgradeState } from '../model/upgrade-state.js';
 import {
-  applyUpdate, currentQuery, deleteSignal, deleteUpdate, payloadQuery, peersQuery, retryUpdate, specQuery, statusQuery,
+  acceptAbandon, acceptApply, acceptCancel, acceptDelete, acceptOperate, acceptPause, acceptResume, acceptRetry, queueOperation,
+  validateAbandon, validateApply, validateCancel, validateOperate, validatePause, validateResume, validateRetry,
+} from './accept.js';
+import { keepInstructing } from './groups.js';
+import { show, type Memory } from './memory.js';
+import {
+  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, operateUpdate, pauseUpdate, payloadQuery, peersQuery,
+  reportSignal, resumeUpdate, retryUpdate, specQuery, statusQuery,
 } from './messages.js';
-import { operate, type OperationEnd } from './operate.js';
+import { takeReport } from './reports.js';
+import { hasWork, isOver, takeUp } from './take-up.js';
 
 /** What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run. */
 export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
@@ -24,23 +30,27 @@ export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | o
  * It ends when the cluster was deleted, or when the first thing it was asked could not be accepted.
  */
 export async function cluster(input: ClusterInput): Promise<string> {
-  // Cancelling the workflow from outside would end it and leave its machines behind; the way to end it is delete.
-  return CancellationScope.nonCancellable(() => live(input));
+  const cancelled = CancellationScope.current().cancelRequested;
+  // Ending the workflow would leave its machines behind, so cancelling it from outside cancels the operation under way.
+  return CancellationScope.nonCancellable(() => live(input, cancelled));
 }
 
-async function live(input: ClusterInput): Promise<string> {
+async function live(input: ClusterInput, cancelled: Promise<never>): Promise<string> {
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
-  const memory: Memory = { state: openState(input), preempted: false };
+  const memory: Memory = { state: openState(input), asked: [], sending: [], placing: 0, stale: false };
   handleMessages(memory);
-  if (isRawSpec(input)) queueOperation(memory, 'apply', 'workflow start', input);
+  cancelled.catch(() => cancelFromOutside(memory));
+  if (isRawSpec(input)) queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
   upsertMemo({ heddleUid: memory.state.uid });
   show(memory);
+  void keepShown(memory);
+  void keepInstructing(memory);
   // A first message that was refused leaves a cluster nobody asked for.
   await condition(() => hasWork(memory), '30 seconds');
   if (!hasWork(memory) && isEmpty(memory)) return 'nothing was asked of this cluster';
   for (;;) {
-    await condition(() => hasWork(memory) || (workflowInfo().continueAsNewSuggested && allHandlersFinished()));
+    await rest(memory);
     if (!hasWork(memory)) return carryOn(memory);
     const end = await takeUp(memory);
     if (end === 'continue') return carryOn(memory);
@@ -48,21 +58,38 @@ async function live(input: ClusterInput): Promise<string> {
   }
 }
 
+async function rest(memory: Memory): Promise<void> {
+  const isWorn = (): boolean => (workflowInfo().continueAsNewSuggested || memory.renew === true) && allHandlersFinished();
+  await condition(() => hasWork(memory) || isWorn());
+}
+
+async function keepShown(memory: Memory): Promise<never> {
+  for (;;) {
+    await condition(() => memory.stale);
+    show(memory);
+  }
+}
+
+function cancelFromOutside(memory: Memory): void {
+  memory.renew = true;
+  if (memory.state.operation !== undefined) acceptCancel(memory, { by: 'a cancellation of the workflow' });
+}
+
 async function carryOn(memory: Memory): Promise<never> {
-  await condition(allHandlersFinished);
+  await condition(() => allHandlersFinished() && memory.sending.length === 0);
   return continueAsNew<typeof cluster>({ carried: memory.state });
 }
 
 function openState(input: ClusterInput): ClusterState {
-  if ('carried' in input) return input.carried;
+  if ('carried' in input) return upgradeState(input.carried);
   const name = workflowInfo().workflowId.replace(/^cluster\//, '');
   const start = 'heddle' in input ? input.heddle : undefined;
   if (workflowInfo().workflowId !== clusterWorkflowId(name)) {
     throw ApplicationFailure.nonRetryable(`a cluster's workflow id is cluster/<name>, not "${workflowInfo().workflowId}"`, 'Invalid');
   }
   return {
-    stateVersion: 1, name, uid: start?.uid ?? uuid4(), retired: {}, nodes: {}, peers: noPeers, queue: [], history: [],
-    counters: { operation: 0, incarnation: 0, nodenum: 0 }, features: { searchAttributes: false },
+    stateVersion: 1, name, uid: start?.uid ?? uuid4(), stopped: [], retired: {}, nodes: {}, peers: noPeers, queue: [], history: [],
+    counters: { operation: 0, incarnation: 0, nodenum: 0, group: 0 }, groups: {}, features: { searchAttributes: false }, limits: defaultLimits,
   };
 }
 
@@ -74,13 +101,31 @@ function handleMessages(memory: Memory): void {
   setHandler(applyUpdate, (request) => acceptApply(memory, request), {
     validator: (request) => validateApply(memory, request), description: 'Bring the cluster to a spec.',
   });
+  setHandler(operateUpdate, (request) => acceptOperate(memory, request), {
+    validator: (request) => validateOperate(memory, request), description: 'Start, stop, restart, reconfigure, replace, exec, rollback.',
+  });
   setHandler(deleteUpdate, (request) => acceptDelete(memory, request), { description: 'Delete the cluster, whatever it is doing.' });
   setHandler(deleteSignal, (request) => {
     acceptDelete(memory, request);
   }, { description: 'Delete the cluster; kept until a worker comes.' });
-  setHandler(retryUpdate, (request) => acceptRetry(memory, request), {
+  setHandler(retryUpdate, (_request) => acceptRetry(memory), {
     validator: (_request) => validateRetry(memory), description: 'Go on with a held operation from exactly what failed.',
   });
+  setHandler(cancelUpdate, (request) => acceptCancel(memory, request), {
+    validator: (request) => validateCancel(memory, request), description: 'End the operation under way; the cluster stays as it is then.',
+  });
+  setHandler(pauseUpdate, (request) => acceptPause(memory, request), {
+    validator: (_request) => validatePause(memory), description: 'Start nothing more until resume; what runs goes on to its end.',
+  });
+  setHandler(resumeUpdate, (_request) => acceptResume(memory), { validator: (_request) => validateResume(memory), description: 'Go on after pause.' });
+  setHandler(reportSignal, (report) => takeReport(memory, report), { description: 'What came of what a group was told to do.' });
+  setHandler(abandonUpdate, (request) => acceptAbandon(memory, request), {
+    validator: (request) => validateAbandon(memory, request), description: 'Forget a node whose machine cannot be deleted.',
+  });
+  handleQueries(memory);
+}
+
+function handleQueries(memory: Memory): void {
   setHandler(statusQuery, () => statusOf(memory.state), { description: 'Nodes, operation and history, without secrets.' });
   setHandler(specQuery, () => memory.state.spec ?? null, { description: 'The spec that was accepted last.' });
   setHandler(currentQuery, () => summarise(memory.state), { description: 'What planning sees of the cluster.' });
@@ -88,66 +133,6 @@ function handleMessages(memory: Memory): void {
   setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
 }
 
-function hasWork({ state }: Memory): boolean {
-  return state.operation?.state === 'running' || state.queue.length > 0;
-}
-
 function isEmpty({ state }: Memory): boolean {
-  return Object.keys(state.nodes).length === 0 && state.operation === undefined && state.history.length === 0;
-}
-
-/** Goes on with the operation under way, or begins the next. */
-async function takeUp(memory: Memory): Promise<OperationEnd> {
-  const [next, ...queue] = memory.state.queue;
-  const earlier = memory.state;
-  if (next !== undefined) {
-    endOperation(memory, 'superseded');
-    memory.preempted = false;
-    const operation: Operation = { ...next.operation, state: 'running', startedAt: now() };
-    memory.state = { ...memory.state, queue, operation, target: next.spec, nodes: withoutFailures(memory.state) };
-  }
-  show(memory);
-  const end = await operate(memory);
-  if (end === 'done' || end === 'rejected') endOperation(memory, end);
-  if (end === 'rejected') holdAgain(memory, earlier);
-  else if (end === 'held') changeOperation(memory, { state: 'held' });
-  show(memory);
-  return end;
-}
-
-/** A request that could not be planned changed nothing: the operation that it was to follow is held as before. */
-function holdAgain(memory: Memory, { operation, nodes, target }: ClusterState): void {
-  if (operation?.state !== 'held') return;
-  const history = memory.state.history.filter(({ id }) => id !== operation.id);
-  memory.state = { ...memory.state, operation, nodes, history, ...(target === undefined ? {} : { target }) };
-}
-
-/** Runs and failures belong to an operation. */
-function withoutFailures(state: ClusterState): ClusterState['nodes'] {
-  return Object.fromEntries(Object.entries(state.nodes).map(([id, { failure: _failure, ...node }]) => [id, { ...node, runs: {} }]));
-}
-
-function endOperation(memory: Memory, end: Extract<OperationState, 'done' | 'rejected' | 'superseded'>): void {
-  const { operation, ...state } = memory.state;
-  if (operation === undefined) return;
-  const { reason, ...rest } = operation;
-  const ended: Operation = { ...rest, state: end, endedAt: now(), ...(end === 'done' || reason === undefined ? {} : { reason }) };
-  memory.state = { ...state, history: [ended, ...state.history].slice(0, rememberedOperations) };
-}
-
-/** The end of a deleted cluster, and of one whose first spec was rejected. */
-async function isOver(memory: Memory, end: OperationEnd): Promise<boolean> {
-  const [last] = memory.state.history;
-  const bare = Object.keys(memory.state.nodes).length === 0 && memory.state.queue.length === 0;
-  if (!bare || last === undefined || memory.state.operation !== undefined) return false;
-  const deleted = end === 'done' && last.kind === 'delete';
-  const rejected = end === 'rejected' && memory.state.spec === undefined;
-  if (!deleted && !rejected) return false;
-  await condition(allHandlersFinished);
-  if (rejected) throw ApplicationFailure.nonRetryable(last.reason ?? 'the spec was rejected', 'Invalid');
-  return true;
-}
-
-function now(): string {
-  return new Date(Date.now()).toISOString();
+  return Object.keys(state.nodes).length === 0 && Object.keys(state.groups).length === 0 && state.operation === undefined && state.history.length === 0;
 }

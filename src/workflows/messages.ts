@@ -1,22 +1,35 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CurrentCluster } from '../model/plan-operation.js';
-import type { ApplyReply, ApplyRequest, DeleteRequest, PeersPage, PeersRequest, RetryRequest } from '../model/messages.js';
-import type { ClusterStatus } from '../model/status.js';
+import type {
+  AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRequest, PeersPage, PeersRequest, PlainRequest,
+} from '../model/messages.js';
+import type { GroupReport, Instructions } from '../model/node-group.js';
+import type { ClusterStatus, NodeStatus } from '../model/status.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { JsonObject } from '../model/json.js';
 
 /** Everything a cluster workflow can be asked. Names are part of the interface: other clients call them too. */
 export const applyUpdate = defineUpdate<ApplyReply, [ApplyRequest]>('apply');
-export const deleteUpdate = defineUpdate<ApplyReply, [DeleteRequest]>('delete');
-export const retryUpdate = defineUpdate<ApplyReply, [RetryRequest]>('retry');
+export const deleteUpdate = defineUpdate<ApplyReply, [PlainRequest]>('delete');
+/** Start, stop, restart, reconfigure, replace, exec, rollback. */
+export const operateUpdate = defineUpdate<ApplyReply, [OperateRequest]>('operate');
+export const retryUpdate = defineUpdate<ApplyReply, [PlainRequest]>('retry');
+export const cancelUpdate = defineUpdate<ApplyReply, [CancelRequest]>('cancel');
+export const pauseUpdate = defineUpdate<ApplyReply, [PlainRequest]>('pause');
+export const resumeUpdate = defineUpdate<ApplyReply, [PlainRequest]>('resume');
+export const abandonUpdate = defineUpdate<ApplyReply, [AbandonRequest]>('abandon');
 /** For callers that cannot wait for a worker: the request is kept until one comes. */
-export const deleteSignal = defineSignal<[DeleteRequest]>('requestDelete');
+export const deleteSignal = defineSignal<[PlainRequest]>('requestDelete');
 export const statusQuery = defineQuery<ClusterStatus>('status');
 export const specQuery = defineQuery<ClusterSpec | null>('spec');
 export const currentQuery = defineQuery<CurrentCluster>('current');
 export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
 /** A node's whole payload, credentials included: for who may log in to it. Null for an unknown node. */
 export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
+/** Between a cluster and its groups. */
+export const instructSignal = defineSignal<[Instructions]>('instruct');
+export const reportSignal = defineSignal<[GroupReport]>('report');
+export const nodesQuery = defineQuery<readonly NodeStatus[]>('nodes');
 /** Claims of machines that carry no tags. */
 export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>('take');
 export const releaseClaimUpdate = defineUpdate<void, [key: string]>('release');

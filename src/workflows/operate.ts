@@ -1,48 +1,75 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { PlanRequest } from '../model/messages.js';
-import { hostname, nodeId, taskTitle } from '../model/names.js';
-import type { NodeState } from '../model/node.js';
-import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan, type ServedPlan } from '../model/plan.js';
+import { taskTitle } from '../model/names.js';
+import { describeIntent, type Operation } from '../model/operation.js';
+import { isEmptyPlan, taskCount, type ServedPlan } from '../model/plan.js';
 import { withoutService } from '../model/record.js';
 import { servicesOf } from '../model/state.js';
 import { summarise } from '../model/summarise.js';
-import { announceNode, changeNode, changeOperation, countTasks, dropNode, retireNode, show, type Memory } from './memory.js';
-import { runChains, type Chain } from './run-chains.js';
+import { clusterCrew } from './cluster-crew.js';
+import { startRun, type Run } from './crew.js';
+import { discardHalfMade } from './discard.js';
+import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
+import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 import { runPlan } from './run-task.js';
+import { nextNodenum, shareOut } from './share-out.js';
+import { surveyNodes } from './survey.js';
+import { servicesOfGroups, takeOver } from './take-over.js';
 
-export type OperationEnd = 'done' | 'held' | 'rejected' | 'preempted' | 'continue';
+export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
 
-/** Longest wait, in ms, for tasks that were cancelled to make way for delete. CREATEs are waited for without limit. */
-const preemptMs = 60_000;
+/** Longest wait, in ms, for tasks that were cancelled. CREATEs are waited for without limit. */
+const haltMs = 60_000;
 
 /**
- * Carries out the operation in `memory.state.operation` from wherever it stands: it plans what is left and does it.
- * Made again after a crash, a retry or a continue-as-new it goes on where the facts are.
+ * Carries out the operation in `memory.state.operation` from wherever it stands. The first time, and after a retry, it
+ * looks at the machines and plans what is left; after a continue-as-new it goes on with the work as it was carried.
  */
 export async function operate(memory: Memory): Promise<OperationEnd> {
-  const kind = memory.state.operation?.kind ?? 'apply';
-  let plan: ServedPlan;
+  if (memory.state.work === undefined) {
+    const end = await prepare(memory);
+    if (end !== undefined) return end;
+  }
+  return carryOut(memory);
+}
+
+/** Looks, plans, and takes the plan over into the state. Gives an end when there is nothing to carry out. */
+async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
   try {
-    plan = await planWhatIsLeft(memory, kind);
+    await lookAtNodes(memory);
+    if (memory.halt !== undefined) return 'halted';
+    const plan = await planWhatIsLeft(memory);
+    if (memory.halt !== undefined) return 'halted';
+    adopt(memory, plan);
+    return undefined;
   } catch (error) {
-    if (isCancellation(error)) return 'preempted';
+    if (isCancellation(error)) return 'halted';
     const rejected = rejectionOf(error);
     if (rejected === undefined) throw error;
     changeOperation(memory, { reason: rejected.message });
     return rejected.invalid ? 'rejected' : 'held';
   }
-  const chains = adopt(memory, plan);
-  countTasks(memory, { total: (memory.state.operation?.tasks.done ?? 0) + taskCount(plan), failed: 0 });
-  if (isEmptyPlan(plan) && memory.state.operation?.tasks.done === 0) changeOperation(memory, { unchanged: true });
-  show(memory);
-  return run(memory, plan, chains);
 }
 
-async function planWhatIsLeft(memory: Memory, kind: 'apply' | 'delete'): Promise<ServedPlan> {
-  const request: PlanRequest = {
-    clusterName: memory.state.name, kind, current: summarise(memory.state), ...(kind === 'apply' ? { spec: memory.state.target ?? memory.state.spec } : {}),
-  };
-  return runPlan<ServedPlan>(request, `PLAN ${kind} of ${memory.state.name}`);
+/** An apply repairs what it finds, so it looks at all machines first; the groups at theirs. */
+async function lookAtNodes(memory: Memory): Promise<void> {
+  const { operation, name, uid, fresh = false } = memory.state;
+  if (operation === undefined) return;
+  const survey = operation.kind === 'apply' || operation.kind === 'rollback';
+  const condemned = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
+  instructAll(memory, { do: 'begin', operation: operation.id, fresh, condemned: fresh ? condemned : [], survey });
+  const { fresh: _fresh, ...state } = memory.state;
+  memory.state = state;
+  if (survey) await surveyNodes({ memory, clusterId: name, uid, isHalted: () => memory.halt !== undefined });
+  await condition(() => groupsOver(memory) || memory.halt !== undefined);
+}
+
+async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
+  const { operation, name, target, spec } = memory.state;
+  const intent = operation?.intent ?? { kind: 'apply' };
+  const wanted = intent.kind === 'delete' || (intent.kind === 'rollback' && target === undefined) ? undefined : target ?? spec;
+  const request: PlanRequest = { clusterName: name, intent, current: summarise(memory.state), ...(wanted === undefined ? {} : { spec: wanted }) };
+  return runPlan<ServedPlan>(request, `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`);
 }
 
 function rejectionOf(error: unknown): { readonly message: string; readonly invalid: boolean } | undefined {
@@ -51,97 +78,106 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
   return { message: cause?.message ?? error.message, invalid: cause instanceof ApplicationFailure && cause.type === 'Invalid' };
 }
 
-/** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave. */
-function adopt(memory: Memory, plan: ServedPlan): readonly Chain[] {
-  const { spec, features } = plan;
-  memory.state = { ...memory.state, features };
+/** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
+function adopt(memory: Memory, plan: ServedPlan): void {
+  const { spec, features, limits, gates, placements, width = 1, later = [] } = plan;
+  memory.state = { ...memory.state, features, limits };
   if (spec !== undefined) {
-    const retired = Object.entries(servicesOf(memory.state)).filter(([name]) => spec.services[name] === undefined);
+    const retired = Object.entries(servicesOf(memory.state)).filter(([service]) => spec.services[service] === undefined);
     const { target: _target, ...state } = memory.state;
     memory.state = { ...state, spec, retired: Object.fromEntries(retired) };
-    for (const node of Object.values(memory.state.nodes)) {
-      changeServices(memory, node.nodeId, spec.groups[node.group]?.services ?? node.services);
-    }
   }
-  return plan.kinds.flatMap((kind) => indexesOf(kind.nodes).map((index): Chain => {
-    const id = nodeId(kind.group, index);
-    ensureNode(memory, id, kind);
-    return { nodeId: id, kind };
-  }));
+  const operation = memory.state.operation?.id ?? '0';
+  memory.state = { ...memory.state, board: { needed: gates, passed: {}, width, turns: {}, aside: {} } };
+  const inline = shareOut(memory, plan, operation);
+  const services = servicesOfGroups(plan);
+  takeOver(memory, { cluster: memory.state.name, kinds: inline, ...(services === undefined ? {} : { services }), nodenum: () => nextNodenum(memory) });
+  memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, ...(later.length === 0 ? {} : { again: true }) } };
+  const { done = 0 } = memory.state.operation?.tasks ?? {};
+  changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
+  if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
 }
 
-function changeServices(memory: Memory, id: string, services: readonly string[]): void {
-  const before = memory.state.nodes[id]?.services ?? [];
-  if (before.length === services.length && before.every((name) => services.includes(name))) return;
-  announceNode(memory, id);
-  changeNode(memory, id, (node) => ({ ...node, services }));
-  announceNode(memory, id);
+async function carryOut(memory: Memory): Promise<OperationEnd> {
+  const { work } = memory.state;
+  if (work === undefined) return settle(memory);
+  const crew = clusterCrew(memory);
+  const run = startRun(crew, work);
+  const isFull = (): boolean => workflowInfo().continueAsNewSuggested;
+  const isSettled = (): boolean => (run.over() || run.quiet()) && groupsQuiet(memory) && (run.over() || run.quiet());
+  await condition(() => memory.halt !== undefined || isFull() || isSettled());
+  if (memory.halt !== undefined) return halt(memory, run);
+  const unfinished = !isSettled();
+  run.stop();
+  await condition(() => run.over() || memory.halt !== undefined);
+  if (memory.halt !== undefined) return halt(memory, run);
+  if (unfinished) return 'continue';
+  instructAll(memory, { do: 'halt', how: 'stop' });
+  await condition(() => groupsOver(memory) || memory.halt !== undefined);
+  if (memory.halt !== undefined) return halt(memory, run);
+  endWork(memory);
+  endEmptyGroups(memory);
+  const end = settle(memory);
+  return end === 'done' && work.again === true ? operate(memory) : end;
 }
 
-function ensureNode(memory: Memory, id: string, kind: Kind): void {
-  const before = memory.state.nodes[id];
-  if (kind.purpose === 'remove') {
-    retireNode(memory, id);
-    return;
-  }
-  if (before === undefined) {
-    const { counters, name } = memory.state;
-    const nodenum = counters.nodenum + 1;
-    const node = {
-      nodeId: id, group: kind.group, nodenum, hostname: hostname(name, id), incarnation: 0,
-      payload: {}, facts: { services: {} }, services: kind.services, changedAt: 0, runs: {},
-    };
-    memory.state = { ...memory.state, counters: { ...counters, nodenum }, nodes: { ...memory.state.nodes, [id]: node } };
-    announceNode(memory, id);
-  } else if (before.leaving === true) {
-    changeNode(memory, id, ({ leaving: _leaving, ...node }) => node);
-    announceNode(memory, id);
-  }
+/** Ends the operation early. A CREATE is waited for without limit: its machine must be known. */
+async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
+  const { to = 'cancel' } = memory.halt ?? {};
+  instructAll(memory, { do: 'halt', how: to === 'cancel' ? 'discard' : 'cancel' });
+  run.stop();
+  run.cancel();
+  await condition(() => run.over() || !run.creating());
+  await condition(() => run.over(), haltMs);
+  run.abandon();
+  endWork(memory);
+  const { operation } = memory.state;
+  if (to === 'cancel') await discardHalfMade(clusterCrew(memory), operation?.id ?? '0', () => memory.halt?.to === 'delete');
+  await condition(() => groupsOver(memory));
+  endEmptyGroups(memory);
+  return 'halted';
 }
 
-async function run(memory: Memory, plan: Plan, chains: readonly Chain[]): Promise<OperationEnd> {
-  const scope = new CancellationScope({ cancellable: true });
-  const drain = (): boolean => memory.preempted || workflowInfo().continueAsNewSuggested;
-  let over = false;
-  const running = scope.run(() => runChains(memory, plan, chains, drain)).finally(() => {
-    over = true;
-  });
-  await Promise.race([running, condition(() => memory.preempted)]);
-  if (memory.preempted) {
-    scope.cancel();
-    await condition(() => over || !creating(memory));
-    await condition(() => over, preemptMs);
-    return 'preempted';
-  }
-  return (await running) ? settle(memory) : 'continue';
-}
-
-function creating(memory: Memory): boolean {
-  return Object.values(memory.state.nodes).some((node) => node.current?.action === 'CREATE' && node.current.state === 'running');
+function endWork(memory: Memory): void {
+  const { work: _work, board: _board, ...state } = memory.state;
+  memory.state = state;
 }
 
 function settle(memory: Memory): OperationEnd {
+  const { operation, groups } = memory.state;
   const failed = Object.values(memory.state.nodes).filter((node) => node.failure !== undefined);
-  if (failed.length === 0) {
+  const holding = failed.filter((node) => node.aside !== true);
+  const inGroups = Object.values(groups).reduce((sum, group) => sum + group.failed, 0);
+  const aside = failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.aside, 0);
+  if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
+    // A command that failed leaves the cluster as it was.
+    for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
+    changeOperation(memory, { reason: reasonOf(operation, holding.length + inGroups) });
+    return 'failed';
+  }
+  if (holding.length + inGroups === 0) {
     tidy(memory);
+    if (aside > 0) changeOperation(memory, { reason: `went on without ${aside === 1 ? 'a node' : `${aside} nodes`}: ${reasonOf(operation, aside)}` });
     return 'done';
   }
-  changeOperation(memory, { reason: reasonOf(failed) });
+  changeOperation(memory, { reason: operation?.reason ?? reasonOf(operation, holding.length + inGroups) });
   return 'held';
 }
 
-function reasonOf([first, ...others]: readonly NodeState[]): string {
-  const failure = first?.failure;
-  if (first === undefined || failure === undefined) return 'a task failed';
-  const { action, service, message } = failure;
-  const title = taskTitle(action, first.nodeId, service);
+function reasonOf(operation: Operation | undefined, count: number): string {
+  const [first] = operation?.failures ?? [];
+  if (first === undefined) return 'a task failed';
+  const { action, nodeId, service, message } = first;
+  const title = taskTitle(action, nodeId, service);
   const what = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
-  const where = service === undefined ? `${action} of ${first.nodeId}` : `${action} of ${service} on ${first.nodeId}`;
-  return `${where} failed: ${what}${others.length === 0 ? '' : ` (and ${others.length} more nodes failed)`}`;
+  const where = service === undefined ? `${action} of ${nodeId}` : `${action} of ${service} on ${nodeId}`;
+  return `${where} failed: ${what}${count > 1 ? ` (and ${count - 1} more ${count === 2 ? 'node' : 'nodes'} failed)` : ''}`;
 }
 
 /** Forgets what is over: nodes that left, services that no node has. */
 function tidy(memory: Memory): void {
+  const { kind } = memory.state.operation ?? {};
+  if (kind !== 'apply' && kind !== 'rollback' && kind !== 'delete') return;
   for (const node of Object.values(memory.state.nodes)) {
     if (node.leaving === true) dropNode(memory, node.nodeId);
     for (const service of Object.keys(node.facts.services)) {
@@ -150,5 +186,6 @@ function tidy(memory: Memory): void {
   }
   const standing = new Set(Object.values(memory.state.nodes).flatMap((node) => Object.keys(node.facts.services)));
   const retired = Object.entries(memory.state.retired).filter(([name]) => standing.has(name));
-  memory.state = { ...memory.state, retired: Object.fromEntries(retired) };
+  memory.state = { ...memory.state, retired: Object.fromEntries(retired), stopped: memory.state.stopped.filter((name) => memory.state.spec?.services[name] !== undefined) };
 }
+

@@ -4,5 +4,5 @@ import { runPlan } from './run-task.js';
 
 /** Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. */
 export async function plan(request: PlanRequest): Promise<Plan> {
-  return runPlan<Plan>(request, `PLAN ${request.kind} of ${request.clusterName}`);
+  return runPlan<Plan>(request, `PLAN ${request.intent.kind} of ${request.clusterName}`);
 }

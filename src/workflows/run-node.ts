@@ -19,8 +19,12 @@ export interface NodeOwner {
   change(change: (node: NodeState) => NodeState): void;
   /** The node's address or membership changed. */
   announce(): void;
-  /** Resolves to false when the operation stops before the step's gates opened. */
+  /** Steps of the chain that the node has behind it. */
+  position(): number;
+  passed(position: number): void;
+  /** Resolves when the step's gates are open and its turn has come; to false when the operation stops before that. */
   waitFor(step: Step): Promise<boolean>;
+  leaveTurn(turn: string): void;
   /** Resolves to false when the operation stops before there is a place in flight. */
   takePlace(step: Step): Promise<boolean>;
   givePlaceBack(step: Step): void;
@@ -35,7 +39,7 @@ export interface NodeOwner {
   readonly placements: readonly PlannedPlacement[];
   service(name: string): ServiceSpec | undefined;
   /** What every task of the owner's nodes carries. */
-  taskBase(): Pick<TaskRequest, 'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion'>;
+  taskBase(): Pick<TaskRequest, 'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'>;
   now(): string;
 }
 
@@ -56,15 +60,29 @@ export async function runNode(owner: NodeOwner, chain: readonly Step[]): Promise
 }
 
 async function runSteps(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
-  for (const step of chain) {
-    // Done already: a CONFIRM that came with the CREATE before it.
-    if (step.action === 'CONFIRM' && owner.node().facts.CONFIRM === true) continue;
+  for (let index = owner.position(); index < chain.length;) {
+    const step = chain[index];
+    if (step === undefined) break;
     if (!(await owner.waitFor(step))) return stopped(owner);
-    const end = step.action === 'CREATE' || step.action === 'CONFIRM' ? await obtainMachine(owner, chain) : await runStep(owner, step);
+    const end = await carryOut(owner, chain, step);
     if (end !== 'done') return end;
+    // A CREATE brings the CONFIRM after it along.
+    index += step.action === 'CREATE' && chain[index + 1]?.action === 'CONFIRM' ? 2 : 1;
+    owner.passed(index);
+    if (step.turn !== undefined && chain[index]?.turn !== step.turn) owner.leaveTurn(step.turn);
   }
   owner.change(({ current: _current, ...node }) => node);
   return 'done';
+}
+
+async function carryOut(owner: NodeOwner, chain: readonly Step[], step: Step): Promise<ChainEnd> {
+  if (step.action === 'CREATE') return obtainMachine(owner, chain);
+  if (step.action !== 'CONFIRM') return runStep(owner, step);
+  // A machine that was in service is looked at again and never thrown away for not answering.
+  if (owner.node().facts.CONFIRM !== true) return obtainMachine(owner, chain);
+  const end = await runStep(owner, step);
+  if (end === 'done') owner.announce();
+  return end;
 }
 
 /** CREATE and CONFIRM. A machine that cannot be had, or never answers, is deleted and asked for anew, elsewhere where the spec says so. */
@@ -130,7 +148,10 @@ async function runStep(owner: NodeOwner, step: Step): Promise<ChainEnd> {
       // Only a run that is known to have ended may be followed by another; any other failure attaches to the same run.
       if (failure.record.kind === 'ScriptFailed') {
         owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: run + 1 } }));
-        if (run - firstRun + 1 < attempts && !isPermanent(owner, step, failure.record)) continue;
+        if (run - firstRun + 1 < attempts && !isPermanent(owner, step, failure.record)) {
+          await backOff(owner, step, run - firstRun);
+          continue;
+        }
       }
       return giveUp(owner, step, failure.record, request.peersVersion);
     }
@@ -149,7 +170,7 @@ async function attempt(owner: NodeOwner, step: Step, request: TaskRequest): Prom
 }
 
 function finish(owner: NodeOwner, step: Step, result: JsonObject, peers: number): void {
-  owner.change((node) => recordDone(node, step, result, peers));
+  owner.change((node) => recordDone(node, step, result, { operation: owner.operation, peers }));
   owner.stepDone(step);
 }
 
@@ -161,6 +182,14 @@ function giveUp(owner: NodeOwner, step: Step, failure: FailureRecord, peers: num
   }
   owner.change(({ current: _current, ...node }) => ({ ...node, failure }));
   return 'failed';
+}
+
+const longestBackOffMs = 10 * 60_000;
+
+/** Doubles from run to run. */
+async function backOff(owner: NodeOwner, step: Step, again: number): Promise<void> {
+  const { backoffMs = 0 } = actionSpec(owner, step) ?? {};
+  if (backoffMs > 0) await sleep(Math.min(backoffMs * 2 ** again, longestBackOffMs));
 }
 
 function isPermanent(owner: NodeOwner, step: Step, failure: FailureRecord): boolean {
@@ -185,8 +214,9 @@ function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
+  const { command, ...rest } = base;
   return {
-    ...base, nodeId, incarnation, run, operation: owner.operation,
+    ...rest, ...(action === 'EXEC' && command !== undefined ? { command } : {}), nodeId, incarnation, run, operation: owner.operation,
     taskId: taskId({ clusterUid: base.clusterUid, nodeId, incarnation, service, action, operation: owner.operation }),
     config: { ...node.payload, services: node.services },
     provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },

@@ -1,5 +1,6 @@
 import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
 import { actionTable, type Action } from '../model/action.js';
+import type { SurveyReply, SurveyRequest } from '../model/look.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
 import type { Placement } from '../model/node.js';
@@ -18,13 +19,14 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
   const row = actionTable[action];
   const { placement } = options;
   const budgetMs = action === 'CONFIRM' ? placement.confirmWithinMs ?? row.budgetMs : row.budgetMs;
+  const ownLimit = request.service?.timeoutMs ?? request.command?.timeoutMs;
   const attempts = options.mayFail === true && row.target === 'automator' ? 3 : row.retry.attempts;
   return scheduleActivity<TaskOutcome>(action, [request], {
     activityId: request.taskId,
     taskQueue: row.queue === 'site' ? siteQueue(placement.site) : providerQueue(placement.site, placement.provider),
     summary: taskTitle(action, request.nodeId, request.service?.name),
     // The script's own limit ends it on the node; the attempt also connects and fetches the outcome.
-    startToCloseTimeout: request.service?.timeoutMs === undefined ? row.attemptMs : request.service.timeoutMs + 60_000,
+    startToCloseTimeout: ownLimit === undefined ? row.attemptMs : ownLimit + 60_000,
     heartbeatTimeout: row.heartbeatMs,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...(budgetMs === undefined ? {} : { scheduleToCloseTimeout: budgetMs }),
@@ -32,6 +34,15 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
       initialInterval: row.retry.initialMs, maximumInterval: row.retry.maximumMs, backoffCoefficient: 2,
       ...(attempts === undefined ? {} : { maximumAttempts: attempts }),
     },
+  });
+}
+
+/** Looks at machines of one provider account; changes nothing. */
+export async function runSurvey({ site, provider }: Placement, request: SurveyRequest): Promise<SurveyReply> {
+  return scheduleActivity<SurveyReply>('SURVEY', [request], {
+    taskQueue: siteQueue(site), summary: `SURVEY ${request.nodes.length} nodes of ${provider}`,
+    startToCloseTimeout: '2 minutes', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout: '15 seconds',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
   });
 }
 

@@ -1,0 +1,112 @@
+import { allHandlersFinished, CancellationScope, condition, continueAsNew, getExternalWorkflowHandle, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { clusterWorkflowId } from '../model/names.js';
+import { nothingPending, type GroupReport, type GroupStart, type GroupState, type Instruction } from '../model/node-group.js';
+import { noPeers, peersPage } from '../model/peers.js';
+import { nodeStatus, nodesTable } from '../model/report.js';
+import type { Run } from './crew.js';
+import { groupCrew, reportOf, standingOf, type GroupMemory } from './group-crew.js';
+import { carryOutInstruction } from './group-instructions.js';
+import { instructSignal, nodesQuery, payloadQuery, peersQuery, reportSignal } from './messages.js';
+
+export type GroupInput = GroupStart | { readonly carried: GroupState };
+
+/** A group of nodes of a large cluster. It does what the cluster's workflow tells it, and reports what came of it. */
+export async function group(input: GroupInput): Promise<string> {
+  // Its machines belong to the cluster: only the cluster ends it.
+  return CancellationScope.nonCancellable(() => live(input));
+}
+
+async function live(input: GroupInput): Promise<string> {
+  const memory: GroupMemory = { state: openState(input), inbox: [], stale: true, ended: false };
+  setHandler(instructSignal, (instructions) => {
+    memory.inbox.push(instructions);
+  }, { description: 'What the cluster tells its group to do.' });
+  setHandler(nodesQuery, () => Object.values(memory.state.nodes).map(nodeStatus), { description: 'The nodes, without secrets.' });
+  setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, { description: 'All that is known of a node, credentials included.' });
+  setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
+  void keepShown(memory);
+  const sending = keepReporting(memory);
+  await Promise.race([keepCarryingOut(memory), sending]);
+  if (memory.ended) return `group ${memory.state.group} has no nodes any more`;
+  await condition(allHandlersFinished);
+  return continueAsNew<typeof group>({ carried: memory.state });
+}
+
+function openState(input: GroupInput): GroupState {
+  if ('carried' in input) return input.carried;
+  return {
+    ...input, stateVersion: 1, nodes: {}, peers: noPeers, incarnation: 0, operation: '0', seen: 0, peersVersion: 0, services: {}, config: {},
+    opened: [], turns: [], paused: false, report: nothingPending,
+  };
+}
+
+/** Ends when the group is to end, or to go on in a new run. */
+async function keepCarryingOut(memory: GroupMemory): Promise<void> {
+  if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
+  for (;;) {
+    await condition(() => memory.inbox.length > 0 || isWorn(memory));
+    if (memory.inbox.length === 0) {
+      memory.draining = true;
+      await drain(memory.run);
+      await condition(() => memory.sending !== true && memory.unreported !== true);
+      if (memory.inbox.length === 0) return;
+      // Told something in the meantime: it is carried out first, with the chains where they stand.
+      memory.draining = false;
+      if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
+    }
+    const [next, ...rest] = memory.inbox;
+    if (next === undefined) continue;
+    memory.inbox = rest;
+    memory.state = { ...memory.state, peersVersion: next.peersVersion };
+    for (const instruction of next.list) await carryOutOne(memory, instruction);
+    memory.state = { ...memory.state, seen: next.seq };
+    memory.unreported = true;
+    if (memory.ended) return;
+  }
+}
+
+async function carryOutOne(memory: GroupMemory, instruction: Instruction): Promise<void> {
+  await carryOutInstruction(memory, instruction);
+  memory.stale = true;
+}
+
+function isWorn(memory: GroupMemory): boolean {
+  return workflowInfo().continueAsNewSuggested && !memory.ended;
+}
+
+async function drain(run: Run | undefined): Promise<void> {
+  run?.stop();
+  await condition(() => run?.over() !== false);
+}
+
+/** One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next. */
+async function keepReporting(memory: GroupMemory): Promise<never> {
+  const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));
+  let told = '';
+  for (;;) {
+    await condition(() => memory.unreported === true || standing(memory) !== told);
+    const report: GroupReport = reportOf(memory);
+    told = standing(memory);
+    memory.unreported = false;
+    memory.state = { ...memory.state, report: nothingPending };
+    memory.sending = true;
+    try {
+      await cluster.signal(reportSignal, report);
+    } finally {
+      memory.sending = false;
+    }
+  }
+}
+
+function standing(memory: GroupMemory): string {
+  const { over, quiet } = standingOf(memory);
+  return `${over} ${quiet}`;
+}
+
+async function keepShown(memory: GroupMemory): Promise<never> {
+  for (;;) {
+    await condition(() => memory.stale);
+    memory.stale = false;
+    setCurrentDetails(nodesTable(memory.state));
+  }
+}

@@ -1,0 +1,69 @@
+import { ActivityFailure, condition, log } from '@temporalio/workflow';
+import type { LookedAt, SurveyRequest } from '../model/look.js';
+import type { NodeState, Placement } from '../model/node.js';
+import { changeNode, type CrewMemory } from './memory.js';
+import { runSurvey } from './run-task.js';
+
+/** Nodes that one activity looks at: its input stays small, and a slow provider is asked in few calls. */
+const nodesPerSurvey = 25;
+
+export interface Surveyed {
+  readonly memory: CrewMemory;
+  /** Name and uid of the cluster. */
+  readonly clusterId: string;
+  readonly uid: string;
+  isHalted(): boolean;
+}
+
+/** Looks at the machines, and notes how they were found. What cannot be told is left as it was known. */
+export async function surveyNodes(surveyed: Surveyed): Promise<void> {
+  const { memory } = surveyed;
+  const nodes = Object.values(memory.state.nodes).filter(({ facts, leaving }) => facts.CONFIRM === true && leaving !== true);
+  let open = true;
+  const all = Promise.all(batchesOf(nodes).map(async (batch) => surveyBatch(surveyed, batch))).finally(() => {
+    open = false;
+  });
+  await Promise.race([all, condition(() => !open || surveyed.isHalted())]);
+}
+
+async function surveyBatch({ memory, clusterId, uid }: Surveyed, nodes: readonly NodeState[]): Promise<void> {
+  const placement = nodes[0]?.placement;
+  if (placement === undefined) return;
+  const { provider, type, fields } = placement;
+  const request: SurveyRequest = {
+    clusterId, provider: { name: provider, type, fields },
+    nodes: nodes.map(({ nodeId, incarnation, keyUid, payload }): LookedAt => ({ nodeId, incarnation, keyUid: keyUid ?? uid, config: payload })),
+  };
+  try {
+    const { sightings, unknown } = await runSurvey(placement, request);
+    for (const { nodeId, why } of unknown) log.warn(`nobody can tell how ${nodeId} is`, { why });
+    for (const { nodeId, incarnation } of nodes) {
+      const sighting = sightings.find((found) => found.nodeId === nodeId);
+      changeNode(memory, nodeId, (node) => (node.incarnation === incarnation ? withSighting(node, sighting?.seen) : node));
+    }
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    // An apply goes on with what is known: a provider that does not answer is told by the tasks that need it.
+    log.warn(`the machines of provider ${provider} could not be looked at`, { why: error.cause?.message ?? error.message });
+  }
+}
+
+function withSighting({ facts: { seen: _before, ...facts }, ...node }: NodeState, seen: NodeState['facts']['seen']): NodeState {
+  return { ...node, facts: seen === undefined ? facts : { ...facts, seen } };
+}
+
+/** Nodes of one account and placement together, a few at a time. */
+function batchesOf(nodes: readonly NodeState[]): readonly (readonly NodeState[])[] {
+  const accounts = new Map<string, NodeState[]>();
+  for (const node of nodes) {
+    if (node.placement === undefined) continue;
+    const key = keyOf(node.placement);
+    accounts.set(key, [...(accounts.get(key) ?? []), node]);
+  }
+  return [...accounts.values()].flatMap((all) =>
+    Array.from({ length: Math.ceil(all.length / nodesPerSurvey) }, (_, place) => all.slice(place * nodesPerSurvey, (place + 1) * nodesPerSurvey)));
+}
+
+function keyOf({ site, provider, fields }: Placement): string {
+  return JSON.stringify([site, provider, fields]);
+}
