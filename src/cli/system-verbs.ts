@@ -18,6 +18,11 @@ export function addSystemVerbs(program: Command, run: Run): void {
   withCommonOptions(verb('doctor', 'check server, workers, keys, plugins and folders, and say what to do'), 'server')
     .action((options) => run(async () => (await import('./doctor.js')).doctor(options)));
 
+  withCommonOptions(verb('replay [files...]', 'check that this build goes on with workflows: exported histories, or all that run')
+    .option('--all-running', 'replay what runs on the server now')
+    .option('--bundle <file>', 'a workflow bundle to replay with (default: this build\'s)'), 'server')
+    .action((files, options) => run(async () => (await import('./replay.js')).replay(files, options)));
+
   const plugins = withCommonOptions(verb('plugins', 'the plugins that a worker with this configuration has'), 'configuration')
     .action((options) => run(async () => (await import('./plugins.js')).list(options)));
   withCommonOptions(plugins.command('show <name>').description('a plugin, and the fields that people fill in')

@@ -1,0 +1,52 @@
+import proto from '@temporalio/proto';
+import { patchProtobufRoot } from '@temporalio/proto/lib/patch-protobuf-root.js';
+import type { Field, Root, Type } from 'protobufjs';
+
+/**
+ * Gives an event's payloads their long form. Temporal's CLI, and the Web UI where it decodes, write `["text", 1]` in place of
+ * `{"payloads": [{"metadata": …, "data": …}]}`; which fields are payloads only the message types tell.
+ */
+export function expandPayloads(event: unknown): unknown {
+  return expand(event, eventType);
+}
+
+const root = patchProtobufRoot(proto as unknown as Record<string, unknown>) as unknown as Root;
+const eventType = root.lookupType('temporal.api.history.v1.HistoryEvent');
+const payloadName = '.temporal.api.common.v1.Payload';
+const payloadsName = '.temporal.api.common.v1.Payloads';
+
+function expand(value: unknown, type: Type): unknown {
+  if (type.fullName === payloadName) return expandPayload(value);
+  if (type.fullName === payloadsName && Array.isArray(value)) return { payloads: value.map(expandPayload) };
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, expandField(entry, type.fields[key])]));
+}
+
+function expandField(value: unknown, field: Field | undefined): unknown {
+  if (field === undefined || value === null) return value;
+  const { resolvedType } = field.resolve();
+  // Enumerations have no fields.
+  if (resolvedType === null || !('fields' in resolvedType)) return value;
+  if (field.map && isRecord(value)) return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, expand(entry, resolvedType)]));
+  if (field.repeated && Array.isArray(value)) return value.map((entry) => expand(entry, resolvedType));
+  return expand(value, resolvedType);
+}
+
+/** A value that stands where a payload belongs: plain JSON, null for what is empty, or a message that names its type. */
+function expandPayload(value: unknown): unknown {
+  if (isRecord(value) && isRecord(value.metadata)) return value;
+  if (value === null || value === undefined) return { metadata: { encoding: base64('binary/null') } };
+  if (isRecord(value) && typeof value._protoMessageType === 'string') {
+    const { _protoMessageType: messageType, ...message } = value;
+    return { metadata: { encoding: base64('json/protobuf'), messageType: base64(messageType) }, data: base64(JSON.stringify(message)) };
+  }
+  return { metadata: { encoding: base64('json/plain') }, data: base64(JSON.stringify(value)) };
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,121 @@
+import { fileURLToPath } from 'node:url';
+import { EncryptionCodec, parseKeyRing, type KeyRing, type OnPlaintext } from '../temporal-plugin.js';
+import { explain } from './explain.js';
+import { findEvent, viewEvent } from './find-event.js';
+import { findUnreadable, firstSealed } from './payloads.js';
+import { exportRemedy, idOf, readHistory, startOf, type History } from './read-history.js';
+import { createReplayer, type Replayer } from './replayer.js';
+import type { ReplayFault, ReplayReport } from './report.js';
+
+export interface HistoryToReplay {
+  /** Text or parsed JSON of an export, or a history as `WorkflowHandle.fetchHistory()` gives it. */
+  readonly history: unknown;
+  /** Unless given, what the history's first event says. */
+  readonly workflowId?: string;
+  readonly runId?: string;
+  /** Where it comes from, for reports: a file's name. */
+  readonly source?: string;
+}
+
+export interface ReplayOptions {
+  /** The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints. */
+  readonly keys?: KeyRing | string;
+  /** The namespace that the histories were written in; `default` unless given. */
+  readonly namespace?: string;
+  /** What becomes of plaintext among encrypted payloads; marked unless given, as workers do. */
+  readonly onPlaintext?: OnPlaintext;
+  /** A workflow bundle; that of this build unless given. */
+  readonly bundlePath?: string;
+}
+
+/**
+ * Replays histories against the workflows of a build, one at a time and in their order, and tells of each whether a
+ * worker of that build would go on with it. Nothing is sent to any server.
+ *
+ * The SDK logs failing replays too; who wants silence installs a `Runtime` with a logger of their own before.
+ */
+export async function* replayHistories(
+  histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>, options: ReplayOptions = {},
+): AsyncGenerator<ReplayReport, void, undefined> {
+  const bench = createBench(options);
+  try {
+    for await (const given of histories) yield await replayOne(bench, given);
+  } finally {
+    await bench.close();
+  }
+}
+
+async function replayOne(bench: Bench, given: HistoryToReplay): Promise<ReplayReport> {
+  const { workflowId = '', runId = '', source } = given;
+  const named = source === undefined ? {} : { source };
+  let history: History;
+  try {
+    history = readHistory(given.history);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { workflowId, runId, ...named, events: 0, ok: false, error: { kind: 'not-a-history', message } };
+  }
+  const start = startOf(history);
+  const view = {
+    workflowId: workflowId || (start.workflowId ?? ''), runId: runId || (start.originalExecutionRunId ?? ''),
+    workflowType: start.workflowType?.name ?? '', ...named, events: history.events?.length ?? 0,
+  };
+  const error = await bench.judge(view.workflowId, history);
+  return error === undefined ? { ...view, ok: true } : { ...view, ok: false, error };
+}
+
+/** Holds what all histories share: keys, and one replayer each for encrypted and for plain ones. */
+interface Bench {
+  /** Undefined where the history replays. */
+  judge(workflowId: string, history: History): Promise<ReplayFault | undefined>;
+  close(): Promise<void>;
+}
+
+/** The workflows as they were bundled by the build. */
+const ownBundlePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
+
+function createBench({ keys, namespace = 'default', onPlaintext, bundlePath = ownBundlePath }: ReplayOptions): Bench {
+  const keyRing = typeof keys === 'string' ? parseKeyRing(keys, 'the keys given for the replay') : keys;
+  const codec = keyRing === undefined ? undefined : new EncryptionCodec({ keyRing, namespace, onPlaintext: 'pass' });
+  const replayers: Partial<Record<'sealed' | 'plain', Replayer>> = {};
+
+  function replayerFor(sealed: boolean): Replayer {
+    if (!sealed || keyRing === undefined) return replayers.plain ??= createReplayer({ bundlePath });
+    const encryption = { keys: keyRing, namespace, ...(onPlaintext === undefined ? {} : { onPlaintext }) };
+    return replayers.sealed ??= createReplayer({ bundlePath, encryption });
+  }
+
+  return {
+    async judge(workflowId, history) {
+      const sealedAt = firstSealed(history);
+      const unreadable = sealedAt === undefined || codec === undefined ? undefined : await findUnreadable(history, codec);
+      if (unreadable !== undefined) return undecryptable(history, unreadable.event, unreadable.message);
+      if (sealedAt !== undefined && codec === undefined) return undecryptable(history, sealedAt, 'Its payloads are encrypted, and no keys were given.');
+      return replayAndExplain(replayerFor(sealedAt !== undefined), workflowId, history);
+    },
+    async close() {
+      for (const replayer of Object.values(replayers)) await replayer.close();
+    },
+  };
+}
+
+async function replayAndExplain(replayer: Replayer, workflowId: string, history: History): Promise<ReplayFault | undefined> {
+  // A start that is delayed: no worker has done anything yet, and the SDK would wait for it.
+  if (history.events?.some((event) => event.workflowTaskScheduledEventAttributes) !== true) return undefined;
+  const failure = await replayer.replay(workflowId, history);
+  if (failure === undefined) return undefined;
+  const type = startOf(history).workflowType?.name ?? '';
+  if (failure.message.includes('no such function is exported by the workflow bundle')) {
+    return { kind: 'unknown-type', message: `is of workflow type "${type}", which this build does not have: it is another application's, or of another version of Heddle`, detail: failure.message };
+  }
+  if (failure.kind === 'invalid') {
+    return { kind: 'not-a-history', message: `is no whole history: ${failure.message.replace(/ Event detail:[^]*/, '')} ${exportRemedy}` };
+  }
+  const event = await findEvent(history, failure.message, async (part) => (await replayer.replay(workflowId, part)) === undefined);
+  return { kind: failure.kind, message: explain(failure, event), ...(event === undefined ? {} : { event }), detail: failure.message };
+}
+
+function undecryptable(history: History, id: number, message: string): ReplayFault {
+  const event = history.events?.find((candidate) => idOf(candidate) === id);
+  return { kind: 'undecryptable', message: `cannot be decrypted: ${message}`, ...(event === undefined ? {} : { event: viewEvent(event) }) };
+}

@@ -1,0 +1,32 @@
+import type { EventView } from './find-event.js';
+
+/** What became of one history. */
+export interface ReplayReport {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly workflowType?: string;
+  /** Where it came from, in the words of who gave it. */
+  readonly source?: string;
+  readonly events: number;
+  readonly ok: boolean;
+  /** There unless `ok`. */
+  readonly error?: ReplayFault;
+}
+
+/**
+ * `nondeterminism`: the build would do something else than was done; a worker of it would not go on with this workflow.
+ * `failure`: the build's workflow throws. `unknown-type`: the build has no workflow of this type.
+ * `undecryptable`: a key is missing, or belongs to another namespace. `not-a-history`: nothing that can be replayed.
+ */
+export const replayFaultKinds = ['nondeterminism', 'failure', 'unknown-type', 'undecryptable', 'not-a-history'] as const;
+export type ReplayFaultKind = (typeof replayFaultKinds)[number];
+
+export interface ReplayFault {
+  readonly kind: ReplayFaultKind;
+  /** In words: what differs, or what is wrong and what to do. */
+  readonly message: string;
+  /** Where history and build part, or where the unreadable payload stands. */
+  readonly event?: EventView;
+  /** The SDK's own words. */
+  readonly detail?: string;
+}

@@ -1,0 +1,72 @@
+import type { Client } from '@temporalio/client';
+import { claimsWorkflowType, clusterWorkflowType, coreQueue, planWorkflowType } from '../model/names.js';
+import type { HistoryToReplay } from './replay-histories.js';
+
+export interface RunningOptions {
+  /** How many histories are fetched ahead of the one that is replayed; that bounds the memory that they take. */
+  readonly ahead?: number;
+  /** Makes one call; for deadlines, and for errors in one's own words. */
+  readonly call?: <Result>(what: string, make: () => Promise<Result>) => Promise<Result>;
+}
+
+/**
+ * The histories of all Heddle workflows that run now, fetched from the server while they are replayed. Of a chain of
+ * continued runs only the present one counts: nothing goes on from earlier ones.
+ */
+export async function* runningHistories(temporal: Client, { ahead = 3, call = (_what, make) => make() }: RunningOptions = {}): AsyncGenerator<HistoryToReplay> {
+  const fetched: Promise<HistoryToReplay | undefined>[] = [];
+  const take = async function* (): AsyncGenerator<HistoryToReplay> {
+    const history = await fetched.shift();
+    if (history !== undefined) yield history;
+  };
+  for await (const run of listRunning(temporal, call)) {
+    const fetching = fetch(temporal, run, call);
+    // Awaited in its turn; until then a failure must not end the process.
+    fetching.catch(() => undefined);
+    fetched.push(fetching);
+    if (fetched.length > ahead) yield* take();
+  }
+  while (fetched.length > 0) yield* take();
+}
+
+interface Run {
+  readonly workflowId: string;
+  readonly runId: string;
+}
+
+type Call = NonNullable<RunningOptions['call']>;
+type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
+
+const pageSize = 200;
+
+/** By type, and by task queue: a workflow of a type that only another build has waits on our queue too. */
+async function* listRunning(temporal: Client, call: Call): AsyncGenerator<Run> {
+  const types = [clusterWorkflowType, planWorkflowType, claimsWorkflowType].map((type) => `'${type}'`).join(', ');
+  const query = `(WorkflowType IN (${types}) OR TaskQueue = '${coreQueue}') AND ExecutionStatus = 'Running'`;
+  const { namespace } = temporal.options;
+  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
+    const from = nextPageToken === undefined ? {} : { nextPageToken };
+    const page: Page = await call('running workflows', () => temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize, ...from }));
+    for (const { execution } of page.executions) {
+      if (execution?.workflowId && execution.runId) yield { workflowId: execution.workflowId, runId: execution.runId };
+    }
+    ({ nextPageToken } = page);
+  }
+}
+
+/** Undefined for a run that the server has forgotten since it was listed. */
+async function fetch(temporal: Client, { workflowId, runId }: Run, call: Call): Promise<HistoryToReplay | undefined> {
+  try {
+    const history = await call(`history of ${workflowId}`, () => temporal.workflow.getHandle(workflowId, runId).fetchHistory());
+    return { history, workflowId, runId };
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** By its code, which is the same in gRPC's error and in ours. */
+function isGone(error: unknown): boolean {
+  const grpcNotFound = 5;
+  return error instanceof Error && 'code' in error && (error.code === grpcNotFound || error.code === 'NotFound');
+}
