@@ -11,7 +11,7 @@ import type { Attempt } from './attempt.js';
 import type { ActivityParts, NodeAddress } from './parts.js';
 import { refuseFailure, takeResult } from './results.js';
 
-interface Node {
+export interface Node {
   readonly address: NodeAddress;
   readonly sshAuth: SshAuth;
 }
@@ -72,7 +72,8 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-async function reachNode(parts: ActivityParts, request: TaskRequest, attempt: Attempt): Promise<Node> {
+/** Where the task's node is, and how to log in there. */
+export async function reachNode(parts: ActivityParts, request: TaskRequest, attempt: Attempt): Promise<Node> {
   const { value, secrets } = await parts.resolveSecrets(request.config, `payload of ${request.nodeId}`);
   attempt.hide(secrets);
   const config = isJsonObject(value) ? value : {};

@@ -4,6 +4,7 @@ import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import type { Task } from '../model/task.js';
 import { openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator-task.js';
+import { runCommand } from './exec-task.js';
 import { toFailure } from './failures.js';
 import type { ActivityParts } from './parts.js';
 import { createPeersCache, type PeersCache } from './peers.js';
@@ -40,6 +41,7 @@ async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, 
 
 function chooseHandler(action: Action): (parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt) => Promise<TaskOutcome['result'] & object> {
   if (actionTable[action].target === 'provider') return runProviderTask;
+  if (action === 'EXEC') return runCommand;
   return action === 'BOOTSTRAP' ? runBootstrap : runServiceAction;
 }
 
