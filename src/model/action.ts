@@ -1,6 +1,6 @@
 /** Every action a task can carry out. The names are activity types and appear so in the Web UI. */
 export const actions = [
-  'CREATE', 'CONFIRM', 'BOOTSTRAP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE', 'DELETE',
+  'CREATE', 'CONFIRM', 'BOOTSTRAP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE', 'DELETE', 'EXEC',
 ] as const;
 export type Action = (typeof actions)[number];
 
@@ -51,4 +51,6 @@ export const actionTable: Readonly<Record<Action, ActionRow>> = {
   STOP: service,
   REMOVE: service,
   DELETE: { ...provider, queue: 'provider', attemptMs: 5 * minute, budgetMs: hour, retry: { initialMs: second, maximumMs: 30 * second } },
+  // A user's command; like a script it is never started a second time by a retry.
+  EXEC: service,
 };

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from './json.js';
 import type { ServiceAction } from './action.js';
+import type { PlannedServiceFacts } from './current.js';
 import { dependencyClosure, type Outlines, type ServiceOutline } from './dependencies.js';
-import type { NodeFacts, ServiceFacts } from './node.js';
 
 /** Digests of what a service's actions should be, by action. CONFIGURE's covers the cluster's configuration too. */
 export type ServiceDigests = Readonly<Partial<Record<ServiceAction, string>>>;
@@ -12,12 +12,17 @@ export interface ServiceWork {
   readonly reason?: string;
 }
 
-/** Facts of a service as the planner gets them: whether its peers changed since is decided by who keeps the versions. */
-export type PlannedServiceFacts = Omit<ServiceFacts, 'peers'> & { readonly peersStale?: true };
-export type PlannedFacts = Omit<NodeFacts, 'services'> & { readonly services: Readonly<Record<string, PlannedServiceFacts>> };
+export const noWork: ServiceWork = { actions: [] };
+
+export interface Circumstances {
+  /** Nodes that the service reads join, leave or move in this plan. */
+  readonly peersChange: boolean;
+  /** A user stopped it, or something that it needs. */
+  readonly held: boolean;
+}
 
 /** What brings a service on a node to what the spec wants, by what is known to be done there. */
-export function workToRun(outline: ServiceOutline, digests: ServiceDigests, facts: PlannedServiceFacts, peersChange: boolean): ServiceWork {
+export function workToRun(outline: ServiceOutline, digests: ServiceDigests, facts: PlannedServiceFacts, { peersChange, held }: Circumstances): ServiceWork {
   const declared = (action: ServiceAction): boolean => outline.actions.includes(action);
   const differs = (action: 'INSTALL' | 'CONFIGURE' | 'START'): boolean => declared(action) && facts[action] !== digests[action];
   const reinstall = differs('INSTALL');
@@ -25,25 +30,39 @@ export function workToRun(outline: ServiceOutline, digests: ServiceDigests, fact
   const byPeers = declared('CONFIGURE') && readsPeers(outline) && (peersChange || facts.peersStale === true);
   const configure = declared('CONFIGURE') && (reinstall || differs('CONFIGURE') || byPeers);
   const running = facts.START !== undefined || !declared('START');
-  const restart = running && !isNew && (reinstall || differs('START') || (configure && outline.onPeersChange === 'restart'));
+  const cut = facts.begun === 'STOP' || isStartDue(outline, facts);
+  const restart = running && !isNew && !held && (reinstall || differs('START') || cut || (configure && outline.onPeersChange === 'restart'));
   const work: ServiceAction[] = [];
-  if ((restart && declared('STOP')) || facts.begun === 'STOP') work.push('STOP');
+  if (restart || facts.begun === 'STOP' || (held && mayRun(facts))) work.push('STOP');
   if (reinstall) work.push('INSTALL');
   if (configure) work.push('CONFIGURE');
-  if (declared('INITIALIZE') && facts.INITIALIZE === undefined) work.push('INITIALIZE');
-  if (declared('START') && (restart || differs('START'))) work.push('START');
-  const reason = reasonFor({ isNew, reinstall, configured: differs('CONFIGURE'), byPeers });
+  if (!held && facts.INITIALIZE === undefined) work.push('INITIALIZE');
+  if (!held && (restart || differs('START'))) work.push('START');
+  const reason = reasonFor(facts, { held, reinstall, configured: differs('CONFIGURE'), byPeers, started: differs('START'), cut });
   return { actions: work.filter(declared), ...(reason === undefined ? {} : { reason }) };
+}
+
+/** What a service does when the nodes that it reads change, and nothing else: as if all else were as it should be. */
+export function workToFollow(outline: ServiceOutline, digests: ServiceDigests, facts: PlannedServiceFacts, circumstances: Circumstances): ServiceWork {
+  if (facts.CONFIGURE === undefined) return noWork;
+  const { INSTALL, CONFIGURE } = facts;
+  // Stopped by this very operation, to be configured.
+  const START = facts.START ?? (facts.redone?.includes('STOP') === true ? digests.START : undefined);
+  const kept = { CONFIGURE, ...(INSTALL === undefined ? {} : { INSTALL }), ...(START === undefined ? {} : { START }) };
+  const work = workToRun(outline, kept, facts, circumstances);
+  return { ...work, actions: work.actions.filter((action) => action !== 'INITIALIZE') };
 }
 
 /** What takes a service off a node: STOP where it runs or may run, then REMOVE. */
 export function workToRemove(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
-  const mayRun = facts.START !== undefined || facts.begun === 'START' || facts.begun === 'STOP'
-    || (!outline.actions.includes('START') && facts.INSTALL !== undefined);
-  const work: ServiceAction[] = [];
-  if (mayRun && outline.actions.includes('STOP')) work.push('STOP');
-  if (outline.actions.includes('REMOVE')) work.push('REMOVE');
-  return work;
+  const stop = mayRun(facts) || (!outline.actions.includes('START') && facts.INSTALL !== undefined);
+  const work: ServiceAction[] = stop ? ['STOP', 'REMOVE'] : ['REMOVE'];
+  return work.filter((action) => outline.actions.includes(action));
+}
+
+/** It runs, or an action that was cut may have left it running. */
+export function mayRun(facts: PlannedServiceFacts): boolean {
+  return facts.START !== undefined || facts.begun === 'START' || facts.begun === 'STOP';
 }
 
 export function readsPeers(outline: ServiceOutline): boolean {
@@ -71,9 +90,29 @@ export function digestsOf(
   return digests;
 }
 
-function reasonFor(why: { isNew: boolean; reinstall: boolean; configured: boolean; byPeers: boolean }): string | undefined {
-  if (why.isNew) return undefined;
-  if (why.reinstall) return 'its installation changed';
-  if (why.configured) return 'its configuration changed';
-  return why.byPeers ? 'the cluster\'s nodes changed' : undefined;
+/** A service without a STOP is restarted by START alone: nothing shows that it is due but that CONFIGURE was done before it. */
+function isStartDue(outline: ServiceOutline, { START: started, redone = [] }: PlannedServiceFacts): boolean {
+  return !outline.actions.includes('STOP') && outline.onPeersChange === 'restart' && started !== undefined
+    && redone.includes('CONFIGURE') && !redone.includes('START');
+}
+
+interface Why {
+  readonly held: boolean;
+  readonly reinstall: boolean;
+  readonly configured: boolean;
+  readonly byPeers: boolean;
+  readonly started: boolean;
+  readonly cut: boolean;
+}
+
+/** Why something is done again; nothing is said of what is done for the first time. */
+function reasonFor(facts: PlannedServiceFacts, why: Why): string | undefined {
+  if (why.reinstall && facts.INSTALL !== undefined) return 'its installation changed';
+  if (why.configured && facts.CONFIGURE !== undefined) return 'its configuration changed';
+  if (why.byPeers && facts.CONFIGURE !== undefined) return 'the cluster\'s nodes changed';
+  if (why.reinstall && facts.CONFIGURE !== undefined) return 'it gets an installation';
+  if (why.started && facts.START !== undefined) return 'its start changed';
+  if (why.held && mayRun(facts)) return 'it is to be stopped';
+  if (why.cut) return 'its restart was cut short';
+  return facts.START !== undefined && why.configured ? 'it gets a configuration' : undefined;
 }

@@ -57,3 +57,28 @@ export function dependencyClosure(services: Outlines, service: string): Readonly
   }
   return closure;
 }
+
+/** The services and everything that needs them at run time, near or far, in the order of `services`. */
+export function withDependents(services: Outlines, names: readonly string[]): readonly string[] {
+  const dependents = new Map<string, string[]>();
+  for (const name of Object.keys(services)) {
+    for (const needed of directDependencies(services, name, 'runtime')) dependents.set(needed, [...(dependents.get(needed) ?? []), name]);
+  }
+  return reachedFrom(services, names, (name) => dependents.get(name) ?? []);
+}
+
+/** The services and everything that they need at run time, near or far, in the order of `services`. */
+export function withNeeds(services: Outlines, names: readonly string[]): readonly string[] {
+  return reachedFrom(services, names, (name) => directDependencies(services, name, 'runtime'));
+}
+
+function reachedFrom(services: Outlines, names: readonly string[], next: (name: string) => readonly string[]): readonly string[] {
+  const reached = new Set<string>();
+  const open = [...names];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (reached.has(name)) continue;
+    reached.add(name);
+    open.push(...next(name));
+  }
+  return Object.keys(services).filter((name) => reached.has(name));
+}

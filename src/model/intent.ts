@@ -23,12 +23,14 @@ export interface DeleteIntent {
  */
 export interface SwitchIntent {
   readonly kind: 'start' | 'stop';
+  /** Empty: all that have such an action. */
   readonly services: readonly string[];
 }
 
 /** Stops and starts the services with what depends on them; rolling, the services alone. */
 export interface RestartIntent extends Rolling {
   readonly kind: 'restart';
+  /** Empty: all that have a START. */
   readonly services: readonly string[];
   /** Ids of nodes; absent: all that have the services. */
   readonly nodes?: readonly string[];
@@ -36,7 +38,7 @@ export interface RestartIntent extends Rolling {
 
 export interface ReconfigureIntent extends Rolling {
   readonly kind: 'reconfigure';
-  /** Empty: all. */
+  /** Empty: all that have a CONFIGURE. */
   readonly services: readonly string[];
   readonly nodes?: readonly string[];
   /** STOP before CONFIGURE, START after it. */

@@ -1,5 +1,6 @@
 import type { ServiceAction } from './action.js';
-import { dependenciesWith, type Outlines } from './dependencies.js';
+import { dependenciesWith, directDependencies, type NeedKind, type Outlines } from './dependencies.js';
+import { PlanError } from './plan-error.js';
 
 /** One action of one service, on whichever nodes carry it. */
 export interface Point {
@@ -20,7 +21,7 @@ const downActions = ['STOP', 'REMOVE'] as const;
 /**
  * One order for the whole cluster. Every node's chain is a part of it, and that is why gates between nodes cannot
  * deadlock: the first unfinished point in the order never waits for a later one.
- * @throws Error naming the cycle when services need each other.
+ * @throws PlanError naming the cycle when services need each other.
  */
 export function upOrder(services: Outlines): Order {
   const dependents = dependentsWith(services, 'runtime', 'STOP');
@@ -33,6 +34,24 @@ export function upOrder(services: Outlines): Order {
   return { points: sortPoints(services, upActions, waitsFor), waitsFor };
 }
 
+/**
+ * The order of a rolling operation: all actions of a service together, after those of what it needs, so that a node is
+ * done with one service before it touches the next. Only services that are to stay down (`held`) are stopped before, and
+ * only they wait for what depends on them to be stopped.
+ * @throws PlanError naming the circle when a service must be installed before, and run after, another.
+ */
+export function rollingOrder(services: Outlines, held: ReadonlySet<string>): Order {
+  const together = upOrder(services);
+  const stops = together.points.filter(({ action, service }) => action === 'STOP' && held.has(service));
+  const each = sortServices(services).flatMap((service) =>
+    upActions.filter((action) => services[service]?.actions.includes(action) === true && !(action === 'STOP' && held.has(service)))
+      .map((action): Point => ({ action, service })));
+  return {
+    points: [...stops, ...each],
+    waitsFor: (point) => (point.action === 'STOP' && !held.has(point.service) ? [] : together.waitsFor(point)),
+  };
+}
+
 /** Tear-down: what depends on a service is stopped, and removed, before the service itself. */
 export function downOrder(services: Outlines): Order {
   const stopped = dependentsWith(services, 'runtime', 'STOP');
@@ -40,6 +59,33 @@ export function downOrder(services: Outlines): Order {
   const waitsFor = ({ action, service }: Point): readonly Point[] =>
     action === 'STOP' ? points('STOP', stopped(service)) : points('REMOVE', removed(service));
   return { points: sortPoints(services, downActions, waitsFor), waitsFor };
+}
+
+/** Each after everything that it needs, to be installed or to run. */
+function sortServices(services: Outlines): readonly string[] {
+  const sorted = new Set<string>();
+  const visit = (name: string, trail: readonly Needing[]): void => {
+    if (sorted.has(name)) return;
+    const start = trail.findIndex(({ service }) => service === name);
+    if (start >= 0) throw new PlanError(describeCircle(trail.slice(start)));
+    for (const kind of ['install', 'runtime'] as const) {
+      for (const needed of directDependencies(services, name, kind)) visit(needed, [...trail, { service: name, kind }]);
+    }
+    sorted.add(name);
+  };
+  for (const name of Object.keys(services)) visit(name, []);
+  return [...sorted];
+}
+
+interface Needing {
+  readonly service: string;
+  readonly kind: NeedKind;
+}
+
+function describeCircle(circle: readonly Needing[]): string {
+  const links = circle.map(({ service, kind }, index) =>
+    `${service} needs ${circle[(index + 1) % circle.length]?.service ?? ''} to ${kind === 'install' ? 'be installed' : 'run'}`);
+  return `services need each other in a circle (${links.join(', ')}), so they cannot be done one after the other; do it without a width`;
 }
 
 function points(action: ServiceAction, services: readonly string[]): readonly Point[] {
@@ -68,7 +114,7 @@ function sortPoints(services: Outlines, order: readonly ServiceAction[], waitsFo
   let open = all.map((point) => ({ point, needs: before(point).map(idOf) }));
   while (open.length > 0) {
     const next = open.find(({ needs }) => needs.every((id) => done.has(id)));
-    if (next === undefined) throw new Error(`services wait for each other: ${describeCycle(open, done)}`);
+    if (next === undefined) throw new PlanError(`services wait for each other: ${describeCycle(open, done)}`);
     sorted.push(next.point);
     done.add(idOf(next.point));
     open = open.filter((entry) => entry !== next);

@@ -1,7 +1,7 @@
 import type { Action } from './action.js';
 import type { Placement } from './node.js';
 import type { ClusterSpec } from './spec.js';
-import type { ServerFeatures } from './state.js';
+import type { Limits, ServerFeatures } from './state.js';
 
 /**
  * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them. Its size
@@ -13,14 +13,20 @@ export interface Plan {
   readonly gates: Readonly<Record<string, number>>;
   /** Where each group's new machines come from. */
   readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
-  /** The closed spec that was planned; absent for DELETE. */
+  /** How many nodes may be in one turn at once; absent: there are no turns. */
+  readonly width?: number;
+  /** The closed spec that is brought about; absent where the operation leaves it as it is, and for delete. */
   readonly spec?: ClusterSpec;
+  /** For people: what is not in `kinds` yet. When all of `kinds` is done, the operation is planned once more. */
+  readonly later?: readonly Kind[];
 }
 
 /** A plan as the activity PLAN returns it. */
 export interface ServedPlan extends Plan {
   /** What the server offers, as the worker that planned found it. */
   readonly features: ServerFeatures;
+  /** How much one workflow carries, by the configuration of that worker. */
+  readonly limits: Limits;
 }
 
 /** Nodes that one cluster workflow carries; its state must fit into a continue-as-new. */
@@ -31,7 +37,7 @@ export interface PlannedPlacement extends Placement {
   readonly digest: string;
 }
 
-export type Purpose = 'create' | 'update' | 'replace' | 'remove';
+export type Purpose = 'create' | 'update' | 'replace' | 'remove' | 'exec';
 
 export interface Kind {
   readonly group: string;
@@ -52,6 +58,11 @@ export interface Step {
   readonly after?: readonly string[];
   /** The gate that its end counts for; absent where nobody waits for it. */
   readonly counts?: string;
+  /**
+   * From a node's first step with a turn to its last in a row it holds one of `width` places of that turn. It takes the
+   * place when its gates are open, and keeps it when it fails.
+   */
+  readonly turn?: string;
   /** Recorded in the node's facts when it is done. */
   readonly digest?: string;
   /** Why it is done again on a node that has it, for people. */

@@ -25,23 +25,47 @@ export function recordBegun(node: NodeState, step: Step): NodeState {
   return step.service === undefined ? node : withService(node, step.service, { begun: step.action });
 }
 
-/** Merges a task's result into the payload, and notes that its action is done. */
-export function recordDone(node: NodeState, step: Step, result: JsonObject, peers: number): NodeState {
-  const merged = { ...node, payload: mergePayload(node.payload, result) };
-  const { action, service } = step;
-  if (service !== undefined && isServiceAction(action)) return recordServiceAction(merged, service, action, step.digest ?? 'done', peers);
-  if (action === 'DELETE') return { ...node, payload: {}, runs: {}, facts: { services: {} } };
-  if (action === 'BOOTSTRAP') return { ...merged, facts: { ...merged.facts, BOOTSTRAP: step.digest ?? 'done' } };
-  return { ...merged, facts: { ...merged.facts, [action]: true } };
+/** When a task was done: in which operation, and with which version of the peers. */
+export interface Occasion {
+  readonly operation: string;
+  readonly peers: number;
 }
 
-function recordServiceAction(node: NodeState, service: string, action: ServiceAction, digest: string, peers: number): NodeState {
+/** Merges a task's result into the payload, and notes that its action is done. */
+export function recordDone(node: NodeState, step: Step, result: JsonObject, occasion: Occasion): NodeState {
+  const merged = { ...node, payload: mergePayload(node.payload, result) };
+  const { action, service } = step;
+  if (service !== undefined && isServiceAction(action)) return recordServiceAction(merged, service, { action, digest: step.digest ?? 'done' }, occasion);
+  if (action === 'DELETE') return { ...node, payload: {}, runs: {}, facts: { services: {} } };
+  if (action === 'CONFIRM') return recordConfirmed(merged);
+  if (action === 'BOOTSTRAP') return withFacts(merged, { BOOTSTRAP: step.digest ?? 'done' });
+  if (action === 'EXEC') return withFacts(merged, { EXEC: occasion.operation });
+  return withFacts(merged, { [action]: true });
+}
+
+/** What was seen of the machine is settled; whatever ran before a reboot does not run any more. */
+function recordConfirmed(node: NodeState): NodeState {
+  const { seen, ...facts } = node.facts;
+  if (seen !== 'rebooted') return { ...node, facts: { ...facts, CONFIRM: true } };
+  const services = Object.fromEntries(Object.entries(facts.services).map(([name, { START: _ran, begun: _cut, ...rest }]) => [name, rest]));
+  return { ...node, facts: { ...facts, CONFIRM: true, services } };
+}
+
+interface Done {
+  readonly action: ServiceAction;
+  readonly digest: string;
+}
+
+function recordServiceAction(node: NodeState, service: string, { action, digest }: Done, { operation, peers }: Occasion): NodeState {
   if (action === 'REMOVE') return withoutService(node, service);
+  const before = node.facts.services[service] ?? {};
   if (action === 'STOP') {
-    const { START: _start, begun: _begun, ...rest } = node.facts.services[service] ?? {};
-    return withFacts(node, { services: { ...node.facts.services, [service]: rest } });
+    const { START: _start, begun: _begun, ...rest } = before;
+    return withFacts(node, { services: { ...node.facts.services, [service]: { ...rest, doneIn: { ...rest.doneIn, STOP: operation } } } });
   }
-  return withService(node, service, { [action]: digest, ...(action === 'CONFIGURE' ? { peers } : {}) });
+  if (action !== 'CONFIGURE' && action !== 'START') return withService(node, service, { [action]: digest });
+  const doneIn = { ...before.doneIn, [action]: operation };
+  return withService(node, service, { [action]: digest, doneIn, ...(action === 'CONFIGURE' ? { peers } : {}) });
 }
 
 /** A service that declares no REMOVE is gone when its STOP is done, or at once. */

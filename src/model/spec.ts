@@ -13,7 +13,26 @@ export interface ClusterSpec {
   readonly groups: Readonly<Record<string, GroupSpec>>;
   readonly services: Readonly<Record<string, ServiceSpec>>;
   readonly onFailure: FailurePolicy;
+  readonly repair: RepairSpec;
 }
+
+/** What an apply does about machines that are not as they should be. */
+export interface RepairSpec {
+  /** The provider has no such machine. */
+  readonly gone: 'replace' | 'nothing';
+  /** It is switched off. */
+  readonly stopped: 'replace' | 'nothing';
+  /** It runs, as the provider says, and does not answer. */
+  readonly unreachable: 'replace' | 'nothing';
+  /** It came up again: what ran there is started. */
+  readonly rebooted: 'start' | 'nothing';
+  /** It has another address: it is confirmed there, and its peers are told. */
+  readonly moved: 'confirm' | 'nothing';
+  /** How often a cluster at rest is looked at, in ms; absent: only when something is asked of it. */
+  readonly everyMs?: number;
+}
+
+export const defaultRepair: RepairSpec = { gone: 'replace', stopped: 'nothing', unreachable: 'nothing', rebooted: 'start', moved: 'confirm' };
 
 /**
  * What happens when a task has failed for good: `hold` keeps all and waits for a person, `continue` leaves the failed
@@ -86,6 +105,8 @@ export interface ServiceActionSpec {
   readonly fields: JsonObject;
   /** How many runs a failing script gets; 1 unless given. */
   readonly attempts?: number;
+  /** Wait before the second run, in ms; doubles with each further one, up to 10 minutes. No wait unless given. */
+  readonly backoffMs?: number;
   /** Longest time one run may take, in ms. */
   readonly timeoutMs?: number;
   /** Exit codes after which another run is no use. */

@@ -44,6 +44,7 @@ describe('a spec file', () => {
     expect(reading).toMatchObject({ ok: true, warnings: [] });
     expect(reading.ok && reading.spec).toEqual({
       name: 'web', config: { port: 80 }, onFailure: 'hold',
+      repair: { gone: 'replace', stopped: 'nothing', unreachable: 'nothing', rebooted: 'start', moved: 'confirm' },
       groups: {
         app: { count: 2, provider: 'local', hardware: 'default', image: 'default', services: ['web'], fields: {} },
         db: {
