@@ -72,7 +72,7 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
 }
 
 /** A cancelled task is ended; an attempt that only has to go lets go of what runs on the node. */
-function splitSignal(context: Context): { readonly signal: AbortSignal; readonly detach: AbortSignal } {
+export function splitSignal(context: Context): { readonly signal: AbortSignal; readonly detach: AbortSignal } {
   const signal = context.cancellationSignal;
   const cancel = new AbortController();
   const detach = new AbortController();

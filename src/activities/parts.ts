@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../model/json.js';
 import type { PeersPage, PeersRequest } from '../model/messages.js';
 import type { Claims, PluginLog, Shell } from '../plugins/contract.js';
 import type { Registry } from '../plugins/registry.js';
+import type { Absences } from './absence.js';
 
 /** What activities are made of; `worker.ts` puts it together. */
 export interface ActivityParts {
@@ -21,6 +22,35 @@ export interface ActivityParts {
   readonly installation: string;
   /** For providers whose machines carry no tags: who has which machine of an account. */
   readonly claims: (provider: string) => Claims;
+  /** Machines that this process missed at their providers. */
+  readonly absences: Absences;
+  readonly runs: WorkflowRuns;
+}
+
+/** What the Temporal server knows of the runs of workflows. */
+export interface WorkflowRuns {
+  /** Ids of all runs of a workflow, as the server's index has them: what just happened may be missing. */
+  list(workflowId: string): Promise<readonly string[]>;
+  /** A run as it is at this moment; undefined when the server does not know it any more. */
+  describe(workflowId: string, runId: string): Promise<WorkflowRun | undefined>;
+  /** When a run began by a reset of another run, in ms since the epoch; undefined when it did not. Remembered. */
+  resetAt(workflowId: string, runId: string): Promise<number | undefined>;
+}
+
+export interface WorkflowRun {
+  readonly runId: string;
+  /** The first of the runs that continue each other, by continue-as-new or by a reset. */
+  readonly firstRunId: string;
+  /** As Temporal names it: `RUNNING`, `COMPLETED`, `TERMINATED`… */
+  readonly status: string;
+  /** Milliseconds since the epoch, by the server's clock. */
+  readonly startedAt: number;
+  /** When the run began by a reset of another run. */
+  readonly resetAt?: number;
+  /** The cluster's uid, where its memo tells. */
+  readonly clusterUid?: string;
+  /** Activities that are scheduled or running, each with the number of its attempt under way or due next. */
+  readonly pending: readonly { readonly activityId: string; readonly attempt: number }[];
 }
 
 /** A provider account as the configuration names it. */
@@ -59,8 +89,11 @@ export interface NodeAddress {
 }
 
 export interface NodeAccess {
-  /** Connects and logs in; gives the host key that answered, and refuses any but the expected one. */
-  probe(address: NodeAddress, signal: AbortSignal): Promise<{ readonly hostKey: string }>;
+  /**
+   * Connects and logs in; gives the host key that answered, and refuses any but the expected one. Another boot id means
+   * that the machine was started again; absent where it cannot be told.
+   */
+  probe(address: NodeAddress, signal: AbortSignal): Promise<{ readonly hostKey: string; readonly bootId?: string }>;
   shell(address: NodeAddress, options: ShellOptions): Shell;
 }
 

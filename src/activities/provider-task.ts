@@ -1,29 +1,30 @@
 import { activityInfo } from '@temporalio/activity';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createHash } from 'node:crypto';
 import type { JsonObject } from '../model/json.js';
-import { isJsonObject } from '../model/json.js';
 import type { TaskRequest } from '../model/messages.js';
-import { machineKey, tagNames } from '../model/names.js';
-import { mergePayload } from '../model/payload.js';
 import type { Task } from '../model/task.js';
-import type { CanFind, MachineInput, Provider } from '../plugins/contract.js';
-import { isPluginError, PluginError } from '../plugins/errors.js';
+import { isPluginError, PluginError, ProgramFault } from '../plugins/errors.js';
 import type { RegisteredProvider } from '../plugins/registry.js';
-import { checkFields, passedReferences } from '../schema/fields.js';
-import { formatProblem, hasErrors } from '../schema/problem.js';
-import { readAddress } from './address.js';
+import { openAccount } from './account.js';
 import type { Attempt } from './attempt.js';
-import type { ActivityParts, ProviderAccount } from './parts.js';
-import { refuseFailure, takeResult } from './results.js';
+import { confirmMachine } from './confirm-machine.js';
+import { createMachine } from './create-machine.js';
+import { deleteMachine } from './delete-machine.js';
+import { machineInput } from './machine-input.js';
+import type { ActivityParts } from './parts.js';
+import type { ProviderCall } from './provider-call.js';
+import { resolveOwnSecret } from './own-secret.js';
+import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
-  const account = accountOf(parts, request);
-  const plugin = parts.registry.provider(account.type);
-  const fields = await readFields(parts, plugin, request, attempt);
-  const machine = machineOf(parts, request, fields);
-  await untilVisible(plugin, task, machine, attempt);
+  const { plugin, fields } = await openAccount(parts, request.provider, attempt);
+  const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, config } = request;
+  const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid, config }, fields);
+  const earlierCallAt = await earlierCall(parts, plugin, request, task, attempt);
+  if (earlierCallAt !== undefined) await untilVisible(plugin, earlierCallAt, attempt);
+  else if (task.taskName === 'DELETE' && machine.providerid === undefined) await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);
+  const reservation = await reserve(plugin, attempt);
   // The call's own deadline ends its connection too, so that no attempt given up for lost creates anything later.
   const deadline = AbortSignal.timeout(plugin.descriptor.callDeadlineMs);
   const budget = budgetSignal();
@@ -31,24 +32,39 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
   const cancelled = task.taskName === 'CREATE' ? [] : [attempt.signal];
   const signal = AbortSignal.any([...cancelled, attempt.detach, deadline, budget]);
   const provider = plugin.create({
-    task: { ...task, provider: { ...task.provider, type: account.type, fields } }, log: attempt.log, signal, fields,
+    task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } }, log: attempt.log, signal, fields,
     claims: parts.claims(request.provider.name),
+    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference), ...(reservation === undefined ? {} : { reservation }),
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
+  const call: ProviderCall = { plugin, provider, request, attempt, machine, absences: parts.absences };
   try {
-    if (task.taskName === 'CREATE') return await create({ plugin, provider, request, attempt, machine });
-    if (task.taskName === 'CONFIRM') return await confirm(parts, { plugin, provider, request, attempt, machine }, budget);
-    const taken = takeResult(plugin.descriptor.name, await provider.delete(machine), request.config);
-    refuseFailure(plugin.descriptor.name, 'Invalid', taken);
-    return taken.result;
+    // After the deadline began: whoever takes this attempt's place from now on waits at least as long as its call can take.
+    if (earlierCallAt !== undefined || (reservation?.waitedMs ?? 0) > patienceMs) await refuseSuperseded(parts);
+    if (task.taskName === 'CREATE') return await createMachine(call, earlierCallAt !== undefined);
+    if (task.taskName === 'CONFIRM') return await confirmMachine(parts, call, budget);
+    return await deleteMachine(call);
   } catch (error) {
     if (budget.aborted && !(error instanceof PluginError)) throw new PluginError('NotReady', `${attempt.step()} when its time was over`, { cause: error });
     if (deadline.aborted && !isPluginError(error)) {
-      throw new PluginError('Retryable', `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms`, { cause: error });
+      const program = error instanceof ProgramFault ? ` (${error.message})` : '';
+      throw new PluginError('Retryable', `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms${program}`, { cause: error });
     }
     throw error;
+  } finally {
+    reservation?.release();
   }
 }
+
+/** A plugin that runs as a program needs a process: its call's time begins when it has one. */
+async function reserve(plugin: RegisteredProvider, attempt: Attempt): Promise<Awaited<ReturnType<NonNullable<RegisteredProvider['reserve']>>> | undefined> {
+  if (plugin.reserve === undefined) return undefined;
+  attempt.at(`waits for a process of ${plugin.descriptor.name}`);
+  return plugin.reserve(AbortSignal.any([attempt.signal, attempt.detach]));
+}
+
+/** A wait so short, in ms, that no other attempt can have begun meanwhile. */
+const patienceMs = 2_000;
 
 /** How long before the end of its time an attempt ends by itself, in ms: cut by the server, it could not say what it waited for. */
 const lastWordsMs = 300;
@@ -61,129 +77,20 @@ function budgetSignal(): AbortSignal {
   return AbortSignal.timeout(Math.max(0, scheduleToCloseTimeoutMs - spentMs - lastWordsMs));
 }
 
-interface Call {
-  readonly plugin: RegisteredProvider;
-  readonly provider: Provider;
-  readonly request: TaskRequest;
-  readonly attempt: Attempt;
-  readonly machine: MachineInput;
-}
-
-function accountOf(parts: ActivityParts, request: TaskRequest): ProviderAccount {
-  const account = parts.providers[request.provider.name];
-  if (account !== undefined) return account;
-  const known = Object.keys(parts.providers).join(', ');
-  throw new PluginError('Invalid', `this worker's configuration has no provider "${request.provider.name}" (it has: ${known || 'none'}); add it to heddle.yaml`);
-}
-
-/** The administrator's fields with the user's over them, checked, with defaults and with secrets resolved. */
-async function readFields(parts: ActivityParts, { descriptor }: RegisteredProvider, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
-  const { name } = request.provider;
-  const admin = checkFields(descriptor, 'admin', accountOf(parts, request).fields, ['providers', name, 'fields']);
-  const user = checkFields(descriptor, 'user', request.provider.fields, ['fields']);
-  const problems = [...admin.problems, ...user.problems];
-  if (hasErrors(problems)) throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
-  const written: JsonObject = { ...admin.values, ...user.values };
-  const passed = passedReferences(descriptor);
-  const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === kept));
-  const { value, secrets } = await parts.resolveSecrets(split(false), `provider ${name}`);
-  attempt.hide(secrets);
-  return { ...(isJsonObject(value) ? value : {}), ...split(true) };
-}
-
-function machineOf(parts: ActivityParts, request: TaskRequest, fields: JsonObject): MachineInput {
-  const { clusterUid, nodeId, incarnation, clusterId, config } = request;
-  const key = machineKey(clusterUid, nodeId, incarnation);
-  const id = config['providerid'];
-  const tags = {
-    [tagNames.installation]: parts.installation, [tagNames.key]: key, [tagNames.cluster]: clusterId, [tagNames.node]: nodeId,
-  };
-  return { key, tags, fields, ...(typeof id === 'string' ? { providerid: id } : {}) };
-}
-
 /**
- * One machine for one key, whatever was lost on the way. With a client token the call is simply made again; otherwise a
- * later attempt waits until an earlier call can have no more effect and is visible, looks, and adopts what it finds.
+ * When a CREATE of the same key whose outcome nobody knows may have been sent last, in ms; undefined when none can have
+ * been, or the provider itself sees to it that it does no harm. The first attempt of a workflow that somebody reset may
+ * follow one that the reset made everybody forget.
  */
-async function create(call: Call): Promise<JsonObject> {
-  const { plugin, provider, request, attempt, machine } = call;
-  const { idempotency } = plugin.descriptor;
-  if (attempt.number > 1 && idempotency === 'none') {
-    throw new PluginError('UnknownOutcome', `an earlier attempt of this CREATE was lost, and provider type ${plugin.descriptor.name} cannot tell whether it made a machine. `
-      + `Look for a machine named ${textOf(request.config, 'hostname')}, delete it there if it exists, then retry`);
-  }
-  if (attempt.number > 1 && idempotency !== 'token') {
-    const found = await findEarlier(call);
-    if (found !== undefined) return found;
-  }
-  const { config } = request;
-  const returned = await provider.create({
-    ...machine, flavor: textOf(config, 'flavor'), image: textOf(config, 'image'), hostname: textOf(config, 'hostname'),
-    token: createHash('sha256').update(machine.key).digest('hex'),
-  });
-  const taken = takeResult(plugin.descriptor.name, returned, config);
-  refuseFailure(plugin.descriptor.name, 'Invalid', taken);
-  const id = taken.result['providerid'];
-  if (typeof id !== 'string' || id === '') {
-    throw new PluginError('Invalid', `plugin ${plugin.descriptor.name} returned no providerid from CREATE; it must be a string that names the machine`);
-  }
-  return taken.result;
+async function earlierCall(parts: ActivityParts, { descriptor }: RegisteredProvider, request: TaskRequest, task: Task, attempt: Attempt): Promise<number | undefined> {
+  const looks = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
+  if (task.taskName !== 'CREATE' || !looks || request.adopt === true) return undefined;
+  return attempt.number > 1 ? activityInfo().currentAttemptScheduledTimestampMs : resetTime(parts);
 }
 
-function textOf(config: JsonObject, key: string): string {
-  const value = config[key];
-  return typeof value === 'string' ? value : '';
-}
-
-/**
- * An earlier CREATE whose outcome nobody knows may have its effect up to its deadline, and be listed only later: until
- * then looking for its machine says nothing.
- */
-async function untilVisible({ descriptor }: RegisteredProvider, task: Task, machine: MachineInput, attempt: Attempt): Promise<void> {
-  const { currentAttemptScheduledTimestampMs, scheduledTimestampMs } = activityInfo();
-  const again = task.taskName === 'CREATE' && attempt.number > 1 && (descriptor.idempotency === 'name' || descriptor.idempotency === 'tag');
-  const unknown = task.taskName === 'DELETE' && machine.providerid === undefined;
-  if (!again && !unknown) return;
-  const lastCallAt = again ? currentAttemptScheduledTimestampMs : scheduledTimestampMs;
+/** An earlier CREATE may have its effect up to its deadline, and be listed only later: until then looking says nothing. */
+async function untilVisible({ descriptor }: RegisteredProvider, lastCallAt: number, attempt: Attempt): Promise<void> {
   const visibleAt = lastCallAt + descriptor.callDeadlineMs + descriptor.consistencyWindowMs;
   attempt.at(`waits until an earlier call of ${descriptor.name} is over and visible`);
   await wait(Math.max(0, visibleAt - Date.now()), undefined, { signal: AbortSignal.any([attempt.signal, attempt.detach]) });
-}
-
-async function findEarlier({ provider, attempt, machine }: Call): Promise<JsonObject | undefined> {
-  if (!canFind(provider)) return undefined;
-  const machines = (await provider.find(machine.key)).filter((found) => found.state !== 'gone');
-  const [first, second] = machines;
-  if (first === undefined) return undefined;
-  if (second !== undefined) {
-    const ids = machines.map((found) => found.providerid).join(', ');
-    throw new PluginError('UnknownOutcome', `the provider has ${machines.length} machines for one key (${ids}); delete all but one there, then retry`);
-  }
-  attempt.log.warn(`adopts machine ${first.providerid}, which an earlier attempt made`);
-  return { providerid: first.providerid };
-}
-
-function canFind(provider: Provider): provider is Provider & CanFind {
-  return 'find' in provider && typeof provider.find === 'function';
-}
-
-/** Ready means: the provider says so, there is an address, and SSH answers there under the expected host key. */
-async function confirm(parts: ActivityParts, { plugin, provider, request, attempt, machine }: Call, budget: AbortSignal): Promise<JsonObject> {
-  const taken = takeResult(plugin.descriptor.name, await provider.confirm(machine), request.config);
-  refuseFailure(plugin.descriptor.name, 'Invalid', taken);
-  const config = mergePayload(request.config, taken.result);
-  const { value, secrets } = await parts.resolveSecrets(config, `payload of ${request.nodeId}`);
-  attempt.hide(secrets);
-  const address = readAddress(isJsonObject(value) ? value : {}, plugin.descriptor.name);
-  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
-  attempt.at(`SSH to ${address.host}:${address.port}`);
-  try {
-    const { hostKey } = await parts.nodes.probe(address, AbortSignal.any([attempt.signal, attempt.detach, budget]));
-    if (address.hostKey === undefined) attempt.log.info(`pinned host key of ${address.host}`, { hostKey });
-    return mergePayload(taken.result, { 'ssh-host-key': hostKey });
-  } catch (error) {
-    if (!isPluginError(error) || error.kind === 'Invalid') throw error;
-    // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
-    throw new PluginError('NotReady', error.message, { cause: error, retryAfterMs: 1_000, result: taken.result });
-  }
 }

@@ -55,6 +55,11 @@ export interface FindMachinesRequest {
   /** The cluster's name. */
   readonly clusterId: string;
   readonly provider: AccountRef;
+  /**
+   * ClusterUids of earlier lives, from EARLIER_RUNS. Machines of a provider without tags carry no cluster's name; they are
+   * found by these.
+   */
+  readonly uids?: readonly string[];
 }
 
 /** A machine of ours, with its key taken apart. */

@@ -46,6 +46,12 @@ export function machineKey(clusterUid: string, node: string, incarnation: number
   return `${clusterUid}/${node}/${incarnation}`;
 }
 
+/** The parts of a machine's key; undefined for what is no such key. */
+export function readMachineKey(key: string): { readonly clusterUid: string; readonly nodeId: string; readonly incarnation: number } | undefined {
+  const [, clusterUid, nodeId, incarnation] = /^([^/]+)\/([^/]+)\/([1-9][0-9]{0,8})$/.exec(key) ?? [];
+  return clusterUid === undefined || nodeId === undefined ? undefined : { clusterUid, nodeId, incarnation: Number(incarnation) };
+}
+
 export interface TaskName {
   readonly clusterUid: string;
   readonly nodeId: string;

@@ -72,6 +72,16 @@ export interface Machine {
   readonly state: 'starting' | 'running' | 'stopped' | 'gone' | 'failed';
   /** When the provider says it was created, RFC 3339. */
   readonly createdAt?: string;
+  /**
+   * Where it has its `ipaddress` now, if the call that found it tells; the same address that CONFIRM leaves. Another one
+   * than CONFIRM left means that the machine has moved.
+   */
+  readonly address?: string;
+  /**
+   * From `find` only: what CREATE returned for it. With this a machine is taken over whose CREATE nobody heard the end of.
+   * Left out where the provider cannot tell all of it again, such as a password that it shows once.
+   */
+  readonly created?: JsonObject;
 }
 
 /**
@@ -95,20 +105,33 @@ export abstract class Provider {
   abstract create(input: CreateInput): Promise<TaskResult | void>;
 
   /**
-   * Looks once whether the machine is ready; throws NotReady while it is not. Leaves `ipaddress`, and `ssh-port`,
+   * Looks once whether the machine is ready; throws NotReady while it is not. Also called for machines in service, to see
+   * whether they are as they were. Leaves `ipaddress`, and `ssh-port`,
    * `ssh-auth`, `ssh-host-key` where the provider knows them. The engine then checks that SSH answers there.
    */
   abstract confirm(input: MachineInput): Promise<TaskResult | void>;
 
-  /** Has the machine destroyed. Absence is success; returning means that its absence was seen, else it throws NotReady. */
+  /**
+   * Has the machine destroyed. Absence is success; returning means that its absence was seen, else it throws NotReady. Of
+   * a provider with a `consistencyWindowMs` the engine asks again after that time, and believes it when it is said twice.
+   */
   abstract delete(input: MachineInput): Promise<TaskResult | void>;
 }
 
-/** Ability: machines that carry all of the given tags, gone ones left out. Needed for the leak sweep. */
+/**
+ * Ability: machines that carry all of the given tags, gone ones left out. One call shows a whole account: for the leak
+ * sweep, for finding machines that are gone, stopped or moved, and those that an earlier life of a cluster left. It may lag
+ * behind by the descriptor's `consistencyWindowMs`, no more. It is called outside of tasks too: `this.task` then names
+ * no node.
+ */
 export interface CanList {
   list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]>;
 }
-/** Ability: all machines made with this key (more than one means that something went wrong before). */
+/**
+ * Ability: all machines made with this key (more than one means that something went wrong before). Called where a list
+ * is in doubt, and to take over what an earlier CREATE made. None found is taken for absence only when it is so twice, with
+ * `consistencyWindowMs` in between.
+ */
 export interface CanFind {
   find(key: string): Promise<readonly Machine[]>;
 }

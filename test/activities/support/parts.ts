@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
+import { createAbsences } from '../../../src/activities/absence.js';
 import { createTaskActivities } from '../../../src/activities/dispatch.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
@@ -64,6 +65,9 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     redact: createRedactor,
     askPeers: () => Promise.resolve({ version: 1, changed: {}, gone: [] }),
     claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
+    absences: createAbsences(),
+    // No server here: a task's run is one that nobody knows.
+    runs: { list: () => Promise.resolve([]), describe: () => Promise.resolve(undefined), resetAt: () => Promise.resolve(undefined) },
     ...changes,
   };
   const activities = createTaskActivities(parts);

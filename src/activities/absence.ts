@@ -1,0 +1,33 @@
+/**
+ * Machines that a provider did not show, and since when. One that is missing from an eventually consistent provider is
+ * gone only when it is missing still after the consistency window. Kept in memory: whoever starts anew waits once more.
+ */
+export interface Absences {
+  /** Notes that the machine of this key was not seen; gives for how many ms it has been missed. */
+  miss(key: string): number;
+  /** It was seen, or is done with. */
+  forget(key: string): void;
+}
+
+/** A miss that old says nothing of now: the machine may have been there in between. */
+const staleMs = 30 * 60_000;
+
+const remembered = 10_000;
+
+export function createAbsences(): Absences {
+  const missedAt = new Map<string, number>();
+  return {
+    miss(key) {
+      const now = Date.now();
+      const since = missedAt.get(key);
+      if (since !== undefined && now - since < staleMs) return now - since;
+      missedAt.delete(key);
+      missedAt.set(key, now);
+      if (missedAt.size > remembered) missedAt.delete(missedAt.keys().next().value ?? '');
+      return 0;
+    },
+    forget: (key) => {
+      missedAt.delete(key);
+    },
+  };
+}

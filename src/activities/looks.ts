@@ -1,0 +1,39 @@
+import type { FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
+import type { Attempt } from './attempt.js';
+import { toFailure } from './failures.js';
+import { findMachines } from './find-machines.js';
+import { openLook } from './open-look.js';
+import type { ActivityParts } from './parts.js';
+import { createSharedLists, type SharedLists } from './shared-lists.js';
+import { survey } from './survey.js';
+
+/** Activities that look at machines and change nothing; served on each site's queue. */
+export interface LookActivities {
+  readonly SURVEY: (request: SurveyRequest) => Promise<SurveyReply>;
+  readonly FIND_MACHINES: (request: FindMachinesRequest) => Promise<FindMachinesReply>;
+}
+
+export function createLookActivities(parts: ActivityParts): LookActivities {
+  const lists = createSharedLists();
+  return {
+    SURVEY: (request) => runLook(parts, lists, 'SURVEY', request, survey),
+    FIND_MACHINES: (request) => runLook(parts, lists, 'FIND_MACHINES', request, findMachines),
+  };
+}
+
+type Look<Request, Reply> = (parts: ActivityParts, lists: SharedLists, request: Request, attempt: Attempt) => Promise<Reply>;
+
+async function runLook<Request extends FindMachinesRequest, Reply>(
+  parts: ActivityParts, lists: SharedLists, name: string, request: Request, look: Look<Request, Reply>,
+): Promise<Reply> {
+  const attempt = openLook(parts, { title: `${name} ${request.clusterId}`, cluster: request.clusterId, provider: request.provider.name });
+  try {
+    return await look(parts, lists, request, attempt);
+  } catch (error) {
+    const failure = toFailure(error, attempt);
+    if (!attempt.detach.aborted) attempt.log.warn(failure.message);
+    throw failure;
+  } finally {
+    await attempt.close();
+  }
+}

@@ -1,0 +1,15 @@
+import type { TaskRequest } from '../model/messages.js';
+import type { MachineInput } from '../plugins/contract.js';
+import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
+import type { Absences } from './absence.js';
+import type { Attempt } from './attempt.js';
+
+/** One call to a provider, with all that it is about. */
+export interface ProviderCall {
+  readonly plugin: RegisteredProvider;
+  readonly provider: ProviderWithAbilities;
+  readonly request: TaskRequest;
+  readonly attempt: Attempt;
+  readonly machine: MachineInput;
+  readonly absences: Absences;
+}

@@ -1,0 +1,83 @@
+import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
+import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
+import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/data-converter-helpers.js';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import type { WorkflowRun, WorkflowRuns } from './activities/parts.js';
+
+/** Runs of which it is remembered whether they began by a reset. */
+const remembered = 1_000;
+
+const patienceMs = 10_000;
+
+/** Asks the Temporal server for runs of workflows. */
+export function readWorkflowRuns(temporal: Client): WorkflowRuns {
+  const resets = new Map<string, number | undefined>();
+  const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> => describeRun(temporal, workflowId, runId);
+  return {
+    list: (workflowId) => listRuns(temporal, workflowId),
+    describe,
+    async resetAt(workflowId, runId) {
+      if (resets.has(runId)) return resets.get(runId);
+      const run = await describe(workflowId, runId);
+      if (resets.size >= remembered) resets.clear();
+      resets.set(runId, run?.resetAt);
+      return run?.resetAt;
+    },
+  };
+}
+
+async function listRuns(temporal: Client, workflowId: string): Promise<readonly string[]> {
+  const { namespace } = temporal.options;
+  const query = `WorkflowId = ${JSON.stringify(workflowId)}`;
+  const found: string[] = [];
+  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
+    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> = await temporal.withDeadline(Date.now() + patienceMs, () =>
+      temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }) }));
+    for (const { execution } of page.executions) if (typeof execution?.runId === 'string') found.push(execution.runId);
+    ({ nextPageToken } = page);
+  }
+  return found;
+}
+
+async function describeRun(temporal: Client, workflowId: string, runId: string): Promise<WorkflowRun | undefined> {
+  const { namespace } = temporal.options;
+  const answer = await temporal.withDeadline(Date.now() + patienceMs, () =>
+    temporal.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId, runId } }))
+    .catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  const info = answer?.workflowExecutionInfo;
+  if (info === undefined || info === null) return undefined;
+  const resetAt = optionalTsToMs(answer?.workflowExtendedInfo?.lastResetTime);
+  const clusterUid = await readUid(temporal, workflowId, info.memo?.fields ?? {});
+  return {
+    runId, firstRunId: info.firstRunId ?? runId, status: nameOf(info.status), startedAt: optionalTsToMs(info.startTime) ?? 0,
+    ...(resetAt === undefined ? {} : { resetAt }), ...(clusterUid === undefined ? {} : { clusterUid }),
+    pending: (answer?.pendingActivities ?? []).map(({ activityId, attempt }) => ({ activityId: activityId ?? '', attempt: attempt ?? 0 })),
+  };
+}
+
+function isNotFound(error: unknown): boolean {
+  return isGrpcServiceError(error) && Number(error.code) === 5;
+}
+
+/** Undefined also for a memo that cannot be read: it is of another make, or of keys that are gone. */
+async function readUid(temporal: Client, workflowId: string, memo: Readonly<Record<string, Payload>>): Promise<string | undefined> {
+  const { namespace, dataConverter } = temporal.options;
+  try {
+    const fields = await decodeMapFromPayloads(loadDataConverter(dataConverter), memo, { type: 'workflow', namespace, workflowId });
+    const uid = fields?.['heddleUid'];
+    return typeof uid === 'string' ? uid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By the numbers of Temporal's `WorkflowExecutionStatus`. */
+const statuses = ['UNSPECIFIED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED', 'TERMINATED', 'CONTINUED_AS_NEW', 'TIMED_OUT', 'PAUSED'];
+
+function nameOf(status: number | null | undefined): string {
+  return statuses[status ?? 0] ?? 'UNKNOWN';
+}
