@@ -2,8 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { createAbsences } from './activities/absence.js';
 import { createTaskActivities } from './activities/dispatch.js';
+import { createEarlierRunsActivity } from './activities/earlier-runs.js';
 import { createInFlight } from './activities/in-flight.js';
+import { createLookActivities } from './activities/looks.js';
 import type { ActivityParts, NodeAccess, NodeAddress } from './activities/parts.js';
 import { createPlanActivity } from './activities/plan.js';
 import type { Config } from './config.js';
@@ -22,6 +25,7 @@ import type { SshTarget } from './ssh/target.js';
 import { dumpStacks } from './stack-dump.js';
 import { createFolderStore } from './store/folder.js';
 import { heddle } from './temporal-plugin.js';
+import { readWorkflowRuns } from './workflow-runs.js';
 import { heldClaimsQuery, peersQuery, releaseClaimUpdate, takeClaimUpdate } from './workflows/messages.js';
 
 export interface HeddleWorkerOptions {
@@ -61,14 +65,15 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
     }),
     redact: createRedactor,
     askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
-    claims: (provider) => claimsOf(temporal, provider),
+    claims: (provider) => claimsOf(temporal, provider), absences: createAbsences(), runs: readWorkflowRuns(temporal),
   };
   const base: Pick<WorkerOptions, 'connection' | 'namespace' | 'plugins' | 'shutdownGraceTime' | 'shutdownForceTime'> = {
     connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
   };
+  const looks = createLookActivities(parts);
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: createPlanActivity({ registry, providers, features: { searchAttributes: missing.length === 0 } }) }),
-    ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: createTaskActivities(parts) })),
+    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts) } }),
+    ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...looks } })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
     await pool.closeAll();
