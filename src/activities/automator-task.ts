@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { TaskRequest } from '../model/messages.js';
 import { runId } from '../model/names.js';
@@ -8,6 +9,7 @@ import { PluginError } from '../plugins/errors.js';
 import type { RegisteredAutomator } from '../plugins/registry.js';
 import { readAddress } from './address.js';
 import type { Attempt } from './attempt.js';
+import { resolveOwnSecret } from './own-secret.js';
 import type { ActivityParts, NodeAddress } from './parts.js';
 import { refuseFailure, takeResult } from './results.js';
 
@@ -24,8 +26,9 @@ export async function runBootstrap(parts: ActivityParts, task: Task, request: Ta
     const { name, prepares } = plugin.descriptor;
     if (prepares === 'users' && request.automators?.includes(name) !== true) continue;
     attempt.at(`bootstrap of ${name}`);
-    const automator = open(parts, { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${name}` });
-    const taken = takeResult(name, await automator.bootstrap(node.sshAuth), mergePayload(request.config, result));
+    const opening = { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${name}` };
+    const returned = await carryOut(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
+    const taken = takeResult(name, returned, mergePayload(request.config, result));
     refuseFailure(name, 'ScriptFailed', taken);
     await printOutput(attempt, taken);
     result = mergePayload(result, taken.result);
@@ -43,10 +46,11 @@ export async function runServiceAction(parts: ActivityParts, task: Task, request
   attempt.hide(secrets);
   const fields = isJsonObject(value) ? value : {};
   const resolved: Task = { ...task, service: { name: task.service.name, action: { type: action.type, fields } } };
-  const automator = open(parts, { plugin, task: resolved, request, attempt, node, run: runId(task.taskId, request.run) });
+  const opening = { plugin, task: resolved, request, attempt, node, run: runId(task.taskId, request.run) };
   const { name } = plugin.descriptor;
   attempt.at(`${task.taskName} by ${name}`);
-  const taken = takeResult(name, await callMethod(automator, resolved, node.sshAuth, fields), request.config);
+  const returned = await carryOut(parts, opening, (automator) => callMethod(automator, resolved, node.sshAuth, fields));
+  const taken = takeResult(name, returned, request.config);
   refuseFailure(name, 'ScriptFailed', taken);
   await printOutput(attempt, taken);
   return taken.result;
@@ -92,15 +96,33 @@ interface Opening {
   readonly run: string;
 }
 
-function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening): Automator {
+/** Calls the automator. What it leaves running on the node when the call is over, however it ended, is let go of. */
+async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: (automator: Automator) => Promise<Returned>): Promise<Returned> {
+  const over = new AbortController();
+  try {
+    return await call(open(parts, opening, over.signal));
+  } finally {
+    over.abort(new Error('the call is over'));
+  }
+}
+
+function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, over: AbortSignal): Automator {
   const timeoutMs = request.service?.timeoutMs;
   const shell = parts.nodes.shell(node.address, {
-    runId: run, signal: attempt.signal, detach: attempt.detach, log: attempt.log,
+    runId: run, signal: attempt.signal, detach: AbortSignal.any([attempt.detach, over]), log: attempt.log,
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
-  return plugin.create({ task, log: attempt.log, signal: attempt.signal, fields: {}, shell });
+  const { startToCloseTimeoutMs } = activityInfo();
+  return plugin.create({
+    task, log: attempt.log, signal: attempt.signal, fields: {}, shell, detach: attempt.detach,
+    endsAt: Date.now() + startToCloseTimeoutMs - Math.min(lastWordsMs, startToCloseTimeoutMs / 10),
+    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
+  });
 }
+
+/** How long before the end of its time a program is ended, in ms: afterwards the server listens no more. */
+const lastWordsMs = 5_000;
 
 /** Output that a plugin returned in words, as distinct from what its scripts printed. */
 async function printOutput(attempt: Attempt, taken: TaskResult): Promise<void> {

@@ -52,3 +52,8 @@ export function isPluginError(error: unknown): error is PluginError {
   if (error instanceof PluginError) return true;
   return error instanceof Error && error.name === 'PluginError' && 'kind' in error && failureKinds.some((kind) => kind === error.kind);
 }
+
+/** A plugin that runs as a program ended, hung or answered nothing that can be read: a fault of the plugin, as an error it throws is. */
+export class ProgramFault extends Error {
+  override readonly name = 'ProgramFault';
+}

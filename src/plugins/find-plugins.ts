@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
-import { checkDeclarations, descriptorSchema, descriptorsOfSeed, fillDescriptor, isSeedForm, seedDescriptorSchema, type Descriptor, type PluginType } from '../schema/descriptor.js';
+import { checkDescriptor, descriptorSchema, descriptorsOfSeed, fillDescriptor, isSeedForm, seedDescriptorSchema, type Descriptor, type PluginType } from '../schema/descriptor.js';
 import { checkDefaults } from '../schema/fields.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
@@ -12,8 +12,12 @@ import { digestFolder } from './digest-folder.js';
 export interface FoundPlugin {
   readonly descriptor: Descriptor;
   readonly folder: string;
-  /** Absolute path of the module that exports the class. */
+  /** The folder among those that were looked through that holds it. */
+  readonly root: string;
+  /** Absolute path of the module that exports the class, or of the program. */
   readonly entry: string;
+  /** For a program: its words, paths absolute. */
+  readonly command?: readonly string[];
   readonly digest: string;
   /** The descriptor, for messages. */
   readonly place: Place;
@@ -36,7 +40,7 @@ export function findPlugins(roots: readonly string[]): FoundPlugins {
       problems.push(...[root, typeFolder].flatMap(checkMode));
       for (const name of readdirSync(typeFolder).toSorted()) {
         const folder = join(typeFolder, name);
-        if (!name.startsWith('.') && isFolder(folder)) readPluginFolder(folder, type, found, problems);
+        if (!name.startsWith('.') && isFolder(folder)) readPluginFolder({ root, folder, type }, found, problems);
       }
     }
   }
@@ -47,7 +51,13 @@ const typeFolders = { provider: 'providers', automator: 'automators' } as const 
 const notDescriptors: ReadonlySet<string> = new Set(['package.json', 'package-lock.json', 'tsconfig.json']);
 const limits = { bytes: 256 * 1024, depth: 32 };
 
-function readPluginFolder(folder: string, type: PluginType, found: FoundPlugin[], problems: Problem[]): void {
+interface PluginFolder {
+  readonly root: string;
+  readonly folder: string;
+  readonly type: PluginType;
+}
+
+function readPluginFolder({ root, folder, type }: PluginFolder, found: FoundPlugin[], problems: Problem[]): void {
   problems.push(...checkMode(folder));
   const files = readdirSync(folder).filter((name) => name.endsWith('.json') && !notDescriptors.has(name)).toSorted();
   if (files.length === 0) problems.push(faultIn(folder, 'holds no descriptor', `Add ${basename(folder)}.json, or move the folder away.`));
@@ -58,9 +68,13 @@ function readPluginFolder(folder: string, type: PluginType, found: FoundPlugin[]
     const { descriptors, faults, place } = readDescriptors(file, type);
     problems.push(...checkMode(file), ...faults);
     for (const descriptor of descriptors) {
-      const entry = findEntry(folder, descriptor);
-      if (!entry.ok) problems.push({ ...errorAt(['entry'], entry.wrong), place: place(['entry']) });
-      else if (digest.ok) found.push({ descriptor, folder, entry: entry.path, digest: digest.value, place: place([]) });
+      const key = descriptor.command === undefined ? 'entry' : 'command';
+      const entry = descriptor.command === undefined ? findEntry(folder, descriptor) : findCommand(folder, descriptor.command);
+      if (!entry.ok) problems.push({ ...errorAt([key], entry.wrong), place: place([key]) });
+      else if (digest.ok) {
+        const { path, command } = entry;
+        found.push({ descriptor, root, folder, entry: path, ...(command === undefined ? {} : { command }), digest: digest.value, place: place([]) });
+      }
     }
   }
 }
@@ -89,20 +103,45 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   const descriptor = fillDescriptor(parsed.data);
   const wrongType = descriptor.type === type ? []
     : [errorAt(['type'], `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`, `Move it under ${typeFolders[descriptor.type]}.`)];
-  const declarations = descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields);
-  const faults = placeProblems([...wrongType, ...declarations, ...checkDefaults(descriptor)], place);
+  const faults = placeProblems([...wrongType, ...checkDescriptor(descriptor), ...checkDefaults(descriptor)], place);
   return { descriptors: faults.length === 0 ? [descriptor] : [], faults, place };
 }
 
+type EntryReading =
+  | { readonly ok: true; readonly path: string; readonly command?: readonly string[] }
+  | { readonly ok: false; readonly wrong: string };
+
 /** The entry as named, else its TypeScript source (running from source), else by the name of the plugin. */
-function findEntry(folder: string, { name, entry }: Descriptor): { readonly ok: true; readonly path: string } | { readonly ok: false; readonly wrong: string } {
+function findEntry(folder: string, { name, entry }: Descriptor): EntryReading {
   const candidates = entry === undefined ? [`${name}.js`, `${name}.mjs`, `${name}.cjs`, `${name}.ts`]
     : entry.endsWith('.js') ? [entry, entry.replace(/\.js$/, '.ts')] : [entry];
   const there = candidates.map((candidate) => join(folder, candidate)).find((path) => existsSync(path) && statSync(path).isFile());
   if (there === undefined) return { ok: false, wrong: `there is no file ${candidates.join(' or ')} in ${folder}` };
-  const path = realpathSync(there);
+  return checkFile(there, folder, entry ?? name);
+}
+
+/** A program of its own: words that begin with `./` are files of the plugin's folder; the first may be looked for on PATH. */
+function findCommand(folder: string, words: readonly string[]): EntryReading {
+  const [program = ''] = words;
+  const files = words.filter((word) => word.startsWith('./'));
+  if (program.includes('/') && !program.startsWith('./') && !program.startsWith('/')) return { ok: false, wrong: `${program} must begin with ./, or be a name on PATH` };
+  const readings = files.map((word): EntryReading => {
+    const path = join(folder, word);
+    return existsSync(path) && statSync(path).isFile() ? checkFile(path, folder, word) : { ok: false, wrong: `there is no file ${word} in ${folder}` };
+  });
+  const wrong = readings.find((reading) => !reading.ok);
+  if (wrong !== undefined) return wrong;
+  const command = words.map((word) => (word.startsWith('./') ? join(folder, word) : word));
+  if (program.startsWith('./') && process.platform !== 'win32' && (statSync(join(folder, program)).mode & 0o111) === 0) {
+    return { ok: false, wrong: `${program} may not be executed; chmod +x '${join(folder, program)}'` };
+  }
+  return { ok: true, path: command[0] ?? '', command };
+}
+
+function checkFile(file: string, folder: string, name: string): EntryReading {
+  const path = realpathSync(file);
   const inside = relative(realpathSync(folder), path);
-  if (inside.startsWith(`..${sep}`)) return { ok: false, wrong: `${entry ?? name} lies outside the plugin's folder` };
+  if (inside.startsWith(`..${sep}`)) return { ok: false, wrong: `${name} lies outside the plugin's folder` };
   const [unsafe] = checkMode(path);
   return unsafe === undefined ? { ok: true, path } : { ok: false, wrong: unsafe.wrong };
 }

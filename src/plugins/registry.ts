@@ -6,8 +6,14 @@ import type { Automator, CanFind, CanList, PluginContext, PluginLog, Provider, S
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
+import type { AttemptContext } from './program/invoke.js';
+import type { ProgramOptions } from './program/load-program.js';
+import { loadAutomatorProgram, loadProviderProgram } from './program/register-program.js';
+import type { Reservation } from './program/runner.js';
+import { Workshop } from './program/workshop.js';
 
-export type AutomatorContext = PluginContext & { readonly shell: Shell };
+export type ProviderContext = PluginContext & AttemptContext;
+export type AutomatorContext = PluginContext & AttemptContext & { readonly shell: Shell };
 export type ProviderWithAbilities = Provider & Partial<CanList & CanFind>;
 
 export interface RegisteredPlugin<Context, Instance> {
@@ -19,9 +25,19 @@ export interface RegisteredPlugin<Context, Instance> {
   readonly abilities: readonly string[];
   /** Makes the object for one attempt of one task. */
   readonly create: (context: Context) => Instance;
+  /**
+   * Of a plugin that runs as a program: waits until a call can begin at once. What it gives goes into the context, so that
+   * waiting takes nothing of the call's time, and is released at the end.
+   */
+  readonly reserve?: (signal: AbortSignal) => Promise<Reservation>;
 }
 
-export type RegisteredProvider = RegisteredPlugin<PluginContext, ProviderWithAbilities>;
+/** What loading a plugin gives. */
+export type Loaded<Context, Instance> =
+  | (Pick<RegisteredPlugin<Context, Instance>, 'abilities' | 'create' | 'reserve'> & { readonly ok: true; readonly close?: () => Promise<void> })
+  | { readonly ok: false; readonly wrong: string };
+
+export type RegisteredProvider = RegisteredPlugin<ProviderContext, ProviderWithAbilities>;
 export type RegisteredAutomator = RegisteredPlugin<AutomatorContext, Automator>;
 
 export interface Registry {
@@ -33,6 +49,8 @@ export interface Registry {
   providers(): readonly RegisteredProvider[];
   /** In the order of their names; BOOTSTRAP runs them so. */
   automators(): readonly RegisteredAutomator[];
+  /** Ends the programs of plugins. */
+  close(): Promise<void>;
 }
 
 export interface LoadOptions {
@@ -41,22 +59,37 @@ export interface LoadOptions {
   readonly log: Pick<PluginLog, 'info'>;
   /** Whether the plugins that come with Heddle are loaded; they are unless this is false. */
   readonly builtIn?: boolean;
+  /** For plugins that run as programs; unless given they get no variables of the worker, and the usual limits. */
+  readonly programs?: ProgramOptions;
 }
 
 /**
  * Finds, verifies and registers all plugins, with one log line each.
  * @throws ProblemsError when any is broken, doubled or unsafe: it names every file and fault, and nothing is registered.
  */
-export async function loadRegistry({ folders, log, builtIn = true }: LoadOptions): Promise<Registry> {
+export async function loadRegistry({ folders, log, builtIn = true, programs = { environment: {}, limits: {} } }: LoadOptions): Promise<Registry> {
   const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders]);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
-  const providers = await registerAll(found.filter(({ descriptor }) => descriptor.type === 'provider'), loadProviderClass, faults);
-  const automators = await registerAll(found.filter(({ descriptor }) => descriptor.type === 'automator'), loadAutomatorClass, faults);
-  if (faults.length > 0) throw new ProblemsError('These plugins cannot be used:', faults);
+  const workshop = new Workshop();
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(closers.map((end) => end()));
+    await workshop.close();
+  };
+  const ofType = (type: Descriptor['type']): readonly FoundPlugin[] => found.filter(({ descriptor }) => descriptor.type === type);
+  const isBuiltIn = ({ root }: FoundPlugin): boolean => root === builtInRoot;
+  const providers = await registerAll(ofType('provider'), faults, closers, async (plugin) =>
+    isBuiltIn(plugin) ? inProcess(await loadProviderClass(plugin)) : loadProviderProgram(plugin, workshop, programs));
+  const automators = await registerAll(ofType('automator'), faults, closers, async (plugin) =>
+    isBuiltIn(plugin) ? inProcess(await loadAutomatorClass(plugin)) : loadAutomatorProgram(plugin, workshop, programs));
+  if (faults.length > 0) {
+    await close();
+    throw new ProblemsError('These plugins cannot be used:', faults);
+  }
   for (const { descriptor: { type, name, version }, digest, folder } of [...providers, ...automators]) {
     log.info(`plugin ${type} ${name} ${version} registered`, { digest, folder });
   }
-  return createRegistry(providers, automators);
+  return createRegistry(providers, automators, close);
 }
 
 /** The folder of this module: `src/plugins` from source, `dist/plugins` when built. */
@@ -69,9 +102,15 @@ function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
   });
 }
 
-/** One after the other, so that what modules do while they load stays in order. */
+/** A plugin that comes with Heddle is trusted as Heddle is. */
+function inProcess<Context, Instance>(reading: ClassReading<Context, Instance>): Loaded<Context, Instance> {
+  if (!reading.ok) return reading;
+  const { Class, abilities } = reading;
+  return { ok: true, abilities, create: (context) => new Class(context) };
+}
+
 async function registerAll<Context, Instance>(
-  found: readonly FoundPlugin[], load: (plugin: FoundPlugin) => Promise<ClassReading<Context, Instance>>, faults: Problem[],
+  found: readonly FoundPlugin[], faults: Problem[], closers: (() => Promise<void>)[], load: (plugin: FoundPlugin) => Promise<Loaded<Context, Instance>>,
 ): Promise<readonly RegisteredPlugin<Context, Instance>[]> {
   const registered: RegisteredPlugin<Context, Instance>[] = [];
   for (const plugin of found) {
@@ -81,18 +120,20 @@ async function registerAll<Context, Instance>(
       faults.push({ ...errorAt([], `${descriptor.type} ${descriptor.name}: ${loaded.wrong}`), place });
       continue;
     }
-    const { Class, abilities } = loaded;
-    registered.push({ descriptor, digest, folder, abilities, create: (context) => new Class(context) });
+    const { abilities, create, reserve, close } = loaded;
+    if (close !== undefined) closers.push(close);
+    registered.push({ descriptor, digest, folder, abilities, create, ...(reserve === undefined ? {} : { reserve }) });
   }
   return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
 }
 
-function createRegistry(providers: readonly RegisteredProvider[], automators: readonly RegisteredAutomator[]): Registry {
+function createRegistry(providers: readonly RegisteredProvider[], automators: readonly RegisteredAutomator[], close: () => Promise<void>): Registry {
   return {
     provider: (type) => named(providers, 'provider', type),
     automator: (type) => named(automators, 'automator', type),
     providers: () => providers,
     automators: () => automators,
+    close,
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Json } from '../model/json.js';
 import { pluginNameSchema } from './names.js';
 import { errorAt, type Problem } from './problem.js';
+import { checkProgram, programSchemas, type PluginLimits } from './descriptor-program.js';
 import { anyJsonSchema } from './spec.js';
 
 export const pluginTypes = ['provider', 'automator'] as const;
@@ -39,8 +40,9 @@ export const descriptorSchema = z.strictObject({
   $schema: z.string().exactOptional().meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
   name: pluginNameSchema.meta({ title: 'Name', description: 'Lower-case letters, digits, hyphens and underscores; unique among plugins of its type.' }),
   type: z.enum(pluginTypes).meta({ title: 'Type', description: 'provider or automator.' }),
-  entry: z.string().min(1).meta({ title: 'Entry', description: 'The module that exports the class, relative to this file.' }),
-  class: z.string().regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of an exported class.' }).meta({ title: 'Class', description: 'Name of the exported class.' }),
+  entry: z.string().min(1).exactOptional().meta({ title: 'Entry', description: 'The module that exports the class, relative to this file.' }),
+  class: z.string().regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of an exported class.' }).exactOptional().meta({ title: 'Class', description: 'Name of the exported class.' }),
+  ...programSchemas,
   version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, { error: 'Three numbers, such as 1.0.0.' })
     .meta({ title: 'Version', description: 'Three numbers, such as 1.0.0.' }),
   description: z.string().min(1).meta({ title: 'Description', description: 'What it does, in a sentence.' }),
@@ -70,7 +72,17 @@ export interface Descriptor {
   readonly type: PluginType;
   /** Relative to the descriptor's folder; absent in the seed's form: `<name>` with any ending that can be loaded. */
   readonly entry?: string;
-  readonly class: string;
+  /** Absent where `command` is there. */
+  readonly class?: string;
+  /** The program that carries out each call. */
+  readonly command?: readonly string[];
+  /** What the program may ask while it works. */
+  readonly requests: readonly string[];
+  /** Optional methods of a program; those of a class are seen. */
+  readonly abilities: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly passEnvironment: readonly string[];
+  readonly limits: PluginLimits;
   readonly version: string;
   readonly description: string;
   readonly idempotency: 'token' | 'name' | 'tag' | 'none';
@@ -83,7 +95,7 @@ export interface Descriptor {
 }
 
 /** What the schema cannot say of a descriptor: that its fields fit together. */
-export function checkDeclarations({ admin, user, required }: FieldDeclarations): readonly Problem[] {
+function checkDeclarations({ admin, user, required }: FieldDeclarations): readonly Problem[] {
   const scopes = [['admin', admin], ['user', user]] as const;
   return scopes.flatMap(([scope, fields]) => [
     ...Object.entries(fields).flatMap(([key, field]) => checkDeclaration(['fields', scope, key], field)),
@@ -103,14 +115,22 @@ function checkDeclaration(path: readonly string[], field: FieldDeclaration): rea
   return problems;
 }
 
-const providerDefaults = { idempotency: 'none', consistencyWindowMs: 0, callDeadlineMs: 60_000, prepares: 'all', capabilities: [] } as const;
+const providerDefaults = {
+  idempotency: 'none', consistencyWindowMs: 0, callDeadlineMs: 60_000, prepares: 'all', capabilities: [],
+  requests: [], abilities: [], environment: {}, passEnvironment: [], limits: {},
+} as const;
+
+/** Everything the schema cannot say of a descriptor. */
+export function checkDescriptor(descriptor: Descriptor): readonly Problem[] {
+  return [...checkProgram(descriptor), ...(descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields))];
+}
 
 export function fillDescriptor({ $schema: _schema, ...written }: z.output<typeof descriptorSchema>): Descriptor {
   return { ...providerDefaults, ...written };
 }
 
 /** The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder tells the type. */
-export const seedDescriptorSchema = z.record(pluginNameSchema, z.strictObject({ classname: descriptorSchema.shape.class }));
+export const seedDescriptorSchema = z.record(pluginNameSchema, z.strictObject({ classname: z.string().regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of a class.' }) }));
 
 export function isSeedForm(value: Json): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

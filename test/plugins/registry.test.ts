@@ -7,7 +7,11 @@ import { fieldsJsonSchema } from '../../src/schema/fields.js';
 
 let root: string;
 beforeEach(() => { root = mkdtempSync(join(tmpdir(), 'heddle plugins ')); });
-afterEach(() => { rmSync(root, { recursive: true, force: true }); });
+const opened: Registry[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((registry) => registry.close()));
+  rmSync(root, { recursive: true, force: true });
+});
 
 function write(path: string, content: string | object): void {
   const file = join(root, path);
@@ -28,6 +32,7 @@ function writeProvider(changes: object = {}, code = providerCode, folder = 'prov
 async function load(folders = [root]): Promise<{ readonly registry: Registry; readonly lines: readonly string[] }> {
   const lines: string[] = [];
   const registry = await loadRegistry({ folders, builtIn: false, log: { info: (message) => lines.push(message) } });
+  opened.push(registry);
   return { registry, lines };
 }
 
@@ -46,12 +51,13 @@ describe('the registry', () => {
     expect(registry.automators().map(({ descriptor }) => [descriptor.name, descriptor.prepares])).toEqual([['script', 'users']]);
   });
 
-  test('makes an object for each attempt from its context', async () => {
+  test('makes an object for each attempt, with the abilities that the class has', async () => {
     writeProvider();
     const { registry } = await load();
-    const context = { task: { taskId: 't' } };
+    const context = { task: { taskId: 't' }, fields: { size: 1 } };
     const created: object = Reflect.apply(registry.provider('cloud').create, undefined, [context]) as object;
-    expect(created).toMatchObject({ context });
+    expect(created).toMatchObject({ ...context, list: expect.any(Function) });
+    expect(created).not.toHaveProperty('find');
   });
 
   test('takes the seed\'s own form; the folder tells the type', async () => {

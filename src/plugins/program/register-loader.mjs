@@ -1,0 +1,4 @@
+// @ts-check
+import { register } from 'node:module';
+
+register('./typescript-loader.mjs', import.meta.url);

@@ -1,0 +1,56 @@
+import { converseOnce, type Call, type Finish } from './converse.js';
+import { Places } from './places.js';
+import { Program, type LaunchOptions } from './program.js';
+import type { Workshop } from './workshop.js';
+
+/** A place for one call, and with it what is ready for the call. To be released, whether it was used or not. */
+export interface Reservation {
+  /** How long it was waited for. */
+  readonly waitedMs: number;
+  release(): void;
+}
+
+/** Carries out the calls of one plugin in programs, so many at a time. */
+export interface Runner {
+  /** Resolves when a call can begin at once. */
+  reserve(signal: AbortSignal): Promise<Reservation>;
+  /** Takes the reservation, or makes one. */
+  run(call: Call, reservation?: Reservation): Promise<Finish>;
+  close(): Promise<void>;
+}
+
+/** A program for each call. */
+export class OneShotRunner implements Runner {
+  readonly #workshop: Workshop;
+  readonly #options: Omit<LaunchOptions, 'channel'>;
+  readonly #places: Places;
+  readonly #running = new Set<Program>();
+
+  constructor(workshop: Workshop, options: Omit<LaunchOptions, 'channel'>, processes: number) {
+    this.#workshop = workshop;
+    this.#options = options;
+    this.#places = new Places(processes);
+  }
+
+  async reserve(signal: AbortSignal): Promise<Reservation> {
+    const since = Date.now();
+    const release = await this.#places.take(signal);
+    return { release, waitedMs: Date.now() - since };
+  }
+
+  async run(call: Call, reservation?: Reservation): Promise<Finish> {
+    const place = reservation ?? await this.reserve(call.stop);
+    const program = new Program(this.#workshop, { ...this.#options, channel: 'stdio' });
+    this.#running.add(program);
+    try {
+      return await converseOnce(program, call);
+    } finally {
+      this.#running.delete(program);
+      place.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#running].map((program) => program.stop()));
+  }
+}
