@@ -83,9 +83,12 @@ async function describe(provider: ProviderWithAbilities, machine: MachineInput, 
   }
 }
 
-/** Among what a provider shows, the machine of this key and, where it is known, of this id. */
+/** Among what a provider shows, the machine of this key and, where it is known, of this id. Another key's is not ours. */
 export function machineOf(machines: readonly Machine[], key: string, providerid: string | undefined): Machine | undefined {
-  return machines.find((machine) => (providerid === undefined ? (machine.key ?? machine.tags[tagNames.key]) === key : machine.providerid === providerid));
+  return machines.find((machine) => {
+    const own = machine.key ?? machine.tags[tagNames.key];
+    return providerid === undefined ? own === key : machine.providerid === providerid && (own === undefined || own === key);
+  });
 }
 
 /** One answer serves a whole survey: claims are asked for each machine that is looked up. */

@@ -12,12 +12,13 @@ const summarySchema = z.object({
   reason: z.string().optional(),
   key: z.string(),
   tags: z.record(z.string(), z.string()),
+  address: z.string(),
   createdAt: z.string(),
 });
 export type MachineSummary = z.infer<typeof summarySchema>;
 
 export const detailsSchema = summarySchema.extend({
-  address: z.string(), port: z.number(), user: z.string(), password: z.string(), hostKey: z.string(),
+  port: z.number(), user: z.string(), password: z.string(), hostKey: z.string(),
 });
 export const createdSchema = z.object({ id: z.string(), state: z.string(), user: z.string().optional() });
 const pageSchema = z.object({ machines: z.array(summarySchema), next: z.string().optional() });

@@ -58,8 +58,17 @@ export class LocalProvider extends Provider implements CanList, CanFind {
     return machines.flatMap((machine) => machineOf(machine) ?? []);
   }
 
+  /** Each with what CREATE returned for it; only describing it tells who logs in. */
   async find(key: string): Promise<readonly Machine[]> {
-    return (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
+    const found = (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
+    return Promise.all(found.map(async (machine) => {
+      const call = { method: 'GET', path: machinePath(machine.providerid) } as const;
+      const answer = await this.#api().call(call);
+      // It went in between.
+      if (!answer.found) return { ...machine, state: 'gone' as const };
+      const { id, user } = parseAnswer(detailsSchema, answer.body, call);
+      return { ...machine, created: { providerid: id, 'ssh-auth': { user } } };
+    }));
   }
 
   #withKey(key: string): Promise<readonly MachineSummary[]> {
@@ -96,5 +105,5 @@ function notReady(message: string): PluginError {
 function machineOf(machine: MachineSummary): Machine | undefined {
   if (machine.state === 'deleting') return undefined;
   const state = machine.state === 'pending' || machine.state === 'booting' ? 'starting' : machine.state;
-  return { providerid: machine.id, key: machine.key, tags: machine.tags, state, createdAt: machine.createdAt };
+  return { providerid: machine.id, key: machine.key, tags: machine.tags, state, createdAt: machine.createdAt, address: machine.address };
 }

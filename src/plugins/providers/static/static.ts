@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/task.js';
 import { Provider, type Claims, type CreateInput, type Machine, type MachineInput, type PluginContext } from '../../contract.js';
 import { PluginError } from '../../errors.js';
@@ -42,9 +43,7 @@ export class StaticProvider extends Provider {
     const name = providerid ?? (await this.findName(key));
     const { machines, knownHosts } = readAccount(this.fields, this.task.provider.name);
     const machine = machines.find((candidate) => candidate.name === name);
-    if (machine === undefined) {
-      throw new PluginError('Invalid', `machine ${name ?? 'of this node'} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml, or replace the node`);
-    }
+    if (machine === undefined) throw this.unlisted(name);
     const hostKeys = knownHosts === undefined ? machine.hostKeys : [...machine.hostKeys, ...(await readHostKeys(knownHosts, machine))];
     return {
       result: {
@@ -60,14 +59,42 @@ export class StaticProvider extends Provider {
     return {};
   }
 
+  /**
+   * Machines that are taken. They carry no tags: who has them is kept by this installation and for it alone, so each has
+   * whatever installation is asked for, and its key. One that is no longer in the configuration is not shown.
+   */
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    const { machines } = readAccount(this.fields, this.task.provider.name);
+    const held = Object.entries(await this.claims.held()).flatMap(([name, key]): readonly Machine[] => {
+      const machine = machines.find((candidate) => candidate.name === name);
+      const own = { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key };
+      return machine === undefined ? [] : [{ ...taken(machine, key), tags: own }];
+    });
+    return held.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
+  }
+
+  /** @throws PluginError Invalid when the key's machine is no longer in the configuration: that may be a mistake, so it is not gone. */
   async find(key: string): Promise<readonly Machine[]> {
     const name = await this.findName(key);
-    return name === undefined ? [] : [{ providerid: name, key, tags: {}, state: 'running' }];
+    if (name === undefined) return [];
+    const { machines } = readAccount(this.fields, this.task.provider.name);
+    const machine = machines.find((candidate) => candidate.name === name);
+    if (machine === undefined) throw this.unlisted(name);
+    return [{ ...taken(machine, key), created: { providerid: name, ...sshUser(machines, name) } }];
+  }
+
+  private unlisted(name = 'of this node'): PluginError {
+    return new PluginError('Invalid', `machine ${name} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml, or replace the node`);
   }
 
   private async findName(key: string): Promise<string | undefined> {
     return Object.entries(await this.claims.held()).find(([, holder]) => holder === key)?.[0];
   }
+}
+
+/** Nobody tells how it is; whether it answers shows over SSH. A host name is looked up when it is confirmed. */
+function taken({ name, address }: StaticMachine, key: string): Machine {
+  return { providerid: name, key, tags: {}, state: 'running', ...(isIP(address) > 0 ? { address } : {}) };
 }
 
 function describe({ name, flavor, image }: StaticMachine): string {
