@@ -4,7 +4,10 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import type { JsonObject } from './model/json.js';
 import { defaultLimits, type Limits } from './model/state.js';
+import type { ProgramOptions } from './plugins/program/load-program.js';
 import { configSchema, readConfigFile, type WrittenConfig, type WrittenProvider } from './schema/config.js';
+import type { PluginLimits } from './schema/descriptor-program.js';
+import { parseDuration } from './schema/duration.js';
 import { errorAt, ProblemsError, type Path, type Place } from './schema/problem.js';
 import { readTextFile } from './schema/read-text.js';
 
@@ -24,6 +27,8 @@ export interface Config {
   readonly providers: Readonly<Record<string, ProviderConfig>>;
   /** Folders that hold `providers/` and `automators/`, besides the built-in one. */
   readonly pluginFolders: readonly string[];
+  /** What plugins that run as programs get of the environment, and may use. */
+  readonly programs: ProgramOptions;
   readonly keyFolder: string;
   /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they take the place of the folder's. */
   readonly keys?: string;
@@ -107,6 +112,7 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env 
     site,
     providers,
     pluginFolders: written.plugins.map((entry, index) => findPluginFolder(entry, base, home, found?.locate(['plugins', index]))),
+    programs: { environment: env, limits: Object.fromEntries(Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)])) },
     keyFolder: chooseFolder('keyFolder', ['keys', 'folder'], undefined, written.keys.folder, join(dataFolder, 'keys')),
     ...(keys === undefined ? {} : { keys }),
     storeFolder: chooseFolder('storeFolder', ['store', 'folder'], undefined, written.store.folder, join(dataFolder, 'store')),
@@ -164,6 +170,11 @@ function configError(problems: ConstructorParameters<typeof ProblemsError>[1]): 
 
 function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): ProviderConfig {
   return { ...provider, site: site ?? ownSite };
+}
+
+function toLimits({ time, ...limits }: WrittenConfig['pluginLimits'][string]): PluginLimits {
+  const timeMs = time === undefined ? undefined : parseDuration(time);
+  return { ...limits, ...(timeMs === undefined ? {} : { timeMs }) };
 }
 
 /** A folder by its path, or a package by its name: looked for in node_modules from the configuration's folder upwards. */

@@ -46,7 +46,9 @@ export interface HeddleWorker {
 /** Makes a worker of all the parts and starts it: one Temporal worker for each task queue it serves. */
 export async function startWorker({ config, keyRing, log, secretSources }: HeddleWorkerOptions): Promise<HeddleWorker> {
   installRuntime(log);
-  const registry = await loadRegistry({ folders: config.pluginFolders, log: { info: (message, attributes) => log.info({ ...attributes }, message) } });
+  const registry = await loadRegistry({
+    folders: config.pluginFolders, programs: config.programs, log: { info: (message, attributes) => log.info({ ...attributes }, message) },
+  });
   const providers = checkAccounts(registry, config.providers, config.locate);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
@@ -77,6 +79,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
     await pool.closeAll();
+    await registry.close();
     await connection.close();
   });
   log.info({ queues: workers.map((worker) => worker.options.taskQueue), namespace, site: config.site }, 'worker is ready');

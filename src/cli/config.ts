@@ -36,8 +36,9 @@ export async function show(options: ServerOptions): Promise<number> {
 type Hide = (type: string, fields: JsonObject) => JsonObject;
 
 /** The plugin says which fields are secret; where it cannot be asked, any may be. */
-async function secretHider({ pluginFolders }: Config): Promise<Hide> {
-  const registry = await loadRegistry({ folders: pluginFolders, log: { info: () => undefined } }).catch(() => undefined);
+async function secretHider({ pluginFolders: folders, programs }: Config): Promise<Hide> {
+  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } }).catch(() => undefined);
+  await registry?.close();
   return (type, fields) => {
     const declared = registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor.fields?.admin;
     const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;

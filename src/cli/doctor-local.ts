@@ -46,9 +46,10 @@ export function checkKeys(config: Config): Finding {
   }
 }
 
-export async function checkPlugins({ pluginFolders }: Config): Promise<Finding> {
+export async function checkPlugins({ pluginFolders: folders, programs }: Config): Promise<Finding> {
   try {
-    const registry = await loadRegistry({ folders: pluginFolders, log: { info: () => undefined } });
+    const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
+    await registry.close();
     const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string => plugins.map(({ descriptor }) => descriptor.name).join(', ');
     return ok('plugins', `providers ${names(registry.providers())}; automators ${names(registry.automators())}`);
   } catch (error) {

@@ -41,8 +41,9 @@ export async function show(name: string, options: CommonOptions & { readonly sch
 }
 
 async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {
-  const { pluginFolders } = readConfiguration(options);
-  const registry = await loadRegistry({ folders: pluginFolders, log: { info: () => undefined } });
+  const { pluginFolders: folders, programs } = readConfiguration(options);
+  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
+  await registry.close();
   return [...registry.providers(), ...registry.automators()];
 }
 
@@ -53,7 +54,7 @@ function summarise({ descriptor, digest, folder, abilities }: Plugin): object {
 function printPlugin(output: Output, { descriptor, folder, digest, abilities }: Plugin): void {
   output.line(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
   output.line(`  ${descriptor.description}`);
-  output.line(`  class ${descriptor.class} in ${folder}`);
+  output.line(`  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`);
   output.line(`  digest ${digest}`);
   if (abilities.length > 0) output.line(`  abilities: ${abilities.join(', ')}`);
   if (descriptor.type === 'provider') output.line(`  keeps CREATE to one machine by: ${descriptor.idempotency}; lists lag at most ${descriptor.consistencyWindowMs} ms`);
