@@ -211,16 +211,17 @@ function refuseUnknownNodes({ name, nodes }: ClusterState, ids: readonly string[
 }
 
 /**
- * The operation that is bringing, or has brought, this very spec: the same request again changes nothing. A spec that is
- * being deleted, or that was never brought to its end, is not there.
+ * The operation that is bringing this very spec: the same request again changes nothing. At rest an apply of the same spec
+ * looks at the machines and repairs them, unless it asks for a new cluster only.
  */
-function sameAsUnderWay({ state }: Memory, { spec }: ApplyRequest): string | undefined {
+function sameAsUnderWay({ state }: Memory, { spec, createOnly = false }: ApplyRequest): string | undefined {
   const wanted = stableJson(spec as Json);
   const isWanted = (other: unknown): boolean => other !== undefined && stableJson(other as Json) === wanted;
   const { operation, queue } = state;
   if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete')) return undefined;
   const queued = queue.find((entry) => isWanted(entry.spec));
   if (queued !== undefined) return queued.operation.id;
+  if (operation === undefined && createOnly && isWanted(state.spec)) return state.history.find(({ kind, state: end }) => kind === 'apply' && end === 'done')?.id;
   if (operation?.kind !== 'apply') return undefined;
   return isWanted(state.target ?? state.spec) ? operation.id : undefined;
 }

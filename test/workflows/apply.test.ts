@@ -34,7 +34,7 @@ describe('requests to a cluster', () => {
     expect((await stack.client.waitFor(name, operation, patience)).operation.state).toBe('done');
   }
 
-  it.concurrent('the same spec again gives the operation that brings it, whether that runs, is held or is done', async () => {
+  it.concurrent('the same spec again gives the operation that brings it, and goes on with it where it is held; at rest it looks again', async () => {
     const { client } = stack;
     const spec = specFor('same', ledger.script({ gate: 'same', body: 'test -e "$GATE.mended" || exit 4' }));
     const { operation, clusterUid } = await client.apply(spec);
@@ -42,12 +42,12 @@ describe('requests to a cluster', () => {
     expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
     await ledger.open('same');
     expect((await client.waitFor('same', operation, patience)).operation.state).toBe('held');
-    expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
     await ledger.open('same.mended');
-    await client.retry('same');
+    expect(await client.apply(spec)).toEqual({ operation, clusterUid });
     expect((await client.waitFor('same', operation, patience)).operation.state).toBe('done');
-    expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
-    expect(await client.apply(spec, { createOnly: true })).toMatchObject({ unchanged: true });
+    expect(await client.apply(spec, { createOnly: true })).toMatchObject({ operation, unchanged: true });
+    const again = await client.apply(spec);
+    expect((await client.waitFor('same', again.operation, patience)).operation).toMatchObject({ id: '2', state: 'done', unchanged: true });
     await deleteAll('same');
   });
 
@@ -57,7 +57,7 @@ describe('requests to a cluster', () => {
     await ledger.written('busy app-1 app START begin');
     const other = specFor('busy', ledger.script({ gate: 'busy' }), { config: { changed: true } });
     await expect(client.apply(other)).rejects.toMatchObject({
-      code: 'Refused', message: `cluster busy is busy with operation ${operation} (apply by test); apply again when it has ended`,
+      code: 'Refused', message: `cluster busy is busy with operation ${operation} (apply by test); ask again when it has ended, or wait for it with --queue`,
     });
     await expect(client.apply(other, { createOnly: true })).rejects.toThrow('cluster busy is there already with another spec; apply without --create-only changes it');
     await expect(client.retry('busy')).rejects.toThrow('cluster busy holds no failed operation, so there is nothing to retry');
@@ -78,7 +78,7 @@ describe('requests to a cluster', () => {
       state: 'rejected', reason: 'nodes.app.provider: names provider "nowhere", which the workers do not have. They have: local.',
     });
     expect(rejected.status.nodes.map(({ state }) => state)).toEqual(['ready']);
-    expect(await client.apply(spec)).toEqual({ operation, clusterUid, unchanged: true });
+    expect(await client.apply(spec, { createOnly: true })).toEqual({ operation, clusterUid, unchanged: true });
     await deleteAll('change');
   });
 

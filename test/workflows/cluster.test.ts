@@ -47,7 +47,7 @@ describe('a cluster', () => {
     expect(await service.machines()).toHaveLength(3);
 
     const again = await client.apply(webSpec('life', 2));
-    expect(again).toMatchObject({ operation: created.operation, unchanged: true });
+    expect((await client.waitFor('life', again.operation)).operation).toMatchObject({ state: 'done', unchanged: true });
     expect(isEmptyPlan((await client.plan(webSpec('life', 2))).plan)).toBe(true);
 
     const grown = await client.apply(webSpec('life', 3));
