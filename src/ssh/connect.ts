@@ -5,6 +5,7 @@ import { Connection } from './connection.js';
 import { authMethods } from './credentials.js';
 import { explainFailure } from './failure.js';
 import { createPinningVerifier, createVerifier, type HostKeyVerifier } from './host-key.js';
+import { openLink, type Link } from './jump.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
 export interface ConnectOptions {
@@ -13,6 +14,8 @@ export interface ConnectOptions {
   readonly timeoutMs?: number;
   /** The link is given up when this many ms passed three times without an answer; 5 s unless given. */
   readonly keepaliveMs?: number;
+  /** Gives the connection to a jump host; one of its own unless given, which ends with the target's. */
+  readonly openJump?: (jump: SshTarget) => Promise<Connection>;
 }
 
 /**
@@ -37,6 +40,7 @@ async function open(target: SshTarget, verifier: HostKeyVerifier, options: Conne
   const { signal, timeoutMs = 15_000, keepaliveMs = 5_000 } = options;
   signal?.throwIfAborted();
   const authHandler = authMethods(target);
+  const link = await openWay(target, options);
   const client = new Client();
   let refused: Buffer | undefined;
   let abort: (() => void) | undefined;
@@ -49,7 +53,9 @@ async function open(target: SshTarget, verifier: HostKeyVerifier, options: Conne
         if (presented === undefined) return reject(new Error('the server showed no host key'));
         // 2 ms a command instead of 44 ms.
         client.setNoDelay(true);
-        resolve(new Connection(client, target, presented));
+        const connection = new Connection(client, target, presented, { channelMs: timeoutMs });
+        if (link !== undefined) void connection.closed.then(link.release);
+        resolve(connection);
       });
       client.on('close', () => reject(new Error('the server closed the connection')));
       client.on('error', (error) => {
@@ -57,7 +63,7 @@ async function open(target: SshTarget, verifier: HostKeyVerifier, options: Conne
         if (error.level !== 'agent') reject(error);
       });
       client.connect({
-        host: target.host, port: target.port, username: target.user, authHandler,
+        ...(link === undefined ? { host: target.host, port: target.port } : { sock: link.stream }), username: target.user, authHandler,
         algorithms: algorithmsFor(hostKeysOf(target)),
         hostVerifier: (key: Buffer) => {
           const accepted = verifier.verify(key);
@@ -72,9 +78,17 @@ async function open(target: SshTarget, verifier: HostKeyVerifier, options: Conne
     });
   } catch (error) {
     client.destroy();
+    link?.release();
     signal?.throwIfAborted();
     throw explainFailure(target, error, refused);
   } finally {
     if (abort !== undefined) signal?.removeEventListener('abort', abort);
   }
+}
+
+async function openWay(target: SshTarget, options: ConnectOptions): Promise<Link | undefined> {
+  const { jump } = target;
+  if (jump === undefined) return undefined;
+  if (options.openJump !== undefined) return openLink(target, options.openJump(jump), () => { /* Others use it too. */ });
+  return openLink(target, connect(jump, options), (connection) => connection.close());
 }

@@ -1,10 +1,13 @@
 import type { Client, ClientChannel, ExecOptions, PseudoTtyOptions } from 'ssh2';
-import { connectionLost } from './failure.js';
+import { connectionLost, explainForward } from './failure.js';
 import { formatHostKey } from './host-key.js';
 import type { SshTarget } from './target.js';
 
 /** OpenSSH allows 10 sessions a connection; two are left for others. */
 const maxChannels = 8;
+
+/** Longest wait for the server to open a channel: it may answer pings and do nothing else. */
+const channelMs = 15_000;
 
 /** A logged-in connection to one node. At most eight commands run on it at once, others wait their turn. */
 export class Connection {
@@ -14,14 +17,17 @@ export class Connection {
   /** Called each time the last command ended. */
   onIdle: (() => void) | undefined;
   readonly #client: Client;
+  readonly #channelMs: number;
   readonly #waiting: (() => void)[] = [];
   readonly #closed: Promise<void>;
   #busy = 0;
+  #forwards = 0;
   #open = true;
   #cause: unknown;
 
-  constructor(client: Client, target: SshTarget, presented: Buffer) {
+  constructor(client: Client, target: SshTarget, presented: Buffer, limits: { readonly channelMs?: number } = {}) {
     this.#client = client;
+    this.#channelMs = limits.channelMs ?? channelMs;
     this.target = target;
     this.hostKey = formatHostKey(presented) ?? '';
     // Without a listener an error of a connection nobody is waiting for would end the process.
@@ -40,7 +46,7 @@ export class Connection {
   }
 
   get busy(): boolean {
-    return this.#busy > 0;
+    return this.#busy > 0 || this.#forwards > 0;
   }
 
   /** Settles when the connection has ended, for whatever reason. */
@@ -59,6 +65,27 @@ export class Connection {
   /** Starts the user's login shell. */
   shell(terminal: PseudoTtyOptions | false): Promise<ClientChannel> {
     return this.#channel((done) => this.#client.shell(terminal, done));
+  }
+
+  /**
+   * A stream to another host, which the server connects to. No command waits for it: OpenSSH counts only sessions.
+   * @throws PluginError Invalid when the server forwards nothing, Retryable when it did not get there.
+   */
+  async forward(host: string, port: number): Promise<ClientChannel> {
+    if (!this.#open) throw this.lost();
+    this.#forwards++;
+    const released = () => {
+      this.#forwards--;
+      if (!this.busy) this.onIdle?.();
+    };
+    try {
+      const channel = await this.#within((done) => this.#client.forwardOut('127.0.0.1', 0, host, port, done));
+      channel.once('close', released);
+      return channel;
+    } catch (error) {
+      released();
+      throw explainForward(this.target, `${host}:${port}`, error);
+    }
   }
 
   /** The error to throw when this connection turned out to be dead. */
@@ -80,9 +107,7 @@ export class Connection {
     if (!this.#open) throw this.lost();
     this.#busy++;
     try {
-      const channel = await new Promise<ClientChannel>((resolve, reject) => {
-        start((error, opened) => (error === undefined ? resolve(opened) : reject(error)));
-      });
+      const channel = await this.#within(start);
       channel.once('close', () => this.#release());
       return channel;
     } catch (error) {
@@ -94,6 +119,21 @@ export class Connection {
   #release(): void {
     this.#busy--;
     this.#waiting.shift()?.();
-    if (this.#busy === 0) this.onIdle?.();
+    if (!this.busy) this.onIdle?.();
+  }
+
+  async #within(start: (done: (error: Error | undefined, channel: ClientChannel) => void) => void): Promise<ClientChannel> {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise<ClientChannel>((resolve, reject) => {
+        timer = setTimeout(() => {
+          this.destroy();
+          reject(new Error(`no channel was opened within ${this.#channelMs / 1000} s`));
+        }, this.#channelMs);
+        start((error, opened) => (error === undefined ? resolve(opened) : reject(error)));
+      });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }

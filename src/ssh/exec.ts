@@ -7,14 +7,15 @@ import { Excerpt } from './excerpt.js';
 import { connectionLost } from './failure.js';
 import { quoteWords } from './quote.js';
 import { programText, remoteCommand } from './remote-command.js';
-import { execProgram } from './remote/small.js';
-import { discard, exitOf } from './session.js';
+import { endCommandProgram, execProgram } from './remote/exec.js';
+import { discard, exitOf, startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
 export interface ExecOptions {
   readonly stdin?: string | Uint8Array;
-  /** 60 s unless given. What runs on the node is not ended by it. */
+  /** 60 s unless given; then the command is ended with its process group. */
   readonly timeoutMs?: number;
+  /** Ends the command as its time does. */
   readonly signal?: AbortSignal | undefined;
   readonly sudo?: boolean;
 }
@@ -30,6 +31,8 @@ export async function exec(connection: Connection, command: readonly string[], o
   const nonce = randomBytes(16).toString('hex');
   const channel = await connection.exec(remoteCommand({ sudo }));
   const where = describeTarget(connection.target);
+  let begun: readonly string[] = [];
+  let over = false;
   let stop = (_reason: unknown) => { /* Replaced at once. */ };
   // A server may keep a closed channel until the command has ended, so its end is not waited for.
   const stopped = new Promise<never>((_resolve, reject) => { stop = reject; });
@@ -39,10 +42,11 @@ export async function exec(connection: Connection, command: readonly string[], o
   try {
     const exit = exitOf(channel);
     channel.on('error', () => { /* A broken channel shows as a missing exit code. */ });
-    const outputs = Promise.all([readAfter(channel, nonce), readAfter(channel.stderr, nonce)]);
+    const outputs = Promise.all([readAfter(channel, nonce, (words) => { begun = words; }), readAfter(channel.stderr, nonce)]);
     channel.write(programText(execProgram, nonce, {}, `become() {\nexec ${quoteWords(command)}\n}\n`));
     channel.end(stdin);
     const [[stdout, stderr], exitCode] = await Promise.race([Promise.all([outputs, exit]), stopped]);
+    over = true;
     if (exitCode === undefined) throw connectionLost(connection.target);
     if (!stdout.begun) {
       throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}: ${stderr.text.trim().slice(-500)})`);
@@ -52,12 +56,32 @@ export async function exec(connection: Connection, command: readonly string[], o
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
     discard(channel);
+    if (!over) await endCommand(connection, begun, sudo);
   }
 }
 
-/** What a stream holds after the line with the nonce; all of it when there is none. */
-function readAfter(stream: Readable, nonce: string): Promise<{ readonly text: string; readonly begun: boolean }> {
-  const mark = Buffer.from(`\n${nonce}\n`);
+/** Longest time that ending a command may take its caller. */
+const endMs = 5_000;
+
+/** Over a channel of its own: not every server passes signals on. Where the connection is gone, so is the way to the command. */
+async function endCommand(connection: Connection, [pid, since]: readonly string[], sudo: boolean | undefined): Promise<void> {
+  if (!connection.open || pid === undefined || since === undefined) return;
+  const work = (async () => {
+    const session = await startProgram(connection, { program: endCommandProgram, variables: { pid, since }, sudo });
+    try {
+      for await (const frame of session.frames) if (frame.kind === 'line') break;
+    } finally {
+      session.close();
+    }
+  })().catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([work, new Promise<void>((resolve) => { timer = setTimeout(resolve, endMs); })]);
+  clearTimeout(timer);
+}
+
+/** What a stream holds after the line with the nonce, whose other words `onBegin` gets; all of it when there is none. */
+function readAfter(stream: Readable, nonce: string, onBegin?: (words: readonly string[]) => void): Promise<{ readonly text: string; readonly begun: boolean }> {
+  const mark = Buffer.from(`\n${nonce}`);
   const noise = new Excerpt();
   const output = new Excerpt();
   let begun = false;
@@ -69,11 +93,14 @@ function readAfter(stream: Readable, nonce: string): Promise<{ readonly text: st
     }
     held = Buffer.concat([held, chunk]);
     const at = held.indexOf(mark);
-    if (at >= 0) {
+    const end = at < 0 ? -1 : held.indexOf(10, at + mark.length);
+    if (end >= 0) {
       begun = true;
-      output.add(held.subarray(at + mark.length));
+      onBegin?.(held.toString('latin1', at + mark.length, end).trim().split(' '));
+      output.add(held.subarray(end + 1));
       return;
     }
+    if (at >= 0) return;
     const known = Math.max(held.length - mark.length, 0);
     noise.add(held.subarray(0, known));
     held = held.subarray(known);

@@ -21,6 +21,15 @@ export function explainFailure(target: SshTarget, error: unknown, refused: Buffe
   return new PluginError('Retryable', `cannot reach ${where} (${message})`, { cause: error });
 }
 
+/** A jump host that did not connect us to the target. Reason 1 is SSH's word for a refusal by the server's own rules. */
+export function explainForward(jump: SshTarget, to: string, error: unknown): PluginError {
+  const message = error instanceof Error ? error.message : String(error);
+  if (typeof error === 'object' && error !== null && 'reason' in error && error.reason === 1) {
+    return new PluginError('Invalid', `jump host ${describeTarget(jump)} forwards nothing to ${to} (${message}); its sshd needs AllowTcpForwarding, and PermitOpen for that address`, { cause: error });
+  }
+  return new PluginError('Retryable', `jump host ${describeTarget(jump)} does not reach ${to} (${message})`, { cause: error });
+}
+
 /** For a connection that was there and is gone; what was running on the node goes on. */
 export function connectionLost(target: SshTarget, cause?: unknown): PluginError {
   const why = cause instanceof Error ? ` (${cause.message})` : '';

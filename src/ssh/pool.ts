@@ -12,7 +12,7 @@ export interface ConnectionPool {
   closeAll(): Promise<void>;
 }
 
-export interface PoolOptions extends Omit<ConnectOptions, 'signal'> {
+export interface PoolOptions extends Omit<ConnectOptions, 'signal' | 'openJump'> {
   /** A connection without a command is closed after this many ms; 60 s unless given. */
   readonly idleMs?: number;
 }
@@ -24,7 +24,7 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
 
   /** Not tied to any caller's signal, because others may be waiting for it; its own deadline ends it. */
   function start(key: string, target: SshTarget): Promise<Connection> {
-    const entry = connect(target, connectOptions);
+    const entry = connect(target, { ...connectOptions, openJump: (jump) => acquire(jump) });
     const forget = () => { if (entries.get(key) === entry) entries.delete(key); };
     entries.set(key, entry);
     entry.then((connection) => {
@@ -34,14 +34,16 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
     return entry;
   }
 
+  async function acquire(target: SshTarget, signal?: AbortSignal): Promise<Connection> {
+    signal?.throwIfAborted();
+    const key = connectionKey(target);
+    const connection = await raceAbort(entries.get(key) ?? start(key, target), signal);
+    // It may have ended a moment ago, before its entry was dropped.
+    return connection.open ? connection : raceAbort(start(key, target), signal);
+  }
+
   return {
-    async acquire(target, signal) {
-      signal?.throwIfAborted();
-      const key = connectionKey(target);
-      const connection = await raceAbort(entries.get(key) ?? start(key, target), signal);
-      // It may have ended a moment ago, before its entry was dropped.
-      return connection.open ? connection : raceAbort(start(key, target), signal);
-    },
+    acquire,
     async closeAll() {
       const opening = [...entries.values()];
       entries.clear();

@@ -10,6 +10,8 @@ export interface ProbeOptions {
   readonly signal?: AbortSignal;
   /** From the first packet to the finished login, in ms; 10 s unless given. */
   readonly timeoutMs?: number;
+  /** Gives the connection to the target's jump host; one of its own unless given. */
+  readonly openJump?: (jump: SshTarget) => Promise<Connection>;
 }
 
 export interface Probed {

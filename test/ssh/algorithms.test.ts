@@ -43,3 +43,20 @@ test('logs in with an RSA key by SHA-2', async () => {
   const { password: _, ...target } = node.target;
   await expect(probe({ ...target, privateKey: rsa.private })).resolves.toMatchObject({ hostKey: node.target.hostKey });
 });
+
+test.each([
+  ['is refused where it knows only what such a server lets others cut', 'chacha20-poly1305@openssh.com', 'Invalid'],
+  ['is fine with a cipher that nothing can be cut out of', 'aes128-gcm@openssh.com', undefined],
+] as const)('a server without strict key exchange %s', async (_name, cipher, kind) => {
+  node = await startNode({ withoutStrict: true, algorithms: { cipher: [cipher] } });
+  const looking = probe(node.target);
+  if (kind === undefined) await expect(looking).resolves.toMatchObject({ hostKey: node.target.hostKey });
+  else await expect(looking).rejects.toMatchObject({ kind });
+  expect(node.offeredStrict()).toBe(false);
+});
+
+test('a server that is told nothing else offers strict key exchange, so leaving it out is what was tried', async () => {
+  node = await startNode();
+  await probe(node.target);
+  expect(node.offeredStrict()).toBe(true);
+});

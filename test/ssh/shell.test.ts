@@ -6,7 +6,7 @@ import type { Shell } from '../../src/plugins/contract.js';
 import { openShell } from '../../src/ssh/interactive.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { createShell, type ShellOptions } from '../../src/ssh/shell.js';
-import { countLines, until } from '../support/run-fixture.js';
+import { countLines, processesWith, until } from '../support/run-fixture.js';
 import { startNode, type TestNode } from '../support/ssh-server.js';
 
 let node: TestNode;
@@ -86,6 +86,24 @@ describe('exec', () => {
 
   test('gives up at its deadline', async () => {
     await expect(shellOf().exec(['sleep', '60'], { timeoutMs: 300 })).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('longer than 300 ms') });
+  });
+
+  test.each([
+    ['its deadline', {}], ['its cancellation', { cancel: true }],
+  ])('ends the command at %s, with what it started', async (_name, { cancel = false }: { readonly cancel?: boolean }) => {
+    const stop = new AbortController();
+    const text = 'sh -c "sleep 68; : $HOME" & touch "$HOME/running"; sleep 69; : $HOME';
+    const command = shellOf({ signal: stop.signal }).exec(['sh', '-c', text, node.home], { timeoutMs: cancel ? 60_000 : 1_500 });
+    const ended = expect(command).rejects.toThrow(cancel ? 'enough' : 'longer than 1500 ms');
+    await until('it runs', () => existsSync(join(node.home, 'running')));
+    stop.signal.throwIfAborted();
+    if (cancel) stop.abort(new Error('enough'));
+    await ended;
+    await until('its processes are gone', () => processesWith(node.home).length === 0);
+  });
+
+  test('passes a word that looks like the end of its own program', async () => {
+    expect((await shellOf().exec(['printf', '%s', 'a\n#end\nb'])).stdout).toBe('a\n#end\nb');
   });
 
   test('keeps head and tail of much output', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo, Socket } from 'node:net';
-import ssh2, { type Algorithms, type Connection, type ServerChannel } from 'ssh2';
+import ssh2, { type Algorithms, type Connection, type KexAlgorithm, type ServerChannel } from 'ssh2';
 import type { SshTarget } from '../../src/ssh/target.js';
 
 /** What a node of a test does differently from a well-behaved one. Changed while it runs, it holds for the next command. */
@@ -32,6 +32,8 @@ export interface TestNode {
   readonly connections: { total: number; open: number };
   /** Commands that were started. */
   readonly commands: string[];
+  /** Whether strict key exchange was offered to the last connection. */
+  offeredStrict(): boolean;
   /** Cuts every connection; what runs goes on. */
   cut(): void;
   /** Everything that the sessions run is killed, as in a power cut. */
@@ -45,6 +47,8 @@ export interface NodeOptions {
   readonly hostKeys?: readonly string[];
   readonly algorithms?: Algorithms;
   readonly password?: string;
+  /** As servers were before 2024: knows nothing of strict key exchange. */
+  readonly withoutStrict?: boolean;
 }
 
 export function makeHostKey(type: 'ed25519' | 'ecdsa' | 'rsa' = 'ed25519'): { readonly private: string; readonly line: string } {
@@ -68,10 +72,13 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const children = new Set<ChildProcess>();
   const password = options.password ?? 'let me in';
   const hostKeys = options.hostKeys ?? [defaultKey.private];
-  const server = new ssh2.Server({ hostKeys: [...hostKeys], ...(options.algorithms === undefined ? {} : { algorithms: options.algorithms }) });
+  const algorithms = options.withoutStrict === true ? withoutStrict(options.algorithms) : options.algorithms;
+  let last: Connection | undefined;
+  const server = new ssh2.Server({ hostKeys: [...hostKeys], ...(algorithms === undefined ? {} : { algorithms }) });
 
   server.on('connection', (client) => {
     sockets.add(client);
+    last = client;
     socketOf(client)?.setNoDelay(true);
     client.on('error', () => { /* Cut connections are what these tests are about. */ });
     client.on('close', () => { if (sockets.delete(client) && loggedIn) connections.open--; });
@@ -144,7 +151,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   };
   return {
     target: { host: '127.0.0.1', port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },
-    home, runs, faults, env, connections, commands, cut, killAll,
+    home, runs, faults, env, connections, commands, offeredStrict: () => last !== undefined && offerOf(last).includes('kex-strict-s-v00@openssh.com'), cut, killAll,
     async close() {
       killAll();
       cut();
@@ -158,6 +165,18 @@ export function publicLine(privateKey: string): string {
   const key = ssh2.utils.parseKey(privateKey);
   if (key instanceof Error) throw key;
   return `${key.type} ${key.getPublicSSH().toString('base64')}`;
+}
+
+/** ssh2's server always adds its word for strict key exchange to this list; a list that takes nothing more leaves it out. */
+function withoutStrict(algorithms: Algorithms = {}): Algorithms {
+  const kex: KexAlgorithm[] = ['curve25519-sha256'];
+  kex.concat = () => kex;
+  return { ...algorithms, kex };
+}
+
+function offerOf(client: Connection): readonly string[] {
+  const { _offer: offer } = Reflect.get(client, '_protocol') as { readonly _offer: { readonly lists: { readonly kex: { readonly array: readonly string[] } } } };
+  return offer.lists.kex.array;
 }
 
 /** ssh2 tells nobody its socket, and a cut connection must not say goodbye. */

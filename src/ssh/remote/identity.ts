@@ -1,15 +1,5 @@
-/**
- * Shell functions that tell whether a process is still the one that was written down. Used by all programs that run on
- * a node; POSIX sh, no external command where /proc exists.
- *
- * - `look PID` sets `state`, `group` and `started` of a process, empty when there is none.
- * - `machine` sets `boot`: the kernel's boot id and the start of process 1. A container shares the former with its
- *   host, so only the latter tells that the container was started again.
- * - `fate` reads `pid` of the run folder and sets `fate` to `none` (not claimed), `running`, `died` or `reboot`.
- * - `find_group` sets `leader` to the script's process group, if anything of it is left.
- * - `end_group` ends what is left of the script: TERM, and KILL after five seconds.
- */
-export const identityFunctions = `
+/** Shell function `look PID`: sets `state`, `group` and `started` of a process, empty when there is none. */
+export const lookFunction = `
 look() {
   state= group= started=
   if [ -r /proc/self/stat ]; then
@@ -25,6 +15,20 @@ look() {
     started=$(IFS=_; echo "$*")
   fi
 }
+`;
+
+/**
+ * Shell functions that tell whether a process is still the one that was written down. Used by all programs that run on
+ * a node; POSIX sh, no external command where /proc exists.
+ *
+ * - `machine` sets `boot`: the kernel's boot id and the start of process 1. A container shares the former with its
+ *   host, so only the latter tells that the container was started again.
+ * - `fate` reads `pid` of the run folder and sets `fate` to `none` (not claimed), `running`, `died` or `reboot`.
+ * - `find_group` sets `leader` to the script's process group, if anything of it is left.
+ * - `end_group` ends what is left of the script: TERM, and KILL after five seconds.
+ */
+export const identityFunctions = `
+${lookFunction}
 machine() {
   boot=-
   { read -r boot < /proc/sys/kernel/random/boot_id; } 2>/dev/null

@@ -1,12 +1,5 @@
 import { folderFunctions } from './folder.js';
 
-/** Becomes a command whose words stand in the program, behind a line on each stream that ends the login shell's noise. */
-export const execProgram = `
-printf '\\n%s\\n' "$nonce"
-printf '\\n%s\\n' "$nonce" >&2
-become
-`;
-
 /** Writes standard input to `path` whole or not at all. Variables: `path`, `tag`, `total` (bytes), `mode`. */
 export const putFileProgram = `
 say() { printf '%s %s\\n' "$nonce" "$*"; }
