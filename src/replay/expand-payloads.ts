@@ -3,8 +3,9 @@ import { patchProtobufRoot } from '@temporalio/proto/lib/patch-protobuf-root.js'
 import type { Field, Root, Type } from 'protobufjs';
 
 /**
- * Gives an event's payloads their long form. Temporal's CLI, and the Web UI where it decodes, write `["text", 1]` in place of
- * `{"payloads": [{"metadata": …, "data": …}]}`; which fields are payloads only the message types tell.
+ * Gives an event's payloads their long form. In place of `{"payloads": [{"metadata": …, "data": …}]}` the server's HTTP
+ * interface writes `["text", 1]`, and the Web UI, where it decodes, `{"payloads": ["text", 1]}`; which fields are payloads
+ * only the message types tell.
  */
 export function expandPayloads(event: unknown): unknown {
   return expand(event, eventType);

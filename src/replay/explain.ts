@@ -3,7 +3,7 @@ import type { ReplayFailure } from './replayer.js';
 
 /** Says in words how history and build differ, or what the build's code threw. */
 export function explain({ kind, message }: ReplayFailure, event: EventView | undefined): string {
-  if (kind === 'failure') return `this build's workflow fails: ${message}`;
+  if (kind === 'failure') return `this build's workflow fails${event === undefined ? '' : ` at event ${event.id}`}: ${message}`;
   const core = message.replace(/^\[TMPRL1100\] Nondeterminism error: /, '');
   const there = event === undefined ? 'the history' : `the history has ${describe(event)}`;
   const pair = /^(\w[\w ]*?) of scheduled event '(.+)' does not match .* '(.+)'$/.exec(core);

@@ -1,5 +1,6 @@
 import proto from '@temporalio/proto';
 import { idOf, type History, type HistoryEvent } from './read-history.js';
+import type { ReplayFailure } from './replayer.js';
 
 /** The event at which a history and a build part, for people. */
 export interface EventView {
@@ -15,9 +16,9 @@ export type Replays = (history: History) => Promise<boolean>;
 
 /**
  * The event at which a replay failed: the one that the message names, else the one of the first workflow task that does not
- * replay, found by halving, that the message speaks of.
+ * replay, found by halving, that the message speaks of. Where the workflow's code throws, the start of that task.
  */
-export async function findEvent(history: History, message: string, replays: Replays): Promise<EventView | undefined> {
+export async function findEvent(history: History, { kind, message }: ReplayFailure, replays: Replays): Promise<EventView | undefined> {
   const named = /HistoryEvent\(id: (\d+)|event_id: (\d+)/.exec(message);
   const events = history.events ?? [];
   if (named !== null) {
@@ -25,7 +26,8 @@ export async function findEvent(history: History, message: string, replays: Repl
     const event = events.find((candidate) => idOf(candidate) === id);
     return event === undefined ? undefined : viewEvent(event);
   }
-  const suspects = await firstTaskThatFails(events, replays);
+  const { start, suspects } = await firstTaskThatFails(events, replays);
+  if (kind === 'failure') return start === undefined ? undefined : viewEvent(start);
   const quoted = [...message.matchAll(/'([^']+)'|for change (\S+),/g)].map(([, one, other]) => one ?? other ?? '');
   const meant = suspects.find((event) => quoted.includes(aboutOf(event) ?? '')) ?? suspects.find(isCommand) ?? suspects[0];
   return meant === undefined ? undefined : viewEvent(meant);
@@ -40,7 +42,7 @@ export function viewEvent(event: HistoryEvent): EventView {
  * A history that ends when a workflow task starts is what a worker gets, and a replay of it checks all tasks before. So the
  * shortest such history that fails tells the task: what it did stands between that start and the one before.
  */
-async function firstTaskThatFails(events: readonly HistoryEvent[], replays: Replays): Promise<readonly HistoryEvent[]> {
+async function firstTaskThatFails(events: readonly HistoryEvent[], replays: Replays): Promise<{ readonly start?: HistoryEvent | undefined; readonly suspects: readonly HistoryEvent[] }> {
   const ends = events.flatMap(({ workflowTaskStartedEventAttributes }, index) => (workflowTaskStartedEventAttributes ? [index + 1] : []));
   if (ends.at(-1) !== events.length) ends.push(events.length);
   let good = 0;
@@ -50,7 +52,8 @@ async function firstTaskThatFails(events: readonly HistoryEvent[], replays: Repl
     if (await replays({ events: events.slice(0, ends[middle]) })) good = middle + 1;
     else bad = middle;
   }
-  return events.slice(bad === 0 ? 0 : ends[bad - 1], ends[bad]);
+  const begin = ends[bad - 1] ?? 0;
+  return { start: events[begin === 0 ? (ends[0] ?? 1) - 1 : begin - 1], suspects: events.slice(begin, ends[bad]) };
 }
 
 /** What a workflow asked for; all else the server tells it. */

@@ -11,8 +11,8 @@ export class HistoryError extends Error {
 }
 
 /**
- * A history of any origin: text or parsed JSON as the Web UI downloads it or `temporal workflow show --output json` prints
- * it, payloads in short form among it, or a history as a Temporal client fetched it.
+ * A history of any origin: text or parsed JSON as the Web UI downloads it, decoded or not, or `temporal workflow show
+ * --output json` prints it, or a history as a Temporal client fetched it.
  * @throws HistoryError
  */
 export function readHistory(given: unknown): History {

@@ -111,7 +111,7 @@ async function replayAndExplain(replayer: Replayer, workflowId: string, history:
   if (failure.kind === 'invalid') {
     return { kind: 'not-a-history', message: `is no whole history: ${failure.message.replace(/ Event detail:[^]*/, '')} ${exportRemedy}` };
   }
-  const event = await findEvent(history, failure.message, async (part) => (await replayer.replay(workflowId, part)) === undefined);
+  const event = await findEvent(history, failure, async (part) => (await replayer.replay(workflowId, part)) === undefined);
   return { kind: failure.kind, message: explain(failure, event), ...(event === undefined ? {} : { event }), detail: failure.message };
 }
 

@@ -1,10 +1,12 @@
 import type { Client } from '@temporalio/client';
-import { claimsWorkflowType, clusterWorkflowType, coreQueue, planWorkflowType } from '../model/names.js';
+import { claimsWorkflowType, clusterWorkflowType, coreQueue, groupWorkflowType, planWorkflowType } from '../model/names.js';
 import type { HistoryToReplay } from './replay-histories.js';
 
 export interface RunningOptions {
   /** How many histories are fetched ahead of the one that is replayed; that bounds the memory that they take. */
   readonly ahead?: number;
+  /** How many workflows are listed with one call. */
+  readonly pageSize?: number;
   /** Makes one call; for deadlines, and for errors in one's own words. */
   readonly call?: <Result>(what: string, make: () => Promise<Result>) => Promise<Result>;
 }
@@ -13,13 +15,14 @@ export interface RunningOptions {
  * The histories of all Heddle workflows that run now, fetched from the server while they are replayed. Of a chain of
  * continued runs only the present one counts: nothing goes on from earlier ones.
  */
-export async function* runningHistories(temporal: Client, { ahead = 3, call = (_what, make) => make() }: RunningOptions = {}): AsyncGenerator<HistoryToReplay> {
+export async function* runningHistories(temporal: Client, options: RunningOptions = {}): AsyncGenerator<HistoryToReplay> {
+  const { ahead = 3, pageSize = 200, call = (_what, make) => make() } = options;
   const fetched: Promise<HistoryToReplay | undefined>[] = [];
   const take = async function* (): AsyncGenerator<HistoryToReplay> {
     const history = await fetched.shift();
     if (history !== undefined) yield history;
   };
-  for await (const run of listRunning(temporal, call)) {
+  for await (const run of listRunning(temporal, pageSize, call)) {
     const fetching = fetch(temporal, run, call);
     // Awaited in its turn; until then a failure must not end the process.
     fetching.catch(() => undefined);
@@ -37,11 +40,9 @@ interface Run {
 type Call = NonNullable<RunningOptions['call']>;
 type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
 
-const pageSize = 200;
-
 /** By type, and by task queue: a workflow of a type that only another build has waits on our queue too. */
-async function* listRunning(temporal: Client, call: Call): AsyncGenerator<Run> {
-  const types = [clusterWorkflowType, planWorkflowType, claimsWorkflowType].map((type) => `'${type}'`).join(', ');
+async function* listRunning(temporal: Client, pageSize: number, call: Call): AsyncGenerator<Run> {
+  const types = [clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType].map((type) => `'${type}'`).join(', ');
   const query = `(WorkflowType IN (${types}) OR TaskQueue = '${coreQueue}') AND ExecutionStatus = 'Running'`;
   const { namespace } = temporal.options;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {

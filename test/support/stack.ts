@@ -31,8 +31,8 @@ export interface Stack {
   readonly namespace: string;
   readonly service: MachineService;
   readonly folder: string;
-  /** Starts a worker process with a data folder of its own name; resolves when it polls. */
-  startWorker(name?: string): Promise<WorkerProcess>;
+  /** Starts a worker process with a data folder of its own name, of another build where one is given; resolves when it polls. */
+  startWorker(name?: string, distPath?: string): Promise<WorkerProcess>;
   stop(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const client = new HeddleClient(new Client({ connection, namespace, plugins: [heddle({ keys: keyRing, namespace })] }), { by: 'test' });
   return {
     client, namespace, service, folder,
-    startWorker: (name = 'worker') => startWorker(options, { folder, name, namespace, keys, service, children }),
+    startWorker: (name = 'worker', distPath = options.distPath) => startWorker({ ...options, distPath }, { folder, name, namespace, keys, service, children }),
     async stop() {
       for (const child of children.toReversed()) await end(child, 'SIGTERM');
       await connection.close();

@@ -1,0 +1,43 @@
+import { cp, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+
+/** Another build of the product, in a folder of its own. */
+export interface BuildCopy {
+  /** Takes the place of the product's own in a test's stack. */
+  readonly distPath: string;
+  remove(): Promise<void>;
+}
+
+/**
+ * A build in which every activity is scheduled another way. The one function that schedules them is wrapped, not edited, so
+ * that the test does not depend on how the workflows are written.
+ * @param before statements that run before each activity; `patched` and `sleep` are there.
+ */
+export async function buildWith(distPath: string, before: string): Promise<BuildCopy> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-build-'));
+  const dist = join(folder, 'dist');
+  const root = resolve(import.meta.dirname, '../../..');
+  await cp(distPath, dist, { recursive: true });
+  await cp(join(root, 'package.json'), join(folder, 'package.json'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const scheduling = join(dist, 'workflows', 'run-task.js');
+  await rename(scheduling, join(dist, 'workflows', 'run-task-before.js'));
+  await writeFile(scheduling, `
+    import { patched, sleep } from '@temporalio/workflow';
+    import { runTask as runTaskBefore } from './run-task-before.js';
+    export * from './run-task-before.js';
+    export async function runTask(...words) {
+      ${before}
+      return runTaskBefore(...words);
+    }
+    void patched; void sleep;
+  `);
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(dist, 'workflows', 'index.js'), failureConverterPath: join(dist, 'secrets', 'failure-converter.js'),
+    logger: new DefaultLogger('ERROR', () => undefined),
+  });
+  await writeFile(join(dist, 'workflow-bundle.js'), code);
+  return { distPath: dist, remove: () => rm(folder, { recursive: true, force: true }) };
+}
