@@ -13,15 +13,19 @@ export function buildUp(input: PlanningInput, desired: Desired, facts: PlannedFa
 
 /** The work of a node's services, in the one order of all actions. */
 export function serviceSteps(desired: Desired, facts: PlannedFacts, work: ReadonlyMap<string, ServiceWork>): readonly DraftStep[] {
-  return desired.up.points.flatMap(({ action, service }): readonly DraftStep[] => {
+  const steps: DraftStep[] = [];
+  // Most nodes have little to do: this loop is what the time of large plans goes into.
+  for (const { action, service } of desired.up.points) {
     const todo = work.get(service);
-    if (todo?.actions.includes(action) !== true) return [];
+    if (todo?.actions.includes(action) !== true) continue;
     const digest = desired.digests[service]?.[action];
-    return [{
-      ...placeOf(desired, facts, service), action, service,
-      ...(digest === undefined ? {} : { digest }), ...(todo.reason === undefined ? {} : { reason: todo.reason }),
-    }];
-  });
+    const { phase, turn } = placeOf(desired, facts, service);
+    steps.push({
+      phase, action, service, ...(turn === undefined ? undefined : { turn }),
+      ...(digest === undefined ? undefined : { digest }), ...(todo.reason === undefined ? undefined : { reason: todo.reason }),
+    });
+  }
+  return steps;
 }
 
 /** Whether the nodes that a service reads change in this plan. */

@@ -61,8 +61,11 @@ export function missingNodes(input: PlanningInput): Readonly<Record<string, read
     for (const index of indexesOf(nodes)) indexes.add(index);
     present.set(group, indexes);
   }
-  return Object.fromEntries(Object.keys(input.spec?.groups ?? {}).map((group) =>
-    [group, Array.from({ length: countIn(input, group) }, (_, offset) => offset + 1).filter((index) => present.get(group)?.has(index) !== true)]));
+  return Object.fromEntries(Object.keys(input.spec?.groups ?? {}).map((group) => {
+    const there = present.get(group);
+    const all = indexesOf([[1, countIn(input, group)]]);
+    return [group, there === undefined ? all : all.filter((index) => !there.has(index))];
+  }));
 }
 
 function countIn({ spec }: PlanningInput, group: string): number {

@@ -25,12 +25,12 @@ const downActions = ['STOP', 'REMOVE'] as const;
  */
 export function upOrder(services: Outlines): Order {
   const dependents = dependentsWith(services, 'runtime', 'STOP');
-  const waitsFor = ({ action, service }: Point): readonly Point[] => {
+  const waitsFor = remembered(({ action, service }) => {
     if (action === 'INSTALL') return points('INSTALL', dependenciesWith(services, service, 'install', 'INSTALL'));
     if (action === 'INITIALIZE' || action === 'START') return points('START', dependenciesWith(services, service, 'runtime', 'START'));
     if (action === 'STOP') return points('STOP', dependents(service));
     return [];
-  };
+  });
   return { points: sortPoints(services, upActions, waitsFor), waitsFor };
 }
 
@@ -56,8 +56,8 @@ export function rollingOrder(services: Outlines, held: ReadonlySet<string>): Ord
 export function downOrder(services: Outlines): Order {
   const stopped = dependentsWith(services, 'runtime', 'STOP');
   const removed = dependentsWith(services, 'install', 'REMOVE');
-  const waitsFor = ({ action, service }: Point): readonly Point[] =>
-    action === 'STOP' ? points('STOP', stopped(service)) : points('REMOVE', removed(service));
+  const waitsFor = remembered(({ action, service }) =>
+    (action === 'STOP' ? points('STOP', stopped(service)) : points('REMOVE', removed(service))));
   return { points: sortPoints(services, downActions, waitsFor), waitsFor };
 }
 
@@ -86,6 +86,17 @@ function describeCircle(circle: readonly Needing[]): string {
   const links = circle.map(({ service, kind }, index) =>
     `${service} needs ${circle[(index + 1) % circle.length]?.service ?? ''} to ${kind === 'install' ? 'be installed' : 'run'}`);
   return `services need each other in a circle (${links.join(', ')}), so they cannot be done one after the other; do it without a width`;
+}
+
+/** The same for every kind of nodes, so it is worked out once. */
+function remembered(waitsFor: Order['waitsFor']): Order['waitsFor'] {
+  const known = new Map<string, readonly Point[]>();
+  return (point) => {
+    const id = idOf(point);
+    const found = known.get(id) ?? waitsFor(point);
+    known.set(id, found);
+    return found;
+  };
 }
 
 function points(action: ServiceAction, services: readonly string[]): readonly Point[] {

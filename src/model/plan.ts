@@ -76,7 +76,9 @@ export function countOf(ranges: readonly Range[]): number {
 }
 
 export function indexesOf(ranges: readonly Range[]): readonly number[] {
-  return ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, offset) => first + offset));
+  const indexes: number[] = [];
+  for (const [first, last] of ranges) for (let index = first; index <= last; index += 1) indexes.push(index);
+  return indexes;
 }
 
 /** Makes ranges of indexes in rising order. */
