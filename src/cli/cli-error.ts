@@ -1,7 +1,7 @@
 import type { HeddleErrorCode } from '../client/errors.js';
 
 /** The client's words, and those of the command line itself. */
-export type CliErrorCode = HeddleErrorCode | 'Usage' | 'Held' | 'Interrupted';
+export type CliErrorCode = HeddleErrorCode | 'Usage' | 'Held' | 'Cancelled' | 'Interrupted';
 
 /** An error that a verb has put into words. */
 export class CliError extends Error {

@@ -1,13 +1,21 @@
-import { finish, type WaitFlag } from './apply.js';
 import type { ServerOptions } from './configuration.js';
 import { exitCodes } from './exit-codes.js';
+import { finish } from './finish.js';
+import { requireCluster } from './operate.js';
 import { createOutput } from './output.js';
+import { previewOperation, showPreview } from './preview.js';
 import { withSession } from './session.js';
 
+export type DeleteOptions = ServerOptions & { readonly wait: boolean; readonly plan?: boolean };
+
 /** Deletes a cluster, whatever it is doing. Where no worker answers, the request is kept for the next one. */
-export async function deleteCluster(name: string, options: ServerOptions & WaitFlag): Promise<number> {
+export async function deleteCluster(name: string, options: DeleteOptions): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
+    if (options.plan === true) {
+      await requireCluster(session, name);
+      return showPreview(output, name, { kind: 'delete' }, await previewOperation(session, name, { kind: 'delete' }));
+    }
     const since = Date.now();
     const { operation, clusterUid, ...rest } = await session.client.delete(name);
     if (operation !== undefined && clusterUid !== undefined) {

@@ -5,12 +5,11 @@ import { clusterWorkflowType, coreQueue, providerQueue, siteQueue } from '../mod
 import { checkSearchAttributes } from '../server/setup.js';
 import { openKeys } from './configuration.js';
 import { fail, ok, warn, type Finding } from './finding.js';
+import { lookAtQueue } from './pollers.js';
 import { describeError } from './report-error.js';
-import { formatDuration } from './time-text.js';
+import { formatAge } from './time-text.js';
 
 const askMs = 5_000;
-/** A worker asks again at least once a minute. */
-const staleMs = 120_000;
 
 export async function checkNamespace(connection: Connection, namespace: string): Promise<Finding> {
   try {
@@ -59,21 +58,13 @@ export async function checkPollers(connection: Connection, namespace: string, { 
   return Promise.all(queues.map((queue) => checkQueue(connection, namespace, queue)));
 }
 
-// temporal.api.enums.v1.TaskQueueType
-const workflowTasks = 1;
-const activityTasks = 2;
-
 async function checkQueue(connection: Connection, namespace: string, queue: string): Promise<Finding> {
   const check = 'workers';
-  const taskQueueType = queue === coreQueue ? workflowTasks : activityTasks;
-  const { pollers } = await ask(connection, () => connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name: queue }, taskQueueType }));
-  const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({ identity: identity ?? '', at: Number(String(lastAccessTime?.seconds ?? 0)) * 1_000 }));
-  const latest = seen.toSorted((a, b) => b.at - a.at)[0];
-  if (latest === undefined) return fail(check, `nobody asks for work on queue ${queue}`, 'heddle worker');
-  const ago = Date.now() - latest.at;
-  const workers = new Set(seen.map(({ identity }) => identity)).size;
-  const text = `queue ${queue}: ${workers} ${workers === 1 ? 'worker' : 'workers'}, ${latest.identity} last asked ${formatDuration(ago)} ago`;
-  return ago > staleMs ? fail(check, `${text}; it seems to be gone`, 'heddle worker') : ok(check, text);
+  const { workers, last } = await ask(connection, () => lookAtQueue(connection, namespace, queue));
+  if (last === undefined) return fail(check, `nobody asks for work on queue ${queue}`, 'heddle worker');
+  const asked = `${last.worker} last asked ${formatAge(last.at, Date.now())} ago`;
+  if (workers === 0) return fail(check, `queue ${queue}: ${asked}; it seems to be gone`, 'heddle worker');
+  return ok(check, `queue ${queue}: ${workers} ${workers === 1 ? 'worker' : 'workers'}, ${asked}`);
 }
 
 function ask<Result>(connection: Connection, make: () => Promise<Result>): Promise<Result> {

@@ -11,6 +11,8 @@ export interface FollowRequest {
   readonly operation: string;
   /** Milliseconds since the epoch; tasks that ended earlier are not told again. */
   readonly since: number;
+  /** Only a terminal shows progress, and it is wiped out at the end: what follows is what one wants to see. */
+  readonly fleeting?: boolean;
   /** Gets every look, where a program reads them. */
   readonly onStatus?: (status: ClusterStatus) => void;
 }
@@ -48,9 +50,10 @@ export async function followOperation(session: Session, output: Output, request:
   }
 }
 
-function openView(session: Session, output: Output, { name, operation, since }: FollowRequest): ProgressView {
+function openView(session: Session, output: Output, { name, operation, since, fleeting = false }: FollowRequest): ProgressView {
   if (output.json) return silent;
-  if (output.live) return openLiveView(output, process.stdout);
+  if (output.live) return openLiveView(output, process.stdout, { fleeting });
+  if (fleeting) return silent;
   return openLineView(output, { temporal: session.temporal, cluster: name, operation, since });
 }
 

@@ -60,7 +60,9 @@ async function describeEnd(temporal: Client, { nodeId, action, service, schedule
   return `${task} ${end.state} after ${took}: ${message.split('\n')[0] ?? ''}`;
 }
 
-function describeQuiet(status: ClusterStatus, { tasks }: Operation): string {
+function describeQuiet(status: ClusterStatus, { tasks, paused, state }: Operation): string {
+  if (state === 'queued') return `waits for operation ${status.operation?.id ?? ''} (${status.operation?.what ?? 'another one'}) to end`;
+  if (paused !== undefined) return `paused by ${paused.by} for ${formatAge(paused.at, Date.now())}, ${tasks.done} of ${tasks.total} tasks done; heddle resume ${status.name}`;
   const busy = status.nodes.filter((node) => node.current !== undefined)
     .map((node) => `${node.nodeId} ${describeDoing(node)} for ${formatAge(node.current?.since ?? '', Date.now())}`);
   const more = busy.length > 3 ? `, and ${busy.length - 3} more nodes` : '';

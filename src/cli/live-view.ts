@@ -8,7 +8,7 @@ export interface ProgressView {
   show(status: ClusterStatus, operation: Operation): void;
   /** Something is silent: the last state stays, with this line. Undefined when it answers again. */
   warn(text: string | undefined): void;
-  /** Leaves the last state on the screen and gives the terminal back. */
+  /** Leaves the last state on the screen, or nothing where it is fleeting, and gives the terminal back. */
   end(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ const hideCursor = '\u001b[?25l';
 const showCursor = '\u001b[?25h';
 
 /** Draws over its own last lines, at most ten times a second; the clock in it runs on between looks. */
-export function openLiveView(output: Output, stream: NodeJS.WriteStream): ProgressView {
+export function openLiveView(output: Output, stream: NodeJS.WriteStream, { fleeting }: { readonly fleeting: boolean }): ProgressView {
   let shown: { readonly status: ClusterStatus; readonly operation: Operation } | undefined;
   let warning: string | undefined;
   let height = 0;
@@ -57,7 +57,8 @@ export function openLiveView(output: Output, stream: NodeJS.WriteStream): Progre
       stream.off('resize', forget);
       process.off('exit', giveBack);
       warning = undefined;
-      draw();
+      if (!fleeting) draw();
+      else if (height > 0) stream.write(`\u001b[${height}A\r\u001b[0J`);
       giveBack();
     },
   };

@@ -157,29 +157,3 @@ function earliest(heads: readonly Head[]): Head | undefined {
 function compareTimes(a: LogEntry, b: LogEntry): number {
   return a.t < b.t ? -1 : Number(a.t > b.t);
 }
-
-/** The last lines of one log, as they were printed and logged; none when the log is not here. */
-export async function readLogEnd(storeFolder: string, name: string, lines: number): Promise<readonly string[]> {
-  const file = join(storeFolder, 'logs', ...name.split('/'));
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
-  if (handle === undefined) return [];
-  try {
-    const { size } = await handle.stat();
-    const length = Math.min(size, chunkBytes);
-    const { buffer } = await handle.read(Buffer.alloc(length), 0, length, size - length);
-    const whole = buffer.toString('utf8').split('\n').slice(size > length ? 1 : 0).filter((line) => line !== '');
-    return whole.flatMap(textOfLine).slice(-lines);
-  } finally {
-    await handle.close();
-  }
-}
-
-function textOfLine(line: string): readonly string[] {
-  try {
-    const entry = JSON.parse(line) as Partial<LogEntry> | null;
-    if (entry?.text !== undefined) return entry.text.replace(/\n$/, '').split('\n');
-    return entry?.message === undefined ? [] : [`${entry.level ?? 'info'}: ${entry.message}`];
-  } catch {
-    return [line];
-  }
-}

@@ -6,9 +6,9 @@ import type { ServerOptions } from './configuration.js';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupt } from './follow-operation.js';
 import { findLogs, logFolderOf, LogReader, mergeLogs, type LogSource, type PlacedEntry } from './log-files.js';
+import { printFailures } from './failure-text.js';
 import { createOutput, type Output } from './output.js';
 import { withSession, type Session } from './session.js';
-import { printFailures } from './status-text.js';
 import { formatClock } from './time-text.js';
 
 export interface LogsOptions extends ServerOptions {

@@ -28,9 +28,13 @@ function gateList(gates: readonly string[]): string {
 
 /** A gate in words. `START:db` is "START of db on all its nodes", `CONFIRM:@app` is "CONFIRM of all app nodes". */
 export function describeGate(gate: string): string {
+  // Words already: what a node waits for that is no gate.
+  if (!gate.includes(':')) return gate;
   const [phase, id] = gate.includes('/') ? gate.split('/', 2) : ['', gate];
   const [action = '', of = ''] = (id ?? '').split(':', 2);
   const what = of.startsWith('@') ? `${action} of all ${of.slice(1)} nodes` : `${action} of ${of} on all its nodes`;
+  if (phase === 'first') return `${what} where it does not run`;
   if (phase === 'replace') return `${what} that are replaced`;
+  if (phase === 'first') return `${what} where it does not run`;
   return phase === 'down' ? `${what} that are torn down` : what;
 }

@@ -8,6 +8,8 @@ export interface Output {
   readonly json: boolean;
   /** Standard output is a terminal for people. */
   readonly live: boolean;
+  /** Width of that terminal. */
+  readonly columns?: number;
   /** For people on standard output; nothing with --json. The text must be clean. */
   line(text?: string): void;
   /** One JSON document on standard output; nothing without --json. */
@@ -28,6 +30,7 @@ export function createOutput(options: { readonly json?: boolean }): Output {
   return {
     json,
     live: !json && stdout.isTTY,
+    ...(!json && stdout.isTTY ? { columns: stdout.columns } : {}),
     line(text = '') {
       if (!json) stdout.write(`${text}\n`);
     },

@@ -1,14 +1,14 @@
 import type { Plan } from '../model/plan.js';
-import { describeNodes, describeStep, signOf } from './plan-text.js';
+import { describeNodes, describeStep, signOf } from './plan-words.js';
 
 export const graphForms = ['mermaid', 'dot'] as const;
 export type GraphForm = (typeof graphForms)[number];
 
-interface GraphEdge {
+export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** A gate between nodes; the order on one node is no gate. */
-  readonly gate: boolean;
+  /** Present for a gate between nodes; the order on one node needs none. */
+  readonly gate?: string;
 }
 
 interface GraphBox {
@@ -21,20 +21,26 @@ interface GraphBox {
 export function drawPlan(plan: Plan, form: GraphForm): string {
   const boxes = plan.kinds.map((kind, k): GraphBox => ({
     id: `k${k}`, title: `${signOf(kind)} ${describeNodes(kind)}`,
-    steps: kind.chain.map((step, s) => ({ id: `k${k}s${s}`, title: describeStep(step) })),
+    steps: kind.chain.map((step, s) => ({ id: stepId(k, s), title: describeStep(step) })),
   })).filter(({ steps }) => steps.length > 0);
   return form === 'mermaid' ? drawMermaid(boxes, edgesOf(plan)) : drawDot(boxes, edgesOf(plan));
 }
 
-function edgesOf(plan: Plan): readonly GraphEdge[] {
+/** Names a step of a kind, both by their places. */
+export function stepId(kind: number, step: number): string {
+  return `k${kind}s${step}`;
+}
+
+/** What waits for what: the order on a node, and the gates between nodes. */
+export function edgesOf(plan: Plan): readonly GraphEdge[] {
   const counting = new Map<string, string[]>();
   plan.kinds.forEach(({ chain }, k) => chain.forEach(({ counts }, s) => {
-    if (counts !== undefined) counting.set(counts, [...(counting.get(counts) ?? []), `k${k}s${s}`]);
+    if (counts !== undefined) counting.set(counts, [...(counting.get(counts) ?? []), stepId(k, s)]);
   }));
-  return plan.kinds.flatMap(({ chain }, k) => chain.flatMap(({ after = [] }, s) => {
-    const to = `k${k}s${s}`;
-    const before = s === 0 ? [] : [{ from: `k${k}s${s - 1}`, to, gate: false }];
-    return [...before, ...after.flatMap((gate) => (counting.get(gate) ?? []).map((from) => ({ from, to, gate: true })))];
+  return plan.kinds.flatMap(({ chain }, k) => chain.flatMap(({ after = [] }, s): readonly GraphEdge[] => {
+    const to = stepId(k, s);
+    const before = s === 0 ? [] : [{ from: stepId(k, s - 1), to }];
+    return [...before, ...after.flatMap((gate) => (counting.get(gate) ?? []).map((from) => ({ from, to, gate })))];
   }));
 }
 
@@ -44,7 +50,7 @@ function drawMermaid(boxes: readonly GraphBox[], edges: readonly GraphEdge[]): s
     ...boxes.flatMap(({ id, title, steps }) => [
       `  subgraph ${id}["${title}"]`, ...steps.map((step) => `    ${step.id}["${step.title}"]`), '  end',
     ]),
-    ...edges.map(({ from, to, gate }) => `  ${from} ${gate ? '-.->' : '-->'} ${to}`),
+    ...edges.map(({ from, to, gate }) => `  ${from} ${gate === undefined ? '-->' : '-.->'} ${to}`),
   ].join('\n');
 }
 
@@ -54,6 +60,6 @@ function drawDot(boxes: readonly GraphBox[], edges: readonly GraphEdge[]): strin
     ...boxes.flatMap(({ id, title, steps }) => [
       `  subgraph cluster_${id} {`, `    label="${title}";`, ...steps.map((step) => `    ${step.id} [label="${step.title}"];`), '  }',
     ]),
-    ...edges.map(({ from, to, gate }) => `  ${from} -> ${to}${gate ? ' [style=dashed]' : ''};`), '}',
+    ...edges.map(({ from, to, gate }) => `  ${from} -> ${to}${gate === undefined ? '' : ' [style=dashed]'};`), '}',
   ].join('\n');
 }

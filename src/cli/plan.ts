@@ -1,17 +1,12 @@
-import { isEmptyPlan, taskCount } from '../model/plan.js';
 import { CliError } from './cli-error.js';
 import type { ServerOptions } from './configuration.js';
 import { exitCodes } from './exit-codes.js';
 import { createOutput } from './output.js';
-import { drawPlan, type GraphForm } from './plan-graph.js';
-import { printPlan } from './plan-text.js';
+import type { PreviewForm } from './preview.js';
 import { reportError } from './report-error.js';
-import { placeProblems, readSpec } from './spec-file.js';
+import { readSpec } from './spec-file.js';
 
-export interface PlanOptions extends ServerOptions {
-  readonly graph?: GraphForm;
-  readonly detailedExitcode?: boolean;
-}
+export type PlanOptions = ServerOptions & PreviewForm & { readonly rolling?: number };
 
 /** Shows what an apply of the file would do. Nothing is changed. */
 export async function plan(file: string, options: PlanOptions): Promise<number> {
@@ -30,16 +25,9 @@ async function show(file: string, options: PlanOptions): Promise<number> {
   const spec = readSpec(file);
   const output = createOutput(options);
   // A faulty file is told at once: what talks to a server is loaded after that.
-  const { requireWorker, withSession } = await import('./session.js');
-  const { plan: planned, current } = await withSession(options, async (session) => {
+  const [{ requireWorker, withSession }, { previewApply, showPreview }] = await Promise.all([import('./session.js'), import('./preview.js')]);
+  return withSession(options, async (session) => {
     await requireWorker(session);
-    return session.client.plan(spec).catch((error: unknown) => {
-      throw placeProblems(error, file);
-    });
+    return showPreview(output, spec.name, { kind: 'apply', ...(options.rolling === undefined ? {} : { width: options.rolling }) }, await previewApply(session, spec, file, options), options);
   });
-  if (options.graph !== undefined) output.line(drawPlan(planned, options.graph));
-  else printPlan(output, spec.name, planned);
-  const changes = !isEmptyPlan(planned);
-  output.document({ cluster: spec.name, changes, tasks: taskCount(planned), plan: planned, current });
-  return options.detailedExitcode === true && changes ? exitCodes.usage : exitCodes.ok;
 }

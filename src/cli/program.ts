@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addClusterVerbs } from './cluster-verbs.js';
+import { addOperationVerbs } from './operation-verbs.js';
 import type { Run } from './options.js';
 import { addSystemVerbs } from './system-verbs.js';
 
@@ -18,11 +19,21 @@ export function createProgram(run: Run): Command {
     // Before the verbs are added, which take these over: errors are written in one place.
     .exitOverride()
     .configureOutput({ outputError: () => undefined })
-    .configureHelp({ sortSubcommands: false, sortOptions: false })
+    .configureHelp({ sortSubcommands: false, sortOptions: false, subcommandTerm: termOf })
     .addHelpText('after', `\n${exitCodeHelp}`);
   addClusterVerbs(program, run);
+  addOperationVerbs(program, run);
   addSystemVerbs(program, run);
   return program;
+}
+
+/** `apply <file>`: every command has options, so nothing is said of them here. */
+function termOf(command: Command): string {
+  const words = command.registeredArguments.map((argument) => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  return [command.name(), ...words].join(' ');
 }
 
 /** What `heddle` alone prints. */

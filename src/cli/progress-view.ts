@@ -25,11 +25,15 @@ export function renderProgress(status: ClusterStatus, operation: Operation, size
 }
 
 function renderHead(status: ClusterStatus, operation: Operation, now: number): ViewLine {
-  const { tasks } = operation;
+  const { tasks, paused, id, what } = operation;
   const running = status.nodes.filter(({ current }) => current?.state === 'running').length;
   const elapsed = formatAge(operation.startedAt ?? operation.requestedAt, operation.endedAt === undefined ? now : Date.parse(operation.endedAt));
-  const counts = tasks.total === 0 ? 'planning' : `${tasks.done} of ${tasks.total} tasks done, ${running} running, ${tasks.failed} failed`;
-  return { text: cleanLine(`${operation.kind} ${status.name} (operation ${operation.id})  ${elapsed}  ${counts}`), style: 'bold' };
+  const counts = operation.state === 'queued' ? 'waits for the operations before it'
+    : tasks.total === 0 ? 'planning' : `${tasks.done} of ${tasks.total} tasks done, ${running} running, ${tasks.failed} failed`;
+  const pause = paused === undefined ? '' : `, paused by ${paused.by}`;
+  // A long command leaves room for the counts.
+  const shown = cutTo(cleanLine(what), 40);
+  return { text: cleanLine(`${status.name}: ${shown} (operation ${id})  ${elapsed}  ${counts}${pause}`), style: 'bold' };
 }
 
 function renderNodes(nodes: readonly NodeStatus[], room: number, now: number): readonly ViewLine[] {

@@ -14,7 +14,7 @@ export interface ErrorReport {
 const exits: Readonly<Record<CliErrorCode, number>> = {
   Usage: exitCodes.usage, Invalid: exitCodes.usage, Refused: exitCodes.refused, NotFound: exitCodes.notFound,
   NoServer: exitCodes.unavailable, NoWorker: exitCodes.unavailable, Encryption: exitCodes.failed, Failed: exitCodes.failed,
-  Held: exitCodes.failed, Interrupted: exitCodes.interrupted,
+  Held: exitCodes.failed, Cancelled: exitCodes.failed, Interrupted: exitCodes.interrupted,
 };
 
 const nextCommands: Readonly<Partial<Record<HeddleErrorCode, string>>> = {
@@ -30,7 +30,11 @@ export function reportError(error: unknown, options: { readonly json: boolean })
     output.note(`${report.code === 'Interrupted' ? '' : 'error: '}${cleanText(report.message)}`);
     if (report.next !== undefined) output.note(`next: ${report.next}`);
   }
-  return exits[report.code];
+  return exitCodeOf(report.code);
+}
+
+export function exitCodeOf(code: CliErrorCode): number {
+  return exits[code];
 }
 
 export function describeError(error: unknown): ErrorReport {

@@ -1,28 +1,35 @@
-import type { FailureRecord } from '../model/failure.js';
 import type { Operation } from '../model/operation.js';
 import type { ClusterStatus, NodeStatus } from '../model/status.js';
 import { cleanLine, cleanText } from './clean-text.js';
-import { describeDoing, describeSince, taskWords } from './node-words.js';
+import { printFailures } from './failure-text.js';
+import { printHistory } from './history-text.js';
+import { nextSteps, type NextStep } from './next-steps.js';
+import { describeDoing, describeSince } from './node-words.js';
 import type { Output } from './output.js';
 import { formatTable } from './table.js';
 import { formatAge, formatDuration, formatMoment } from './time-text.js';
+import type { Trouble } from './troubles.js';
 
-const shownFailures = 5;
-const shownOutputLines = 12;
+const shownHistory = 3;
 
-/** A cluster for people: phase, operation, nodes, failures with their last output, and what to type next. */
-export function printStatus(output: Output, status: ClusterStatus, now: number): void {
-  output.line(`cluster ${output.style('bold', cleanLine(status.name))}: ${status.phase}`);
-  output.line(`uid ${cleanLine(status.uid)}`);
-  const shown = status.operation ?? status.history[0];
-  if (shown !== undefined) output.line(describeOperation(shown, now));
-  for (const queued of status.queued) output.line(describeOperation(queued, now));
+/** A cluster for people: phase, operation, nodes, what failed or is stuck, and what to type next. */
+export function printStatus(output: Output, status: ClusterStatus, troubles: readonly Trouble[], now: number): void {
+  const { name, uid, phase, operation, queued, history, stopped } = status;
+  output.line(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
+  output.line(`uid ${cleanLine(uid)}`);
+  if (operation !== undefined) output.line(describeOperation(operation, now));
+  for (const waiting of queued) output.line(describeOperation(waiting, now));
+  if (operation === undefined && queued.length === 0) output.line('at rest');
+  if (stopped.length > 0) output.line(cleanLine(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`));
   output.line();
   printNodes(output, status.nodes, now);
+  if (history.length > 0) {
+    output.line(`\nlast operations${history.length > shownHistory ? ` (all: heddle history ${cleanLine(name)})` : ''}`);
+    printHistory(output, history.slice(0, shownHistory), now);
+  }
   printFailures(output, status, now);
-  const next = nextCommand(status);
-  if (next !== undefined) output.line(`\nnext: ${next}`);
-  if (status.phase === 'held') output.line(`or: correct the file and apply it again, or heddle delete ${cleanLine(status.name)}`);
+  printTroubles(output, troubles);
+  printNext(output, [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(status)]);
 }
 
 export function printNodes(output: Output, nodes: readonly NodeStatus[], now: number): void {
@@ -38,65 +45,42 @@ export function printNodes(output: Output, nodes: readonly NodeStatus[], now: nu
   lines.forEach((line, index) => output.line(nodes[index]?.state === 'failed' ? output.style('red', line) : line));
 }
 
-/** Every failure with what failed, where, since when, and the end of what it printed; the same on several nodes is told once. */
-export function printFailures(output: Output, status: ClusterStatus, now: number): void {
-  const groups = groupFailures(status.nodes);
-  for (const [first, ...others] of groups.slice(0, shownFailures)) {
-    if (first !== undefined) printFailure(output, status.name, first, others, now);
-  }
-  if (groups.length > shownFailures) output.line(`\nand ${groups.length - shownFailures} other failures`);
-}
-
-interface NodeFailure {
-  readonly node: string;
-  readonly failure: FailureRecord;
-}
-
-function groupFailures(nodes: readonly NodeStatus[]): readonly (readonly NodeFailure[])[] {
-  const groups = new Map<string, NodeFailure[]>();
-  for (const { nodeId: node, failure } of nodes) {
-    if (failure === undefined) continue;
-    const { action, service, kind, exitCode, message } = failure;
-    // Messages name their node.
-    const key = JSON.stringify([action, service, kind, exitCode, message.replaceAll(node, '')]);
-    groups.set(key, [...(groups.get(key) ?? []), { node, failure }]);
-  }
-  return [...groups.values()];
-}
-
-function printFailure(output: Output, cluster: string, { node, failure }: NodeFailure, others: readonly NodeFailure[], now: number): void {
-  const exit = failure.exitCode === undefined ? '' : `, exit code ${failure.exitCode}`;
+export function printTroubles(output: Output, troubles: readonly Trouble[]): void {
+  if (troubles.length === 0) return;
   output.line();
-  output.line(output.style('red', `${cleanLine(node)}: ${cleanLine(taskWords(failure))} failed ${formatAge(failure.at, now)} ago (${cleanLine(failure.kind)}${exit})`));
-  for (const line of cleanText(failure.message).trimEnd().split('\n')) output.line(`  ${line}`);
-  for (const stream of ['stdout', 'stderr'] as const) {
-    const text = cleanText(failure[stream] ?? '').trimEnd();
-    if (text === '') continue;
-    output.line(`  last of its ${stream}:`);
-    for (const line of text.split('\n').slice(-shownOutputLines)) output.line(`    ${line}`);
+  for (const { text } of troubles) {
+    const [first = '', ...rest] = cleanText(text).trimEnd().split('\n');
+    output.line(output.style('red', `stuck: ${first}`));
+    for (const line of rest) output.line(`  ${line}`);
   }
-  const service = failure.service === undefined ? '' : ` --service ${failure.service}`;
-  output.line(`  all of it: ${cleanLine(`heddle logs ${cluster} ${node}${service} --action ${failure.action}`)}`);
-  if (others.length === 0) return;
-  const named = others.slice(0, 3).map((other) => cleanLine(other.node)).join(', ');
-  output.line(`  the same on ${named}${others.length > 3 ? ` and ${others.length - 3} more` : ''}`);
 }
 
-/** What one would most likely type now. */
-export function nextCommand({ name, operation, phase }: ClusterStatus): string | undefined {
-  if (operation === undefined) return undefined;
-  // It goes on from what failed.
-  if (phase === 'held') return `heddle retry ${name}`;
-  return operation.state === 'running' || operation.state === 'queued' ? `heddle status ${name} --watch` : undefined;
+/** `next:` is the most likely, `or:` what else there is; each command once. */
+export function printNext(output: Output, steps: readonly NextStep[]): void {
+  const unique = steps.filter(({ command }, index) => steps.findIndex((other) => other.command === command) === index);
+  if (unique.length === 0) return;
+  const width = Math.max(...unique.map(({ command }) => command.length));
+  output.line();
+  unique.forEach(({ command, why }, index) => output.line(cleanLine(`${index === 0 ? 'next:' : 'or:  '} ${command.padEnd(width)}  ${why}`)));
 }
 
 export function describeOperation(operation: Operation, now: number): string {
-  const { id, kind, state, by, tasks, startedAt, endedAt, requestedAt, reason } = operation;
-  const counts = tasks.total === 0 ? '' : `, ${tasks.done} of ${tasks.total} tasks done${tasks.failed > 0 ? `, ${tasks.failed} failed` : ''}`;
-  const time = endedAt !== undefined
-    ? `, took ${formatDuration(Date.parse(endedAt) - Date.parse(startedAt ?? requestedAt))}, ended ${formatMoment(endedAt)}`
-    : `, since ${formatMoment(startedAt ?? requestedAt)} (${formatAge(startedAt ?? requestedAt, now)})`;
-  const unchanged = operation.unchanged === true ? ', nothing had to change' : '';
-  const why = reason === undefined ? '' : `\n  ${cleanLine(reason.split('\n')[0] ?? '')}`;
-  return `operation ${id}: ${kind} by ${cleanLine(by)}, ${state}${unchanged}${counts}${time}${why}`;
+  const { id, what, by, requestedAt, reason, abandoned = [], unchanged } = operation;
+  const head = `operation ${id}: ${what} by ${by}, ${stateOf(operation, now)}${unchanged === true ? ', nothing had to change' : ''}${countsOf(operation)}`;
+  const asked = operation.state === 'queued' ? `, asked for ${formatAge(requestedAt, now)} ago` : '';
+  const why = reason === undefined ? [] : [reason.split('\n')[0] ?? ''];
+  return [cleanLine(`${head}${asked}`), ...[...why, ...abandoned.map((machine) => `given up undeleted: ${machine}`)].map((line) => `  ${cleanLine(line)}`)].join('\n');
+}
+
+function stateOf({ state, startedAt, requestedAt, endedAt, paused }: Operation, now: number): string {
+  const began = startedAt ?? requestedAt;
+  if (endedAt !== undefined) return `${state} ${formatMoment(endedAt)} after ${formatDuration(Date.parse(endedAt) - Date.parse(began))}`;
+  if (paused !== undefined) return `paused by ${paused.by} ${formatAge(paused.at, now)} ago (${formatMoment(paused.at)})`;
+  if (state === 'queued') return 'waits for its turn';
+  return `${state}, began ${formatMoment(began)} (${formatAge(began, now)} ago)`;
+}
+
+function countsOf({ tasks: { total, done, failed } }: Operation): string {
+  if (total === 0) return '';
+  return `, ${done} of ${total} tasks done${failed > 0 ? `, ${failed} failed` : ''}`;
 }

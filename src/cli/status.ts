@@ -1,32 +1,35 @@
 import { HeddleError } from '../client/errors.js';
 import { endedStates } from '../model/operation.js';
-import { cleanLine } from './clean-text.js';
+import type { ClusterStatus } from '../model/status.js';
+import { cleanLine, cleanText } from './clean-text.js';
 import { describeCluster, type ClusterDescription } from './cluster.js';
 import type { ServerOptions } from './configuration.js';
 import { exitCodes } from './exit-codes.js';
 import { followOperation } from './follow-operation.js';
+import { nextSteps } from './next-steps.js';
 import { createOutput, type Output } from './output.js';
-import { describeError } from './report-error.js';
+import { describeError, exitCodeOf } from './report-error.js';
 import { reportEnd } from './report-operation.js';
+import { lookAtServer } from './server-view.js';
 import { requireWorker, withSession, type Session } from './session.js';
-import { printNodes, printStatus } from './status-text.js';
-import { formatAge } from './time-text.js';
+import { printNext, printNodes, printStatus, printTroubles } from './status-text.js';
+import { formatAge, formatMoment } from './time-text.js';
+import { findTroubles } from './troubles.js';
 
+/** Where a cluster stands, what failed or is stuck, and what to do. */
 export async function status(name: string, options: ServerOptions & { readonly watch?: boolean }): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     const described = await describeCluster(session, name);
-    try {
-      await requireWorker(session);
-      const found = await session.client.status(name);
-      if (options.watch === true) return await watch(session, output, name);
-      printStatus(output, found, Date.now());
-      output.document(found);
-      return exitCodes.ok;
-    } catch (error) {
-      if (!(error instanceof HeddleError) || error.code !== 'NoWorker') throw error;
-      return reportWhatIsKnown(output, described, error);
-    }
+    const found = await askWorkers(session, name);
+    if (found instanceof HeddleError) return reportWhatIsKnown(session, output, described, found);
+    if (options.watch === true) return watch(session, output, found);
+    const now = Date.now();
+    const server = await lookAtServer(session.temporal, name);
+    const troubles = findTroubles(server, now);
+    printStatus(output, found, troubles, now);
+    output.document({ ...found, createdAt: described.createdAt, server, troubles, next: [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(found)] });
+    return exitCodes.ok;
   });
 }
 
@@ -42,30 +45,51 @@ export async function nodes(name: string, options: ServerOptions): Promise<numbe
   });
 }
 
+/** The error stands for an answer that nobody gave, or that could not be read. */
+async function askWorkers(session: Session, name: string): Promise<ClusterStatus | HeddleError> {
+  try {
+    await requireWorker(session);
+    return await session.client.status(name);
+  } catch (error) {
+    if (error instanceof HeddleError && ['NoWorker', 'Encryption', 'Failed'].includes(error.code)) return error;
+    throw error;
+  }
+}
+
 /** Follows the operation under way to its end; with --json every look is a line. */
-async function watch(session: Session, output: Output, name: string): Promise<number> {
-  const { operation, ...found } = await session.client.status(name);
-  if (operation === undefined || operation.state === 'held' || endedStates.includes(operation.state)) {
-    printStatus(output, operation === undefined ? found : { ...found, operation }, Date.now());
+async function watch(session: Session, output: Output, found: ClusterStatus): Promise<number> {
+  const { name, queued: [first] } = found;
+  const followed = found.operation ?? first;
+  if (followed === undefined || followed.state === 'held' || endedStates.includes(followed.state)) {
+    printStatus(output, found, [], Date.now());
     output.record(found);
     return exitCodes.ok;
   }
-  const end = await followOperation(session, output, { name, operation: operation.id, since: Date.now(), onStatus: (look) => output.record(look) });
+  const end = await followOperation(session, output, { name, operation: followed.id, since: Date.now(), onStatus: (look) => output.record(look) });
   if (!output.json) return reportEnd(output, end, { now: Date.now() });
   return end.operation.state === 'done' ? exitCodes.ok : exitCodes.failed;
 }
 
-/** Without a worker nobody can be asked for nodes; the server's own record still tells something. */
-function reportWhatIsKnown(output: Output, described: ClusterDescription, cause: HeddleError): number {
+/** Nobody can be asked for nodes; the server's own record still tells something. */
+async function reportWhatIsKnown({ temporal }: Session, output: Output, described: ClusterDescription, cause: HeddleError): Promise<number> {
   const { name, uid, phase, createdAt } = described;
+  const now = Date.now();
+  const server = await lookAtServer(temporal, name);
+  const troubles = findTroubles(server, now);
+  const { code, message, next } = describeError(cause);
   output.line(`cluster ${cleanLine(name)}: ${phase ?? 'phase unknown'} (as the server last heard)`);
   if (uid !== undefined) output.line(`uid ${cleanLine(uid)}`);
-  output.line(`there for ${formatAge(createdAt, Date.now())}; nodes and tasks are known to workers alone`);
-  const error = describeError(cause);
-  output.document({ ...described, partial: true, error });
-  if (!output.json) {
-    output.note(`error: ${cause.message}`);
-    output.note('next: heddle worker');
+  output.line(`there since ${formatMoment(createdAt)} (${formatAge(createdAt, now)}); its nodes are known to workers alone`);
+  for (const { title, state, attempt, since } of server.activities) {
+    output.line(cleanLine(`task ${title}: ${state}${attempt > 1 ? `, attempt ${attempt}` : ''}, for ${formatAge(since, now)}`));
   }
-  return exitCodes.unavailable;
+  printTroubles(output, troubles);
+  const steps = [...troubles.flatMap((trouble) => trouble.next ?? []), ...(next === undefined ? [] : [{ command: next, why: 'then look again' }])];
+  output.document({ ...described, partial: true, server, troubles, next: steps, error: { code, message, ...(next === undefined ? {} : { next }) } });
+  if (!output.json) {
+    printNext(output, steps);
+    output.note(`error: ${cleanText(message)}`);
+    if (next !== undefined) output.note(`next: ${next}`);
+  }
+  return exitCodeOf(code);
 }

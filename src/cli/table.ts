@@ -13,6 +13,17 @@ export function cutTo(text: string, width: number): string {
   return width < 1 ? '' : `${Array.from(text).slice(0, width - 1).join('')}…`;
 }
 
+/** Breaks a text between its words into lines of at most a width; a longer word has a line of its own. */
+export function wrapTo(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }

@@ -70,18 +70,22 @@ export function createTaskReader(): TaskReader {
 
 const taskIdPattern = /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z]+)\/(?<operation>[^/]+)$/;
 
-/** Undefined for activities that are no tasks, such as PLAN. */
-function openRun(scheduled: NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>, at: number): TaskRun | undefined {
-  const { activityId, taskQueue, input } = scheduled;
-  const parts = taskIdPattern.exec(activityId ?? '')?.groups;
-  if (!activityId || parts === undefined) return undefined;
+/** What a task's id says; undefined for activities that are no tasks, such as PLAN. */
+export function readTaskId(id: string): Pick<TaskRun, 'nodeId' | 'incarnation' | 'service' | 'action' | 'operation'> | undefined {
+  const parts = taskIdPattern.exec(id)?.groups;
+  if (parts === undefined) return undefined;
   const { nodeId = '', incarnation, service = '-', action = '', operation = '' } = parts;
-  return {
-    taskId: activityId, action, nodeId, incarnation: Number(incarnation), operation, scheduledAt: at, taskQueue: taskQueue?.name ?? '', input,
-    ...(service === '-' ? {} : { service }),
-  };
+  return { action, nodeId, incarnation: Number(incarnation), operation, ...(service === '-' ? {} : { service }) };
 }
 
-function timeOf({ eventTime }: HistoryEvent): number {
+function openRun(scheduled: NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>, at: number): TaskRun | undefined {
+  const { activityId, taskQueue, input } = scheduled;
+  const task = readTaskId(activityId ?? '');
+  if (!activityId || task === undefined) return undefined;
+  return { ...task, taskId: activityId, scheduledAt: at, taskQueue: taskQueue?.name ?? '', input };
+}
+
+/** Milliseconds since the epoch. */
+export function timeOf({ eventTime }: HistoryEvent): number {
   return Number(String(eventTime?.seconds ?? 0)) * 1_000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
 }

@@ -9,7 +9,7 @@ import type { ServerOptions } from './configuration.js';
 import { decodeFailure, decodeFirst } from './decode-history.js';
 import { exitCodes } from './exit-codes.js';
 import { findTask, type FoundTask } from './find-task.js';
-import { readLogEnd } from './log-files.js';
+import { readLogEnd } from './log-parts.js';
 import { createOutput, type Output } from './output.js';
 import { withSession, type Session } from './session.js';
 import { formatDuration, formatMoment } from './time-text.js';

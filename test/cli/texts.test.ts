@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cleanJson, cleanLine, cleanText } from '../../src/cli/clean-text.js';
 import { describeGate } from '../../src/cli/node-words.js';
 import { drawPlan } from '../../src/cli/plan-graph.js';
-import { describeCounts } from '../../src/cli/plan-text.js';
+import { describeCounts } from '../../src/cli/plan-words.js';
 import { renderProgress } from '../../src/cli/progress-view.js';
 import { cutTo, formatTable } from '../../src/cli/table.js';
 import { formatDuration } from '../../src/cli/time-text.js';
@@ -45,16 +45,16 @@ describe('the progress view', () => {
     nodeId: `app-${nodenum}`, group: 'app', nodenum, hostname: `web-app-${nodenum}`, incarnation: 1, services: ['app'], running: [], state: 'ready', payload: {}, ...more,
   });
   const operation = {
-    id: '3', kind: 'apply', state: 'running', by: 'me', requestedAt: '2026-01-01T00:00:00Z', tasks: { total: 9, done: 4, failed: 1 },
+    id: '3', kind: 'apply', intent: { kind: 'apply' }, what: 'apply', state: 'running', by: 'me', requestedAt: '2026-01-01T00:00:00Z', tasks: { total: 9, done: 4, failed: 1 },
   } as const;
   const render = (nodes: readonly NodeStatus[], size: { readonly columns: number; readonly rows: number }): readonly string[] =>
-    renderProgress({ name: 'web', uid: 'u', phase: 'applying', operation, queued: [], history: [], nodes, services: {} }, operation, size, Date.parse('2026-01-01T00:00:12Z')).map(({ text }) => text);
+    renderProgress({ name: 'web', uid: 'u', phase: 'applying', operation, queued: [], history: [], nodes, services: {}, stopped: [] }, operation, size, Date.parse('2026-01-01T00:00:12Z')).map(({ text }) => text);
 
   it('heads with the operation, its time and its counts, and has a row for each node', () => {
     const working = node(1, { state: 'working', current: { action: 'INSTALL', service: 'app', state: 'running', since: '2026-01-01T00:00:09Z' } });
     const waiting = node(2, { state: 'working', current: { action: 'START', service: 'app', state: 'waiting', gates: ['START:db', 'CONFIRM:@db'], since: '2026-01-01T00:00:10Z' } });
     expect(render([working, waiting], { columns: 120, rows: 20 })).toEqual([
-      'apply web (operation 3)  12 s  4 of 9 tasks done, 1 running, 1 failed',
+      'web: apply (operation 3)  12 s  4 of 9 tasks done, 1 running, 1 failed',
       '  app-1  working  3.0 s  INSTALL app', '  app-2  working  2.0 s  START app waits for START of db on all its nodes and 1 more',
     ]);
   });
@@ -86,7 +86,7 @@ describe('a plan for people', () => {
   it('is drawn with an arrow for each thing that waits for another', () => {
     expect(drawPlan(plan, 'mermaid').split('\n')).toEqual([
       'flowchart LR', '  subgraph k0["+ db-1"]', '    k0s0["CREATE"]', '    k0s1["START db"]', '  end',
-      '  subgraph k1["~ app-1 to app-2, app-4"]', '    k1s0["START app"]', '  end', '  k0s0 --> k0s1', '  k0s1 -.-> k1s0',
+      '  subgraph k1["~ app-1, app-2, app-4"]', '    k1s0["START app"]', '  end', '  k0s0 --> k0s1', '  k0s1 -.-> k1s0',
     ]);
     expect(drawPlan(plan, 'dot')).toContain('k0s1 -> k1s0 [style=dashed];');
   });
