@@ -64,12 +64,12 @@ export function desiredServices(input: PlanningInput, postponed: ReadonlySet<str
     outlines, digests, held, postponed, deleting: spec === undefined,
     up: width === undefined ? upOrder(outlines) : rollingOrder(outlines, held),
     down: downOrder(outlines),
-    membership: intent.kind === 'replace' ? replacedMembership(input, intent.nodes, postponed) : changedMembership(input, postponed),
+    membership: intent.kind === 'replace' ? replacedMembership(input, intent.nodes, postponed) : changedMembership(input, outlines, postponed),
     ...(width === undefined ? {} : { width }),
   };
 }
 
-function changedMembership(input: PlanningInput, postponed: ReadonlySet<string>): Membership {
+function changedMembership(input: PlanningInput, outlines: Outlines, postponed: ReadonlySet<string>): Membership {
   const services = new Set<string>();
   let any = false;
   const note = (names: readonly string[]): void => {
@@ -82,9 +82,13 @@ function changedMembership(input: PlanningInput, postponed: ReadonlySet<string>)
     const { staying, leaving } = splitByCount(input, summary);
     if (leaving.length > 0) note(present);
     if (staying.length === 0) continue;
-    if (getsAddress(input, summary, staying, postponed)) note(wanted);
-    const difference = [...wanted.filter((name) => !present.includes(name)), ...present.filter((name) => !wanted.includes(name))];
-    if (difference.length > 0) note(difference);
+    if (replacementOf(input, summary) !== undefined) {
+      if (staying.some((index) => !postponed.has(nodeId(summary.group, index)))) note([...wanted, ...present]);
+      continue;
+    }
+    if (getsAddress(input, summary)) note(wanted);
+    const joins = wanted.filter((name) => !present.includes(name) && leavesFacts(outlines[name]));
+    if (joins.length > 0 || present.some((name) => !wanted.includes(name))) note([...wanted, ...present]);
   }
   for (const [group, missing] of Object.entries(missingNodes(input))) {
     if (missing.length > 0) note(input.spec?.groups[group]?.services ?? []);
@@ -107,9 +111,12 @@ function replacedMembership(input: PlanningInput, named: readonly string[], post
   return { services, any };
 }
 
-/** Some of the nodes will have another address at the end of this plan. */
-function getsAddress(input: PlanningInput, summary: NodeSummary, staying: readonly number[], postponed: ReadonlySet<string>): boolean {
-  const { facts, group } = summary;
-  if (replacementOf(input, summary) !== undefined) return staying.some((index) => !postponed.has(nodeId(group, index)));
-  return facts.CONFIRM === undefined || (facts.seen === 'moved' && input.spec?.repair.moved === 'confirm');
+/** The nodes will have an address, or another one, at the end of this plan. */
+function getsAddress({ spec }: PlanningInput, { facts }: NodeSummary): boolean {
+  return facts.CONFIRM === undefined || (facts.seen === 'moved' && spec?.repair.moved === 'confirm');
+}
+
+/** A service without such an action is on a node and nobody can tell from the node's facts. */
+function leavesFacts(outline: ServiceOutline | undefined): boolean {
+  return outline?.actions.some((action) => action !== 'STOP' && action !== 'REMOVE') === true;
 }
