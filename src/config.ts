@@ -53,6 +53,10 @@ export interface ProviderConfig {
   /** Our words for sizes and images, and the provider's own. */
   readonly hardware?: Readonly<Record<string, string>>;
   readonly images?: Readonly<Record<string, string>>;
+  /** The host that its machines are reached through, as written; secrets are references. */
+  readonly jump?: JsonObject;
+  /** Whether CONFIRM may pin a host key that the provider did not tell. */
+  readonly hostKeys?: 'pin' | 'provided';
   readonly limits?: { readonly ratePerSecond?: number; readonly concurrency?: number };
 }
 

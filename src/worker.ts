@@ -136,16 +136,19 @@ async function readInstallation(temporal: Client, namespace: string): Promise<st
 
 function accessNodes(pool: ConnectionPool): NodeAccess {
   return {
-    probe: (address, signal) => probe(targetOf(address), { signal }),
-    shell: (address, { runId, signal, detach, onOutput, log, timeoutMs }) => {
-      const shell = createShell({ pool, target: targetOf(address), runId, signal, detach, onOutput, log });
+    probe: (address, signal) => probe(targetOf(address), { signal, openJump: (jump) => pool.acquire(jump, signal) }),
+    shell: (address, { timeoutMs, ...options }) => {
+      const shell = createShell({ ...options, pool, target: targetOf(address) });
       return timeoutMs === undefined ? shell : { ...shell, run: (script) => shell.run({ timeoutMs, ...script }) };
     },
   };
 }
 
-function targetOf({ key, ...address }: NodeAddress): SshTarget {
-  return { ...address, ...(key === undefined ? {} : { privateKey: key }) };
+function targetOf({ key, jump, ...address }: NodeAddress): SshTarget {
+  return {
+    ...address, ...(key === undefined ? {} : { privateKey: key }),
+    ...(jump === undefined ? {} : { jump: { ...targetOf(jump), hostKey: jump.hostKey } }),
+  };
 }
 
 function claimsOf(temporal: Client, provider: string): Claims {

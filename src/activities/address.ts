@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
 import { PluginError } from '../plugins/errors.js';
-import type { NodeAddress } from './parts.js';
+import type { Attempt } from './attempt.js';
+import type { ActivityParts, NodeAddress } from './parts.js';
 
 /**
  * How to reach a node, by the conventional keys of its payload.
@@ -19,15 +20,41 @@ export function readAddress(config: JsonObject, plugin: string): NodeAddress {
   if (!isJsonObject(auth) || typeof auth['user'] !== 'string' || auth['user'] === '') {
     throw new PluginError('Invalid', 'the node has no ssh-auth.user; CREATE or CONFIRM must leave it');
   }
-  const text = (key: string): string | undefined => (typeof auth[key] === 'string' ? auth[key] : undefined);
-  const password = text('password');
-  const key = text('key');
-  const agent = text('agent');
-  const hostKey = config['ssh-host-key'];
-  return {
-    host, port, user: auth['user'],
-    ...(password === undefined ? {} : { password }), ...(key === undefined ? {} : { key }), ...(agent === undefined ? {} : { agent }),
-    ...(typeof hostKey === 'string' ? { hostKey } : {}),
-    ...(Array.isArray(hostKey) ? { hostKey: hostKey.filter((one) => typeof one === 'string') } : {}),
-  };
+  const hostKey = hostKeyOf(config['ssh-host-key']);
+  return { host, port, user: auth['user'], ...credentialsOf(auth), ...(hostKey === undefined ? {} : { hostKey }) };
+}
+
+/**
+ * What the account says of the way to its machines: the jump host, and whether a host key may be pinned that nobody told.
+ * @throws PluginError Invalid when the host key must be told and was not, Auth when a secret of the jump host cannot be had.
+ */
+export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSecrets'>, account: string, address: NodeAddress, attempt: Pick<Attempt, 'hide'>): Promise<NodeAddress> {
+  const { jump: written, hostKeys } = parts.providers[account] ?? {};
+  if (hostKeys === 'provided' && address.hostKey === undefined) {
+    throw new PluginError('Invalid', `provider ${account} told no host key for ${address.host}, and \`hostKeys: provided\` lets CONFIRM pin none: have it give ssh-host-key, or set \`hostKeys: pin\``);
+  }
+  if (written === undefined) return address;
+  const { value, secrets } = await parts.resolveSecrets(written, `jump host of provider ${account}`);
+  attempt.hide(secrets);
+  const jump = isJsonObject(value) ? value : {};
+  const { host, port = 22, user } = jump;
+  const hostKey = hostKeyOf(jump['hostKey']);
+  // heddle.yaml was checked; only what a secret brought could be anything else.
+  if (typeof host !== 'string' || typeof port !== 'number' || typeof user !== 'string' || hostKey === undefined) {
+    throw new PluginError('Invalid', `the jump host of provider ${account} needs host, user and hostKey`);
+  }
+  const credentials = credentialsOf(jump);
+  attempt.hide([credentials.password, credentials.key].filter((secret) => secret !== undefined));
+  return { ...address, jump: { host, port, user, hostKey, ...credentials } };
+}
+
+function credentialsOf(source: JsonObject): Pick<NodeAddress, 'password' | 'key' | 'agent'> {
+  const text = (key: string): string | undefined => (typeof source[key] === 'string' ? source[key] : undefined);
+  const [password, key, agent] = [text('password'), text('key'), text('agent')];
+  return { ...(password === undefined ? {} : { password }), ...(key === undefined ? {} : { key }), ...(agent === undefined ? {} : { agent }) };
+}
+
+function hostKeyOf(value: unknown): string | readonly string[] | undefined {
+  if (typeof value === 'string') return value;
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : undefined;
 }

@@ -7,10 +7,10 @@ import type { Task, TaskResult } from '../model/task.js';
 import type { Automator, SshAuth } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import type { RegisteredAutomator } from '../plugins/registry.js';
-import { readAddress } from './address.js';
+import { addWay, readAddress } from './address.js';
 import type { Attempt } from './attempt.js';
 import { resolveOwnSecret } from './own-secret.js';
-import type { ActivityParts, NodeAddress } from './parts.js';
+import type { ActivityParts, NodeAddress, ShellOptions } from './parts.js';
 import { refuseFailure, takeResult } from './results.js';
 
 export interface Node {
@@ -81,10 +81,15 @@ export async function reachNode(parts: ActivityParts, request: TaskRequest, atte
   const { value, secrets } = await parts.resolveSecrets(request.config, `payload of ${request.nodeId}`);
   attempt.hide(secrets);
   const config = isJsonObject(value) ? value : {};
-  const address = readAddress(config, request.provider.type);
+  const address = await addWay(parts, request.provider.name, readAddress(config, request.provider.type), attempt);
   attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
   const auth = config['ssh-auth'];
   return { address, sshAuth: { ...(isJsonObject(auth) ? auth : {}), user: address.user } };
+}
+
+/** Scripts of one node run one at a time; the attempt that the server scheduled last is the one that is wanted. */
+export function turnOf({ clusterUid, nodeId, operation }: TaskRequest): ShellOptions['turn'] {
+  return { node: `${clusterUid}/${nodeId}`, time: activityInfo().currentAttemptScheduledTimestampMs, operation };
 }
 
 interface Opening {
@@ -109,7 +114,7 @@ async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: 
 function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, over: AbortSignal): Automator {
   const timeoutMs = request.service?.timeoutMs;
   const shell = parts.nodes.shell(node.address, {
-    runId: run, signal: attempt.signal, detach: AbortSignal.any([attempt.detach, over]), log: attempt.log,
+    runId: run, signal: attempt.signal, detach: AbortSignal.any([attempt.detach, over]), log: attempt.log, turn: turnOf(request),
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
 import { mergePayload } from '../model/payload.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
-import { readAddress } from './address.js';
+import { addWay, readAddress } from './address.js';
 import type { ActivityParts } from './parts.js';
 import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from './results.js';
@@ -13,7 +13,7 @@ export async function confirmMachine(parts: ActivityParts, { plugin, provider, r
   const config = mergePayload(request.config, taken.result);
   const { value, secrets } = await parts.resolveSecrets(config, `payload of ${request.nodeId}`);
   attempt.hide(secrets);
-  const address = readAddress(isJsonObject(value) ? value : {}, plugin.descriptor.name);
+  const address = await addWay(parts, request.provider.name, readAddress(isJsonObject(value) ? value : {}, plugin.descriptor.name), attempt);
   attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
   attempt.at(`SSH to ${address.host}:${address.port}`);
   try {

@@ -4,7 +4,7 @@ import { runId } from '../model/names.js';
 import type { Task } from '../model/task.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Attempt } from './attempt.js';
-import { reachNode } from './automator-task.js';
+import { reachNode, turnOf } from './automator-task.js';
 import type { ActivityParts } from './parts.js';
 
 /** Carries out EXEC: a user's command, once on the node, over the same transport as scripts. */
@@ -14,7 +14,7 @@ export async function runCommand(parts: ActivityParts, task: Task, request: Task
   const node = await reachNode(parts, request, attempt);
   const { timeoutMs, sudo = false } = command;
   const shell = parts.nodes.shell(node.address, {
-    runId: runId(task.taskId, request.run), signal: attempt.signal, detach: attempt.detach, log: attempt.log,
+    runId: runId(task.taskId, request.run), signal: attempt.signal, detach: attempt.detach, log: attempt.log, turn: turnOf(request),
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });

@@ -4,7 +4,7 @@ import { mergePayload } from '../model/payload.js';
 import type { Drift } from '../model/node.js';
 import type { Machine } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
-import { readAddress } from './address.js';
+import { addWay, readAddress } from './address.js';
 import type { Attempt } from './attempt.js';
 import { machineOf, type AccountView } from './look-account.js';
 import { keyOf } from './machine-input.js';
@@ -80,7 +80,7 @@ async function reach({ parts, view, attempt }: Looking, node: LookedAt, machine:
   const moved = machine.address !== undefined && machine.address !== before;
   const { value, secrets } = await parts.resolveSecrets(mergePayload(node.config, moved ? { ipaddress: machine.address } : {}), `payload of ${node.nodeId}`);
   attempt.hide(secrets);
-  const address = readAddress(isJsonObject(value) ? value : {}, view.account);
+  const address = await addWay(parts, view.account, readAddress(isJsonObject(value) ? value : {}, view.account), attempt);
   attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
   const where = moved ? `machine ${named(node)} is at ${machine.address} now, not at ${typeof before === 'string' ? before : 'an address that is known'}` : '';
   try {

@@ -62,6 +62,10 @@ export interface ProviderAccount {
   /** Our words for sizes and images, and the provider's own. */
   readonly hardware?: Readonly<Record<string, string>>;
   readonly images?: Readonly<Record<string, string>>;
+  /** The host that its machines are reached through, as it was written; secrets are references. */
+  readonly jump?: JsonObject;
+  /** Whether CONFIRM may pin a host key that nobody told; it may unless it says `provided`. */
+  readonly hostKeys?: 'pin' | 'provided';
 }
 
 export interface ResolvedSecrets {
@@ -86,6 +90,8 @@ export interface NodeAddress {
   /** Socket of an SSH agent on the worker. */
   readonly agent?: string;
   readonly hostKey?: string | readonly string[];
+  /** The host that the connection goes through; its key is known. */
+  readonly jump?: Omit<NodeAddress, 'jump' | 'hostKey'> & { readonly hostKey: string | readonly string[] };
 }
 
 export interface NodeAccess {
@@ -107,6 +113,8 @@ export interface ShellOptions {
   readonly log: PluginLog;
   /** Limit of scripts that have none of their own, in ms. */
   readonly timeoutMs?: number;
+  /** Whose scripts run one at a time, and when this attempt was scheduled, by the server's clock: of two the later one is wanted. */
+  readonly turn: { readonly node: string; readonly time: number; readonly operation: string };
 }
 
 /** Where the logs of tasks are kept. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { durationSchema } from './duration.js';
+import { secretReferenceSchema } from './fields.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
 import { fieldsSchema } from './spec.js';
@@ -9,8 +10,25 @@ import { problemsFromZod } from './zod-problems.js';
 
 const pathSchema = z.string().min(1).regex(/^[^\0\r\n]+$/, { error: 'A path.' });
 
+const hostKeySchema = z.string().regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( [^\r\n]*)?$/, { error: 'A public key: "ssh-ed25519 AAAA…".' });
+
 const wordsSchema = (title: string, description: string) =>
   z.record(foreignNameSchema, foreignNameSchema).exactOptional().meta({ title, description });
+
+const secretTextSchema = z.union([z.string().min(1), secretReferenceSchema], { error: 'Text, or a reference such as {secret: "file:PATH"}.' });
+
+const jumpSchema = z.strictObject({
+  host: z.string().regex(/^[A-Za-z0-9[][A-Za-z0-9.:\]_-]*$/, { error: 'A host name or address.' }).meta({ title: 'Host', description: 'Name or address of the jump host, as workers see it.' }),
+  port: z.int().min(1).max(65_535).default(22).meta({ title: 'Port', description: 'Its SSH port.' }),
+  user: z.string().regex(/^[^\s-]\S*$/, { error: 'A login name.' }).meta({ title: 'User', description: 'Who logs in there.' }),
+  key: secretTextSchema.exactOptional().meta({ title: 'Key', writeOnly: true, description: 'Private key, best as a reference: {secret: "file:PATH"}.' }),
+  password: secretTextSchema.exactOptional().meta({ title: 'Password', writeOnly: true, description: 'Where there is no key.' }),
+  agent: z.string().min(1).exactOptional().meta({ title: 'Agent', description: 'Socket of an SSH agent on the worker.' }),
+  hostKey: z.union([hostKeySchema, z.array(hostKeySchema).min(1).max(16)]).meta({
+    title: 'Host key', description: 'The key it must show, as ssh-keyscan prints it without the host: "ssh-ed25519 AAAA…"; or several.',
+  }),
+}).refine(({ key, password, agent }) => key !== undefined || password !== undefined || agent !== undefined, { error: 'Give key, password or agent.' })
+  .meta({ title: 'Jump host', description: 'The host that machines are reached through, where workers do not reach them themselves.' });
 
 const providerSchema = z.strictObject({
   type: pluginNameSchema.meta({ title: 'Type', description: 'Name of the provider plugin, such as local.' }),
@@ -20,6 +38,10 @@ const providerSchema = z.strictObject({
   }),
   hardware: wordsSchema('Hardware', 'What clusters call a size, and what the provider does: {small: t3.small}. Other words are passed on as they are.'),
   images: wordsSchema('Images', 'What clusters call an image, and what the provider does: {debian: ami-0abc}. Other words are passed on as they are.'),
+  jump: jumpSchema.exactOptional(),
+  hostKeys: z.enum(['pin', 'provided']).exactOptional().meta({
+    title: 'Host keys', description: 'pin takes the first key that a machine shows at CONFIRM, where the provider tells none; provided refuses that. pin unless given.',
+  }),
   limits: z.strictObject({
     ratePerSecond: z.number().min(0.001).max(10_000).exactOptional().meta({
       title: 'Rate', description: 'Most calls a second that change something, over all workers.',

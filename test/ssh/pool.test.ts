@@ -119,6 +119,17 @@ test('a server that closes at once is Retryable', async () => {
   server.close();
 });
 
+test('a server that lets us in and then opens no channel is given up within the deadline', async () => {
+  const impatient = createPool({ timeoutMs: 1_500 });
+  const connection = await impatient.acquire(node.target);
+  node.faults.stall = true;
+  await expect(exec(connection, ['true'])).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('no channel was opened within 1.5 s') });
+  expect(connection.open).toBe(false);
+  delete node.faults.stall;
+  expect((await exec(await impatient.acquire(node.target), ['echo', 'back'])).stdout).toBe('back\n');
+  await impatient.closeAll();
+});
+
 test('an aborted probe ends with the reason', async () => {
   const proxy = await startProxy(node.target);
   proxy.blackhole();

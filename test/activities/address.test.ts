@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { addWay } from '../../src/activities/address.js';
+import type { ProviderAccount } from '../../src/activities/parts.js';
+import type { Json } from '../../src/model/json.js';
+import { resolveSecrets } from '../../src/secrets/reference.js';
+
+const address = { host: '192.0.2.11', port: 22, user: 'root', hostKey: 'ssh-ed25519 AAAA' };
+const { hostKey: _, ...unpinned } = address;
+
+async function way(account: Partial<ProviderAccount>, given = address as Parameters<typeof addWay>[2]) {
+  const hidden: string[] = [];
+  const parts = {
+    providers: { rack: { type: 'static', site: 'default', fields: {}, ...account } },
+    resolveSecrets: (value: Json, place: string) => resolveSecrets(value, { environment: { JUMP_KEY: 'the key of the jump host' } }, place),
+  };
+  return { address: await addWay(parts, 'rack', given, { hide: (secrets) => { hidden.push(...secrets); } }), hidden };
+}
+
+describe('the way to the machines of an account', () => {
+  test('is direct unless the account says more', async () => {
+    expect(await way({})).toEqual({ address, hidden: [] });
+  });
+
+  test('goes through its jump host, whose secrets are resolved and hidden', async () => {
+    const jump = { host: 'bastion', user: 'ops', key: { secret: 'env:JUMP_KEY' }, password: 'written as it is', hostKey: ['ssh-ed25519 BBBB'] };
+    const { address: found, hidden } = await way({ jump });
+    expect(found).toEqual({ ...address, jump: { ...jump, port: 22, key: 'the key of the jump host' } });
+    expect(hidden).toEqual(expect.arrayContaining(['the key of the jump host', 'written as it is']));
+  });
+
+  test('may have a key pinned that nobody told, unless the account refuses that', async () => {
+    expect(await way({ hostKeys: 'pin' }, unpinned)).toEqual({ address: unpinned, hidden: [] });
+    await expect(way({ hostKeys: 'provided' }, unpinned)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('hostKeys: provided') });
+    expect(await way({ hostKeys: 'provided' })).toEqual({ address, hidden: [] });
+  });
+});
