@@ -76,6 +76,7 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     run: (action, request, attempt = 1) => new MockActivityEnvironment({ attempt }, { logger: new DefaultLogger('ERROR') }).run(activities[action], request),
     close: async () => {
       await pool.closeAll();
+      await parts.registry.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

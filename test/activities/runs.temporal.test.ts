@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createTaskActivities } from '../../src/activities/dispatch.js';
+import { createEarlierRunsActivity } from '../../src/activities/earlier-runs.js';
+import type { EarlierRunsReply } from '../../src/model/look.js';
+import type { TaskOutcome } from '../../src/model/messages.js';
+import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
+import { heddle } from '../../src/temporal-plugin.js';
+import { readWorkflowRuns } from '../../src/workflow-runs.js';
+import { TestService } from '../local/support/service.js';
+import { until } from '../support/until.js';
+import { type createOne, endSignal, type life } from './support/fixture-workflows.js';
+import { type MachineBench, openMachineBench, taskOn } from './support/machines.js';
+
+const key = generateKey();
+const plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }) });
+const taskQueue = `runs-${randomUUID()}`;
+
+let connection: Connection;
+let native: NativeConnection;
+let client: Client;
+let worker: Worker;
+let running: Promise<void>;
+let service: TestService;
+let bench: MachineBench;
+
+/** Long enough that a CREATE which did not wait would show. */
+const callDeadlineMs = 1_500;
+const consistencyWindowMs = 1_000;
+
+beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const address = inject('temporalAddress');
+  connection = await Connection.connect({ address });
+  native = await NativeConnection.connect({ address });
+  client = new Client({ connection, plugins: [plugin] });
+  service = await TestService.start(['--kind', 'directory']);
+  bench = await openMachineBench(service, { descriptor: { idempotency: 'tag', callDeadlineMs, consistencyWindowMs }, changes: { runs: readWorkflowRuns(client) } });
+  const workflowsPath = fileURLToPath(new URL('support/fixture-workflows.ts', import.meta.url));
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger: new DefaultLogger('ERROR') });
+  worker = await Worker.create({ connection: native, taskQueue, workflowBundle, plugins: [plugin], activities: createTaskActivities(bench.parts), shutdownGraceTime: 0 });
+  running = worker.run();
+});
+afterAll(async () => {
+  worker.shutdown();
+  await running;
+  await bench.close();
+  await native.close();
+  await connection.close();
+});
+
+async function made(hostname: string): Promise<readonly unknown[]> {
+  const { body } = await service.call('GET', '/v1/journal?operation=create&limit=100000');
+  return (body as { readonly entries: readonly { readonly hostname?: string; readonly repeated?: true }[] }).entries
+    .filter((entry) => entry.hostname === hostname && entry.repeated !== true);
+}
+
+async function reset(handle: WorkflowHandle<typeof createOne>, runId: string): Promise<string> {
+  const { events = [] } = await handle.fetchHistory();
+  const first = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null);
+  const answer = await connection.workflowService.resetWorkflowExecution({
+    namespace: 'default', workflowExecution: { workflowId: handle.workflowId, runId }, requestId: randomUUID(), reason: 'by hand',
+    workflowTaskFinishEventId: first?.eventId ?? null,
+  });
+  return answer.runId;
+}
+
+describe('CREATE after a reset of its workflow', () => {
+  it('waits until the lost call is over and visible, and takes over what it made', { timeout: 60_000 }, async () => {
+    // Made, and shown only later; the first attempt never hears of it.
+    await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: consistencyWindowMs, hostname: 'reset-1' });
+    const { body } = await service.call('POST', '/v1/faults', { fault: 'hold-answer', operation: 'create', hostname: 'reset-1' });
+    const { id } = body as { readonly id: string };
+    const workflowId = `reset-${randomUUID()}`;
+    const handle = await client.workflow.start<typeof createOne>('createOne', { workflowId, taskQueue, args: [taskOn('reset-1')] });
+    await until('the machine is made', async () => (await made('reset-1')).length === 1);
+    const runId = await reset(handle, handle.firstExecutionRunId);
+    expect(await readWorkflowRuns(client).resetAt(workflowId, runId)).toBeGreaterThan(0);
+    expect(await readWorkflowRuns(client).resetAt(workflowId, handle.firstExecutionRunId)).toBeUndefined();
+    const outcome = await client.workflow.getHandle(workflowId, runId).result() as TaskOutcome;
+    await service.call('DELETE', `/v1/faults/${id}`);
+    const { body: list } = await service.call('GET', '/v1/machines');
+    const machines = (list as { readonly machines: readonly { readonly id: string; readonly hostname: string }[] }).machines.filter(({ hostname }) => hostname === 'reset-1');
+    const { providerid, ...rest } = outcome.result ?? {};
+    expect(machines.map(({ id: machine }) => machine)).toEqual([providerid]);
+    expect(await made('reset-1')).toHaveLength(1);
+    expect(rest).toMatchObject({ 'ssh-auth': { user: expect.any(String) } });
+  });
+
+  it('an attempt whose place another has taken makes nothing', { timeout: 60_000 }, async () => {
+    const workflowId = `stale-${randomUUID()}`;
+    const handle = await client.workflow.start<typeof createOne>('createOne', { workflowId, taskQueue, args: [taskOn('stale-1')] });
+    await handle.result();
+    // The activity has ended at the server: whoever still carries out its second attempt is late.
+    const { CREATE } = createTaskActivities(bench.parts);
+    const late = new MockActivityEnvironment({ attempt: 2, activityId: '1', workflowExecution: { workflowId, runId: handle.firstExecutionRunId } }, { logger: new DefaultLogger('ERROR') });
+    await expect(late.run(CREATE, taskOn('stale-2'))).rejects.toMatchObject({ type: 'Retryable', message: 'CREATE stale-2: another attempt has taken the place of this one' });
+    expect(await made('stale-2')).toEqual([]);
+  });
+});
+
+describe('EARLIER_RUNS', () => {
+  const start = (name: string, uid: string) => client.workflow.start<typeof life>('life', { workflowId: `cluster/${name}`, taskQueue, args: [uid] });
+
+  /** As the cluster's own workflow would ask: its memo is written. */
+  async function earlier(name: string, handle: WorkflowHandle<typeof life> & { readonly firstExecutionRunId: string }, runId = handle.firstExecutionRunId): Promise<EarlierRunsReply> {
+    const runs = readWorkflowRuns(client);
+    await until('the memo is written', async () => (await runs.describe(`cluster/${name}`, runId))?.clusterUid);
+    const { EARLIER_RUNS } = createEarlierRunsActivity({ runs });
+    return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(EARLIER_RUNS, { clusterId: name, runId });
+  }
+
+  const memoOf = (handle: { readonly workflowId: string; readonly firstExecutionRunId: string }) =>
+    until('the memo is written', async () => (await readWorkflowRuns(client).describe(handle.workflowId, handle.firstExecutionRunId))?.clusterUid);
+
+  it('of a new name finds nothing', async () => {
+    const name = `new-${randomUUID()}`;
+    const handle = await start(name, 'a');
+    expect(await earlier(name, handle)).toEqual({ uids: [], clean: true });
+    await handle.terminate();
+  });
+
+  it('right after a terminate finds the life that was cut, every time', { timeout: 60_000 }, async () => {
+    await Promise.all(Array.from({ length: 20 }, async () => {
+      const name = `cut-${randomUUID()}`;
+      const first = await start(name, 'first');
+      await memoOf(first);
+      await first.terminate();
+      const second = await start(name, 'second');
+      expect(await earlier(name, second)).toEqual({ uids: ['first'], clean: false });
+      await second.terminate();
+    }));
+  });
+
+  it('tells lives that were cut, newest first, and whether the last one ended by itself', { timeout: 60_000 }, async () => {
+    const name = `lives-${randomUUID()}`;
+    for (const [uid, end] of [['one', 'terminate'], ['two', 'fail'], ['three', 'complete']] as const) {
+      const handle = await start(name, uid);
+      await memoOf(handle);
+      if (end === 'terminate') await handle.terminate();
+      else await handle.signal(endSignal, end);
+      await handle.result().catch(() => undefined);
+    }
+    const last = await start(name, 'four');
+    expect(await earlier(name, last)).toEqual({ uids: ['two', 'one'], clean: true });
+    await last.terminate();
+  });
+
+  it('leaves out the runs that it continues, and those that a reset cut off', { timeout: 60_000 }, async () => {
+    const name = `own-${randomUUID()}`;
+    const handle = await start(name, 'own');
+    await memoOf(handle);
+    await handle.signal(endSignal, 'continue');
+    const next = await until('it continued', async () => {
+      const { runId } = await client.workflow.getHandle(`cluster/${name}`).describe();
+      return runId !== handle.firstExecutionRunId && runId;
+    });
+    expect(await earlier(name, handle, next)).toEqual({ uids: [], clean: true });
+    const { events } = await client.workflow.getHandle(`cluster/${name}`, next).fetchHistory();
+    const done = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null);
+    const { runId } = await connection.workflowService.resetWorkflowExecution({
+      namespace: 'default', workflowExecution: { workflowId: `cluster/${name}`, runId: next }, requestId: randomUUID(), reason: 'by hand', workflowTaskFinishEventId: done?.eventId ?? null,
+    });
+    expect(await earlier(name, handle, runId)).toEqual({ uids: [], clean: true });
+    await client.workflow.getHandle(`cluster/${name}`).terminate();
+  });
+});

@@ -1,0 +1,145 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/model/json.js';
+import type { LookedAt } from '../../src/model/look.js';
+import { mergePayload } from '../../src/model/payload.js';
+import { TestService } from '../local/support/service.js';
+import { until } from '../support/until.js';
+import { makeHostKey } from '../support/ssh-server.js';
+import { account, type MachineBench, openMachineBench, taskOn } from './support/machines.js';
+
+let service: TestService;
+let bench: MachineBench;
+beforeAll(async () => {
+  service = await TestService.start(['--kind', 'directory']);
+  bench = await openMachineBench(service);
+});
+afterAll(() => bench.close());
+beforeEach(() => service.call('DELETE', '/v1/faults'));
+
+const changed = (node: LookedAt, config: JsonObject): LookedAt => ({ ...node, config: mergePayload(node.config, config) });
+const textOf = (node: LookedAt, key: string): string => {
+  const value = node.config[key];
+  return typeof value === 'string' ? value : '';
+};
+const idOf = (node: LookedAt): string => textOf(node, 'providerid');
+
+async function listCalls(): Promise<number> {
+  const { body } = await service.call('GET', '/v1/journal?operation=list&limit=100000');
+  return (body as { readonly entries: readonly unknown[] }).entries.length;
+}
+
+async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure> {
+  const error: unknown = await attempt.then(() => new Error('it did not fail'), (reason: unknown) => reason);
+  if (error instanceof ApplicationFailure) return error;
+  throw error;
+}
+
+describe('SURVEY', () => {
+  it('says nothing of machines that are as they should be, and lists an account once for all who look', async () => {
+    const nodes = [await bench.up('fine-1'), await bench.up('fine-2')];
+    const before = await listCalls();
+    const replies = await Promise.all([bench.survey(nodes), bench.survey(nodes), bench.survey(nodes)]);
+    expect(replies).toEqual(Array.from({ length: 3 }, () => ({ sightings: [], unknown: [] })));
+    expect(await listCalls() - before).toBe(1);
+  });
+
+  it('tells machines that are gone, switched off, dead, moved, rebooted and unreachable apart', async () => {
+    const [gone, off, dead, fine] = await Promise.all(['gone', 'off', 'dead', 'fine'].map((name) => bench.up(`apart-${name}`)));
+    if (gone === undefined || off === undefined || dead === undefined || fine === undefined) throw new Error('not up');
+    await service.call('DELETE', `/v1/machines/${idOf(gone)}`);
+    await service.call('POST', `/v1/machines/${idOf(off)}/power`, { power: 'off' });
+    await service.call('POST', `/v1/machines/${idOf(dead)}/kill`);
+    const reply = await bench.survey([gone, off, dead, fine]);
+    expect(reply.unknown).toEqual([]);
+    expect(reply.sightings).toEqual([
+      { nodeId: 'apart-gone', incarnation: 1, seen: 'gone', why: `here has no machine ${idOf(gone)} any more` },
+      { nodeId: 'apart-off', incarnation: 1, seen: 'stopped', why: `machine ${idOf(off)} should run, but here has it switched off` },
+      { nodeId: 'apart-dead', incarnation: 1, seen: 'stopped', why: `machine ${idOf(dead)} should run, but here says that it failed` },
+    ]);
+    const seen = async (config: JsonObject): Promise<unknown> => (await bench.survey([changed(fine, config)])).sightings;
+    const address = textOf(fine, 'ipaddress');
+    expect(await seen({ ipaddress: '127.0.0.1' })).toMatchObject([{ seen: 'moved', why: `machine ${idOf(fine)} is at ${address} now, not at 127.0.0.1` }]);
+    expect(await seen({ 'boot-id': 'another/1' })).toMatchObject([{ seen: 'rebooted', why: `machine ${idOf(fine)} was started again since it was confirmed` }]);
+    expect(await seen({ 'boot-id': 'another/1', ipaddress: '127.0.0.1' })).toMatchObject([{ seen: 'rebooted', why: expect.stringContaining('now, not at 127.0.0.1') }]);
+    expect(await seen({ 'ssh-port': 1 })).toMatchObject([{ seen: 'unreachable', why: expect.stringContaining('here says that machine') }]);
+    expect(await seen({ 'ssh-host-key': makeHostKey().line })).toMatchObject([{ seen: 'unreachable', why: expect.stringContaining('shows host key') }]);
+  });
+
+  it('CONFIRM leaves in the payload which boot it saw', async () => {
+    const node = await bench.up('boot');
+    expect(node.config['boot-id']).toMatch(/^\S+\/\S+$/);
+  });
+
+  it('a machine that was switched on again is as it should be', async () => {
+    const node = await bench.up('again');
+    await service.call('POST', `/v1/machines/${idOf(node)}/power`, { power: 'off' });
+    expect((await bench.survey([node])).sightings).toMatchObject([{ seen: 'stopped' }]);
+    await service.call('POST', `/v1/machines/${idOf(node)}/power`, { power: 'on' });
+    await service.waitForState(idOf(node), 'running');
+    // All directories share the kernel and process 1 of the host.
+    await until('the list is fresh', async () => (await bench.survey([node], 3)).sightings.length === 0);
+  });
+
+  it('a login that is refused is unknown, not drift', async () => {
+    const node = changed(await bench.up('refused'), { 'ssh-auth': { password: 'not this' } });
+    expect(await bench.survey([node])).toEqual({ sightings: [], unknown: [{ nodeId: 'refused', incarnation: 1, why: expect.stringContaining('refused the login') }] });
+  });
+
+  it('an incarnation that was never made is gone, whatever another one of the node is', async () => {
+    const node = await bench.up('twice');
+    const { providerid: _id, ...config } = node.config;
+    expect((await bench.survey([{ ...node, config, incarnation: 2 }])).sightings).toMatchObject([{ seen: 'gone', incarnation: 2, why: 'here has no machine of key u/twice/2 any more' }]);
+    expect((await bench.survey([{ ...node, config }])).sightings).toEqual([]);
+  });
+});
+
+describe('SURVEY of a provider that fails', () => {
+  it('is tried again, and in the end says what it does not know', async () => {
+    const node = await bench.up('failing');
+    const { body } = await service.call('POST', '/v1/faults', { fault: 'http', status: 503, operation: 'list', count: 0 });
+    expect(body).toMatchObject({ id: expect.any(String) });
+    // Lists of a moment ago are used again.
+    const failure = await until('the list is asked for', () => failureOf(bench.survey([node])).catch(() => undefined));
+    expect(failure).toMatchObject({ type: 'Retryable', nonRetryable: false, message: expect.stringMatching(/^SURVEY web: .*503/) });
+    expect(await bench.survey([node], 3)).toEqual({ sightings: [], unknown: [{ nodeId: 'failing', incarnation: 1, why: expect.stringContaining('503') }] });
+  });
+
+  it('does not try again what no trying helps', async () => {
+    const node = await bench.up('locked');
+    const locked = await openMachineBench(service, { like: bench, apiKey: 'wrong-key-wrong-key' });
+    try {
+      const { sightings, unknown } = await locked.survey([node]);
+      expect({ sightings, unknown }).toEqual({ sightings: [], unknown: [{ nodeId: 'locked', incarnation: 1, why: expect.stringContaining('401') }] });
+      const elsewhere = { clusterId: 'web', provider: { ...account, name: 'elsewhere' }, nodes: [node] };
+      expect((await locked.looks.SURVEY(elsewhere)).unknown).toMatchObject([{ why: expect.stringContaining('no provider "elsewhere"') }]);
+    } finally {
+      await locked.close();
+    }
+  });
+});
+
+describe('SURVEY of a provider whose lists lag', () => {
+  let slow: MachineBench;
+  beforeAll(async () => { slow = await openMachineBench(service, { like: bench, descriptor: { consistencyWindowMs: 1_500 } }); });
+  afterAll(() => slow.close());
+
+  it('does not take a machine for gone that is only not shown yet', async () => {
+    await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 1_000, hostname: 'lag-1' });
+    const { result = {} } = await slow.run('CREATE', taskOn('lag-1'));
+    const young: LookedAt = { nodeId: 'lag-1', incarnation: 1, keyUid: 'u', config: result };
+    const [patient, hasty] = await Promise.all([slow.survey([young], 3), bench.survey([young], 3)]);
+    expect(patient.sightings).toEqual([]);
+    // What a provider shows that does not lag is believed at once.
+    expect(hasty.sightings).toMatchObject([{ seen: 'gone' }]);
+  });
+
+  it('looks again after that time before it says gone, and only then', async () => {
+    const node = await slow.up('lag-3');
+    await service.call('DELETE', `/v1/machines/${idOf(node)}`);
+    await service.waitUntilGone(idOf(node));
+    const asked = Date.now();
+    expect((await slow.survey([node])).sightings).toMatchObject([{ nodeId: 'lag-3', seen: 'gone' }]);
+    expect(Date.now() - asked).toBeGreaterThanOrEqual(1_500);
+  });
+});
