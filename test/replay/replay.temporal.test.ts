@@ -12,14 +12,14 @@ import { createKeys, type KeyRing, openKeyRing } from '../../src/secrets/keys.js
 import { heddle } from '../../src/temporal-plugin.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { until } from '../support/until.js';
-import { bundle, bundleFolder } from './support/fixture-bundle.js';
+import { type Bundles, makeBundles } from './support/fixture-bundle.js';
 
-const body = "await one({ say: input }); await two('second'); await condition(() => false);";
+const body = "await one({ say: input }); await two('second'); await sdk.condition(() => false);";
 const taskQueue = 'fixture';
 
 describe('replayHistories', () => {
   let stack: Stack;
-  let folder: string;
+  let bundles: Bundles;
   let keys: KeyRing;
   let present: string;
   let stopWorkers: () => Promise<void>;
@@ -27,20 +27,16 @@ describe('replayHistories', () => {
   beforeAll(async () => {
     Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
-    folder = await bundleFolder();
     keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
-    present = await make('present', body);
+    bundles = await makeBundles(body, inject('distPath'));
+    ({ present } = bundles);
     stopWorkers = await startFixtures();
   });
   afterAll(async () => {
     await stopWorkers();
     await stack.stop();
-    await rm(folder, { recursive: true, force: true });
+    await rm(bundles.folder, { recursive: true, force: true });
   });
-
-  function make(name: string, code: string, type?: string): Promise<string> {
-    return bundle(folder, name, code, { distPath: inject('distPath'), ...(type === undefined ? {} : { type }) });
-  }
 
   /** Three clusters with encrypted payloads and one, on a queue of its own, with plain ones; each stops after its second activity. */
   async function startFixtures(): Promise<() => Promise<void>> {
@@ -79,8 +75,9 @@ describe('replayHistories', () => {
     return reports;
   }
 
-  async function fault(code: string, type?: string): Promise<ReplayReport['error']> {
-    const [report] = await replay([await fetched()], { bundlePath: await make(`b${Math.random()}`, code, type) });
+  /** What becomes of the history where a build does something else in the place of a text. */
+  async function fault(from: string, to: string): Promise<ReplayReport['error']> {
+    const [report] = await replay([await fetched()], { bundlePath: await bundles.change(from, to) });
     return report?.error;
   }
 
@@ -113,7 +110,7 @@ describe('replayHistories', () => {
   });
 
   it('names the event at which another activity would be scheduled', async () => {
-    expect(await fault(body.replace("two('second')", "three('second')"))).toMatchObject({
+    expect(await fault("two('second')", "three('second')")).toMatchObject({
       kind: 'nondeterminism', event: { id: await scheduled('two'), type: 'ActivityTaskScheduled' },
       message: expect.stringMatching(/the history has event \d+, ActivityTaskScheduled.*; this build goes on with another activity type there: three/),
     });
@@ -121,27 +118,30 @@ describe('replayHistories', () => {
 
   it('says what the build does where the history has something else, or nothing', async () => {
     const event = { id: await scheduled('two') };
-    expect(await fault(body.replace('await two', 'await sleep(1); await two'))).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build starts a timer there') });
-    expect(await fault(body.replace('await two', 'return; await two'))).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build completes the workflow there') });
-    expect(await fault(body.replace('await two', 'await condition(() => false); await two'))).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build does nothing there') });
+    expect(await fault('await two', 'await sdk.sleep(1); await two')).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build starts a timer there') });
+    expect(await fault('await two', 'return; await two')).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build completes the workflow there') });
+    expect(await fault('await two', 'await sdk.condition(() => false); await two')).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build does nothing there') });
   });
 
   it('a change behind patched() replays', async () => {
-    expect(await fault(body.replace('await two', "if (patched('p')) await sleep(1); await two"))).toBeUndefined();
+    expect(await fault('await two', "if (sdk.patched('p')) await sdk.sleep(1); await two")).toBeUndefined();
   });
 
   it('tells what the code of a build throws, though its message is encrypted', async () => {
-    expect(await fault(body.replace('await two', "throw new Error('the state is too new'); await two"))).toMatchObject({
+    expect(await fault('await two', "throw new Error('the state is too new'); await two")).toMatchObject({
       kind: 'failure', message: expect.stringMatching(/^this build's workflow fails at event \d+: the state is too new$/), event: { id: await scheduled('one') + 4, type: 'WorkflowTaskStarted' },
     });
   });
 
   it('names a workflow type that the build does not have', async () => {
-    expect(await fault(body, 'another')).toMatchObject({ kind: 'unknown-type', message: expect.stringContaining('workflow type "cluster", which this build does not have') });
+    const history = (await show('cluster/1')).replaceAll('"name": "cluster"', '"name": "loom"');
+    const [report] = await replay([{ history }]);
+    expect(report).toMatchObject({ workflowType: 'loom', error: { kind: 'unknown-type' } });
+    expect(report?.error).toMatchObject({ message: expect.stringContaining('workflow type "loom", which this build does not have') });
   });
 
   it('says which key is missing, and in which event, and goes on with the next history', async () => {
-    const others = createKeys(join(folder, 'other-keys'));
+    const others = createKeys(join(bundles.folder, 'other-keys'));
     const reports = await replay([await fetched(), await fetched('plain')], { keys: others });
     expect(reports).toMatchObject([
       { ok: false, error: { kind: 'undecryptable', event: { id: 1 }, message: expect.stringMatching(new RegExp(`key ${keys.list()[0]?.id ?? ''} is not in .*heddle keys import`)) } }, { ok: true },

@@ -1,28 +1,48 @@
-import { mkdtemp, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
-/** A folder for workflow bundles that are made in a test. The caller removes it. */
-export async function bundleFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'heddle-bundles-'));
-  await symlink(join(resolve(import.meta.dirname, '../../..'), 'node_modules'), join(folder, 'node_modules'));
-  return folder;
+/** Workflow bundles that are made in a test. */
+export interface Bundles {
+  /** The caller removes it. */
+  readonly folder: string;
+  /** Path of the bundle as it was made. */
+  readonly present: string;
+  /** Path of another build: the same, with one text in another's place. */
+  change(from: string, to: string): Promise<string>;
 }
 
-/** Bundles a workflow `cluster` with this body; `one`, `two` and `three` are activities. Gives the bundle's path. */
-export async function bundle(folder: string, name: string, body: string, { type = 'cluster', distPath }: { readonly type?: string; readonly distPath: string }): Promise<string> {
-  const source = join(folder, `${name}.js`);
+/** Bundles a workflow `cluster` with this body. `one`, `two` and `three` are activities, `sdk` is what it may use of Temporal. */
+export async function makeBundles(body: string, distPath: string): Promise<Bundles> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-bundles-'));
+  await symlink(join(resolve(import.meta.dirname, '../../..'), 'node_modules'), join(folder, 'node_modules'));
+  const source = join(folder, 'workflows.js');
   await writeFile(source, `
     import { condition, patched, proxyActivities, sleep } from '@temporalio/workflow';
+    const sdk = { condition, patched, sleep };
     const { one, two, three } = proxyActivities({ startToCloseTimeout: '1 minute' });
-    void condition; void patched; void sleep; void three;
-    export async function ${type}(input) { ${body} }
+    export async function cluster(input) { ${body} }
+    export const unused = [sdk, three];
   `);
   const { code } = await bundleWorkflowCode({
     workflowsPath: source, failureConverterPath: join(distPath, 'secrets', 'failure-converter.js'), logger: new DefaultLogger('ERROR', () => undefined),
   });
-  const path = join(folder, `${name}.bundle.js`);
-  await writeFile(path, code);
-  return path;
+  let made = 0;
+  const write = async (text: string): Promise<string> => {
+    made += 1;
+    const path = join(folder, `bundle-${made}.js`);
+    await writeFile(path, text);
+    return path;
+  };
+  const present = await write(code);
+  return {
+    folder, present,
+    async change(from, to) {
+      const text = await readFile(present, 'utf8');
+      const changed = text.replaceAll(from, () => to);
+      if (changed === text) throw new Error(`the bundle holds no ${from}`);
+      return write(changed);
+    },
+  };
 }
