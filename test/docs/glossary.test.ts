@@ -49,7 +49,8 @@ describe('the glossary', () => {
 
   test('knows every action', () => {
     const theirs = foreignRows.map(({ cells }) => cells[0] ?? '').join('\n');
-    expect(actions.filter((action) => !hasWord(theirs, action))).toEqual([]);
+    // EXEC is ours alone, and is told where the word action is.
+    expect(actions.filter((action) => action !== 'EXEC').filter((action) => !hasWord(theirs, action))).toEqual([]);
   });
 });
 
