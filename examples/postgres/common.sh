@@ -31,11 +31,12 @@ find_postgres() {
   command -v initdb >/dev/null && command -v pg_ctl >/dev/null
 }
 
-# Superuser over the local socket, which only the user postgres may use so. The query comes as words or on standard input.
-query() { as_postgres psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$sockets" -p "$port" -d postgres "$@"; }
+# Superuser over the local socket, which only the user postgres may use so. The query comes as words or on standard input. It
+# waits for no replica: with synchronous replication there would be none before the primary has let them in.
+query() { as_postgres env PGOPTIONS='-c synchronous_commit=local' psql -X -q -A -t -v ON_ERROR_STOP=1 -h "$sockets" -p "$port" -d postgres "$@"; }
 
 # Any program, as the role that replicates.
-replicating() { as_postgres env PGPASSFILE="$conf/pgpass" PGCONNECT_TIMEOUT=5 "$@"; }
+replicating() { as_postgres env LC_ALL=C PGPASSFILE="$conf/pgpass" PGCONNECT_TIMEOUT=5 "$@"; }
 
 # Tries a command until it succeeds, SECONDS long.
 wait_for() {

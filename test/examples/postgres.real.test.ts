@@ -3,16 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
-import { createTaskReader } from '../../src/cli/task-events.js';
 import type { WaitResult } from '../../src/client/index.js';
 import { startStack, type Stack, type WorkerProcess } from '../support/stack.js';
-import { until } from '../support/until.js';
 import { copyExample, type Example } from './support/example.js';
-import { serversOf, type Servers } from './support/postgres.js';
+import { home, primary, serversOf, type Servers } from './support/postgres.js';
+import { runsOf } from './support/runs-of.js';
 
 const cluster = 'postgres';
-const primary = 'primary-1';
-const home = '/var/lib/postgresql/postgres';
 /** Every character that a shell, a password file or SQL could stumble over. */
 const password = 'a b:c\\d\'e"f$g`h';
 
@@ -23,7 +20,6 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
   let example: Example;
   let servers: Servers;
   let obstacle: string | undefined;
-  let rows = 0;
 
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'auto' });
@@ -46,10 +42,10 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
 
   it('comes up with a primary and two replicas that stream from it, each through its slot', async () => {
     await apply();
-    expect(await nodes()).toEqual([primary, 'replica-1', 'replica-2']);
-    await streams('replica-1', 'replica-2');
-    await writeRows();
-    await rowsAreEverywhere();
+    expect(await servers.nodes()).toEqual([primary, 'replica-1', 'replica-2']);
+    await servers.streamTo('replica-1', 'replica-2');
+    await servers.writeRows();
+    await servers.haveAllRows();
   });
 
   it('admits replication by password only, and replicas take no writes', async () => {
@@ -73,18 +69,18 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
   it('takes a third replica, made from the data that is there', async () => {
     await example.edit('replica: {count: 2', 'replica: {count: 3');
     await apply();
-    await streams('replica-1', 'replica-2', 'replica-3');
-    await writeRows();
-    await rowsAreEverywhere();
+    await servers.streamTo('replica-1', 'replica-2', 'replica-3');
+    await servers.writeRows();
+    await servers.haveAllRows();
   });
 
   it('gives a replica up, and its slot with it', async () => {
     await example.edit('replica: {count: 3', 'replica: {count: 2');
     await apply();
-    expect(await nodes()).toEqual([primary, 'replica-1', 'replica-2']);
-    await streams('replica-1', 'replica-2');
-    await writeRows();
-    await rowsAreEverywhere();
+    expect(await servers.nodes()).toEqual([primary, 'replica-1', 'replica-2']);
+    await servers.streamTo('replica-1', 'replica-2');
+    await servers.writeRows();
+    await servers.haveAllRows();
   });
 
   it('restarts its servers for a setting that needs it, up as well as down, in whichever order nodes are reached', async () => {
@@ -92,45 +88,44 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
       await example.edit(`max_connections: ${from}`, `max_connections: ${to}`);
       await apply();
       expect(await servers.sql(primary, 'SHOW max_connections')).toEqual([String(to)]);
-      await streams('replica-1', 'replica-2');
+      await servers.streamTo('replica-1', 'replica-2');
       for (const replica of ['replica-1', 'replica-2']) expect(Number((await servers.sql(replica, 'SHOW max_connections'))[0])).toBeGreaterThanOrEqual(Number(to));
-      await writeRows();
-      await rowsAreEverywhere();
+      await servers.writeRows();
+      await servers.haveAllRows();
     }
   });
 
   it('takes a setting over without a restart where PostgreSQL can', async () => {
-    const started = await startTimes();
-    await example.edit('shared_buffers: 32MB', 'shared_buffers: 32MB\n    work_mem: 6MB\n    log_line_prefix: "it\'s %m: "');
+    const started = await servers.startTimes();
+    await example.edit('shared_buffers: 32MB', 'shared_buffers: 32MB\n    work_mem: 6MB\n    synchronous_standby_names: ANY 1 (*)\n    log_line_prefix: "it\'s %m: "');
     await apply();
-    for (const node of await nodes()) expect(await servers.sql(node, 'SELECT current_setting($$work_mem$$), current_setting($$log_line_prefix$$)')).toEqual(['6MB|it\'s %m: ']);
-    expect(await startTimes()).toEqual(started);
-    await rowsAreEverywhere();
+    for (const node of await servers.nodes()) expect(await servers.sql(node, 'SELECT current_setting($$work_mem$$), current_setting($$log_line_prefix$$)')).toEqual(['6MB|it\'s %m: ']);
+    expect(await servers.startTimes()).toEqual(started);
+    await servers.haveAllRows();
   });
 
   it('holds at a setting that PostgreSQL refuses, with its words, and goes on as before', async () => {
-    const started = await startTimes();
+    const started = await servers.startTimes();
     await example.edit('work_mem: 6MB', 'work_mem: plenty');
     const { operation, status } = await outcome();
     expect(operation.state).toBe('held');
     for (const { failure } of status.nodes) expect(failure?.stderr).toContain('invalid value for parameter "work_mem": "plenty"');
-    expect(await startTimes()).toEqual(started);
+    expect(await servers.startTimes()).toEqual(started);
     await example.edit('work_mem: plenty', 'work_mem: 6MB');
     await apply();
-    await rowsAreEverywhere();
+    await servers.haveAllRows();
   });
 
   it('keeps for a replica that was away all that it missed', async () => {
-    const control = `runuser -u postgres -- /usr/lib/postgresql/*/bin/pg_ctl -w -D ${home}/data`;
-    await servers.shell('replica-1', `cd / && ${control} -m immediate stop`);
+    await servers.crash('replica-1');
     for (let segment = 0; segment < 5; segment += 1) {
-      await writeRows();
+      await servers.writeRows();
       await servers.sql(primary, 'SELECT pg_switch_wal()');
     }
     await servers.sql(primary, 'CHECKPOINT');
-    await servers.shell('replica-1', `cd / && ${control} -l ${home}/postgres.log -o "-c config_file=${home}/conf/postgresql.conf" start`);
-    await streams('replica-1', 'replica-2');
-    await rowsAreEverywhere();
+    await servers.revive('replica-1');
+    await servers.streamTo('replica-1', 'replica-2');
+    await servers.haveAllRows();
   });
 
   it('makes the primary anew on another machine, from the replica that is furthest', async () => {
@@ -138,26 +133,45 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
     await example.edit('primary: {count: 1, provider: local, hardware: small', 'primary: {count: 1, provider: local, hardware: medium');
     await apply();
     expect((await stack.client.payload(cluster, primary)).providerid).not.toBe(before.providerid);
-    await streams('replica-1', 'replica-2');
-    await writeRows();
-    await rowsAreEverywhere();
+    await servers.streamTo('replica-1', 'replica-2');
+    await servers.writeRows();
+    await servers.haveAllRows();
+  });
+
+  it('makes no empty primary while the replicas that have the data are down, and takes it from the furthest one later', async () => {
+    await servers.crash('replica-1');
+    await servers.writeRows();
+    await servers.crash('replica-2');
+    await example.edit('primary: {count: 1, provider: local, hardware: medium', 'primary: {count: 1, provider: local, hardware: small');
+    const { operation, status } = await outcome();
+    expect(operation.state).toBe('held');
+    expect(status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [`${nodeId} ${failure.action} ${failure.stderr}`]))).toEqual([
+      expect.stringContaining(`${primary} INITIALIZE no replica runs that could give the data`),
+    ]);
+    await servers.revive('replica-1');
+    await servers.revive('replica-2');
+    const retried = await stack.client.retry(cluster);
+    expect((await stack.client.waitFor(cluster, retried.operation)).operation.state).toBe('done');
+    await servers.streamTo('replica-1', 'replica-2');
+    await servers.writeRows();
+    await servers.haveAllRows();
   });
 
   it('makes replicas anew on other machines, by base backups', async () => {
     await example.edit('replica: {count: 2, provider: local, hardware: small', 'replica: {count: 2, provider: local, hardware: medium');
     await apply();
-    await streams('replica-1', 'replica-2');
-    await writeRows();
-    await rowsAreEverywhere();
+    await servers.streamTo('replica-1', 'replica-2');
+    await servers.writeRows();
+    await servers.haveAllRows();
   });
 
   it('stops replicas before the primary when it is deleted, and leaves no machine', async () => {
     const { operation = '' } = await stack.client.delete(cluster);
     await stack.client.waitFor(cluster, operation);
-    const stops = await stopsOf(operation);
+    const stops = await runsOf(stack.client, cluster, operation, 'STOP');
     expect(stops.map(({ nodeId }) => nodeId).toSorted()).toEqual([primary, 'replica-1', 'replica-2']);
-    const last = stops.find(({ nodeId }) => nodeId === primary)?.began ?? Number.NaN;
-    for (const { nodeId, ended } of stops) if (nodeId !== primary) expect(ended).toBeLessThanOrEqual(last);
+    const last = stops.find(({ nodeId }) => nodeId === primary)?.scheduledAt ?? Number.NaN;
+    for (const { end } of stops.filter(({ nodeId }) => nodeId !== primary)) expect(end?.at).toBeLessThanOrEqual(last);
     expect(await stack.service.machines()).toEqual([]);
   });
 
@@ -178,46 +192,5 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
     const { operation, status } = await outcome();
     expect(status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, ...failure }]))).toEqual([]);
     expect(operation.state).toBe('done');
-  }
-
-  async function nodes(): Promise<readonly string[]> {
-    return (await stack.client.status(cluster)).nodes.map(({ nodeId }) => nodeId).toSorted();
-  }
-
-  /** Just these replicas stream from the primary, and each has its slot. */
-  async function streams(...replicas: readonly string[]): Promise<void> {
-    const slots = replicas.map((replica) => `heddle_${replica.replaceAll('-', '_')}`);
-    const query = `SELECT application_name, state, slot_name FROM pg_stat_replication FULL JOIN pg_replication_slots ON pid = active_pid ORDER BY slot_name`;
-    const wanted = replicas.map((replica, index) => `${replica}|streaming|${slots[index]}`).join('\n');
-    await until(`${replicas.join(', ')} stream`, async () => (await servers.sql(primary, query)).join('\n') === wanted, 60_000);
-  }
-
-  async function writeRows(): Promise<void> {
-    await servers.sql(primary, 'INSERT INTO note (text) SELECT md5(random()::text) FROM generate_series(1, 100)');
-    rows += 100;
-  }
-
-  /** As many rows as were ever written, and the same on all nodes. */
-  async function rowsAreEverywhere(): Promise<void> {
-    const query = "SELECT count(*), md5(string_agg(text, ',' ORDER BY id)) FROM note";
-    const [wanted = ''] = await servers.sql(primary, query);
-    expect(wanted).toMatch(new RegExp(`^${rows}\\|`));
-    for (const node of await nodes()) await until(`all rows on ${node}`, async () => (await servers.sql(node, query))[0] === wanted, 60_000);
-  }
-
-  /** For each node when its STOP began and ended in an operation, as the history of the cluster's workflow tells. */
-  async function stopsOf(operation: string): Promise<readonly { readonly nodeId: string; readonly began: number; readonly ended: number }[]> {
-    const { events } = await stack.client.temporal.workflow.getHandle(`cluster/${cluster}`).fetchHistory();
-    const reader = createTaskReader();
-    const runs = new Map((events ?? []).flatMap((event) => {
-      const run = reader.read(event);
-      return run?.action === 'STOP' && run.operation === operation ? [[run.nodeId, run] as const] : [];
-    }));
-    return [...runs.values()].map(({ nodeId, scheduledAt, end }) => ({ nodeId, began: scheduledAt, ended: end?.at ?? Number.NaN }));
-  }
-
-  async function startTimes(): Promise<readonly string[]> {
-    const times = (await nodes()).map(async (node) => servers.sql(node, 'SELECT pg_postmaster_start_time()'));
-    return (await Promise.all(times)).flat();
   }
 });
