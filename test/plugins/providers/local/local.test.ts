@@ -75,7 +75,7 @@ describe('provider local', { timeout: 60_000 }, () => {
     expect(await failureOf(provider.create(input))).toMatchObject({ kind: 'Retryable' });
     const first = await provider.create(input);
     expect((await provider.create(input)).result).toEqual(first.result);
-    expect(await provider.find(input.key)).toMatchObject([{ providerid: first.result?.['providerid'], key: input.key }]);
+    expect(await provider.find(input.key)).toMatchObject([{ providerid: first.result?.['providerid'], key: input.key, created: first.result, address: expect.any(String) as string }]);
   });
 
   it('finds and deletes by key alone', async () => {

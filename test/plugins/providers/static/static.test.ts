@@ -143,3 +143,32 @@ describe('DELETE', () => {
     expect(await claims.held()).toEqual({});
   });
 });
+
+describe('what is taken', () => {
+  test('is listed with the key of each machine, and with whatever installation asks', async () => {
+    await create('a');
+    await create('b');
+    await create('c', 'big');
+    expect(await provider().list({ 'heddle-installation': 'i' })).toEqual([
+      { providerid: 'one', key: 'a', state: 'running', address: '192.0.2.1', tags: { 'heddle-installation': 'i', 'heddle-key': 'a' } },
+      { providerid: 'two', key: 'b', state: 'running', address: '192.0.2.2', tags: { 'heddle-installation': 'i', 'heddle-key': 'b' } },
+      // A host name is looked up by CONFIRM alone.
+      { providerid: 'big', key: 'c', state: 'running', tags: { 'heddle-installation': 'i', 'heddle-key': 'c' } },
+    ]);
+    expect(await provider().list({ 'heddle-installation': 'i', 'heddle-key': 'b' })).toHaveLength(1);
+    expect(await provider().list({ 'heddle-cluster': 'web' })).toEqual([]);
+  });
+
+  test('is found with what CREATE returned', async () => {
+    await create('a');
+    const { result } = await create('b');
+    expect(await provider().find('b')).toMatchObject([{ created: result }]);
+  });
+
+  test('and left the account is not listed, and not taken for gone', async () => {
+    await create('a');
+    const other = provider({ machines: [{ name: 'other', address: '192.0.2.9' }] });
+    expect(await other.list({})).toEqual([]);
+    expect(await failure(other.find('a'))).toEqual(['Invalid', expect.stringContaining('machine one is no longer among the machines')]);
+  });
+});

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TestService } from '../local/support/service.js';
+import { type MachineBench, openMachineBench } from './support/machines.js';
+
+const root = process.platform === 'linux' && process.getuid?.() === 0;
+
+let service: TestService;
+let bench: MachineBench;
+beforeAll(async () => {
+  if (!root) return;
+  service = await TestService.start(['--kind', 'sandbox']);
+  bench = await openMachineBench(service);
+});
+afterAll(() => bench?.close());
+
+test.runIf(root)('of machines that share a kernel those that were started again are told, after a power cut too', { timeout: 120_000 }, async () => {
+  const [stays, reboots] = await Promise.all([bench.up('stays'), bench.up('reboots')]);
+  expect(stays.config['boot-id']).not.toBe(reboots.config['boot-id']);
+  expect(await bench.survey([stays, reboots])).toEqual({ sightings: [], unknown: [] });
+  const id = reboots.config['providerid'] as string;
+  await service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
+  await service.call('POST', `/v1/machines/${id}/power`, { power: 'on' });
+  await service.waitForState(id, 'running');
+  expect((await bench.survey([stays, reboots])).sightings).toMatchObject([{ nodeId: 'reboots', seen: 'rebooted' }]);
+  await service.end('SIGKILL');
+  await service.restart();
+  const after = await openMachineBench(service);
+  try {
+    for (const node of [stays, reboots]) await service.waitForState(node.config['providerid'] as string, 'running');
+    expect((await after.survey([stays, reboots])).sightings).toMatchObject([{ seen: 'rebooted' }, { seen: 'rebooted' }]);
+  } finally {
+    await after.close();
+  }
+});
