@@ -22,7 +22,7 @@ describe('replayHistories', () => {
   let bundles: Bundles;
   let keys: KeyRing;
   let present: string;
-  let stopWorkers: () => Promise<void>;
+  let stopWorkers: (() => Promise<void>) | undefined;
 
   beforeAll(async () => {
     Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
@@ -33,7 +33,7 @@ describe('replayHistories', () => {
     stopWorkers = await startFixtures();
   });
   afterAll(async () => {
-    await stopWorkers();
+    await stopWorkers?.();
     await stack.stop();
     await rm(bundles.folder, { recursive: true, force: true });
   });
