@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../model/json.js';
 import type { PluginLog } from '../contract.js';
-import { logLevels, maxRequests, sizes, type LogLevel, type RequestMessage } from './protocol.js';
+import { logLevels, maxLogLines, maxRequests, sizes, type LogLevel, type RequestMessage } from './protocol.js';
 import type { Program, ProgramEnd } from './program.js';
 import { refuseRequest, serveRequest, type Services } from './serve-request.js';
 
@@ -28,15 +28,13 @@ export interface Finish {
 /** How long a program has to end by itself once it was told that the call is over, in ms. */
 const cancelMs = 1_000;
 
-const lastWordsLength = 600;
-
 /** A program that is there for one call: all that it writes and that is no request is its result, and it ends. */
 export async function converseOnce(program: Program, call: Call): Promise<Finish> {
   const texts: string[] = [];
   let length = 0;
   const talk = listen(program, call, (text) => {
     length += text.length;
-    if (length > sizes.line) program.kill(`it printed a result of more than ${sizes.line} characters`);
+    if (length > sizes.result) program.kill(`it printed a result of more than ${sizes.result} characters`);
     else texts.push(text);
   });
   program.send(call.message);
@@ -54,10 +52,14 @@ export async function converseAgain(program: Program, call: Call): Promise<Finis
   });
   const talk = listen(program, call, answer);
   program.send(call.message);
-  const finish = await Promise.race([answered, endOf(program, call, answered).then((end) => ({ text: '', end }))]);
+  const finish = await Promise.race([answered, endOf(program, call, answered).then(early)]);
   // Whatever goes on in it after its answer is not heard any more.
   program.listen({ line: () => undefined, said: () => undefined });
   return { ...finish, lastWords: talk.lastWords(), pending: talk.pending() };
+}
+
+function early(end: ProgramEnd): { readonly text: string; readonly end: ProgramEnd } {
+  return { text: '', end: { ...end, words: end.fault === undefined ? `${end.words} before it answered` : end.words, fault: end.fault ?? 'it did not answer' } };
 }
 
 /** Waits for the end of a program; once the call must be over, makes it end. Nothing is ended that answers before. */
@@ -87,12 +89,11 @@ function listen(program: Program, { allowed, services, log }: Call, onResult: (t
   const open = new Set<Promise<void>>();
   let lastWords = '';
   let logged = 0;
-  let leftOut = 0;
   const note = (level: LogLevel, text: string): void => {
     const cut = text.length > sizes.logLine ? `${text.slice(0, sizes.logLine)}…` : text;
-    logged += cut.length;
-    if (logged <= sizes.log) log[level](cut);
-    else if (leftOut++ === 0) log.warn(`more than ${sizes.log} characters of log lines: the rest of this call is left out`);
+    logged += 1;
+    if (logged <= maxLogLines) log[level](cut);
+    else if (logged === maxLogLines + 1) log.warn(`more than ${maxLogLines} log lines: the rest of this call is left out`);
   };
   const serve = (request: RequestMessage): void => {
     if (open.size >= maxRequests) return void program.send(refuseRequest(request));
@@ -111,7 +112,7 @@ function listen(program: Program, { allowed, services, log }: Call, onResult: (t
       if (text.trim() === '') return;
       const message = objectIn(text);
       const [level, words] = (message === undefined ? undefined : logLine(message, 'log') ?? logLine(message, 'level')) ?? ['info', text];
-      lastWords = `${lastWords}${words}\n`.slice(-lastWordsLength);
+      lastWords = `${lastWords}${words}\n`.slice(-sizes.lastWords);
       note(level, words);
     },
   });

@@ -85,7 +85,7 @@ function toAnswer(returned: unknown, { isAction, plugin }: HostCall): object {
     return { status, ...result };
   }
   if (returned === undefined) return { status: 0, result: null };
-  const copy = copyPlainJson(returned, { bytes: sizes.line, depth: 16 });
+  const copy = copyPlainJson(returned, { bytes: sizes.result, depth: 16 });
   if (copy.ok) return { status: 0, result: copy.value };
   throw new PluginError('Invalid', `plugin ${plugin} returned what is not plain JSON: ${copy.problems.map(({ path, wrong }) => `${formatPath(path)} ${wrong}`.trim()).join('; ')}`);
 }

@@ -42,7 +42,8 @@ export class ProgramAutomator extends Automator {
     return this.#act('remove', sshAuth, script, data);
   }
 
+  /** Script and data come first, where programs that cannot read JSON find them. */
   #act(name: string, sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return invokeAction(this.#invocation, this.#context, { name, arguments: [sshAuth, script, data], input: { sshAuth, script, data } });
+    return invokeAction(this.#invocation, this.#context, { name, arguments: [sshAuth, script, data], input: { script, data, sshAuth } });
   }
 }

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LineSplitter } from './lines.js';
 import { memoryOf, signalGroup } from './processes.js';
-import { sizes } from './protocol.js';
+import { maxLines, sizes } from './protocol.js';
 import type { Workshop } from './workshop.js';
 
 export interface LaunchOptions {
@@ -37,6 +37,8 @@ const termMs = 500;
 /** How long output is waited for that others may hold open, in ms. */
 const drainMs = 500;
 
+const noCounts = { bytes: 0, lines: 0, words: 0 };
+
 const nobody: Listener = { line: () => undefined, said: () => undefined };
 
 /** A running program with all that it starts: a process group of its own, in a folder of its own. */
@@ -46,7 +48,7 @@ export class Program {
   readonly #input: Writable | null;
   readonly #workshop: Workshop;
   #listener = nobody;
-  #received = 0;
+  #counts = noCounts;
   #fault: string | undefined;
 
   constructor(workshop: Workshop, options: LaunchOptions) {
@@ -72,7 +74,7 @@ export class Program {
   /** Who hears it from now on; the counts of what it sent begin anew. */
   listen(listener: Listener): void {
     this.#listener = listener;
-    this.#received = 0;
+    this.#counts = noCounts;
   }
 
   /** False when it hears nothing any more. */
@@ -129,25 +131,41 @@ export class Program {
   }
 
   #read(stream: Readable | null, maxLine: number, onLine: (line: string) => void, where: string): Promise<void> {
-    const lines = new LineSplitter(maxLine, onLine);
+    const lines = new LineSplitter(maxLine, (line) => {
+      this.#counts = { ...this.#counts, lines: this.#counts.lines + 1 };
+      if (this.#counts.lines <= maxLines) onLine(line);
+      else this.kill(`it wrote more than ${maxLines} lines`);
+    });
     return this.#consume(stream, (chunk) => {
-      this.#received += chunk.length;
-      if (this.#received > sizes.call) return this.kill(`it wrote more than ${sizes.call} bytes`);
+      this.#count(chunk);
       if (!lines.push(chunk)) this.kill(`it wrote a line of more than ${maxLine} bytes ${where}`);
     }, () => lines.end());
   }
 
-  /** What is for people is cut where it is too long, and no fault. */
+  /** What is for people is cut where it is too long, and no fault: of very much only the beginning and the end are read. */
   #readCut(stream: Readable | null): Promise<void> {
     const lines = new LineSplitter(Number.MAX_SAFE_INTEGER, (line) => this.#listener.said(line));
     let inLine = 0;
+    let last: Buffer | undefined;
     return this.#consume(stream, (chunk) => {
-      this.#received += chunk.length;
-      if (this.#received > sizes.call) return this.kill(`it wrote more than ${sizes.call} bytes`);
+      this.#count(chunk);
+      this.#counts = { ...this.#counts, words: this.#counts.words + chunk.length };
+      if (this.#counts.words > sizes.log) {
+        last = chunk;
+        return;
+      }
       inLine = chunk.includes(10) ? chunk.length - chunk.lastIndexOf(10) - 1 : inLine + chunk.length;
       lines.push(inLine > sizes.logLine ? Buffer.concat([chunk, Buffer.from('\n')]) : chunk);
       if (inLine > sizes.logLine) inLine = 0;
-    }, () => lines.end());
+    }, () => {
+      lines.push(last?.subarray(-sizes.lastWords) ?? Buffer.alloc(0));
+      lines.end();
+    });
+  }
+
+  #count(chunk: Buffer): void {
+    this.#counts = { ...this.#counts, bytes: this.#counts.bytes + chunk.length };
+    if (this.#counts.bytes > sizes.call) this.kill(`it wrote more than ${sizes.call} bytes`);
   }
 
   #consume(stream: Readable | null, onData: (chunk: Buffer) => void, onEnd: () => void): Promise<void> {

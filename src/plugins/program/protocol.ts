@@ -7,17 +7,27 @@ export const protocolVersion = 1;
 
 /** What one program may send, in bytes; what passes a limit ends the program. */
 export const sizes = {
-  /** One line, or a whole result: a request may carry a script or a file. */
-  line: 4 * 1024 * 1024,
-  /** Everything of one call, on each stream. */
-  call: 64 * 1024 * 1024,
-  /** What is written to the task's log of one call; the rest is counted and left out. */
-  log: 1024 * 1024,
+  /** One line: a request may carry a script or a file. */
+  line: 16 * 1024 * 1024,
+  /** A result. That of a task is checked again, against a much smaller limit; a list of machines may be long. */
+  result: 4 * 1024 * 1024,
+  /** Everything of one call. */
+  call: 256 * 1024 * 1024,
+  /** What is read of one call's words for people; of the rest only the end is kept. */
+  log: 512 * 1024,
   /** One log line. */
   logLine: 8 * 1024,
+  /** The end of very many words. */
+  lastWords: 1024,
   /** Answers that wait for a program that does not read them. */
-  unread: 16 * 1024 * 1024,
+  unread: 64 * 1024 * 1024,
 } as const;
+
+/** Lines of one call that are not for people. */
+export const maxLines = 100_000;
+
+/** Log lines of one call that are written. */
+export const maxLogLines = 5_000;
 
 /** Requests of one call that may be under way at the same time. */
 export const maxRequests = 16;

@@ -42,7 +42,7 @@ export function readAbility(finish: Finish, source: AnswerSource): Json | undefi
   if (error !== undefined) throwError(error, parsed, source);
   if (parsed.status !== 0) throw new PluginError('Invalid', `plugin ${source.plugin} ended ${source.call} with status ${parsed.status}`);
   refuseContradiction(finish, parsed.status, source);
-  const copy = copyPlainJson(result ?? null, { bytes: sizes.line, depth: 16 });
+  const copy = copyPlainJson(result ?? null, { bytes: sizes.result, depth: 16 });
   if (!copy.ok) throw invalid(source, copy.problems.map(({ path, wrong }) => `result.${path.join('.')} ${wrong}`).join('; '));
   return copy.value === null ? undefined : copy.value;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../model/json.js';
-import type { Claims, Shell } from '../contract.js';
+import type { Claims, RunOutcome, Shell } from '../contract.js';
 import { isPluginError, PluginError } from '../errors.js';
 import { maxRequests, requestNames, type ErrorMessage, type ReplyMessage, type RequestMessage, type RequestName } from './protocol.js';
 
@@ -62,10 +62,10 @@ async function carryOut(request: string, fields: JsonObject, allowed: readonly s
   if (known === undefined) throw new PluginError('Invalid', `there is no request "${request.slice(0, 60)}"; there are: ${requestNames.join(', ')}`);
   if (!allowed.includes(known)) throw new PluginError('Invalid', `request ${known} is not declared; add it to "requests" in the plugin's descriptor`);
   switch (known) {
-    case 'run': return need(services.shell, known).run(read(known, shapes.run, fields));
+    case 'run': return inOrder(await need(services.shell, known).run(read(known, shapes.run, fields)));
     case 'exec': {
       const { command, ...options } = read(known, shapes.exec, fields);
-      return need(services.shell, known).exec(command, options);
+      return inOrder(await need(services.shell, known).exec(command, options));
     }
     case 'putFile': {
       const { path, content, base64, mode } = read(known, shapes.putFile, fields);
@@ -80,6 +80,11 @@ async function carryOut(request: string, fields: JsonObject, allowed: readonly s
     case 'claims.release': return need(services.claims, known).release(read(known, shapes['claims.release'], fields).key);
     case 'claims.held': return need(services.claims, known).held();
   }
+}
+
+/** Programs that cannot read JSON rely on this order. */
+function inOrder({ exitCode, stdout, stderr, results }: RunOutcome): RunOutcome {
+  return { exitCode, stdout, stderr, ...(results === undefined ? {} : { results }) };
 }
 
 function read<Shape extends z.ZodType>(request: string, shape: Shape, fields: JsonObject): z.output<Shape> {

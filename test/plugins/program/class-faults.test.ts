@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../../support/until.js';
+import { failureOf, openPrograms, processesWith, providerDescriptor, type ProgramBench } from './support/bench.js';
+
+/** A word in the arguments of processes that the plugin starts, by which they are found again. */
+const mark = `heddle-test-${process.pid}-class`;
+
+const code = `
+import { spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
+import { PluginError, Provider } from 'heddle/plugin';
+
+const forever = ['-e', 'setInterval(() => undefined, 1000)', '--', '${mark}'];
+
+function writeAll(text) {
+  for (let bytes = Buffer.from(text); bytes.length > 0;) {
+    try {
+      bytes = bytes.subarray(writeSync(3, bytes));
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+    }
+  }
+}
+
+export class P extends Provider {
+  async create() {
+    const cyclic = {};
+    cyclic.self = cyclic;
+    switch (this.fields.how) {
+      case 'good': return { result: { providerid: 'm-1', pid: process.pid } };
+      case 'hang': return new Promise(() => undefined);
+      case 'busy loop': for (;;);
+      case 'exit': process.exit(0);
+      case 'exit code 7': process.exit(7);
+      case 'unhandled rejection': void Promise.reject(new Error('nobody caught me')); return new Promise(() => undefined);
+      case 'thrown later': setImmediate(() => { throw new Error('thrown later'); }); return new Promise(() => undefined);
+      case 'abort': process.abort();
+      case 'deaf to signals': process.on('SIGTERM', () => undefined); return new Promise(() => undefined);
+      case 'memory': { const held = []; for (;;) { held.push(Buffer.alloc(8 * 1024 * 1024, 1)); await new Promise((resolve) => setTimeout(resolve, 2)); } }
+      case 'memory at one go': { const held = []; for (;;) held.push(new Float64Array(1_000_000).fill(1)); }
+      case 'children': for (let index = 0; index < 400; index += 1) spawn('sleep', ['1000']); return new Promise(() => undefined);
+      case 'children of their own': for (let index = 0; index < 3; index += 1) spawn(process.execPath, forever, { detached: true, stdio: 'ignore' }).unref(); process.exit(3);
+      case 'garbage on its line': writeSync(3, 'this is not JSON\\n'); return new Promise(() => undefined);
+      case 'false result on its line': writeSync(3, '{"status": 0, "result": {"providerid": 7}}\\n'); return new Promise(() => undefined);
+      case 'endless line': for (;;) writeAll('x'.repeat(65536));
+      case 'printed garbage': console.log('this is for people'); process.stdout.write(Buffer.alloc(100_000, 120)); return { result: { providerid: 'm-2' } };
+      case '10 MB': return { result: { providerid: 'm', blob: 'x'.repeat(10 * 1024 * 1024) } };
+      case '3 MB line': writeAll(JSON.stringify({ status: 0, result: { blob: 'x'.repeat(3_000_000) } }) + '\\n'); return new Promise(() => undefined);
+      case 'prototype': return { result: JSON.parse('{"providerid": "m", "__proto__": {"polluted": true}}') };
+      case 'cyclic': return { result: { providerid: 'm', cyclic } };
+      case 'bigint': return { result: { providerid: 'm', size: 5n } };
+      case 'proxy': return new Proxy({}, { ownKeys() { throw new Error('touched'); } });
+      case 'throws no error': throw { toString() { throw new Error('no words'); } };
+      case 'quota': throw new PluginError('Quota', 'no more', { result: { providerid: 'm-9' } });
+    }
+  }
+  async confirm() {}
+  async delete() {}
+}
+`;
+
+let bench: ProgramBench;
+beforeAll(async () => {
+  bench = await openPrograms({
+    'providers/p/p.mjs': code,
+    'providers/p/p.json': providerDescriptor({ entry: './p.mjs', class: 'P', limits: { memoryMb: 300 } }),
+    // The same with little patience, for what hangs.
+    'providers/q/p.mjs': code,
+    'providers/q/q.json': providerDescriptor({ name: 'q', entry: './p.mjs', class: 'P', callDeadlineMs: 1_000 }),
+  });
+});
+afterAll(() => bench.close());
+
+const fail = (how: string) => failureOf(bench.run('CREATE', how));
+
+describe('a class that is not built in', () => {
+  it('does its work in a process that is not the worker\'s, and is used again', async () => {
+    const first = await bench.run('CREATE', 'good');
+    const second = await bench.run('CREATE', 'good');
+    expect(first.result).toMatchObject({ providerid: 'm-1' });
+    expect(first.result?.['pid']).not.toBe(process.pid);
+    expect(second.result?.['pid']).toBe(first.result?.['pid']);
+  });
+
+  it.concurrent.each([
+    ['hang', 'plugin q did not answer create in time'], ['busy loop', 'plugin q did not answer create in time'],
+    ['deaf to signals', 'plugin q did not answer create in time; its program was ended by SIGKILL'],
+  ])('%s: is ended at its deadline, and the task may be tried again', async (how, words) => {
+    const failure = await failureOf(bench.run('CREATE', how, { plugin: 'q' }));
+    expect(failure).toMatchObject({ type: 'Retryable', message: expect.stringContaining('CREATE app-1: the provider did not answer within 1000 ms') });
+    expect(failure.message).toContain(words);
+  });
+
+  it.concurrent.each([
+    ['exit', 'its program ended with exit code 0 before it answered'], ['exit code 7', 'its program ended with exit code 7'],
+    ['unhandled rejection', 'nobody caught me'], ['thrown later', 'thrown later'], ['abort', 'was ended by SIGABRT'],
+    ['memory', 'MB are allowed'], ['memory at one go', 'MB are allowed'], ['children', 'are allowed'], ['endless line', 'it wrote a line of more than'],
+  ])('%s: fails the task as a fault of the plugin, which is named', async (how, words) => {
+    const failure = await fail(how);
+    expect(failure).toMatchObject({ type: 'Internal', nonRetryable: false, message: expect.stringContaining('CREATE app-1: plugin p gave no result: its program') });
+    expect(failure.message).toContain(words);
+    expect(failure.message.length).toBeLessThan(2_000);
+  });
+
+  it.concurrent.each([
+    ['10 MB', 'result.blob passes the limit'], ['3 MB line', 'result.blob passes the limit'], ['prototype', 'result.__proto__ is a key that is not allowed'], ['cyclic', 'result.cyclic.self holds itself'],
+    ['bigint', 'result.size is a bigint, which is not JSON'], ['proxy', 'it is a Proxy'], ['garbage on its line', 'its program printed what is not JSON: "this is not JSON"'],
+    ['false result on its line', 'result.providerid should be a text'],
+  ])('%s: is refused, with plugin and field named', async (how, words) => {
+    const failure = await fail(how);
+    expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true, message: expect.stringContaining('plugin p returned no valid result') });
+    expect(failure.message).toContain(words);
+  });
+
+  it('what it throws arrives as it was thrown', async () => {
+    const failure = await fail('quota');
+    expect(failure).toMatchObject({ type: 'Quota', message: 'CREATE app-1: no more', details: [expect.objectContaining({ result: { providerid: 'm-9' } })] });
+    expect(await fail('throws no error')).toMatchObject({ type: 'Internal', message: 'CREATE app-1: threw a object' });
+  });
+
+  it('what it prints is for people, and harms nothing', async () => {
+    expect((await bench.run('CREATE', 'printed garbage')).result).toEqual({ providerid: 'm-2' });
+    expect(bench.logged.join('\n')).toContain('this is for people');
+  });
+
+  it('takes with it what it has started, wherever that went', async () => {
+    expect((await fail('children of their own')).message).toContain('exit code 3');
+    await until('the children are gone', () => processesWith(mark).length === 0);
+  });
+
+  it('goes on with good work after all of this, and leaves no prototype changed', async () => {
+    expect((await bench.run('CREATE', 'good')).result).toMatchObject({ providerid: 'm-1' });
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+});
