@@ -64,7 +64,7 @@ async function reserve(plugin: RegisteredProvider, attempt: Attempt): Promise<Aw
 }
 
 /** A wait so short, in ms, that no other attempt can have begun meanwhile. */
-const patienceMs = 2_000;
+const patienceMs = 4_000;
 
 /** How long before the end of its time an attempt ends by itself, in ms: cut by the server, it could not say what it waited for. */
 const lastWordsMs = 300;
