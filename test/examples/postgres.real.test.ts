@@ -1,43 +1,28 @@
 import { spawnSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { z } from 'zod';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { WaitResult } from '../../src/client/index.js';
-import { startStack, type Stack, type WorkerProcess } from '../support/stack.js';
-import { copyExample, type Example } from './support/example.js';
-import { home, primary, serversOf, type Servers } from './support/postgres.js';
+import type { Stack } from '../support/stack.js';
+import type { Example } from './support/example.js';
+import { cluster, openPostgres, password, type OpenedPostgres } from './support/open-postgres.js';
+import { home, primary, type Servers } from './support/postgres.js';
 import { runsOf } from './support/runs-of.js';
-
-const cluster = 'postgres';
-/** Every character that a shell, a password file or SQL could stumble over. */
-const password = 'a b:c\\d\'e"f$g`h';
 
 /** One life of one cluster: each step goes on from the one before, and after each the rows are there. */
 describe('the PostgreSQL example', { timeout: 180_000 }, () => {
+  let opened: OpenedPostgres;
   let stack: Stack;
-  let worker: WorkerProcess;
   let example: Example;
   let servers: Servers;
-  let obstacle: string | undefined;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'auto' });
-    obstacle = await findObstacle();
-    if (obstacle !== undefined) return;
-    worker = await stack.startWorker();
-    servers = serversOf(stack.client, cluster);
-    example = await copyExample(cluster, stack.folder);
-    const file = join(stack.folder, 'replication-password');
-    await writeFile(file, `${password}\n`, { mode: 0o600 });
-    await example.edit('secret: "env:POSTGRES_REPLICATION_PASSWORD"', `secret: "file:${file}"`);
+    opened = await openPostgres();
+    ({ stack, example, servers } = opened);
   }, 120_000);
   beforeEach((context) => {
-    if (obstacle !== undefined) context.skip(obstacle);
+    context.skip(opened.obstacle !== undefined, opened.obstacle);
   });
   afterAll(async () => {
-    await servers?.close();
-    await stack.stop();
+    await opened.close();
   });
 
   it('comes up with a primary and two replicas that stream from it, each through its slot', async () => {
@@ -62,8 +47,8 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
     const environment = await servers.shell(primary, `tr '\\0' '\\n' <"/proc/$(head -n 1 ${home}/data/postmaster.pid)/environ"`);
     expect(environment).toContain('HEDDLE_NODE=primary-1');
     expect(environment).not.toContain('REPLICATION_PASSWORD');
-    expect(worker.output()).not.toContain(password);
-    expect(spawnSync('grep', ['-rlF', password, worker.dataFolder], { encoding: 'utf8' })).toMatchObject({ status: 1, stdout: '' });
+    expect(opened.worker.output()).not.toContain(password);
+    expect(spawnSync('grep', ['-rlF', password, opened.worker.dataFolder], { encoding: 'utf8' })).toMatchObject({ status: 1, stdout: '' });
   });
 
   it('takes a third replica, made from the data that is there', async () => {
@@ -174,14 +159,6 @@ describe('the PostgreSQL example', { timeout: 180_000 }, () => {
     for (const { end } of stops.filter(({ nodeId }) => nodeId !== primary)) expect(end?.at).toBeLessThanOrEqual(last);
     expect(await stack.service.machines()).toEqual([]);
   });
-
-  /** The reason why this machine cannot run the example. */
-  async function findObstacle(): Promise<string | undefined> {
-    const { kind } = z.object({ kind: z.string() }).parse(await stack.service.call('GET', '/v1/health'));
-    if (kind !== 'sandbox') return 'sandboxes need Linux, root and the right to mount';
-    const { status } = spawnSync('sh', ['-c', 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb']);
-    return status === 0 ? undefined : 'PostgreSQL is not installed: npm run setup:extras';
-  }
 
   async function outcome(): Promise<WaitResult> {
     const { operation } = await stack.client.apply(example.spec());
