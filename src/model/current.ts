@@ -2,7 +2,8 @@ import type { Outlines } from './dependencies.js';
 import type { Intent } from './intent.js';
 import type { Json } from './json.js';
 import type { NodeFacts, ServiceFacts } from './node.js';
-import type { PlannedPlacement, Range } from './plan.js';
+import { nodeId } from './names.js';
+import { indexesOf, rangesOf, type PlannedPlacement, type Range } from './plan.js';
 import type { ClusterSpec } from './spec.js';
 
 /** The actions that an operation may do once more although nothing changed. */
@@ -38,6 +39,18 @@ export interface CurrentCluster {
 }
 
 export const emptyCluster: CurrentCluster = { nodes: [], services: {} };
+
+/** The cluster with some nodes marked as to be replaced. */
+export function condemn(current: CurrentCluster, nodeIds: readonly string[]): CurrentCluster {
+  const nodes = current.nodes.flatMap((row) => {
+    const isMeant = (index: number): boolean => nodeIds.includes(nodeId(row.group, index));
+    const indexes = indexesOf(row.nodes);
+    const [meant, others] = [indexes.filter(isMeant), indexes.filter((index) => !isMeant(index))];
+    const parts = [{ ...row, nodes: rangesOf(others) }, { ...row, nodes: rangesOf(meant), facts: { ...row.facts, condemned: true as const } }];
+    return parts.filter((part) => part.nodes.length > 0);
+  });
+  return { ...current, nodes };
+}
 
 export interface PlanningInput {
   readonly intent: Intent;

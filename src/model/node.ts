@@ -71,6 +71,10 @@ export interface NodeState {
   readonly services: readonly string[];
   /** True once the node is on its way out; peers no longer see it. */
   readonly leaving?: true;
+  /** It failed and the operation went on without it; peers do not see it. */
+  readonly aside?: true;
+  /** The uid in its machine's key, where an earlier life of the cluster made the machine. */
+  readonly keyUid?: string;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;
   /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */

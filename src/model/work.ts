@@ -20,6 +20,8 @@ export interface Work {
   readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
   /** When it is all done, the operation is planned once more: there is a second part. */
   readonly again?: true;
+  /** Tasks that the operation had done when this was planned. */
+  readonly doneBefore: number;
   /** Steps of its chain that each node has behind it; absent: none. */
   readonly positions: Readonly<Record<string, number>>;
 }
@@ -32,6 +34,8 @@ export interface Board {
   /** How many nodes may be in one turn at once. */
   readonly width: number;
   readonly turns: Readonly<Record<string, Turn>>;
+  /** Who waits for a turn, first come first. */
+  readonly asked: readonly { readonly turn: string; readonly nodeId: string }[];
   /** How many nodes of each group of the spec the operation goes on without. */
   readonly aside: Readonly<Record<string, number>>;
 }

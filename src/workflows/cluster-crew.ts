@@ -7,7 +7,7 @@ import type { Crew } from './crew.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
 
-const noBoard: Board = { needed: {}, passed: {}, width: 1, turns: {}, aside: {} };
+const noBoard: Board = { needed: {}, passed: {}, width: 1, turns: {}, asked: [], aside: {} };
 
 /** The nodes that the cluster workflow carries itself, with gates and turns at hand. */
 export function clusterCrew(memory: Memory): Crew {
@@ -73,8 +73,8 @@ export function askTurn(memory: Memory, turn: string, nodeId: string): void {
   if (holdsTurn(boardOf(memory), turn, nodeId)) return;
   changeBoard(memory, (board) => enterTurn(board, turn, nodeId));
   if (!holdsTurn(boardOf(memory), turn, nodeId)) {
-    const waits = memory.asked.some((ask) => ask.turn === turn && ask.nodeId === nodeId);
-    if (!waits) memory.asked = [...memory.asked, { turn, nodeId }];
+    const waits = boardOf(memory).asked.some((ask) => ask.turn === turn && ask.nodeId === nodeId);
+    if (!waits) changeBoard(memory, (board) => ({ ...board, asked: [...board.asked, { turn, nodeId }] }));
     return;
   }
   const group = groupOfNode(memory, nodeId);
@@ -83,9 +83,9 @@ export function askTurn(memory: Memory, turn: string, nodeId: string): void {
 
 export function leaveTurnOf(memory: Memory, turn: string, nodeId: string): void {
   changeBoard(memory, (board) => leaveTurn(board, turn, nodeId));
-  const next = memory.asked.find((ask) => ask.turn === turn);
+  const next = boardOf(memory).asked.find((ask) => ask.turn === turn);
   if (next === undefined) return;
-  memory.asked = memory.asked.filter((ask) => ask !== next);
+  changeBoard(memory, (board) => ({ ...board, asked: board.asked.filter((ask) => ask !== next) }));
   askTurn(memory, next.turn, next.nodeId);
 }
 

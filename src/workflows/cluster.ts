@@ -38,7 +38,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
 async function live(input: ClusterInput, cancelled: Promise<never>): Promise<string> {
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
-  const memory: Memory = { state: openState(input), asked: [], sending: [], placing: 0, stale: false };
+  const memory: Memory = { state: openState(input), sending: [], placing: 0, stale: false };
   handleMessages(memory);
   cancelled.catch(() => cancelFromOutside(memory));
   if (isRawSpec(input)) queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
@@ -76,6 +76,7 @@ function cancelFromOutside(memory: Memory): void {
 }
 
 async function carryOn(memory: Memory): Promise<never> {
+  memory.closing = true;
   await condition(() => allHandlersFinished() && memory.sending.length === 0);
   return continueAsNew<typeof cluster>({ carried: memory.state });
 }

@@ -14,7 +14,7 @@ export async function discardHalfMade(crew: Crew, operation: string, isPreempted
   if (halfMade.length === 0) return;
   for (const { nodeId } of halfMade) hideNode(memory, nodeId, 'leaving');
   const work: Work = {
-    operation, placements: {}, positions: {},
+    operation, placements: {}, positions: {}, doneBefore: 0,
     kinds: halfMade.map(({ nodeId, group }) => {
       const index = Number(nodeId.slice(group.length + 1));
       return { group, purpose: 'remove', nodes: [[index, index]], services: [], chain: [{ action: 'DELETE' }] };

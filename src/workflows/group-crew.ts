@@ -14,6 +14,8 @@ export interface GroupMemory extends CrewMemory {
   /** Something is to be told to the cluster. */
   unreported?: boolean;
   sending?: boolean;
+  /** This run ends: nothing more is sent, for a message sent together with a continue-as-new is lost. */
+  closing?: boolean;
   /** Its chains stop only to go on in a new run. */
   draining?: boolean;
   stale: boolean;

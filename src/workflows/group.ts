@@ -28,7 +28,6 @@ async function live(input: GroupInput): Promise<string> {
   const sending = keepReporting(memory);
   await Promise.race([keepCarryingOut(memory), sending]);
   if (memory.ended) return `group ${memory.state.group} has no nodes any more`;
-  await condition(allHandlersFinished);
   return continueAsNew<typeof group>({ carried: memory.state });
 }
 
@@ -48,10 +47,12 @@ async function keepCarryingOut(memory: GroupMemory): Promise<void> {
     if (memory.inbox.length === 0) {
       memory.draining = true;
       await drain(memory.run);
-      await condition(() => memory.sending !== true && memory.unreported !== true);
+      memory.closing = true;
+      await condition(() => memory.sending !== true && allHandlersFinished());
       if (memory.inbox.length === 0) return;
       // Told something in the meantime: it is carried out first, with the chains where they stand.
       memory.draining = false;
+      memory.closing = false;
       if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
     }
     const [next, ...rest] = memory.inbox;
@@ -84,7 +85,7 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
   const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));
   let told = '';
   for (;;) {
-    await condition(() => memory.unreported === true || standing(memory) !== told);
+    await condition(() => memory.closing !== true && (memory.unreported === true || standing(memory) !== told));
     const report: GroupReport = reportOf(memory);
     told = standing(memory);
     memory.unreported = false;

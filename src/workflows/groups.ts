@@ -74,7 +74,7 @@ export function endEmptyGroups(memory: Memory): void {
 /** Sends what is to be told, to each group one message after the other. */
 export async function keepInstructing(memory: Memory): Promise<never> {
   const sendable = (): readonly string[] => Object.entries(memory.state.groups)
-    .flatMap(([id, { pending }]) => (pending.length > 0 && !memory.sending.includes(id) ? [id] : []));
+    .flatMap(([id, { pending }]) => (pending.length > 0 && memory.closing !== true && !memory.sending.includes(id) ? [id] : []));
   for (;;) {
     await condition(() => sendable().length > 0);
     for (const id of sendable()) void send(memory, id);

@@ -18,8 +18,8 @@ export interface Memory extends CrewMemory {
   state: ClusterState;
   /** Set once the operation under way is to end early: nothing new is started for it. */
   halt?: Halt;
-  /** Who waits for a turn; asked again after a continue-as-new, so it is not carried. */
-  asked: readonly { readonly turn: string; readonly nodeId: string }[];
+  /** This run ends: nothing more is sent, for a message sent together with a continue-as-new is lost. */
+  closing?: true;
   /** Groups that a message is on its way to. */
   sending: readonly string[];
   /** Nodes that the plan being taken over adds to this workflow. */

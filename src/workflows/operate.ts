@@ -88,11 +88,11 @@ function adopt(memory: Memory, plan: ServedPlan): void {
     memory.state = { ...state, spec, retired: Object.fromEntries(retired) };
   }
   const operation = memory.state.operation?.id ?? '0';
-  memory.state = { ...memory.state, board: { needed: gates, passed: {}, width, turns: {}, aside: {} } };
+  memory.state = { ...memory.state, board: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} } };
   const inline = shareOut(memory, plan, operation);
   const services = servicesOfGroups(plan);
   takeOver(memory, { cluster: memory.state.name, kinds: inline, ...(services === undefined ? {} : { services }), nodenum: () => nextNodenum(memory) });
-  memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, ...(later.length === 0 ? {} : { again: true }) } };
+  memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, doneBefore: memory.state.operation?.tasks.done ?? 0, ...(later.length === 0 ? {} : { again: true }) } };
   const { done = 0 } = memory.state.operation?.tasks ?? {};
   changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
@@ -104,7 +104,7 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   const crew = clusterCrew(memory);
   const run = startRun(crew, work);
   const isFull = (): boolean => workflowInfo().continueAsNewSuggested;
-  const isSettled = (): boolean => (run.over() || run.quiet()) && groupsQuiet(memory) && (run.over() || run.quiet());
+  const isSettled = (): boolean => run.quiet() && groupsQuiet(memory);
   await condition(() => memory.halt !== undefined || isFull() || isSettled());
   if (memory.halt !== undefined) return halt(memory, run);
   const unfinished = !isSettled();
@@ -118,7 +118,9 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   endWork(memory);
   endEmptyGroups(memory);
   const end = settle(memory);
-  return end === 'done' && work.again === true ? operate(memory) : end;
+  // A round that could do nothing would only be planned over and over: what is left waits for a node that was set aside.
+  const wentOn = (memory.state.operation?.tasks.done ?? 0) > work.doneBefore;
+  return end === 'done' && work.again === true && wentOn ? operate(memory) : end;
 }
 
 /** Ends the operation early. A CREATE is waited for without limit: its machine must be known. */

@@ -1,8 +1,12 @@
+import { condemn } from '../model/current.js';
 import type { Plan } from '../model/plan.js';
 import type { PlanRequest } from '../model/messages.js';
 import { runPlan } from './run-task.js';
 
 /** Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. */
 export async function plan(request: PlanRequest): Promise<Plan> {
-  return runPlan<Plan>(request, `PLAN ${request.intent.kind} of ${request.clusterName}`);
+  const { intent, current } = request;
+  // A cluster notes on its nodes which are to be replaced; here nobody has yet.
+  const marked = intent.kind === 'replace' ? { ...request, current: condemn(current, intent.nodes) } : request;
+  return runPlan<Plan>(marked, `PLAN ${request.intent.kind} of ${request.clusterName}`);
 }

@@ -80,8 +80,9 @@ async function carryOut(owner: NodeOwner, chain: readonly Step[], step: Step): P
   if (step.action !== 'CONFIRM') return runStep(owner, step);
   // A machine that was in service is looked at again and never thrown away for not answering.
   if (owner.node().facts.CONFIRM !== true) return obtainMachine(owner, chain);
+  const { ipaddress: before } = owner.node().payload;
   const end = await runStep(owner, step);
-  if (end === 'done') owner.announce();
+  if (end === 'done' && owner.node().payload['ipaddress'] !== before) owner.announce();
   return end;
 }
 

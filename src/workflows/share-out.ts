@@ -43,7 +43,7 @@ export function nextNodenum(memory: Memory): number {
 function tellGroup(memory: Memory, plan: Plan, id: string, operation: string, nodenums: Readonly<Record<string, number>>): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = kindsOf(plan.kinds, (group, index) => isMember(members, group, index));
-  const work: Work = { operation, kinds, placements: plan.placements, positions: {} };
+  const work: Work = { operation, kinds, placements: plan.placements, positions: {}, doneBefore: 0 };
   const command = commandOf(memory);
   const groupServices = servicesOfGroups(plan);
   const { spec, counters, limits } = memory.state;

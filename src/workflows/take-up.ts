@@ -41,7 +41,6 @@ export async function takeUp(memory: Memory): Promise<OperationEnd> {
     case 'held': holdOrRollBack(memory, operation);
   }
   delete memory.halt;
-  memory.asked = [];
   show(memory);
   return end;
 }
@@ -74,7 +73,9 @@ function stoppedBy(state: ClusterState, intent: Intent): readonly string[] {
 
 function noteAchieved(memory: Memory, { kind }: Operation): void {
   const { spec, achieved } = memory.state;
-  if (spec === undefined || (kind !== 'apply' && kind !== 'rollback')) return;
+  // Rolled back to nothing: there never was a spec that came true.
+  if (spec === undefined || (kind === 'rollback' && achieved === undefined)) return;
+  if (kind !== 'apply' && kind !== 'rollback') return;
   if (achieved !== undefined && stableJson(achieved as unknown as Json) === stableJson(spec as unknown as Json)) return;
   memory.state = { ...memory.state, achieved: spec, ...(achieved === undefined ? {} : { before: achieved }) };
 }
