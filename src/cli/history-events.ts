@@ -23,10 +23,9 @@ export async function readTasks(client: Client, cluster: string, wanted: { reado
 /** The cluster's workflow, and those that carry groups of its nodes. */
 export async function workflowsOf(client: Client, cluster: string): Promise<readonly string[]> {
   const root = clusterWorkflowId(cluster);
-  const ids = [root];
   const query = `WorkflowId STARTS_WITH '${root}/group/' AND ExecutionStatus = 'Running'`;
-  for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
-  return ids;
+  const { executions } = await client.workflowService.listWorkflowExecutions({ namespace: client.options.namespace, query, pageSize: 1_000 });
+  return [root, ...(executions ?? []).flatMap(({ execution }) => execution?.workflowId ?? [])];
 }
 
 /** Events from a moment on (milliseconds since the epoch), by run, oldest first. Reads backwards, so that a long history costs nothing. */

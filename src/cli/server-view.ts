@@ -1,11 +1,12 @@
 import type { Client } from '@temporalio/client';
-import type { google, temporal } from '@temporalio/proto';
+import type { temporal } from '@temporalio/proto';
 import { call } from '../client/call.js';
 import { coreQueue } from '../model/names.js';
 import { decodeFailure, type HistoryFailure } from './decode-history.js';
 import { workflowsOf } from './history-events.js';
 import { lookAtQueue, type QueueView } from './pollers.js';
 import { readTaskId } from './task-events.js';
+import { timeText } from './time-text.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
@@ -55,14 +56,16 @@ export async function lookAtServer(client: Client, cluster: string): Promise<Ser
 }
 
 async function lookAtWorkflow(client: Client, id: string): Promise<{ readonly workflow: WorkflowView; readonly activities: readonly ActivityView[] }> {
-  const { raw, runId, historyLength } = await client.workflow.getHandle(id).describe();
-  const { pendingActivities, pendingWorkflowTask } = raw;
+  // Not by the SDK's own call, which wants to decrypt all of it.
+  const { pendingActivities, pendingWorkflowTask, workflowExecutionInfo: info } = await client.workflowService.describeWorkflowExecution({
+    namespace: client.options.namespace, execution: { workflowId: id },
+  });
   const attempt = pendingWorkflowTask?.attempt ?? 1;
   const since = timeText(pendingWorkflowTask?.originalScheduledTime ?? pendingWorkflowTask?.scheduledTime);
   const stuck = pendingWorkflowTask && (attempt > 1 || Date.now() - Date.parse(since) > patienceMs);
   const failure = attempt > 1 ? await lastTaskFailure(client, id) : undefined;
   return {
-    workflow: { id, runId, events: historyLength, ...(stuck ? { task: { attempt, since, ...(failure === undefined ? {} : { failure }) } } : {}) },
+    workflow: { id, runId: info?.execution?.runId ?? '', events: Number(String(info?.historyLength ?? 0)), ...(stuck ? { task: { attempt, since, ...(failure === undefined ? {} : { failure }) } } : {}) },
     activities: await Promise.all((pendingActivities ?? []).map((activity) => describeActivity(client, activity))),
   };
 }
@@ -97,8 +100,4 @@ const states: Readonly<Record<number, ActivityView['state']>> = { 1: 'waits for 
 async function readFailure(client: Client, failure: temporal.api.failure.v1.IFailure): Promise<HistoryFailure> {
   return decodeFailure(client, failure).catch((error: unknown): HistoryFailure =>
     ({ message: `its message cannot be decrypted here: ${error instanceof Error ? error.message : String(error)}` }));
-}
-
-function timeText(time: google.protobuf.ITimestamp | null | undefined): string {
-  return new Date(Number(String(time?.seconds ?? 0)) * 1_000 + Math.floor((time?.nanos ?? 0) / 1e6)).toISOString();
 }

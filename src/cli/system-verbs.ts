@@ -4,9 +4,9 @@ import { withCommonOptions, type Run } from './options.js';
 /** Verbs about Heddle itself. */
 export function addSystemVerbs(program: Command, run: Run): void {
   program.commandsGroup('Heddle:');
-  const verb = (name: string, description: string): Command => program.command(name).description(description);
+  const verb = (name: string, summary: string, more = ''): Command => program.command(name).summary(summary).description(`${summary}${more}`);
 
-  withCommonOptions(verb('dev', 'start server, Web UI, machines and a worker on this machine, for as long as it runs')
+  withCommonOptions(verb('dev', 'run everything on this machine', ': server, Web UI, machines and a worker, until it is stopped')
     .option('--port <number>', 'port of the Temporal server; a free one when it is in use', parsePort, 7233)
     .option('--ui-port <number>', 'port of the Web UI (default: 1000 above the server\'s)', parsePort)
     .addOption(new Option('--machines <kind>', 'what local machines are').choices(['auto', 'sandbox', 'directory']).default('auto')), 'configuration')
@@ -15,15 +15,15 @@ export function addSystemVerbs(program: Command, run: Run): void {
   withCommonOptions(verb('worker', 'run a worker until it is stopped'), 'server')
     .action((options) => run(async () => (await import('./worker.js')).worker(options)));
 
-  withCommonOptions(verb('doctor', 'check server, workers, keys, plugins and folders, and say what to do'), 'server')
+  withCommonOptions(verb('doctor', 'check the installation', ': server, workers, keys, plugins and folders, and say what to do'), 'server')
     .action((options) => run(async () => (await import('./doctor.js')).doctor(options)));
 
-  withCommonOptions(verb('replay [files...]', 'check that this build goes on with workflows: exported histories, or all that run')
+  withCommonOptions(verb('replay [files...]', 'check that this build goes on with workflows', ': exported histories, or all that run')
     .option('--all-running', 'replay what runs on the server now')
     .option('--bundle <file>', 'a workflow bundle to replay with (default: this build\'s)'), 'server')
     .action((files, options) => run(async () => (await import('./replay.js')).replay(files, options)));
 
-  const plugins = withCommonOptions(verb('plugins', 'the plugins that a worker with this configuration has'), 'configuration')
+  const plugins = withCommonOptions(verb('plugins', 'the plugins that a worker has', ' with this configuration'), 'configuration')
     .action((options) => run(async () => (await import('./plugins.js')).list(options)));
   withCommonOptions(plugins.command('show <name>').description('a plugin, and the fields that people fill in')
     .option('--schema', 'JSON Schema of its fields'), 'configuration')

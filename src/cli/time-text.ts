@@ -1,3 +1,5 @@
+import type { google } from '@temporalio/proto';
+
 /** `0.3 s`, `12 s`, `3 m 04 s`, `1 h 02 m`, `3 d 04 h`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, ms) / 1_000;
@@ -23,6 +25,11 @@ export function formatClock(at: Date): string {
 export function formatMoment(at: string): string {
   const date = new Date(at);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${formatClock(date)}`;
+}
+
+/** A moment of the server's, as RFC 3339. */
+export function timeText(time: google.protobuf.ITimestamp | null | undefined): string {
+  return new Date(Number(String(time?.seconds ?? 0)) * 1_000 + Math.floor((time?.nanos ?? 0) / 1e6)).toISOString();
 }
 
 function two(value: number): string {

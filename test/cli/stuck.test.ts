@@ -1,0 +1,68 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../../src/model/names.js';
+import { openKeyRing } from '../../src/secrets/keys.js';
+import { startStack, type Stack } from '../support/stack.js';
+import { until } from '../support/until.js';
+import { type Ended, runHeddle } from './support/run-heddle.js';
+import { makeCluster, writeSpec } from './support/spec.js';
+
+/** Nobody listens at port 9. */
+const silent = { type: 'local', fields: { endpoint: 'http://127.0.0.1:9', apiKey: 'none' } };
+
+describe('heddle status of what is stuck', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    const accounts = { far: { ...silent, site: 'moon' }, down: silent };
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts });
+    await stack.startWorker();
+  });
+  afterAll(() => stack.stop());
+
+  const settings = (env: Readonly<Record<string, string>> = {}): Parameters<typeof runHeddle>[1] => ({
+    distPath: inject('distPath'), cwd: stack.folder,
+    env: { HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace, ...env },
+  });
+  const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
+  const statusWith = (name: string, pattern: RegExp): Promise<Ended> => until(`status of ${name} to say ${String(pattern)}`, async () => {
+    const status = await run('status', name);
+    return pattern.test(status.stdout) ? status : undefined;
+  });
+
+  it('names the queue that no worker asks, and what waits there', async () => {
+    const file = await writeSpec(stack.folder, { name: 'moon', provider: 'far' });
+    expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
+    const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon\.far/);
+    expect(stdout).toMatch(/stuck: queue heddle\.moon\.far: nobody asks for work, so no worker takes its tasks; CREATE app-1 waits for it for [\d.]+ s/);
+    expect(stdout).toMatch(/^next: heddle worker +run a worker for it$/m);
+    expect(JSON.parse((await run('status', 'moon', '--json')).stdout)).toMatchObject({
+      phase: 'applying', server: { queues: expect.arrayContaining([{ queue: 'heddle.moon.far', workers: 0 }]), activities: [{ title: 'CREATE app-1', state: 'waits for a worker', queue: 'heddle.moon.far' }] },
+    });
+  });
+
+  it('tells of a task that fails and is tried again', async () => {
+    const file = await writeSpec(stack.folder, { name: 'down', provider: 'down' });
+    expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
+    const { stdout } = await statusWith('down', /is tried again/);
+    expect(stdout).toMatch(/stuck: CREATE app-1 is tried again, attempt \d+ after [\d.]+ s: CREATE app-1: .*127\.0\.0\.1:9.* \(Retryable\)/);
+  });
+
+  it('tells why workers cannot carry a workflow on', async () => {
+    // As a build of a later version would leave it.
+    await stack.client.temporal.workflow.start(clusterWorkflowType, { workflowId: clusterWorkflowId('newer'), taskQueue: coreQueue, args: [{ carried: { stateVersion: 99 } }] });
+    const { code, stdout } = await statusWith('newer', /stuck: cluster\/newer/);
+    expect(code).not.toBe(0);
+    expect(stdout).toMatch(/stuck: cluster\/newer cannot be carried on: workers failed at it \d+ times? in a row, for [\d.]+ s: the cluster's state has version 99/);
+  });
+
+  it('says which key is missing, and what the server knows without it', async () => {
+    await makeCluster(stack.client, await writeSpec(stack.folder, { name: 'keyless' }));
+    const keys = join(stack.folder, 'other keys');
+    openKeyRing({ folder: keys, create: true });
+    const config = join(stack.folder, 'other.yaml');
+    await writeFile(config, JSON.stringify({ keys: { folder: keys } }));
+    const status = await runHeddle(['status', 'keyless'], settings({ HEDDLE_CONFIG: config }));
+    expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining('cluster keyless: idle (as the server last heard)'), stderr: expect.stringMatching(/key/) });
+  });
+}, 120_000);
