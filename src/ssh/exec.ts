@@ -5,6 +5,7 @@ import { PluginError } from '../plugins/errors.js';
 import type { Connection } from './connection.js';
 import { Excerpt } from './excerpt.js';
 import { connectionLost } from './failure.js';
+import { printable } from './printable.js';
 import { quoteWords } from './quote.js';
 import { programText, remoteCommand } from './remote-command.js';
 import { endCommandProgram, execProgram } from './remote/exec.js';
@@ -49,7 +50,7 @@ export async function exec(connection: Connection, command: readonly string[], o
     over = true;
     if (exitCode === undefined) throw connectionLost(connection.target);
     if (!stdout.begun) {
-      throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}: ${stderr.text.trim().slice(-500)})`);
+      throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}: ${printable(stderr.text).slice(-500)})`);
     }
     return { exitCode, stdout: stdout.text, stderr: stderr.text };
   } finally {

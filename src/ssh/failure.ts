@@ -1,5 +1,6 @@
 import { PluginError } from '../plugins/errors.js';
 import { fingerprint, parseHostKey } from './host-key.js';
+import { printable } from './printable.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
 /** Puts a failed connection attempt into the engine's words. `refused` is the host key that was turned down, if one was. */
@@ -7,7 +8,8 @@ export function explainFailure(target: SshTarget, error: unknown, refused: Buffe
   const where = describeTarget(target);
   if (error instanceof PluginError) return error;
   if (refused !== undefined) return hostKeyRefused(target, refused);
-  const message = error instanceof Error ? error.message : String(error);
+  // A server's words may be in it.
+  const message = printable(error instanceof Error ? error.message : String(error));
   const level = levelOf(error);
   if (level === 'client-authentication') {
     return new PluginError('Auth', `${where} refused the login (${message}); check the user and the key or password`, { cause: error });
@@ -23,7 +25,7 @@ export function explainFailure(target: SshTarget, error: unknown, refused: Buffe
 
 /** A jump host that did not connect us to the target. Reason 1 is SSH's word for a refusal by the server's own rules. */
 export function explainForward(jump: SshTarget, to: string, error: unknown): PluginError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = printable(error instanceof Error ? error.message : String(error));
   if (typeof error === 'object' && error !== null && 'reason' in error && error.reason === 1) {
     return new PluginError('Invalid', `jump host ${describeTarget(jump)} forwards nothing to ${to} (${message}); its sshd needs AllowTcpForwarding, and PermitOpen for that address`, { cause: error });
   }
@@ -32,7 +34,7 @@ export function explainForward(jump: SshTarget, to: string, error: unknown): Plu
 
 /** For a connection that was there and is gone; what was running on the node goes on. */
 export function connectionLost(target: SshTarget, cause?: unknown): PluginError {
-  const why = cause instanceof Error ? ` (${cause.message})` : '';
+  const why = cause instanceof Error ? ` (${printable(cause.message)})` : '';
   return new PluginError('Retryable', `the connection to ${describeTarget(target)} was lost${why}`, { cause });
 }
 

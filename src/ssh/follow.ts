@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { PluginError } from '../plugins/errors.js';
 import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
+import { printable } from './printable.js';
 import { launcherProgram } from './remote/launcher.js';
 import type { RunEnd } from './run.js';
 import type { RunProgress } from './run-progress.js';
@@ -107,7 +108,7 @@ function explainRefusal(why: string, text: string, where: string): PluginError {
 export async function explainSilence(session: RemoteSession, connection: Connection, sudo: boolean | undefined): Promise<void> {
   const exitCode = connection.open ? await session.exit : undefined;
   if (exitCode === undefined) return;
-  const said = session.complaints.toString().trim().slice(-500);
+  const said = printable(session.complaints.toString()).slice(-500);
   const where = describeTarget(connection.target);
   if (sudo === true && exitCode !== 70) {
     throw new PluginError('Auth', `sudo -n does not let ${where} become root (${said || `exit code ${exitCode}`}); allow it without a password, or log in as root`);

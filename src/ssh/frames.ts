@@ -1,3 +1,5 @@
+import { printable } from './printable.js';
+
 /** What a remote program prints: its own lines, split into words, and stretches of raw output between them. */
 export type Frame =
   | { readonly kind: 'line'; readonly words: readonly string[] }
@@ -37,11 +39,12 @@ export async function* readFrames(source: AsyncIterable<Buffer>, nonce: string):
       rest = rest.subarray(end + 1);
       if (!line.startsWith(`${nonce} `)) {
         noise += line.length + 1;
-        if (seen || noise > longestNoise) throw new Error(`unexpected output of the node: ${line.slice(0, 200)}`);
+        if (seen || noise > longestNoise) throw new Error(`unexpected output of the node: ${printable(line.slice(0, 200))}`);
         continue;
       }
       seen = true;
-      const words = line.slice(nonce.length + 1).split(' ');
+      // Words of our own programs, which may tell what a command of the node said.
+      const words = printable(line.slice(nonce.length + 1)).split(' ');
       const named = streams.get(words[0] ?? '');
       if (named === undefined) {
         yield { kind: 'line', words };

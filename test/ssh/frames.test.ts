@@ -54,6 +54,12 @@ describe('frames', () => {
   });
 });
 
+test('what a command of the node said is printable in the words of a line', async () => {
+  expect(await read(wire(['N0 hello\nN0 fail folder mkdir:\t\x1b[31mno\x07\r\n']))).toEqual([
+    { kind: 'line', words: ['hello'] }, { kind: 'line', words: ['fail', 'folder', 'mkdir:', '?[31mno?'] },
+  ]);
+});
+
 describe('an excerpt', () => {
   const excerptOf = (bytes: Buffer, size: number): string => {
     const excerpt = new Excerpt();

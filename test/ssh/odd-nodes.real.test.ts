@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
+import { runOnce } from '../../src/ssh/run.js';
+import { runFolderName } from '../../src/ssh/run-upload.js';
 import { createShell } from '../../src/ssh/shell.js';
 import { commandsOf, findCommand, makeBin, posixCommands, writeCommand } from '../support/node-bin.js';
 import { countLines, processesWith, runOn, until } from '../support/run-fixture.js';
@@ -58,6 +61,14 @@ describe('with only a POSIX shell and a few commands', () => {
     cancel.abort();
     expect(await run).toMatchObject({ reason: 'cancel' });
     await until('its processes are gone', () => processesWith(home).length === 0);
+    const deaf = { text: `trap "" TERM; touch "$HOME/deaf"; while :; do sleep 0.1; done; : ${home}` };
+    const turn = { node: 'node', time: 1, operation: '1' };
+    const zombie = runOnce({ runId: 'deaf', script: deaf, turn }, { connect: () => pool.acquire(odd.target) });
+    await until('the deaf script runs', () => existsSync(join(home, 'deaf')));
+    const next = { runId: 'next', script: { text: 'echo alone' }, turn: { ...turn, time: 2, operation: '2' } };
+    expect(await runOnce(next, { connect: () => pool.acquire(odd.target) })).toMatchObject({ exitCode: 0, stdout: 'alone\n' });
+    expect(await zombie).toMatchObject({ reason: 'superseded' });
+    await until('nothing is left of it', () => processesWith(home).length === 0);
   });
 
   test('where nothing gives a process group, the script is refused and not started', async () => {
@@ -96,6 +107,15 @@ describe('with a login that is not quiet', () => {
     expect(await runOn(odd, pool, 'run', script)).toMatchObject({ exitCode: 3, stdout: 'input\n' });
   });
 
+  test('what a node says reaches no message with what a terminal would obey', async () => {
+    const odd = await start();
+    odd.faults.loginShell = ['/bin/sh', '-c', 'printf "\\033[2Jgone\\r\\n\\342\\200\\256ERROR all is well\\007" >&2; exit 1'];
+    for (const attempt of [() => runOn(odd, pool, 'run', script), () => createShell({ pool, target: odd.target, runId: 'x' }).exec(['true'])]) {
+      const { message } = await attempt().then(() => new Error('no error'), (error: Error) => error);
+      expect(message).toContain('?[2Jgone ?ERROR all is well?');
+    }
+  });
+
   test('an account without a shell is said to be one', async () => {
     const odd = await start();
     odd.faults.loginShell = ['/bin/sh', '-c', 'echo This account is currently not available.; exit 1'];
@@ -110,7 +130,7 @@ describe('with sudo', () => {
     writeCommand(folder, 'sudo', '#!/bin/sh\necho "sudo: a password is required" >&2\nexit 1\n');
     const odd = await start({ env: { PATH: `${folder}:/usr/bin:/bin` } });
     await expect(runOn(odd, pool, 'run', { ...script, sudo: true })).rejects.toMatchObject({ kind: 'Auth', message: expect.stringContaining('a password is required') });
-    expect(existsSync(odd.runs)).toBe(false);
+    expect(readdirSync(odd.runs)).toEqual(['.turns']);
   });
 
   test('the whole run is root\'s: one sudo -n, root\'s own home', async () => {
@@ -164,6 +184,40 @@ test('a home from which nothing may be executed runs scripts all the same', asyn
   writeCommand(home, 'probe', '#!/bin/sh\n');
   expect(() => execFileSync(join(home, 'probe'))).toThrow('EACCES');
   expect(await runOn(odd, pool, 'run', script)).toMatchObject({ exitCode: 3, stdout: 'input\n' });
+});
+
+describe('with a home that cannot be written', () => {
+  const spare = `/var/tmp/heddle-${process.getuid?.()}`;
+  const inSpare = (runId: string): string => join(spare, 'runs', runFolderName(runId));
+
+  test('a run goes to /var/tmp, once, and later attempts find it there though the home can be written by then', async ({ skip }) => {
+    const home = mountSmall('ro');
+    if (home === undefined) return skip('no file system can be mounted read-only here: that takes root');
+    const odd = await start({ home });
+    const id = `read-only-${randomUUID()}`;
+    const count = join(folder, 'count');
+    undo.push(() => rmSync(inSpare(id), { recursive: true, force: true }));
+    const once = { text: 'echo x >> "$COUNT"; cat; exit 3', stdin: 'input\n', environment: { COUNT: count } };
+    const turn = { node: id, time: 1, operation: '1' };
+    const run = () => runOnce({ runId: id, script: once, turn }, { connect: () => pool.acquire(odd.target) });
+    expect(await run()).toMatchObject({ exitCode: 3, stdout: 'input\n' });
+    execFileSync('mount', ['-o', 'remount,rw', home]);
+    expect(await run()).toMatchObject({ exitCode: 3, stdout: 'input\n' });
+    expect(countLines(count)).toBe(1);
+    expect(existsSync(inSpare(id))).toBe(true);
+    expect(statSync(spare).mode & 0o077).toBe(0);
+    for (const entry of readdirSync(join(spare, 'runs/.turns'))) if (entry.endsWith(runFolderName(id))) rmSync(join(spare, 'runs/.turns', entry));
+  });
+
+  test('a place that is another\'s is not used', async ({ skip }) => {
+    const home = mountSmall('ro');
+    if (home === undefined || existsSync(spare)) return skip(home === undefined ? 'no file system can be mounted read-only here: that takes root' : `${spare} is in use`);
+    undo.push(() => rmSync(spare, { force: true }));
+    symlinkSync(folder, spare);
+    const odd = await start({ home });
+    await expect(runOn(odd, pool, 'x', script)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('cannot take the place of the home') });
+    expect(readdirSync(folder)).not.toContain('runs');
+  });
 });
 
 test('a run folder of another user is said to be one', async () => {

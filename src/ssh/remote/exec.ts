@@ -26,12 +26,12 @@ look "$pid"
 if [ -z "$started" ] || [ "$started" != "$since" ]; then say end gone; exit; fi
 whom=$pid
 [ "$group" = "$own" ] || whom=-$group
-kill -s TERM -- "$whom" 2>/dev/null
+kill -TERM "$whom" 2>/dev/null
 tries=0
-while [ "$tries" -lt 20 ] && kill -s 0 -- "$whom" 2>/dev/null; do
+while [ "$tries" -lt 20 ] && kill -0 "$whom" 2>/dev/null; do
   sleep 0.1 2>/dev/null || { sleep 1; tries=$((tries + 9)); }
   tries=$((tries + 1))
 done
-kill -s KILL -- "$whom" 2>/dev/null
+kill -KILL "$whom" 2>/dev/null
 say end ended
 `;

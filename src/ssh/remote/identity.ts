@@ -64,17 +64,18 @@ find_group() {
   look "$leader"
   # Another process with that number is none of ours.
   [ -z "$started" ] || [ "$started" = "$began" ] || return 1
-  kill -s 0 -- "-$leader" 2>/dev/null
+  # In this form for all shells: busybox knows no "--", dash no "-s" before a group.
+  kill -0 "-$leader" 2>/dev/null
 }
 end_group() {
   find_group || return 0
-  kill -s TERM -- "-$leader" 2>/dev/null || return 0
+  kill -TERM "-$leader" 2>/dev/null || return 0
   tries=0
-  while [ "$tries" -lt 50 ] && kill -s 0 -- "-$leader" 2>/dev/null; do
+  while [ "$tries" -lt 50 ] && kill -0 "-$leader" 2>/dev/null; do
     sleep 0.1 2>/dev/null || { sleep 1; tries=$((tries + 9)); }
     tries=$((tries + 1))
   done
-  kill -s KILL -- "-$leader" 2>/dev/null
+  kill -KILL "-$leader" 2>/dev/null
   return 0
 }
 detach() {
