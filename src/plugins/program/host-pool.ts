@@ -58,6 +58,7 @@ export class HostPool implements Runner {
       let open = true;
       const reservation: Reservation = {
         waitedMs: Date.now() - since,
+        spent: () => !open,
         release: () => {
           if (!open) return;
           open = false;
@@ -74,9 +75,7 @@ export class HostPool implements Runner {
     }
   }
 
-  async run(call: Call, reserved?: Reservation): Promise<Finish> {
-    // A second call of the same attempt finds its reservation used up.
-    const reservation = reserved !== undefined && this.#reserved.has(reserved) ? reserved : await this.reserve(call.stop);
+  async run(call: Call, reservation: Reservation): Promise<Finish> {
     const host = this.#reserved.get(reservation);
     if (host === undefined) throw new Error('the plugin host was given away twice');
     this.#reserved.delete(reservation);

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../model/json.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import type { ParsedResult } from '../../schema/result.js';
 import type { PluginContext, Shell } from '../contract.js';
-import { ProgramFault } from '../errors.js';
+import { PluginError, ProgramFault } from '../errors.js';
 import type { Call, Finish } from './converse.js';
 import { requestNames, protocolVersion, type CallMessage, type HostCall } from './protocol.js';
 import { readAbility, readResult } from './read-answer.js';
@@ -51,31 +51,45 @@ export async function invokeAbility(invocation: Invocation, context: ProgramCont
 }
 
 async function invoke(invocation: Invocation, context: ProgramContext, method: Method, isAction: boolean): Promise<Finish> {
-  const { descriptor, runner, hosted } = invocation;
+  const { descriptor, runner, hosted, timeMs } = invocation;
   const { signal, log, shell, claims, resolveSecret, detach } = context;
-  const limit = limitOf(invocation, context);
-  const stop = AbortSignal.any([signal, ...(detach === undefined ? [] : [detach]), ...(limit === undefined ? [] : [AbortSignal.timeout(limit)])]);
+  const attempt = AbortSignal.any([signal, ...(detach === undefined ? [] : [detach]), ...endOf(context)]);
+  const reservation = await reserve(invocation, context, attempt);
+  // The call's own time begins when a process is there for it.
+  const stop = timeMs === undefined ? attempt : AbortSignal.any([attempt, AbortSignal.timeout(timeMs)]);
   const call: Call = {
     message: hosted ? hostCall(context, method, isAction, descriptor.name) : callMessage(context, method),
     allowed: hosted ? requestNames : descriptor.requests,
     services: { shell, claims, secret: resolveSecret },
     log, stop,
   };
-  const finish = await runner.run(call, context.reservation);
-  if (!stop.aborted || (finish.end === undefined && finish.text !== '')) return finish;
+  const finish = await runner.run(call, reservation);
+  // What was answered at the last moment counts.
+  const answered = finish.text !== '' && (finish.end === undefined || finish.end.exitCode === 0);
+  if (!stop.aborted || answered) return finish;
   // Cancelled, what it runs on the node is being ended: that is waited for. Otherwise another attempt takes it over.
   if (signal.aborted && !isTimeout(signal)) await finish.pending;
   const why = isTimeout(stop) ? `did not answer ${method.name} in time` : `was told to end in ${method.name}`;
   throw new ProgramFault(`plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${finish.lastWords === '' ? '' : `; it last said: ${finish.lastWords}`}`);
 }
 
-function isTimeout({ reason }: AbortSignal): boolean {
-  return reason instanceof Error && reason.name === 'TimeoutError';
+/** A second call of the same attempt finds its reservation spent. */
+async function reserve({ descriptor: { name }, runner }: Invocation, { reservation }: AttemptContext, attempt: AbortSignal): Promise<Reservation> {
+  if (reservation?.spent() === false) return reservation;
+  try {
+    return await runner.reserve(attempt);
+  } catch (error) {
+    if (!isTimeout(attempt)) throw error;
+    throw new PluginError('Retryable', `plugin ${name}: none of its processes was free in time; let it have more by pluginLimits.${name}.processes in heddle.yaml`, { cause: error });
+  }
 }
 
-function limitOf({ timeMs }: Invocation, { endsAt }: AttemptContext): number | undefined {
-  const limits = [...(timeMs === undefined ? [] : [timeMs]), ...(endsAt === undefined ? [] : [Math.max(1, endsAt - Date.now())])];
-  return limits.length === 0 ? undefined : Math.min(...limits);
+function endOf({ endsAt }: AttemptContext): readonly AbortSignal[] {
+  return endsAt === undefined ? [] : [AbortSignal.timeout(Math.max(1, endsAt - Date.now()))];
+}
+
+function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
 function callMessage({ task }: ProgramContext, { name, input }: Method): CallMessage {

@@ -43,6 +43,6 @@ while read -r word group; do
     remove) case $groups in *" $group "*) groups="\${groups%%" $group "*} \${groups#*" $group "}" ;; esac ;;
   esac
 done
-for group in $groups; do kill -9 -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -9 "-$group" 2>/dev/null; done
 rm -rf -- "$1"
 `;

@@ -30,7 +30,7 @@ export const maxLines = 100_000;
 export const maxLogLines = 5_000;
 
 /** Requests of one call that may be under way at the same time. */
-export const maxRequests = 16;
+export const maxRequests = 8;
 
 /** What a program is asked, as one line: the task, and which of the plugin's methods it stands for. */
 export interface CallMessage extends Task {

@@ -7,6 +7,8 @@ import type { Workshop } from './workshop.js';
 export interface Reservation {
   /** How long it was waited for. */
   readonly waitedMs: number;
+  /** Whether it was released: a call does so at its end. */
+  spent(): boolean;
   release(): void;
 }
 
@@ -14,8 +16,8 @@ export interface Reservation {
 export interface Runner {
   /** Resolves when a call can begin at once. */
   reserve(signal: AbortSignal): Promise<Reservation>;
-  /** Takes the reservation, or makes one. */
-  run(call: Call, reservation?: Reservation): Promise<Finish>;
+  /** Carries out a call in the place that is reserved for it, and releases that. */
+  run(call: Call, reservation: Reservation): Promise<Finish>;
   close(): Promise<void>;
 }
 
@@ -34,19 +36,23 @@ export class OneShotRunner implements Runner {
 
   async reserve(signal: AbortSignal): Promise<Reservation> {
     const since = Date.now();
-    const release = await this.#places.take(signal);
-    return { release, waitedMs: Date.now() - since };
+    const leave = await this.#places.take(signal);
+    let spent = false;
+    const release = (): void => {
+      spent = true;
+      leave();
+    };
+    return { release, waitedMs: Date.now() - since, spent: () => spent };
   }
 
-  async run(call: Call, reservation?: Reservation): Promise<Finish> {
-    const place = reservation ?? await this.reserve(call.stop);
+  async run(call: Call, reservation: Reservation): Promise<Finish> {
     const program = new Program(this.#workshop, { ...this.#options, channel: 'stdio' });
     this.#running.add(program);
     try {
       return await converseOnce(program, call);
     } finally {
       this.#running.delete(program);
-      place.release();
+      reservation.release();
     }
   }
 

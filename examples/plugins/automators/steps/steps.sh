@@ -28,7 +28,7 @@ field() {
 
 IFS= read -r task
 call=$(printf '%s\n' "$task" | sed -n "s/$beginning.*/\\1/p")
-echo "{\"level\":\"debug\",\"message\":\"carries out $call\"}" >&2
+printf '{"level":"debug","message":"carries out %s"}\n' "$call" >&2
 
 case $call in
   bootstrap)
@@ -54,7 +54,8 @@ case $call in
     # What the script wrote to the file named by HEDDLE_RESULT stands at the end of the answer.
     results=$(printf '%s\n' "$answer" | sed -n 's/.*,"results":\({.*}\)}}$/\1/p')
     ask 2 '"request":"exec","command":["sh","-c","echo '"$call"' >>\"$HOME/.steps/done\""]'
-    echo "{\"status\":0,\"result\":${results:-"{}"}}"
+    # Not by echo: many shells' echo would read the backslashes.
+    printf '{"status":0,"result":%s}\n' "${results:-"{}"}"
     ;;
   *) fail Invalid "there is no call $call" ;;
 esac
