@@ -4,6 +4,7 @@ import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workf
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/data-converter-helpers.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { WorkflowRun, WorkflowRuns } from './activities/parts.js';
+import { clusterWorkflowId } from './model/names.js';
 
 /** Runs of which it is remembered whether they began by a reset. */
 const remembered = 1_000;
@@ -15,7 +16,12 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
   const resets = new Map<string, number | undefined>();
   const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> => describeRun(temporal, workflowId, runId);
   return {
-    list: (workflowId) => listRuns(temporal, workflowId),
+    list: async (workflowId) => (await search(temporal, `WorkflowId = ${JSON.stringify(workflowId)}`)).map(({ runId }) => runId),
+    openGroups: async (clusterName) => {
+      const prefix = `${clusterWorkflowId(clusterName)}/group/`;
+      const found = await search(temporal, `WorkflowId STARTS_WITH ${JSON.stringify(prefix)} AND ExecutionStatus = 'Running'`);
+      return found.map(({ workflowId }) => workflowId);
+    },
     describe,
     async resetAt(workflowId, runId) {
       if (resets.has(runId)) return resets.get(runId);
@@ -27,14 +33,21 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
   };
 }
 
-async function listRuns(temporal: Client, workflowId: string): Promise<readonly string[]> {
+interface Execution {
+  readonly workflowId: string;
+  readonly runId: string;
+}
+
+async function search(temporal: Client, query: string): Promise<readonly Execution[]> {
   const { namespace } = temporal.options;
-  const query = `WorkflowId = ${JSON.stringify(workflowId)}`;
-  const found: string[] = [];
+  const found: Execution[] = [];
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> = await temporal.withDeadline(Date.now() + patienceMs, () =>
       temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }) }));
-    for (const { execution } of page.executions) if (typeof execution?.runId === 'string') found.push(execution.runId);
+    for (const { execution } of page.executions) {
+      const { workflowId, runId } = execution ?? {};
+      if (typeof workflowId === 'string' && typeof runId === 'string') found.push({ workflowId, runId });
+    }
     ({ nextPageToken } = page);
   }
   return found;

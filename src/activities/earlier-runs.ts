@@ -25,7 +25,8 @@ export function createEarlierRunsActivity({ runs }: Pick<ActivityParts, 'runs'>)
       const newestFirst = others.toSorted((one, other) => other.startedAt - one.startedAt);
       const cut = newestFirst.filter(({ status }) => status !== endedByItself);
       const uids = cut.flatMap(({ clusterUid }) => clusterUid ?? []);
-      return { uids: [...new Set(uids)], clean: newestFirst[0] === undefined || newestFirst[0].status === endedByItself };
+      const clean = newestFirst[0] === undefined || newestFirst[0].status === endedByItself;
+      return { uids: [...new Set(uids)], groups: await runs.openGroups(clusterId), clean };
     },
   };
 }

@@ -24,7 +24,8 @@ export async function findMachines(parts: ActivityParts, lists: SharedLists, req
       // A machine without tags of its own is known by the uid alone.
       if (machine.tags[tagNames.cluster] !== clusterId && !uids.includes(clusterUid)) return [];
       const { providerid, state, createdAt } = machine;
-      return [{ providerid, keyUid: clusterUid, nodeId, incarnation, state, ...(createdAt === undefined ? {} : { createdAt }) }];
+      const placement = machine.tags[tagNames.placement];
+      return [{ providerid, keyUid: clusterUid, nodeId, incarnation, state, ...(placement === undefined ? {} : { placement }), ...(createdAt === undefined ? {} : { createdAt }) }];
     }),
   };
 }

@@ -9,6 +9,7 @@ export function machineInput(installation: string, clusterId: string, node: Look
   const id = node.config['providerid'];
   const tags = {
     [tagNames.installation]: installation, [tagNames.key]: key, [tagNames.cluster]: clusterId, [tagNames.node]: node.nodeId,
+    ...(node.placement === undefined ? {} : { [tagNames.placement]: node.placement }),
   };
   return { key, tags, fields, ...(typeof id === 'string' ? { providerid: id } : {}) };
 }

@@ -31,6 +31,8 @@ export interface ActivityParts {
 export interface WorkflowRuns {
   /** Ids of all runs of a workflow, as the server's index has them: what just happened may be missing. */
   list(workflowId: string): Promise<readonly string[]>;
+  /** Ids of the groups of a cluster that are running, as the server's index has them. */
+  openGroups(clusterName: string): Promise<readonly string[]>;
   /** A run as it is at this moment; undefined when the server does not know it any more. */
   describe(workflowId: string, runId: string): Promise<WorkflowRun | undefined>;
   /** When a run began by a reset of another run, in ms since the epoch; undefined when it did not. Remembered. */

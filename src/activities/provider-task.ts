@@ -19,8 +19,8 @@ import { refuseSuperseded, resetTime } from './superseded.js';
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
   const { plugin, fields } = await openAccount(parts, request.provider, attempt);
-  const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, config } = request;
-  const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid, config }, fields);
+  const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
+  const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid, config, ...(placement === undefined ? {} : { placement }) }, fields);
   const earlierCallAt = await earlierCall(parts, plugin, request, task, attempt);
   if (earlierCallAt !== undefined) await untilVisible(plugin, earlierCallAt, attempt);
   else if (task.taskName === 'DELETE' && machine.providerid === undefined) await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);

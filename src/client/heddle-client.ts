@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
 import type { Intent } from '../model/intent.js';
 import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest, PlanRequest } from '../model/messages.js';
@@ -10,7 +11,7 @@ import type { JsonObject } from '../model/json.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/status.js';
 import {
-  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, nodesQuery, operateUpdate, pauseUpdate, payloadQuery, resumeUpdate, retryUpdate,
+  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, lookUpdate, nodesQuery, operateUpdate, pauseUpdate, payloadQuery, resumeUpdate, retryUpdate,
   specQuery, statusQuery,
 } from '../workflows/messages.js';
 import { call } from './call.js';
@@ -126,6 +127,22 @@ export class HeddleClient {
       await call(this.temporal, `delete ${name}`, () => handle.signal(deleteSignal, { by: this.#by }));
       return {};
     }
+  }
+
+  /**
+   * Has the machines looked at; what is not as it should be shows as drift in `plan` and `preview` from then on. Does nothing
+   * where no cluster is, or while an operation is under way.
+   */
+  async look(name: string, options: { readonly patienceMs?: number } = {}): Promise<void> {
+    const { patienceMs = 60_000 } = options;
+    const summary = await this.summary(name).catch((error: unknown) => {
+      if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
+      throw error;
+    });
+    if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted') return;
+    const number = await call(this.temporal, `look at ${name}`, () => this.#handle(name).executeUpdate(lookUpdate));
+    const until = Date.now() + patienceMs;
+    while ((await this.summary(name)).looks.done < number && Date.now() < until) await pause(100);
   }
 
   /** Goes on with a held operation from exactly what failed. */

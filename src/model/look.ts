@@ -16,6 +16,8 @@ export interface LookedAt {
   readonly incarnation: number;
   /** The uid in its machine's key. */
   readonly keyUid: string;
+  /** Digest of the placement it is made for. */
+  readonly placement?: string;
   /** The node's payload: `providerid`, `ipaddress`, `ssh-*`, `boot-id`. */
   readonly config: JsonObject;
 }
@@ -68,6 +70,8 @@ export interface FoundMachine {
   readonly keyUid: string;
   readonly nodeId: string;
   readonly incarnation: number;
+  /** Digest of the placement it was made for, where its tags tell. */
+  readonly placement?: string;
   /** As the provider shows it: `starting`, `running`, `stopped` or `failed`. */
   readonly state: string;
   /** RFC 3339, where the provider tells. */
@@ -93,6 +97,8 @@ export interface EarlierRunsRequest {
 export interface EarlierRunsReply {
   /** The clusterUids of closed runs that did not end by themselves (terminated, timed out, failed), newest first, each once. */
   readonly uids: readonly string[];
+  /** Workflow ids of groups of nodes that an earlier life left running. */
+  readonly groups?: readonly string[];
   /** True when the last one ended by itself, or there is none: nothing was left behind. */
   readonly clean: boolean;
 }

@@ -88,6 +88,8 @@ export interface TaskRequest {
   readonly keyUid?: string;
   /** For CREATE: the machine of this key is there already; take it over, make none. */
   readonly adopt?: true;
+  /** Digest of the placement of the node's machine. */
+  readonly placement?: string;
   /** For BOOTSTRAP: the automators that the node's services use. */
   readonly automators?: readonly string[];
   readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };

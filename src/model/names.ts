@@ -78,7 +78,7 @@ export function taskTitle(action: Action, node: string, service?: string): strin
 
 /** The tags that every machine carries. `heddle-installation` is the UUID of the Temporal namespace. */
 export const tagNames = {
-  installation: 'heddle-installation', key: 'heddle-key', cluster: 'heddle-cluster', node: 'heddle-node',
+  installation: 'heddle-installation', key: 'heddle-key', cluster: 'heddle-cluster', node: 'heddle-node', placement: 'heddle-placement',
 } as const;
 
 /** Search attributes; each a Keyword. */

@@ -2,6 +2,7 @@ import type { FailureRecord } from './failure.js';
 import type { JsonObject } from './json.js';
 import type { TaskRequest } from './messages.js';
 import { nodeId } from './names.js';
+import type { AdoptedMachine } from './node.js';
 import type { OperationFailure } from './operation.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from './plan.js';
 import type { Limits, PeersState } from './state.js';
@@ -80,9 +81,11 @@ export type Instruction =
   | { readonly do: 'begin'; readonly operation: string; readonly fresh: boolean; readonly condemned: readonly string[]; readonly survey: boolean }
   | {
     readonly do: 'work'; readonly work: Work; readonly nodenums: Readonly<Record<string, number>>; readonly incarnation: number;
+    readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
     readonly groupServices?: Readonly<Record<string, readonly string[]>>; readonly services: Readonly<Record<string, ServiceSpec>>;
     readonly config: JsonObject; readonly command?: TaskRequest['command']; readonly limits: Limits;
   }
+  | { readonly do: 'survey' }
   | { readonly do: 'open'; readonly gates: readonly string[]; readonly turns: readonly TurnOf[] }
   | { readonly do: 'aside'; readonly nodeId: string }
   | { readonly do: 'pause'; readonly paused: boolean }

@@ -1,5 +1,6 @@
 import type { Action } from './action.js';
 import type { JsonObject } from './json.js';
+import type { PlannedPlacement } from './plan.js';
 import type { FailureRecord } from './failure.js';
 
 /** Where a node's machine comes from; frozen with the machine, so that a retried CREATE asks for the same again. */
@@ -75,6 +76,8 @@ export interface NodeState {
   readonly aside?: true;
   /** The uid in its machine's key, where an earlier life of the cluster made the machine. */
   readonly keyUid?: string;
+  /** The machine was made by an earlier life of the cluster, and CREATE has not taken it over yet. */
+  readonly adopt?: true;
   /** Version of the peers in which this node changed last. */
   readonly changedAt: number;
   /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */
@@ -82,6 +85,14 @@ export interface NodeState {
   /** Why the node stands still; cleared by retry. */
   readonly failure?: FailureRecord;
   readonly current?: CurrentTask;
+}
+
+/** A machine that an earlier life of the cluster left, and that a node takes over. */
+export interface AdoptedMachine {
+  readonly keyUid: string;
+  readonly incarnation: number;
+  readonly providerid: string;
+  readonly placement: PlannedPlacement;
 }
 
 /** What a node is doing, for people. */

@@ -1,6 +1,6 @@
 import { serviceActions, type Action, type ServiceAction } from './action.js';
 import type { JsonObject } from './json.js';
-import type { NodeFacts, NodeState, Placement, ServiceFacts } from './node.js';
+import type { AdoptedMachine, NodeFacts, NodeState, Placement, ServiceFacts } from './node.js';
 import { mergePayload } from './payload.js';
 import type { PlannedPlacement, Step } from './plan.js';
 
@@ -8,9 +8,19 @@ import type { PlannedPlacement, Step } from './plan.js';
 export function recordMachine(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {
   const { digest, ...placement } = planned;
   return {
-    ...node, incarnation, placement, payload: ownKeys(node, placement), runs: {},
+    ...withoutLegacy(node), incarnation, placement, payload: ownKeys(node, placement), runs: {},
     facts: { machine: digest, services: {} },
   };
+}
+
+/** A machine of an earlier life of the cluster: it keeps its key. */
+export function recordAdopted(node: NodeState, { keyUid, incarnation, providerid, placement: planned }: AdoptedMachine): NodeState {
+  const taken = recordMachine(node, planned, incarnation);
+  return { ...taken, keyUid, adopt: true, payload: { ...taken.payload, providerid } };
+}
+
+function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, ...node }: NodeState): NodeState {
+  return node;
 }
 
 /** Heddle's own keys of the payload. */
@@ -40,7 +50,9 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   if (action === 'CONFIRM') return recordConfirmed(merged);
   if (action === 'BOOTSTRAP') return withFacts(merged, { BOOTSTRAP: step.digest ?? 'done' });
   if (action === 'EXEC') return withFacts(merged, { EXEC: occasion.operation });
-  return withFacts(merged, { [action]: true });
+  if (action !== 'CREATE') return withFacts(merged, { [action]: true });
+  const { adopt: _taken, ...created } = merged;
+  return withFacts(created, { CREATE: true });
 }
 
 /** What was seen of the machine is settled; whatever ran before a reboot does not run any more. */

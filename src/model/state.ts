@@ -30,6 +30,8 @@ export interface ClusterState extends CrewState {
   readonly operation?: Operation;
   /** Gates and turns of the operation under way. */
   readonly board?: Board;
+  /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
+  readonly looks: { readonly asked: number; readonly done: number };
   /** Asked for and not begun, in order. */
   readonly queue: readonly QueuedOperation[];
   /** The last operations that ended, newest first. */

@@ -17,6 +17,8 @@ export interface ClusterStatus {
   readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
   /** Services that a user stopped. */
   readonly stopped: readonly string[];
+  /** How many looks at the machines were asked for, and how many were taken. */
+  readonly looks: { readonly asked: number; readonly done: number };
   /** The workflows that carry the nodes beyond the first of a large cluster. */
   readonly groups?: readonly GroupStatus[];
 }

@@ -14,9 +14,10 @@ import {
   validateAbandon, validateApply, validateCancel, validateOperate, validatePause, validateResume, validateRetry,
 } from './accept.js';
 import { keepInstructing } from './groups.js';
+import { askLook, isToLook, look, lookAndRepair } from './look.js';
 import { show, type Memory } from './memory.js';
 import {
-  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, operateUpdate, pauseUpdate, payloadQuery, peersQuery,
+  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, lookUpdate, operateUpdate, pauseUpdate, payloadQuery, peersQuery,
   reportSignal, resumeUpdate, retryUpdate, specQuery, statusQuery,
 } from './messages.js';
 import { takeReport } from './reports.js';
@@ -51,16 +52,27 @@ async function live(input: ClusterInput, cancelled: Promise<never>): Promise<str
   if (!hasWork(memory) && isEmpty(memory)) return 'nothing was asked of this cluster';
   for (;;) {
     await rest(memory);
-    if (!hasWork(memory)) return carryOn(memory);
+    if (isToLook(memory)) await look(memory);
+    if (!hasWork(memory)) {
+      if (isWorn(memory)) return carryOn(memory);
+      continue;
+    }
     const end = await takeUp(memory);
     if (end === 'continue') return carryOn(memory);
     if (await isOver(memory, end)) return `cluster ${memory.state.name} was deleted`;
   }
 }
 
+/** Until there is something to do. A cluster whose spec says so looks at its machines from time to time. */
 async function rest(memory: Memory): Promise<void> {
-  const isWorn = (): boolean => (workflowInfo().continueAsNewSuggested || memory.renew === true) && allHandlersFinished();
-  await condition(() => hasWork(memory) || isWorn());
+  const { everyMs } = memory.state.spec?.repair ?? {};
+  const isWoken = (): boolean => hasWork(memory) || isToLook(memory) || isWorn(memory);
+  if (everyMs === undefined) await condition(isWoken);
+  else if (!(await condition(isWoken, everyMs))) await lookAndRepair(memory);
+}
+
+function isWorn(memory: Memory): boolean {
+  return (workflowInfo().continueAsNewSuggested || memory.renew === true) && allHandlersFinished();
 }
 
 async function keepShown(memory: Memory): Promise<never> {
@@ -89,7 +101,7 @@ function openState(input: ClusterInput): ClusterState {
     throw ApplicationFailure.nonRetryable(`a cluster's workflow id is cluster/<name>, not "${workflowInfo().workflowId}"`, 'Invalid');
   }
   return {
-    stateVersion: 1, name, uid: start?.uid ?? uuid4(), stopped: [], retired: {}, nodes: {}, peers: noPeers, queue: [], history: [],
+    stateVersion: 1, name, uid: start?.uid ?? uuid4(), stopped: [], retired: {}, nodes: {}, peers: noPeers, queue: [], history: [], looks: { asked: 0, done: 0 },
     counters: { operation: 0, incarnation: 0, nodenum: 0, group: 0 }, groups: {}, features: { searchAttributes: false }, limits: defaultLimits,
   };
 }
@@ -119,6 +131,7 @@ function handleMessages(memory: Memory): void {
     validator: (_request) => validatePause(memory), description: 'Start nothing more until resume; what runs goes on to its end.',
   });
   setHandler(resumeUpdate, (_request) => acceptResume(memory), { validator: (_request) => validateResume(memory), description: 'Go on after pause.' });
+  setHandler(lookUpdate, () => askLook(memory), { description: 'Look at the machines; what was found shows in the plan.' });
   setHandler(reportSignal, (report) => takeReport(memory, report), { description: 'What came of what a group was told to do.' });
   setHandler(abandonUpdate, (request) => acceptAbandon(memory, request), {
     validator: (request) => validateAbandon(memory, request), description: 'Forget a node whose machine cannot be deleted.',

@@ -14,6 +14,7 @@ const haltMs = 60_000;
 export async function carryOutInstruction(memory: GroupMemory, instruction: Instruction): Promise<void> {
   switch (instruction.do) {
     case 'begin': return begin(memory, instruction);
+    case 'survey': return look(memory);
     case 'work': return work(memory, instruction);
     case 'open':
       memory.state = { ...memory.state, opened: [...memory.state.opened, ...instruction.gates], turns: [...memory.state.turns, ...instruction.turns] };
@@ -40,8 +41,12 @@ async function begin(memory: GroupMemory, { operation, fresh, condemned, survey 
   }
   changeNodes(memory, ({ failure: _failure, ...node }) =>
     (condemned.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node));
+  if (survey) await look(memory);
+}
+
+async function look(memory: GroupMemory): Promise<void> {
   const { cluster, clusterUid } = memory.state;
-  if (survey) await surveyNodes({ memory, clusterId: cluster, uid: clusterUid, isHalted: () => isToHalt(memory) });
+  await surveyNodes({ memory, clusterId: cluster, uid: clusterUid, isHalted: () => isToHalt(memory) });
 }
 
 function showAgain(memory: GroupMemory, nodeId: string): void {
@@ -54,7 +59,7 @@ function isToHalt({ inbox }: GroupMemory): boolean {
 }
 
 function work(memory: GroupMemory, told: Told<'work'>): void {
-  const { work: given, nodenums, groupServices, incarnation, services, config, command, limits } = told;
+  const { work: given, nodenums, adopted, groupServices, incarnation, services, config, command, limits } = told;
   const before = memory.state.peers.version;
   const { command: _command, ...state } = memory.state;
   memory.state = {
@@ -63,6 +68,7 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
   };
   takeOver(memory, {
     cluster: state.cluster, kinds: given.kinds, nodenum: (nodeId) => nodenums[nodeId] ?? 0, ...(groupServices === undefined ? {} : { services: groupServices }),
+    ...(adopted === undefined ? {} : { adopted }),
   });
   const crew = groupCrew(memory);
   if (memory.state.peers.version !== before) crew.announced(Object.keys(memory.state.peers.changedAt).filter((name) => (memory.state.peers.changedAt[name] ?? 0) > before));

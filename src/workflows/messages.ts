@@ -26,6 +26,8 @@ export const currentQuery = defineQuery<CurrentCluster>('current');
 export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
 /** A node's whole payload, credentials included: for who may log in to it. Null for an unknown node. */
 export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
+/** Has the machines of a cluster at rest looked at; gives the number of the look. Its result shows in `current`. */
+export const lookUpdate = defineUpdate<number>('look');
 /** Between a cluster and its groups. */
 export const instructSignal = defineSignal<[Instructions]>('instruct');
 export const reportSignal = defineSignal<[GroupReport]>('report');

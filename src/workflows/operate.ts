@@ -6,6 +6,7 @@ import { isEmptyPlan, taskCount, type ServedPlan } from '../model/plan.js';
 import { withoutService } from '../model/record.js';
 import { servicesOf } from '../model/state.js';
 import { summarise } from '../model/summarise.js';
+import { takeLegacy, type Legacy } from './adoption.js';
 import { clusterCrew } from './cluster-crew.js';
 import { startRun, type Run } from './crew.js';
 import { discardHalfMade } from './discard.js';
@@ -40,7 +41,9 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (memory.halt !== undefined) return 'halted';
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
-    adopt(memory, plan);
+    const legacy = isFirst(memory, plan) ? await takeLegacy(memory, plan) : { adopted: {} };
+    if (memory.halt !== undefined) return 'halted';
+    adopt(memory, plan, legacy);
     return undefined;
   } catch (error) {
     if (isCancellation(error)) return 'halted';
@@ -49,6 +52,11 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     changeOperation(memory, { reason: rejected.message });
     return rejected.invalid ? 'rejected' : 'held';
   }
+}
+
+/** Nothing was made yet by this life of the cluster: there may have been an earlier one. */
+function isFirst({ state }: Memory, plan: ServedPlan): boolean {
+  return plan.spec !== undefined && state.counters.nodenum === 0;
 }
 
 /** An apply repairs what it finds, so it looks at all machines first; the groups at theirs. */
@@ -79,7 +87,7 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
-function adopt(memory: Memory, plan: ServedPlan): void {
+function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
   const { spec, features, limits, gates, placements, width = 1, later = [] } = plan;
   memory.state = { ...memory.state, features, limits };
   if (spec !== undefined) {
@@ -89,9 +97,9 @@ function adopt(memory: Memory, plan: ServedPlan): void {
   }
   const operation = memory.state.operation?.id ?? '0';
   memory.state = { ...memory.state, board: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} } };
-  const inline = shareOut(memory, plan, operation);
+  const inline = shareOut(memory, plan, operation, adopted);
   const services = servicesOfGroups(plan);
-  takeOver(memory, { cluster: memory.state.name, kinds: inline, ...(services === undefined ? {} : { services }), nodenum: () => nextNodenum(memory) });
+  takeOver(memory, { cluster: memory.state.name, kinds: inline, ...(services === undefined ? {} : { services }), nodenum: () => nextNodenum(memory), adopted });
   memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, doneBefore: memory.state.operation?.tasks.done ?? 0, ...(later.length === 0 ? {} : { again: true }) } };
   const { done = 0 } = memory.state.operation?.tasks ?? {};
   changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });

@@ -96,7 +96,9 @@ async function obtainMachine(owner: NodeOwner, chain: readonly Step[]): Promise<
     const end = await createAndConfirm(owner, create, confirm);
     if (end !== 'failed') return end;
     const kind = owner.node().failure?.kind ?? 'Internal';
-    if (launch === limit || permanentKinds.includes(kind) || (kind === 'Invalid' && owner.node().facts.CREATE === undefined)) return 'failed';
+    // A machine of an earlier life that cannot be taken over is replaced, whatever the reason.
+    const legacy = owner.node().adopt === true;
+    if (!legacy && (launch === limit || permanentKinds.includes(kind) || (kind === 'Invalid' && owner.node().facts.CREATE === undefined))) return 'failed';
     owner.change(({ failure: _failure, ...node }) => node);
     if (kind === 'Capacity' || kind === 'Quota') {
       // Refused before anything was made: there is nothing to clean up.
@@ -220,6 +222,8 @@ function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
     ...rest, ...(action === 'EXEC' && command !== undefined ? { command } : {}), nodeId, incarnation, run, operation: owner.operation,
     taskId: taskId({ clusterUid: base.clusterUid, nodeId, incarnation, service, action, operation: owner.operation }),
     config: { ...node.payload, services: node.services },
+    ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }), ...(node.adopt === true ? { adopt: true } : {}),
+    ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },
     ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),
     ...(service === undefined || spec === undefined ? {} : {

@@ -1,6 +1,6 @@
 import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
 import { actionTable, type Action } from '../model/action.js';
-import type { SurveyReply, SurveyRequest } from '../model/look.js';
+import type { EarlierRunsReply, EarlierRunsRequest, FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
 import type { Placement } from '../model/node.js';
@@ -42,6 +42,22 @@ export async function runSurvey({ site, provider }: Placement, request: SurveyRe
   return scheduleActivity<SurveyReply>('SURVEY', [request], {
     taskQueue: siteQueue(site), summary: `SURVEY ${request.nodes.length} nodes of ${provider}`,
     startToCloseTimeout: '2 minutes', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout: '15 seconds',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+  });
+}
+
+/** Asks the server for earlier lives of a cluster that were cut short. */
+export async function runEarlierRuns(request: EarlierRunsRequest): Promise<EarlierRunsReply> {
+  return scheduleActivity<EarlierRunsReply>('EARLIER_RUNS', [request], {
+    taskQueue: coreQueue, summary: `EARLIER_RUNS of ${request.clusterId}`, startToCloseTimeout: '1 minute',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 10 },
+  });
+}
+
+/** Lists the machines of one account that are a cluster's. */
+export async function runFindMachines({ site, provider }: Placement, request: FindMachinesRequest): Promise<FindMachinesReply> {
+  return scheduleActivity<FindMachinesReply>('FIND_MACHINES', [request], {
+    taskQueue: siteQueue(site), summary: `FIND_MACHINES of ${provider}`, startToCloseTimeout: '1 minute', heartbeatTimeout: '15 seconds',
     retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
   });
 }

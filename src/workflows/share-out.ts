@@ -3,6 +3,7 @@ import { isMember, kindsOf, type Instruction } from '../model/node-group.js';
 import { indexesOf, type Kind, type Plan } from '../model/plan.js';
 import { servicesOf } from '../model/state.js';
 import type { Work } from '../model/work.js';
+import type { Legacy } from './adoption.js';
 import { commandOf } from './cluster-crew.js';
 import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
 import type { Memory } from './memory.js';
@@ -12,9 +13,9 @@ import { servicesOfGroups } from './take-over.js';
  * Gives every new node its place, and every group its part of the plan.
  * @returns the part of the cluster's own workflow.
  */
-export function shareOut(memory: Memory, plan: Plan, operation: string): readonly Kind[] {
+export function shareOut(memory: Memory, plan: Plan, operation: string, adopted: Legacy['adopted']): readonly Kind[] {
   const nodenums = placeNewNodes(memory, plan);
-  for (const id of Object.keys(memory.state.groups)) tellGroup(memory, plan, id, operation, nodenums);
+  for (const id of Object.keys(memory.state.groups)) tellGroup(memory, plan, id, { operation, nodenums, adopted });
   return kindsOf(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
 }
 
@@ -40,7 +41,13 @@ export function nextNodenum(memory: Memory): number {
   return counters.nodenum + 1;
 }
 
-function tellGroup(memory: Memory, plan: Plan, id: string, operation: string, nodenums: Readonly<Record<string, number>>): void {
+interface Telling {
+  readonly operation: string;
+  readonly nodenums: Readonly<Record<string, number>>;
+  readonly adopted: Legacy['adopted'];
+}
+
+function tellGroup(memory: Memory, plan: Plan, id: string, { operation, nodenums, adopted }: Telling): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = kindsOf(plan.kinds, (group, index) => isMember(members, group, index));
   const work: Work = { operation, kinds, placements: plan.placements, positions: {}, doneBefore: 0 };
@@ -50,6 +57,7 @@ function tellGroup(memory: Memory, plan: Plan, id: string, operation: string, no
   const instruction: Instruction = {
     do: 'work', work, incarnation: counters.incarnation, services: servicesOf(memory.state), config: spec?.config ?? {}, limits,
     nodenums: Object.fromEntries(Object.entries(nodenums).filter(([node]) => isIn(kinds, node))),
+    adopted: Object.fromEntries(Object.entries(adopted).filter(([node]) => isIn(kinds, node))),
     ...(groupServices === undefined ? {} : { groupServices }), ...(command === undefined ? {} : { command }),
   };
   instruct(memory, id, instruction);

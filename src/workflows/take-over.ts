@@ -1,5 +1,7 @@
 import { hostname, nodeId } from '../model/names.js';
+import type { AdoptedMachine, NodeState } from '../model/node.js';
 import { indexesOf, type Kind, type Plan } from '../model/plan.js';
+import { recordAdopted } from '../model/record.js';
 import { announceNode, changeNode, hideNode, showNode, type CrewMemory } from './memory.js';
 
 /** What a workflow needs of a plan, beside the kinds of its nodes. */
@@ -10,6 +12,8 @@ export interface Takeover {
   readonly services?: Readonly<Record<string, readonly string[]>>;
   /** The number of a node that is new. */
   readonly nodenum: (nodeId: string) => number;
+  /** Machines of an earlier life of the cluster, by the node that takes each over. */
+  readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
 }
 
 /** Makes the nodes what the plan says that they are to be: new ones, other services, on their way out. */
@@ -37,7 +41,7 @@ function changeServices(memory: CrewMemory, id: string, services: readonly strin
   announceNode(memory, id);
 }
 
-function takeNode(memory: CrewMemory, { cluster, nodenum }: Takeover, kind: Kind, id: string): void {
+function takeNode(memory: CrewMemory, { cluster, nodenum, adopted }: Takeover, kind: Kind, id: string): void {
   if (kind.purpose === 'remove') {
     hideNode(memory, id, 'leaving');
     return;
@@ -46,10 +50,11 @@ function takeNode(memory: CrewMemory, { cluster, nodenum }: Takeover, kind: Kind
     showNode(memory, id);
     return;
   }
-  const node = {
+  const node: NodeState = {
     nodeId: id, group: kind.group, nodenum: nodenum(id), hostname: hostname(cluster, id), incarnation: 0,
     payload: {}, facts: { services: {} }, services: kind.services, changedAt: 0, runs: {},
   };
-  memory.state = { ...memory.state, nodes: { ...memory.state.nodes, [id]: node } };
+  const machine = adopted?.[id];
+  memory.state = { ...memory.state, nodes: { ...memory.state.nodes, [id]: machine === undefined ? node : recordAdopted(node, machine) } };
   announceNode(memory, id);
 }

@@ -67,7 +67,7 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
     absences: createAbsences(),
     // No server here: a task's run is one that nobody knows.
-    runs: { list: () => Promise.resolve([]), describe: () => Promise.resolve(undefined), resetAt: () => Promise.resolve(undefined) },
+    runs: { list: () => Promise.resolve([]), openGroups: () => Promise.resolve([]), describe: () => Promise.resolve(undefined), resetAt: () => Promise.resolve(undefined) },
     ...changes,
   };
   const activities = createTaskActivities(parts);

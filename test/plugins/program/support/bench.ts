@@ -50,7 +50,7 @@ export async function openPrograms(files: Files, { environment = {}, changes = {
   const providers = Object.fromEntries(types.map((type) => [type, { type, site: 'here', fields: {} }]));
   // No server here: whoever asks hears that the attempt that runs is the present one.
   const present = { runId: 'run', firstRunId: 'run', status: 'RUNNING', startedAt: 0, pending: [{ activityId: 'test', attempt: 1 }] };
-  const runs = { list: () => Promise.resolve([]), describe: () => Promise.resolve(present), resetAt: () => Promise.resolve(undefined) };
+  const runs = { list: () => Promise.resolve([]), openGroups: () => Promise.resolve([]), describe: () => Promise.resolve(present), resetAt: () => Promise.resolve(undefined) };
   const bench = await openBench('create() {} confirm() {} delete() {}', { registry, providers, runs, ...changes });
   const activities = createTaskActivities(bench.parts);
   return {
