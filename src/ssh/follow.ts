@@ -11,7 +11,7 @@ import { type RemoteSession, startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
 /** Sent when the run is known to have started: it is only shown. */
-export const nothing: RunUpload = { bytes: Buffer.alloc(0), enter: '', variables: { sent: 0, script_size: 0, stdin_size: 0, timeout: '' } };
+export const nothing: RunUpload = { bytes: Buffer.alloc(0), runner: () => '', variables: { sent: 0, script_size: 0, stdin_size: 0 } };
 
 /** Where a run stands on the node. */
 export interface RunPlace {
@@ -33,13 +33,13 @@ export async function followRun(
 ): Promise<RunEnd | undefined> {
   const { sudo, ...folder } = place;
   const { outat, errat, started } = progress;
-  const { bytes, variables, enter } = started ? nothing : upload;
+  const { bytes, variables, runner } = started ? nothing : upload;
   const tag = randomBytes(8).toString('hex');
   const session = await startProgram(connection, {
-    program: launcherProgram, sudo, prelude: enter,
+    program: launcherProgram, sudo,
     variables: { ...folder, ...variables, outat, errat, tag },
-    // The last line tells the node that all of it arrived.
-    input: variables.sent === 0 ? '' : Buffer.concat([bytes, Buffer.from(`${tag}\n`)]),
+    // The line after them tells the node that script and input arrived whole.
+    input: variables.sent === 0 ? '' : Buffer.concat([bytes, Buffer.from(`${tag}\n${runner(place.run, place.turn)}`)]),
   });
   progress.rewindResult();
   stop.addEventListener('abort', session.close, { once: true });

@@ -2,26 +2,32 @@ import { createHash } from 'node:crypto';
 import type { Script } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
+import { compact } from './remote-command.js';
+import { supervisorProgram } from './remote/supervisor.js';
 import type { Turn } from './run.js';
 
 /** What is sent to start a run: script and standard input in one stretch, and what the supervisor is told. */
 export interface RunUpload {
   readonly bytes: Buffer;
-  readonly variables: { readonly sent: number; readonly script_size: number; readonly stdin_size: number; readonly timeout: string };
-  /** The shell function `enter`. */
-  readonly enter: string;
+  readonly variables: { readonly sent: number; readonly script_size: number; readonly stdin_size: number };
+  /** The supervisor's program for a run and its turn. */
+  readonly runner: (run: string, turn: string) => string;
 }
 
 /** Names that a shell keeps for itself, and would not let us set. */
 const shellNames = new Set(['UID', 'EUID', 'PPID', 'GROUPS', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'HEDDLE_RUN', 'HEDDLE_RESULT']);
 
+const supervisor = compact(supervisorProgram);
+
 /** @throws PluginError Invalid for an environment or a timeout that cannot be. */
 export function packUpload(script: Script): RunUpload {
   const text = Buffer.from(script.text);
   const stdin = Buffer.from(script.stdin ?? '');
+  const timeout = timeoutSeconds(script.timeoutMs);
+  const enter = enterFunction(script);
   return {
-    bytes: Buffer.concat([text, stdin]), enter: enterFunction(script),
-    variables: { sent: 1, script_size: text.length, stdin_size: stdin.length, timeout: timeoutSeconds(script.timeoutMs) },
+    bytes: Buffer.concat([text, stdin]), variables: { sent: 1, script_size: text.length, stdin_size: stdin.length },
+    runner: (run, turn) => `timeout=${timeout}\nrun=${quoteWord(run)}\nturn=${quoteWord(turn)}\n${enter}${supervisor}\n`,
   };
 }
 

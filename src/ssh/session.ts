@@ -8,8 +8,6 @@ import { programText, remoteCommand } from './remote-command.js';
 export interface RemoteProgram {
   readonly program: string;
   readonly variables?: Readonly<Record<string, string | number>>;
-  /** Shell text that stands before the program, as it is. */
-  readonly prelude?: string;
   /** Follows the program on its standard input. */
   readonly input?: Uint8Array | string;
   readonly sudo?: boolean | undefined;
@@ -35,7 +33,7 @@ export async function startProgram(connection: Connection, what: RemoteProgram):
   const exit = exitOf(channel);
   channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));
   channel.on('error', () => { /* A broken channel shows as a missing end frame. */ });
-  channel.write(programText(what.program, nonce, what.variables, what.prelude));
+  channel.write(programText(what.program, nonce, what.variables));
   channel.end(what.input ?? '');
   const stop = new AbortController();
   const close = () => {

@@ -1,16 +1,14 @@
-import { endRunFunctions } from './end-run.js';
 import { folderFunctions } from './folder.js';
 import { identityFunctions } from './identity.js';
-import { supervisorFunctions } from './supervisor.js';
 
 /**
  * The one remote program of a normal run: takes the upload from standard input, sends a supervisor off to claim and
  * start the run, and shows its output as it grows. Where the run is already claimed it only shows (attaches). It may be
- * killed at any point: nothing depends on it but the showing. Its own text is what it leaves for the supervisor to run.
+ * killed at any point: nothing depends on it but the showing.
  *
- * Variables: those of the run folder; `sent` (1 when an upload follows, 0 to show only), `tag` (names the upload, and is its last
- * line), `script_size`, `stdin_size` (its bytes before that), `outat`, `errat` (bytes of the output that are already known),
- * `timeout`, `p` (this text). Argument: with sudo, the login's home.
+ * Variables: those of the run folder; `sent` (1 when an upload follows, 0 to show only), `tag` (names the upload, and is a line
+ * in it, between script and standard input, of `script_size` and `stdin_size` bytes, and the supervisor's program), `outat`,
+ * `errat` (bytes of the output that are already known). Argument: with sudo, the login's home.
  *
  * What it prints: lines `NONCE o|e|r BYTES`, each followed by so many bytes of stdout, stderr or result file; `NONCE note TEXT`
  * for the log; `NONCE tick` while nothing happens, `NONCE tick claimed` once the run is claimed; last `NONCE end REASON CODE` or
@@ -19,8 +17,6 @@ import { supervisorFunctions } from './supervisor.js';
 export const launcherProgram = `
 ${folderFunctions}
 ${identityFunctions}
-${endRunFunctions}
-${supervisorFunctions}
 receive() {
   problem=$({ LC_ALL=C cat > "$up/all"; } 2>&1) || {
     # 153: by SIGXFSZ, which says nothing itself.
@@ -31,10 +27,10 @@ receive() {
   part script "$script_size" && part stdin "$stdin_size" || refuse_upload
   mark=
   read -r mark <&5
-  exec 5<&-
   # Cut short: nobody is listening any more.
   [ "$mark" = "$tag" ] || { problem="short the upload was cut on its way"; rm -rf "$up"; fail $problem; }
-  problem=$({ LC_ALL=C printf '%s\\n' "$p" > "$up/runner"; } 2>&1) || refuse_upload
+  problem=$({ LC_ALL=C cat <&5 > "$up/runner"; } 2>&1) || refuse_upload
+  exec 5<&-
 }
 refuse_upload() {
   # Its end takes the uploads along that came late.
@@ -171,6 +167,5 @@ launch() {
   # The signal came before the follower was ready for it, so it has shown nothing yet.
   [ $? -le 128 ] || { over=1; follow; }
 }
-case $1 in supervise|script|end_there) "$@";; *) launch "$@";; esac
-exit
+launch "$@"
 `;
