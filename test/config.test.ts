@@ -71,6 +71,13 @@ describe('the configuration', () => {
     });
   });
 
+  test('reads what plugins may use, times in ms', () => {
+    write('work/heddle.yaml', 'pluginLimits:\n  my_cloud: {memoryMb: 256, time: 1m30s, processes: 8}\n  other: {}\n');
+    expect(load().programs.limits).toEqual({ my_cloud: { memoryMb: 256, timeMs: 90_000, processes: 8 }, other: {} });
+    write('work/heddle.yaml', 'pluginLimits:\n  my_cloud: {memory: 256}\n');
+    expect(failure()).toContain('heddle.yaml:2:14: pluginLimits.my_cloud.memory: is an unknown key. Did you mean "memoryMb"?');
+  });
+
   test('gives providers the worker\'s site unless they name another', () => {
     write('work/heddle.yaml', 'site: lab\nproviders:\n  one: {type: local}\n  two: {type: local, site: far, hardware: {small: s}, limits: {ratePerSecond: 2}, fields: {k: {secret: "env:K"}}}\n');
     expect(load().providers).toEqual({
