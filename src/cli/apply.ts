@@ -4,7 +4,7 @@ import { finish } from './finish.js';
 import type { OperationOptions } from './options.js';
 import { createOutput } from './output.js';
 import { describeCounts } from './plan-words.js';
-import { previewApply, showPreview } from './preview.js';
+import { lookFirst, previewApply, showPreview } from './preview.js';
 import { requireWorker, withSession } from './session.js';
 
 export type ApplyOptions = OperationOptions & { readonly createOnly?: boolean };
@@ -16,9 +16,10 @@ export async function apply(spec: ClusterSpec, file: string, options: ApplyOptio
     await requireWorker(session);
     const since = Date.now();
     const { rolling, queue = false, createOnly = false } = options;
+    if (options.plan === true) await lookFirst(session, spec.name);
     // Plugins and providers are known to the workers alone: whatever they find wrong comes before anything is made.
     const preview = await previewApply(session, spec, file, options);
-    if (options.plan === true) return showPreview(output, spec.name, { kind: 'apply' }, preview);
+    if (options.plan === true) return showPreview(output, spec.name, { kind: 'apply', ...(rolling === undefined ? {} : { width: rolling }) }, preview);
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
     const reply = await session.client.apply(spec, { createOnly, queue, ...(rolling === undefined ? {} : { width: rolling }) });
     return finish(session, output, spec.name, reply, { ...options, since });

@@ -18,6 +18,7 @@ export function addClusterVerbs(program: Command, run: Run): void {
 
   server(withRolling(verb('plan <file>', 'show what apply would do', '; nothing is changed'))
     .addOption(new Option('--graph <form>', 'write the plan as a graph').choices(['mermaid', 'dot']))
+    .option('--no-look', 'go by what is known of the machines, without looking at them first')
     .option('--detailed-exitcode', '0: no changes, 1: error, 2: there are changes'))
     .action((file, options) => run(async () => (await import('./plan.js')).plan(file, options)));
 

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { clusterWorkflowId } from '../model/names.js';
+import { workflowsOf } from './history-events.js';
 import { createTaskReader, type TaskRun } from './task-events.js';
 
 export interface FollowOptions {
@@ -11,13 +13,36 @@ export interface FollowOptions {
   readonly onEnd: (run: TaskRun) => Promise<void>;
 }
 
+/** A group of nodes that comes while one looks is found within so many ms. */
+const lookMs = 2_000;
+
 /**
- * Tells of each task that ends, as the cluster's history grows: nothing is missed, however short it was, and no worker is
- * needed. Ends with the signal, or with the cluster.
+ * Tells of each task that ends, as the histories of the cluster and of its groups grow: nothing is missed, however short it
+ * was, and no worker is needed. Ends with the signal, or with the cluster.
  */
-export async function followTasks(temporal: Client, cluster: string, { operation, since, signal, onEnd }: FollowOptions): Promise<void> {
+export async function followTasks(temporal: Client, cluster: string, options: FollowOptions): Promise<void> {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
+  const followed = new Set<string>();
+  const follow = (workflowId: string): Promise<void> => {
+    followed.add(workflowId);
+    return followWorkflow(temporal, workflowId, { ...options, signal });
+  };
+  const all = follow(clusterWorkflowId(cluster)).finally(() => ended.abort());
+  // Its failure is told at the end.
+  all.catch(() => undefined);
+  const groups: Promise<void>[] = [];
+  while (!signal.aborted) {
+    const ids = await workflowsOf(temporal, cluster).catch(() => []);
+    // A group that ended has nothing more to tell.
+    for (const id of ids.filter((known) => !followed.has(known))) groups.push(follow(id).catch(() => undefined));
+    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+  }
+  await Promise.all([all, ...groups]);
+}
+
+async function followWorkflow(temporal: Client, workflowId: string, { operation, since, signal, onEnd }: FollowOptions): Promise<void> {
   const { connection, workflowService, options: { namespace } } = temporal;
-  const workflowId = clusterWorkflowId(cluster);
   let runId: string | undefined = '';
   while (runId !== undefined) {
     const reader = createTaskReader();

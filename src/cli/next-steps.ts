@@ -26,12 +26,12 @@ function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonl
   const failed = nodes.filter(({ failure }) => failure !== undefined);
   const steps: NextStep[] = [{ command: `heddle retry ${name}`, why: failed.length === 0 ? 'try it again' : 'go on from what failed' }];
   const lost = failed.filter(({ failure }) => failure?.action === 'DELETE').map(({ nodeId }) => nodeId);
-  const broken = failed.filter(({ failure }) => failure !== undefined && helpsNewMachine(failure)).map(({ nodeId }) => nodeId);
-  if (broken.length > 0 && ['apply', 'rollback', 'replace'].includes(kind)) {
-    steps.push({ command: `heddle replace ${name} ${broken.slice(0, 3).join(' ')}`, why: `${broken.length === 1 ? 'a new machine' : 'new machines'} for what failed, then go on` });
+  const broken = failed.find(({ failure }) => failure !== undefined && helpsNewMachine(failure));
+  if (broken !== undefined && ['apply', 'rollback', 'replace'].includes(kind)) {
+    steps.push({ command: `heddle replace ${name} ${broken.nodeId}`, why: 'a new machine for it, then go on' });
   }
   if (kind === 'apply') {
-    steps.push({ command: 'heddle apply FILE', why: 'with a corrected file' }, { command: `heddle rollback ${name}`, why: 'back to the spec that was there before' });
+    steps.push({ command: 'heddle apply FILE', why: 'with a corrected file' }, { command: `heddle rollback ${name}`, why: 'back to the spec before' });
   }
   for (const node of lost.slice(0, 3)) steps.push({ command: `heddle abandon ${name} ${node}`, why: 'forget its machine, which stays' });
   if (kind !== 'delete') steps.push(cancel(name));
@@ -48,5 +48,5 @@ function watch(name: string): NextStep {
 }
 
 function cancel(name: string): NextStep {
-  return { command: `heddle cancel ${name}`, why: 'end the operation; what was done stays' };
+  return { command: `heddle cancel ${name}`, why: 'end it; what was done stays' };
 }

@@ -5,7 +5,7 @@ import { finish } from './finish.js';
 import type { OperationOptions } from './options.js';
 import { createOutput } from './output.js';
 import { describeCounts } from './plan-words.js';
-import { previewOperation, showPreview } from './preview.js';
+import { lookFirst, previewOperation, showPreview } from './preview.js';
 import { requireWorker, withSession, type Session } from './session.js';
 
 export async function restart(name: string, services: readonly string[], options: OperationOptions): Promise<number> {
@@ -25,6 +25,7 @@ export async function operate(name: string, intent: OperateIntent, options: Oper
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireCluster(session, name);
+    if (options.plan === true && intent.kind === 'rollback') await lookFirst(session, name);
     if (options.plan === true) return showPreview(output, name, intent, await previewOperation(session, name, intent));
     const since = Date.now();
     const preview = await checkFirst(session, name, intent, options);

@@ -26,7 +26,7 @@ export function busyKinds({ kinds, later = [] }: Plan): readonly Kind[] {
 export function describeCounts(plan: Plan): string {
   const words = countsOf(plan).map(({ purpose, nodes }, index) => `${nodes}${index > 0 ? '' : plural(nodes, ' node')} ${signs[purpose].counted}`);
   const tasks = allTasks(plan);
-  const rolling = plan.width === undefined ? '' : `, at most ${plan.width} ${plan.width === 1 ? 'node' : 'nodes'} of a service at a time`;
+  const rolling = plan.width === undefined ? '' : `, ${plan.width} at a time`;
   return `Plan: ${words.join(', ')}; ${tasks}${plural(tasks, ' task')}${rolling}.`;
 }
 

@@ -6,7 +6,11 @@ import type { PreviewForm } from './preview.js';
 import { reportError } from './report-error.js';
 import { readSpec } from './spec-file.js';
 
-export type PlanOptions = ServerOptions & PreviewForm & { readonly rolling?: number };
+export type PlanOptions = ServerOptions & PreviewForm & {
+  readonly rolling?: number;
+  /** Whether the machines are looked at first. */
+  readonly look: boolean;
+};
 
 /** Shows what an apply of the file would do. Nothing is changed. */
 export async function plan(file: string, options: PlanOptions): Promise<number> {
@@ -25,9 +29,11 @@ async function show(file: string, options: PlanOptions): Promise<number> {
   const spec = readSpec(file);
   const output = createOutput(options);
   // A faulty file is told at once: what talks to a server is loaded after that.
-  const [{ requireWorker, withSession }, { previewApply, showPreview }] = await Promise.all([import('./session.js'), import('./preview.js')]);
+  const [{ requireWorker, withSession }, { lookFirst, previewApply, showPreview }] = await Promise.all([import('./session.js'), import('./preview.js')]);
   return withSession(options, async (session) => {
     await requireWorker(session);
-    return showPreview(output, spec.name, { kind: 'apply', ...(options.rolling === undefined ? {} : { width: options.rolling }) }, await previewApply(session, spec, file, options), options);
+    if (options.look) await lookFirst(session, spec.name);
+    const intent = { kind: 'apply', ...(options.rolling === undefined ? {} : { width: options.rolling }) } as const;
+    return showPreview(output, spec.name, intent, await previewApply(session, spec, file, options), options);
   });
 }

@@ -17,6 +17,11 @@ export interface PreviewForm {
   readonly detailedExitcode?: boolean;
 }
 
+/** Has the machines of a cluster looked at, so that what is not as it should be shows as drift. A cluster that is not there has none. */
+export async function lookFirst({ client }: Session, name: string): Promise<void> {
+  await client.look(name);
+}
+
 /** What an apply would do. @throws ProblemsError with places in the file. */
 export async function previewApply({ client }: Session, spec: ClusterSpec, file: string, { rolling }: { readonly rolling?: number }): Promise<PlanPreview> {
   return client.plan(spec, rolling === undefined ? {} : { width: rolling }).catch((error: unknown) => {

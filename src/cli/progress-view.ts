@@ -29,7 +29,7 @@ function renderHead(status: ClusterStatus, operation: Operation, now: number): V
   const running = status.nodes.filter(({ current }) => current?.state === 'running').length;
   const elapsed = formatAge(operation.startedAt ?? operation.requestedAt, operation.endedAt === undefined ? now : Date.parse(operation.endedAt));
   const counts = operation.state === 'queued' ? 'waits for the operations before it'
-    : tasks.total === 0 ? 'planning' : `${tasks.done} of ${tasks.total} tasks done, ${running} running, ${tasks.failed} failed`;
+    : tasks.total === 0 ? 'planning' : `${tasks.done} of ${tasks.total} tasks done${running > 0 ? `, ${running} running` : ''}${tasks.failed > 0 ? `, ${tasks.failed} failed` : ''}`;
   const pause = paused === undefined ? '' : `, paused by ${paused.by}`;
   // A long command leaves room for the counts.
   const shown = cutTo(cleanLine(what), 40);

@@ -87,7 +87,8 @@ async function reportWhatIsKnown({ temporal }: Session, output: Output, describe
   const steps = [...troubles.flatMap((trouble) => trouble.next ?? []), ...(next === undefined ? [] : [{ command: next, why: 'then look again' }])];
   output.document({ ...described, partial: true, server, troubles, next: steps, error: { code, message, ...(next === undefined ? {} : { next }) } });
   if (!output.json) {
-    printNext(output, steps);
+    // The error's own comes with it.
+    printNext(output, steps.filter(({ command }) => command !== next));
     output.note(`error: ${cleanText(message)}`);
     if (next !== undefined) output.note(`next: ${next}`);
   }

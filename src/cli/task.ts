@@ -1,5 +1,5 @@
 import { call } from '../client/call.js';
-import { clusterWorkflowId, taskTitle } from '../model/names.js';
+import { taskTitle } from '../model/names.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { Action } from '../model/action.js';
 import { stripSecrets } from '../model/strip-secrets.js';
@@ -8,7 +8,8 @@ import { CliError } from './cli-error.js';
 import type { ServerOptions } from './configuration.js';
 import { decodeFailure, decodeFirst } from './decode-history.js';
 import { exitCodes } from './exit-codes.js';
-import { findTask, type FoundTask } from './find-task.js';
+import { findTask, type FoundTask, type TaskSearch } from './find-task.js';
+import { workflowsOf } from './history-events.js';
 import { readLogEnd } from './log-parts.js';
 import { createOutput, type Output } from './output.js';
 import { withSession, type Session } from './session.js';
@@ -41,7 +42,7 @@ interface TaskView {
 export async function show(name: string, wanted: string, options: ServerOptions): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
-    const { found, known } = await call(session.temporal, `task of ${cleanLine(name)}`, () => findTask(session.temporal, clusterWorkflowId(name), wanted), searchMs);
+    const { found, known } = await call(session.temporal, `task of ${cleanLine(name)}`, () => searchTask(session, name, wanted), searchMs);
     if (found === undefined) {
       const some = known.length === 0 ? 'It has none.' : `Among those it has: ${known.slice(-5).join(', ')}.`;
       throw new CliError('NotFound', `cluster ${cleanLine(name)} has no task ${JSON.stringify(wanted)} in its history. ${some}`, { next: `heddle nodes ${name}` });
@@ -51,6 +52,17 @@ export async function show(name: string, wanted: string, options: ServerOptions)
     printTask(output, view);
     return exitCodes.ok;
   });
+}
+
+/** Tasks of a large cluster are in the histories of its groups. */
+async function searchTask({ temporal }: Session, cluster: string, wanted: string): Promise<TaskSearch> {
+  const known: string[] = [];
+  for (const workflowId of await workflowsOf(temporal, cluster)) {
+    const search = await findTask(temporal, workflowId, wanted);
+    if (search.found !== undefined) return search;
+    known.push(...search.known);
+  }
+  return { known };
 }
 
 async function describeTask({ temporal, config }: Session, { run, pending }: FoundTask): Promise<TaskView> {

@@ -37,7 +37,7 @@ describe('heddle and the operations on a cluster', () => {
 
   it('restarts, configures and replaces, some nodes and some at a time', async () => {
     expect(await run('restart', 'web', 'web', '--rolling', '1', '--nodes', 'app-1,app-2')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/Plan: 2 nodes to change; 4 tasks, at most 1 node of a service at a time\.[^]*restart web on app-1, app-2, 1 at a time: 4 tasks done/),
+      code: 0, stdout: expect.stringMatching(/Plan: 2 nodes to change; 4 tasks, 1 at a time\.[^]*restart web on app-1, app-2, 1 at a time: 4 tasks done/),
     });
     const { stdout } = await run('reconfigure', 'web', '--restart', '--plan', '--json');
     expect(JSON.parse(stdout)).toMatchObject({

@@ -48,7 +48,7 @@ describe('the progress view', () => {
     id: '3', kind: 'apply', intent: { kind: 'apply' }, what: 'apply', state: 'running', by: 'me', requestedAt: '2026-01-01T00:00:00Z', tasks: { total: 9, done: 4, failed: 1 },
   } as const;
   const render = (nodes: readonly NodeStatus[], size: { readonly columns: number; readonly rows: number }): readonly string[] =>
-    renderProgress({ name: 'web', uid: 'u', phase: 'applying', operation, queued: [], history: [], nodes, services: {}, stopped: [] }, operation, size, Date.parse('2026-01-01T00:00:12Z')).map(({ text }) => text);
+    renderProgress({ name: 'web', uid: 'u', phase: 'applying', operation, queued: [], history: [], nodes, services: {}, stopped: [], looks: { asked: 0, done: 0 } }, operation, size, Date.parse('2026-01-01T00:00:12Z')).map(({ text }) => text);
 
   it('heads with the operation, its time and its counts, and has a row for each node', () => {
     const working = node(1, { state: 'working', current: { action: 'INSTALL', service: 'app', state: 'running', since: '2026-01-01T00:00:09Z' } });

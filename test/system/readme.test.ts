@@ -40,18 +40,20 @@ describe('the README', () => {
   it('has commands for a cluster that work in their order', async () => {
     const commands = (blocks.find(({ text }) => text.includes('npx heddle dev'))?.text ?? '').split('\n')
       .map((line) => line.replace(/#.*/, '').trim()).filter((line) => line.startsWith('npx heddle') && line !== 'npx heddle dev');
-    expect(commands.map((line) => line.split(' ')[2])).toEqual(['plan', 'apply', 'status', 'ssh', 'logs', 'delete']);
+    expect(commands.map((line) => line.split(' ')[2])).toEqual(['plan', 'apply', 'status', 'ssh', 'logs', 'restart', 'exec', 'delete']);
     const outputs: string[] = [];
     for (const command of commands) {
       const { stdout } = await run(process.execPath, heddleWords(command.replace('npx heddle ', '')), { cwd: root, env: environment });
       outputs.push(stdout);
     }
-    const [plan = '', apply = '', status = '', uptime = '', logs = '', deletion = ''] = outputs;
+    const [plan = '', apply = '', status = '', uptime = '', logs = '', restart = '', exec = '', deletion = ''] = outputs;
     expect(plan).toContain('3 nodes to create');
     expect(apply).toContain('is as its spec says');
     expect(status).toMatch(/lb-1 +ready/);
     expect(uptime).toContain('load average');
     expect(logs).toContain('the balancer answers at');
+    expect(restart).toContain('restart app, 1 at a time: 4 tasks done');
+    expect(exec.match(/load average/g)).toHaveLength(3);
     expect(deletion).toContain('web');
   }, 120_000);
 
