@@ -196,7 +196,8 @@ describe('with a home that cannot be written', () => {
     const odd = await start({ home });
     const id = `read-only-${randomUUID()}`;
     const count = join(folder, 'count');
-    undo.push(() => rmSync(inSpare(id), { recursive: true, force: true }));
+    const own = existsSync(spare) ? inSpare(id) : spare;
+    undo.push(() => rmSync(own, { recursive: true, force: true }));
     const once = { text: 'echo x >> "$COUNT"; cat; exit 3', stdin: 'input\n', environment: { COUNT: count } };
     const turn = { node: id, time: 1, operation: '1' };
     const run = () => runOnce({ runId: id, script: once, turn }, { connect: () => pool.acquire(odd.target) });
