@@ -44,7 +44,7 @@ enter_spare() {
   said=$problem
   spare=/var/tmp/heddle-$(id -u)
   mkdir -m 700 "$spare" 2>/dev/null
-  is_ours "$spare" || fail folder "$said; and $spare cannot take the place of the home"
+  is_ours "$spare" || fail folder "$spare, which is not ours alone, cannot take the place of the home: $said"
   runs=$spare/runs
   problem=$(LC_ALL=C mkdir -p "$runs/$run/$1" "$runs/.turns" 2>&1) || trouble "$problem"
 }
