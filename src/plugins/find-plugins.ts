@@ -116,7 +116,10 @@ function findEntry(folder: string, { name, entry }: Descriptor): EntryReading {
   const candidates = entry === undefined ? [`${name}.js`, `${name}.mjs`, `${name}.cjs`, `${name}.ts`]
     : entry.endsWith('.js') ? [entry, entry.replace(/\.js$/, '.ts')] : [entry];
   const there = candidates.map((candidate) => join(folder, candidate)).find((path) => existsSync(path) && statSync(path).isFile());
-  if (there === undefined) return { ok: false, wrong: `there is no file ${candidates.join(' or ')} in ${folder}` };
+  if (there === undefined) {
+    const ruby = existsSync(join(folder, `${name}.rb`)) ? `; ${name}.rb is run by "command" in place of a class, see docs/plugin-programs.md` : '';
+    return { ok: false, wrong: `there is no file ${candidates.join(' or ')} in ${folder}${ruby}` };
+  }
   return checkFile(there, folder, entry ?? name);
 }
 

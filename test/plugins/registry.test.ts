@@ -95,6 +95,16 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     ['type that is not the folder\'s', () => writeProvider({ type: 'automator' }), 'cloud.json:3:3: type: is automator, but the plugin lies under providers'],
     ['no descriptor', () => write('providers/cloud/cloud.js', providerCode), 'cloud holds no descriptor. Add cloud.json'],
     ['missing entry', () => writeProvider({ entry: './other.js' }), 'entry: there is no file ./other.js or ./other.ts'],
+    ['class in Ruby', () => { write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } }); write('providers/cloud/cloud.rb', 'class Cloud'); }, 'cloud.rb is run by "command" in place of a class'],
+    ['neither class nor command', () => writeProvider({ entry: undefined, class: undefined }), 'entry: is missing. Name the module and its class, or a command.'],
+    ['class and command', () => writeProvider({ command: ['sh'] }), 'entry: is there besides command. Keep one of them.'],
+    ['requests of a class', () => writeProvider({ requests: ['run'] }), 'requests: belongs to a command.'],
+    ['program that is not on PATH', () => writeProvider({ command: ['no-such-program'], entry: undefined, class: undefined }), 'there is no program no-such-program on PATH'],
+    ['program that is not there', () => writeProvider({ command: ['sh', './x.sh'], entry: undefined, class: undefined }), 'command: there is no file ./x.sh in'],
+    ['program that may not be executed', () => writeProvider({ command: ['./cloud.js'], entry: undefined, class: undefined }), './cloud.js may not be executed; chmod +x'],
+    ['program outside its folder', () => { writeProvider({ command: ['./../../outside.sh'], entry: undefined, class: undefined }); write('outside.sh', ''); }, 'lies outside the plugin\'s folder'],
+    ['variable of Heddle that is passed on', () => writeProvider({ passEnvironment: ['HEDDLE_KEYS'] }), 'passEnvironment[0]: "HEDDLE_KEYS" is not valid'],
+    ['class that ends its process while it loads', () => writeProvider({}, 'process.exit(3)'), 'its process ended with exit code 3 while it loaded'],
     ['entry outside its folder', () => { writeProvider({ entry: '../../outside.js' }); write('outside.js', providerCode); }, 'lies outside the plugin\'s folder'],
     ['entry that is a link to the outside', () => {
       writeProvider({ entry: './link.js' }); write('outside.js', providerCode); symlinkSync(join(root, 'outside.js'), join(root, 'providers/cloud/link.js'));

@@ -100,7 +100,7 @@ async function ask(requests: readonly object[], options: RunOptions = {}): Promi
 }
 
 function serviceTask(type: string, fields: { readonly script: string; readonly data: string }, id: string): Partial<TaskRequest> {
-  const { host, port, user, password = '', hostKey = '' } = node.target;
+  const { host, port, user, password = '', hostKey } = node.target;
   return {
     taskId: `u/app-1#1/app/START/${id}`, provider: { name: 'p', type: 'p', fields: {} },
     config: { ipaddress: host, 'ssh-port': port, 'ssh-auth': { user, password }, 'ssh-host-key': hostKey },
