@@ -87,6 +87,71 @@ it('records a failure that was retried, and a delete that preempts a create', ()
   await keep('delete-preempts-create', 'cluster/gone');
 }));
 
+it('records each operation on a living cluster', () => inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  const { client } = stack;
+  const service = (): object => ({ install: ledger.script(), configure: ledger.script(), start: ledger.script(), stop: ledger.script() });
+  const spec = (config: object, body = ':') => closed({
+    name: 'ops', config, nodes: { db: nodes(1, ['db']), app: nodes(2, ['app']) },
+    services: { db: { actions: service() }, app: { runtime: { requires: ['db'] }, actions: { ...service(), configure: ledger.script({ body }) } } },
+  });
+  expect(await done('ops', (await client.apply(spec({}))).operation)).toBe('done');
+  const intents = [
+    { kind: 'stop', services: ['db'] }, { kind: 'start', services: ['app'] }, { kind: 'restart', services: ['app'], width: 1 },
+    { kind: 'reconfigure', services: [], restart: true }, { kind: 'replace', nodes: ['app-2'] }, { kind: 'exec', command: 'true' },
+  ] as const;
+  for (const intent of intents) {
+    expect(await done('ops', (await client.operate('ops', intent)).operation)).toBe('done');
+    await keep(intent.kind, 'cluster/ops');
+  }
+  expect(await done('ops', (await client.apply(spec({ wrong: true }, 'exit 3'))).operation)).toBe('held');
+  expect(await done('ops', (await client.operate('ops', { kind: 'rollback' })).operation)).toBe('done');
+  await keep('rolled-back', 'cluster/ops');
+  const gated = closed({ ...{ name: 'halt', nodes: { app: nodes(1, ['app']) } }, services: { app: { actions: { start: ledger.script({ gate: 'halt' }) } } } });
+  const { operation } = await client.apply(gated);
+  await ledger.written('halt app-1 app START begin');
+  await client.pause('halt');
+  await client.operate('halt', { kind: 'exec', command: 'true' }, { queue: true });
+  await client.resume('halt');
+  await client.cancel('halt', operation);
+  expect(await done('halt', operation)).toBe('cancelled');
+  expect(await done('halt', '2')).toBe('done');
+  await keep('paused-and-cancelled', 'cluster/halt');
+}));
+
+it('records a cluster whose earlier life was terminated', () => inStudio(here(), async ({ stack, ledger, keep, done }) => {
+  const { client } = stack;
+  expect(await done('web', (await client.apply(webSpec(ledger, 2))).operation)).toBe('done');
+  await client.temporal.workflow.getHandle('cluster/web').terminate('recording');
+  expect(await done('web', (await client.apply(webSpec(ledger, 1))).operation)).toBe('done');
+  await keep('adopted', 'cluster/web');
+}));
+
+it('records a cluster with groups, which continue as new, too', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-record-'));
+  const server = await startServer({
+    binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false, searchAttributes: heddleSearchAttributes,
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 60 }, say: () => undefined,
+  });
+  try {
+    const config = { scale: { inlineNodes: 1, groupNodes: 3, inFlight: 10 } };
+    await inStudio({ ...here(), temporalAddress: server.address, config }, async ({ stack, ledger, keep, done }) => {
+      const { client } = stack;
+      expect(await done('web', (await client.apply(webSpec(ledger, 3))).operation)).toBe('done');
+      expect(await done('web', (await client.operate('web', { kind: 'restart', services: ['app'], width: 2 })).operation)).toBe('done');
+      for (const [name, workflow] of [['large', 'cluster/web'], ['group', 'cluster/web/group/1']] as const) {
+        const runs = await until(`all runs of ${workflow} are listed`, async () => {
+          const found = await listed(stack, `WorkflowId = '${workflow}'`);
+          return found.length >= 2 && found.toSorted((one, other) => one.startTime.getTime() - other.startTime.getTime());
+        });
+        for (const [index, { runId }] of runs.slice(0, 3).entries()) await keep(`${name}-${index + 1}`, workflow, runId);
+      }
+    });
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
 it('records claims', async () => {
   const node = await startNode();
   try {
