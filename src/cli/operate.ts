@@ -1,4 +1,5 @@
-import type { OperateIntent, PlanPreview } from '../client/heddle-client.js';
+import type { OperateIntent } from '../client/heddle-client.js';
+import type { PlanPreview } from '../client/preview.js';
 import { isEmptyPlan } from '../model/plan.js';
 import { describeCluster } from './cluster.js';
 import { finish } from './finish.js';

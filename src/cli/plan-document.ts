@@ -1,4 +1,4 @@
-import type { PlanPreview } from '../client/heddle-client.js';
+import type { PlanPreview } from '../client/preview.js';
 import { isEmptyPlan, type Kind, type Plan } from '../model/plan.js';
 import { nodeId } from '../model/names.js';
 import { indexesOf } from '../model/plan.js';

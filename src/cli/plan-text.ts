@@ -1,4 +1,4 @@
-import type { PlanPreview } from '../client/heddle-client.js';
+import type { PlanPreview } from '../client/preview.js';
 import { countOf, isEmptyPlan, type Kind, type Plan } from '../model/plan.js';
 import { cleanLine } from './clean-text.js';
 import { describeGate } from './node-words.js';

@@ -1,4 +1,4 @@
-import type { PlanPreview } from '../client/heddle-client.js';
+import type { PlanPreview } from '../client/preview.js';
 import type { Intent } from '../model/intent.js';
 import { describeIntent } from '../model/operation.js';
 import { isEmptyPlan } from '../model/plan.js';

@@ -3,20 +3,20 @@ import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
 import type { Intent } from '../model/intent.js';
-import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest, PlanRequest } from '../model/messages.js';
-import { clusterWorkflowId, clusterWorkflowType, coreQueue, planWorkflowType } from '../model/names.js';
-import { emptyCluster, type CurrentCluster } from '../model/plan-operation.js';
-import type { Plan } from '../model/plan.js';
+import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/messages.js';
+import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
 import type { ClusterSpec } from '../model/spec.js';
-import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/status.js';
+import type { ClusterStatus } from '../model/status.js';
 import {
-  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, lookUpdate, nodesQuery, operateUpdate, pauseUpdate, payloadQuery, resumeUpdate, retryUpdate,
-  specQuery, statusQuery,
+  abandonUpdate, applyUpdate, cancelUpdate, deleteSignal, deleteUpdate, lookUpdate, operateUpdate, pauseUpdate, payloadQuery, resumeUpdate, retryUpdate, specQuery,
+  statusQuery,
 } from '../workflows/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
+import { nodesOfGroups, withGroups } from './groups.js';
 import { listClusters, type ClusterListing } from './list.js';
+import { preview, type PlanPreview } from './preview.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
 
 export interface HeddleClientOptions {
@@ -35,14 +35,6 @@ export interface ApplyOptions {
 
 /** Every operation but apply and delete, which have methods of their own. */
 export type OperateIntent = OperateRequest['intent'];
-
-/** Events of a workflow that no worker has taken up: it was started, and a task for it was put on the queue. */
-const eventsBeforeWorker = 2;
-
-export interface PlanPreview {
-  readonly plan: Plan;
-  readonly current: CurrentCluster;
-}
 
 /** Everything a user does with clusters, over a Temporal client that carries Heddle's plugin. */
 export class HeddleClient {
@@ -85,7 +77,7 @@ export class HeddleClient {
   /** What an apply of this spec would do; nothing is changed. */
   async plan(spec: ClusterSpec, options: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
     const { width } = options;
-    return this.#preview(spec.name, { kind: 'apply', ...(width === undefined ? {} : { width }) }, spec);
+    return preview(this.temporal, spec.name, { kind: 'apply', ...(width === undefined ? {} : { width }) }, spec);
   }
 
   /**
@@ -93,25 +85,9 @@ export class HeddleClient {
    * @throws HeddleError Refused when it names what the cluster does not have.
    */
   async preview(name: string, intent: Intent): Promise<PlanPreview> {
-    if (intent.kind === 'delete') return this.#preview(name, intent);
-    const spec = await this.spec(name);
-    return this.#preview(name, intent, spec ?? undefined);
-  }
-
-  async #preview(name: string, intent: Intent, spec?: ClusterSpec): Promise<PlanPreview> {
-    const current = await this.#current(name);
-    const request: PlanRequest = { clusterName: name, intent, current, ...(spec === undefined ? {} : { spec }) };
-    const options = { workflowId: `plan/${name}/${randomUUID()}`, taskQueue: coreQueue, args: [request], workflowExecutionTimeout: '2 minutes' } as const;
-    const what = `plan ${name}`;
-    const handle = await call(this.temporal, what, () =>
-      this.temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, options as never));
-    const plan = await call(this.temporal, what, () => handle.result()).catch(async (error: unknown) => {
-      // A worker that took it up and is only slow is waited for.
-      const silent = error instanceof HeddleError && error.code === 'NoWorker';
-      if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
-      return call(this.temporal, what, () => handle.result(), 60_000);
-    });
-    return { plan, current };
+    if (intent.kind === 'delete') return preview(this.temporal, name, intent);
+    const spec = await call(this.temporal, `spec of ${name}`, () => this.#handle(name).query(specQuery, intent.kind === 'rollback' ? 'rollback' : 'present'));
+    return preview(this.temporal, name, intent, spec ?? undefined);
   }
 
   /**
@@ -173,7 +149,7 @@ export class HeddleClient {
   /** All of a cluster, its groups' nodes included. @throws HeddleError NotFound, NoWorker, NoServer. */
   async status(name: string): Promise<ClusterStatus> {
     const summary = await this.summary(name);
-    return summary.groups === undefined ? summary : withGroups(summary, await this.#nodesOfGroups(summary.groups));
+    return summary.groups === undefined ? summary : withGroups(summary, await nodesOfGroups(this.temporal, summary.groups));
   }
 
   /** The same in one call: of a large cluster only the nodes that its own workflow carries. */
@@ -183,7 +159,7 @@ export class HeddleClient {
 
   /** The spec that the cluster accepted last, closed. */
   async spec(name: string): Promise<ClusterSpec | null> {
-    return call(this.temporal, `spec of ${name}`, () => this.#handle(name).query(specQuery));
+    return call(this.temporal, `spec of ${name}`, () => this.#handle(name).query(specQuery, 'present'));
   }
 
   /**
@@ -211,31 +187,6 @@ export class HeddleClient {
     return waitForOperation(this, name, operation, options);
   }
 
-  /** A few groups at a time: each answers from its own workflow. */
-  async #nodesOfGroups(groups: readonly GroupStatus[]): Promise<readonly NodeStatus[]> {
-    const nodes: NodeStatus[] = [];
-    const open = [...groups];
-    const ask = async (): Promise<void> => {
-      for (let group = open.shift(); group !== undefined; group = open.shift()) {
-        const { workflowId } = group;
-        nodes.push(...await call(this.temporal, `nodes of ${workflowId}`, () => this.temporal.workflow.getHandle(workflowId).query(nodesQuery)));
-      }
-    };
-    await Promise.all(Array.from({ length: groupsAtOnce }, ask));
-    return nodes;
-  }
-
-  async #current(name: string): Promise<CurrentCluster> {
-    const handle = this.#handle(name);
-    try {
-      const described = await call(this.temporal, `plan ${name}`, () => handle.describe());
-      return described.status.name === 'RUNNING' ? await call(this.temporal, `plan ${name}`, () => handle.query(currentQuery)) : emptyCluster;
-    } catch (error) {
-      if (error instanceof HeddleError && error.code === 'NotFound') return emptyCluster;
-      throw error;
-    }
-  }
-
   async #update(name: string, what: string, ask: (handle: WorkflowHandle) => Promise<ApplyReply>): Promise<ApplyReply> {
     return call(this.temporal, `${what} ${name}`, () => ask(this.#handle(name)));
   }
@@ -243,15 +194,6 @@ export class HeddleClient {
   #handle(name: string): WorkflowHandle {
     return this.temporal.workflow.getHandle(clusterWorkflowId(name));
   }
-}
-
-const groupsAtOnce = 5;
-
-function withGroups(summary: ClusterStatus, inGroups: readonly NodeStatus[]): ClusterStatus {
-  const nodes = [...summary.nodes, ...inGroups].toSorted((a, b) => a.nodenum - b.nodenum);
-  const services = Object.fromEntries(Object.keys(summary.services).map((service) =>
-    [service, { nodes: nodes.filter((node) => node.services.includes(service)).map(({ nodeId }) => nodeId) }]));
-  return { ...summary, nodes, services };
 }
 
 /** Shown by the Web UI beside the workflow, for as long as it lives. */

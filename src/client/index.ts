@@ -1,4 +1,5 @@
-export { HeddleClient, type HeddleClientOptions, type PlanPreview } from './heddle-client.js';
+export { HeddleClient, type ApplyOptions, type HeddleClientOptions, type OperateIntent } from './heddle-client.js';
+export type { PlanPreview } from './preview.js';
 export { HeddleError, type HeddleErrorCode } from './errors.js';
 export type { ClusterListing } from './list.js';
 export { findOperation, type WaitOptions, type WaitResult } from './wait.js';

@@ -5,6 +5,7 @@ import type { AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRe
 import { describeIntent, queuedOperations, rememberedOperations, type Operation } from '../model/operation.js';
 import { stableJson } from '../model/payload.js';
 import { readRefusal } from '../model/refusal.js';
+import type { ClusterSpec } from '../model/spec.js';
 import type { ClusterState } from '../model/state.js';
 import { changeNodes, changeOperation, dropNode, now, type Memory } from './memory.js';
 
@@ -49,11 +50,16 @@ export function validateOperate(memory: Memory, { intent, queue = false }: Opera
 }
 
 export function acceptOperate(memory: Memory, { intent, by, queue = false }: OperateRequest): ApplyReply {
-  const { operation, achieved, before } = memory.state;
+  const { operation } = memory.state;
   if (intent.kind === 'replace' && operation?.state === 'held' && !queue) return replaceInHeld(memory, operation, intent.nodes);
   if (intent.kind !== 'rollback') return reply(memory, queueOperation(memory, { intent, by, waits: queue }));
-  const spec = operation === undefined ? before : achieved;
+  const spec = specBefore(memory.state);
   return reply(memory, queueOperation(memory, { intent, by, waits: queue, ...(spec === undefined ? {} : { spec }) }));
+}
+
+/** What a rollback goes back to: from a held operation to what it was to change, at rest to what was there before. */
+export function specBefore({ operation, achieved, before }: ClusterState): ClusterSpec | undefined {
+  return operation === undefined ? before : achieved;
 }
 
 /** A held operation keeps its place: the nodes get new machines, and it goes on. */

@@ -10,16 +10,17 @@ import { defaultLimits, type ClusterState } from '../model/state.js';
 import { summarise } from '../model/summarise.js';
 import { upgradeState } from '../model/upgrade-state.js';
 import {
-  acceptAbandon, acceptApply, acceptCancel, acceptDelete, acceptOperate, acceptPause, acceptResume, acceptRetry, queueOperation,
+  acceptAbandon, acceptApply, acceptCancel, acceptDelete, acceptOperate, acceptPause, acceptResume, acceptRetry, queueOperation, specBefore,
   validateAbandon, validateApply, validateCancel, validateOperate, validatePause, validateResume, validateRetry,
 } from './accept.js';
 import { keepInstructing } from './groups.js';
 import { askLook, isToLook, look, lookAndRepair } from './look.js';
 import { show, type Memory } from './memory.js';
 import {
-  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, lookUpdate, operateUpdate, pauseUpdate, payloadQuery, peersQuery,
+  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, disownUpdate, lookUpdate, operateUpdate, ownersQuery, pauseUpdate, payloadQuery, peersQuery,
   reportSignal, resumeUpdate, retryUpdate, specQuery, statusQuery,
 } from './messages.js';
+import { disown, ownershipOf } from './ownership.js';
 import { takeReport } from './reports.js';
 import { hasWork, isOver, takeUp } from './take-up.js';
 
@@ -136,15 +137,19 @@ function handleMessages(memory: Memory): void {
   setHandler(abandonUpdate, (request) => acceptAbandon(memory, request), {
     validator: (request) => validateAbandon(memory, request), description: 'Forget a node whose machine cannot be deleted.',
   });
+  setHandler(disownUpdate, (machines) => disown(memory, machines), { description: 'Say whose machines these are; keys of free ones are never used again.' });
   handleQueries(memory);
 }
 
 function handleQueries(memory: Memory): void {
   setHandler(statusQuery, () => statusOf(memory.state), { description: 'Nodes, operation and history, without secrets.' });
-  setHandler(specQuery, () => memory.state.spec ?? null, { description: 'The spec that was accepted last.' });
+  setHandler(specQuery, (which) => (which === 'rollback' ? specBefore(memory.state) : memory.state.spec) ?? null, {
+    description: 'The spec that was accepted last, or the one that a rollback would go back to.',
+  });
   setHandler(currentQuery, () => summarise(memory.state), { description: 'What planning sees of the cluster.' });
   setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, { description: 'All that is known of a node, credentials included.' });
   setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
+  setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipOf(memory, machine)), { description: 'Whose machines are these?' });
 }
 
 function isEmpty({ state }: Memory): boolean {

@@ -4,6 +4,7 @@ import type {
   AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRequest, PeersPage, PeersRequest, PlainRequest,
 } from '../model/messages.js';
 import type { GroupReport, Instructions } from '../model/node-group.js';
+import type { NamedMachine, Ownership } from '../model/ownership.js';
 import type { ClusterStatus, NodeStatus } from '../model/status.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { JsonObject } from '../model/json.js';
@@ -21,7 +22,7 @@ export const abandonUpdate = defineUpdate<ApplyReply, [AbandonRequest]>('abandon
 /** For callers that cannot wait for a worker: the request is kept until one comes. */
 export const deleteSignal = defineSignal<[PlainRequest]>('requestDelete');
 export const statusQuery = defineQuery<ClusterStatus>('status');
-export const specQuery = defineQuery<ClusterSpec | null>('spec');
+export const specQuery = defineQuery<ClusterSpec | null, [which: 'present' | 'rollback']>('spec');
 export const currentQuery = defineQuery<CurrentCluster>('current');
 export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
 /** A node's whole payload, credentials included: for who may log in to it. Null for an unknown node. */
@@ -32,6 +33,10 @@ export const lookUpdate = defineUpdate<number>('look');
 export const instructSignal = defineSignal<[Instructions]>('instruct');
 export const reportSignal = defineSignal<[GroupReport]>('report');
 export const nodesQuery = defineQuery<readonly NodeStatus[]>('nodes');
+/** Whose machines are these? For the sweep; asked of clusters and of their groups. */
+export const ownersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');
+/** The same, and whoever says that a machine is free sees to it that its key is never used again. */
+export const disownUpdate = defineUpdate<readonly Ownership[], [readonly NamedMachine[]]>('disown');
 /** Claims of machines that carry no tags. */
 export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>('take');
 export const releaseClaimUpdate = defineUpdate<void, [key: string]>('release');

@@ -100,7 +100,7 @@ function endHalted(memory: Memory, operation: Operation): void {
 
 /** What failed waits for a person, unless the cluster's policy is to go back to what was there before. */
 function holdOrRollBack(memory: Memory, operation: Operation): void {
-  const { spec, achieved, work: _work, ...state } = memory.state;
+  const { spec, achieved } = memory.state;
   const byPolicy = operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
   if (!byPolicy) {
     changeOperation(memory, { state: 'held' });

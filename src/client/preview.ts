@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { Intent } from '../model/intent.js';
+import type { PlanRequest } from '../model/messages.js';
+import { clusterWorkflowId, coreQueue, planWorkflowType } from '../model/names.js';
+import { emptyCluster, type CurrentCluster } from '../model/plan-operation.js';
+import type { Plan } from '../model/plan.js';
+import type { ClusterSpec } from '../model/spec.js';
+import { currentQuery } from '../workflows/messages.js';
+import { call } from './call.js';
+import { HeddleError } from './errors.js';
+
+export interface PlanPreview {
+  readonly plan: Plan;
+  readonly current: CurrentCluster;
+}
+
+/** Events of a workflow that no worker has taken up: it was started, and a task for it was put on the queue. */
+const eventsBeforeWorker = 2;
+
+/** Plans an operation on a cluster as it is known, by the activity that would plan it for real. */
+export async function preview(temporal: Client, name: string, intent: Intent, spec?: ClusterSpec): Promise<PlanPreview> {
+  const current = await currentOf(temporal, name);
+  const request: PlanRequest = { clusterName: name, intent, current, ...(spec === undefined ? {} : { spec }) };
+  const what = `plan ${name}`;
+  const handle = await call(temporal, what, () => temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {
+    workflowId: `plan/${name}/${randomUUID()}`, taskQueue: coreQueue, args: [request], workflowExecutionTimeout: '2 minutes',
+  }));
+  const plan = await call(temporal, what, () => handle.result()).catch(async (error: unknown) => {
+    // A worker that took it up and is only slow is waited for.
+    const silent = error instanceof HeddleError && error.code === 'NoWorker';
+    if (!silent || (await handle.describe()).historyLength <= eventsBeforeWorker) throw error;
+    return call(temporal, what, () => handle.result(), 60_000);
+  });
+  return { plan, current };
+}
+
+async function currentOf(temporal: Client, name: string): Promise<CurrentCluster> {
+  const handle = temporal.workflow.getHandle(clusterWorkflowId(name));
+  try {
+    const described = await call(temporal, `plan ${name}`, () => handle.describe());
+    return described.status.name === 'RUNNING' ? await call(temporal, `plan ${name}`, () => handle.query(currentQuery)) : emptyCluster;
+  } catch (error) {
+    if (error instanceof HeddleError && error.code === 'NotFound') return emptyCluster;
+    throw error;
+  }
+}
