@@ -50,6 +50,16 @@ describe('heddle and the operations on a cluster', () => {
     expect(await stack.service.journal('create')).toHaveLength(before.length + 1);
   });
 
+  it('shows by plan what became of the machines behind our back, and brings them back by apply', async () => {
+    const { providerid = '' } = (await stack.client.status('web')).nodes.find(({ nodeId }) => nodeId === 'app-1') ?? {};
+    await stack.service.call('DELETE', `/v1/machines/${providerid}`);
+    await until('the machine to be gone', async () => (await stack.service.machines()).every(({ id }) => id !== providerid));
+    expect(await run('plan', file, '--detailed-exitcode')).toMatchObject({
+      code: 2, stdout: expect.stringMatching(/^drift: app-1: its machine is gone; replaced by a new one\n[^]*-\/\+ replace app-1 from local \(tiny, image host\): its machine is gone\n/),
+    });
+    expect(await run('apply', file)).toMatchObject({ code: 0, stdout: expect.stringContaining('app-1 CREATE done') });
+  });
+
   it('refuses what the cluster does not have, before it is an operation', async () => {
     const { history } = await stack.client.status('web');
     const refused: readonly (readonly [words: readonly string[], code: number, text: RegExp])[] = [
