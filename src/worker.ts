@@ -9,6 +9,8 @@ import { createInFlight } from './activities/in-flight.js';
 import { createLookActivities } from './activities/looks.js';
 import type { ActivityParts, NodeAccess, NodeAddress } from './activities/parts.js';
 import { createPlanActivity } from './activities/plan.js';
+import { createSweepActivities } from './activities/sweep-ground.js';
+import { readClusterRecords } from './cluster-records.js';
 import type { Config } from './config.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue, providerQueue, siteQueue } from './model/names.js';
 import { PluginError, type Claims } from './plugins/contract.js';
@@ -67,14 +69,14 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
     }),
     redact: createRedactor,
     askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
-    claims: (provider) => claimsOf(temporal, provider), absences: createAbsences(), runs: readWorkflowRuns(temporal),
+    claims: (provider) => claimsOf(temporal, provider), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
   };
   const base: Pick<WorkerOptions, 'connection' | 'namespace' | 'plugins' | 'shutdownGraceTime' | 'shutdownForceTime'> = {
     connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
   };
   const looks = createLookActivities(parts);
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts) } }),
+    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts) } }),
     ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...looks } })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {

@@ -77,7 +77,7 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** Undefined also for a memo that cannot be read: it is of another make, or of keys that are gone. */
-async function readUid(temporal: Client, workflowId: string, memo: Readonly<Record<string, Payload>>): Promise<string | undefined> {
+export async function readUid(temporal: Client, workflowId: string, memo: Readonly<Record<string, Payload>>): Promise<string | undefined> {
   const { namespace, dataConverter } = temporal.options;
   try {
     const fields = await decodeMapFromPayloads(loadDataConverter(dataConverter), memo, { type: 'workflow', namespace, workflowId });

@@ -15,14 +15,19 @@ export interface OpenAccount {
   readonly fields: JsonObject;
 }
 
+/** Without `fields` no user stands behind it: whatever only a user can fill in is left out. */
+export interface AccountName extends Pick<AccountRef, 'name'> {
+  readonly fields?: AccountRef['fields'];
+}
+
 /** @throws PluginError Invalid (no such account or plugin, wrong fields), Auth (a secret cannot be had). */
-export async function openAccount(parts: ActivityParts, { name, fields }: Pick<AccountRef, 'name' | 'fields'>, attempt: Pick<Attempt, 'hide'>): Promise<OpenAccount> {
+export async function openAccount(parts: ActivityParts, { name, fields }: AccountName, attempt: Pick<Attempt, 'hide'>): Promise<OpenAccount> {
   const account = accountOf(parts, name);
   const plugin = parts.registry.provider(account.type);
   const { descriptor } = plugin;
   const admin = checkFields(descriptor, 'admin', account.fields, ['providers', name, 'fields']);
-  const user = checkFields(descriptor, 'user', fields, ['fields']);
-  const problems = [...admin.problems, ...user.problems];
+  const user = checkFields(descriptor, 'user', fields ?? {}, ['fields']);
+  const problems = [...admin.problems, ...(fields === undefined ? [] : user.problems)];
   if (hasErrors(problems)) throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
   const written: JsonObject = { ...admin.values, ...user.values };
   const passed = passedReferences(descriptor);

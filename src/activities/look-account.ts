@@ -1,9 +1,9 @@
-import type { AccountRef, LookedAt } from '../model/look.js';
+import type { LookedAt } from '../model/look.js';
 import { tagNames } from '../model/names.js';
 import type { Claims, Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities } from '../plugins/registry.js';
-import { openAccount } from './account.js';
+import { openAccount, type AccountName } from './account.js';
 import type { Attempt } from './attempt.js';
 import { machineInput } from './machine-input.js';
 import type { ActivityParts } from './parts.js';
@@ -21,7 +21,7 @@ export interface AccountView {
 }
 
 /** @throws PluginError as opening the account does. */
-export async function viewAccount(parts: ActivityParts, lists: SharedLists, clusterId: string, ref: AccountRef, attempt: Attempt): Promise<AccountView> {
+export async function viewAccount(parts: ActivityParts, lists: SharedLists, clusterId: string, ref: AccountName, attempt: Attempt): Promise<AccountView> {
   const account = await openAccount(parts, ref, attempt);
   const { plugin, fields } = account;
   const { descriptor } = plugin;

@@ -1,6 +1,8 @@
+import type { FindLeaksReply, FindLeaksRequest } from '../model/sweep.js';
 import type { FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
 import type { Attempt } from './attempt.js';
 import { toFailure } from './failures.js';
+import { findLeaks } from './find-leaks.js';
 import { findMachines } from './find-machines.js';
 import { openLook } from './open-look.js';
 import type { ActivityParts } from './parts.js';
@@ -11,6 +13,7 @@ import { survey } from './survey.js';
 export interface LookActivities {
   readonly SURVEY: (request: SurveyRequest) => Promise<SurveyReply>;
   readonly FIND_MACHINES: (request: FindMachinesRequest) => Promise<FindMachinesReply>;
+  readonly FIND_LEAKS: (request: FindLeaksRequest) => Promise<FindLeaksReply>;
 }
 
 export function createLookActivities(parts: ActivityParts): LookActivities {
@@ -18,15 +21,23 @@ export function createLookActivities(parts: ActivityParts): LookActivities {
   return {
     SURVEY: (request) => runLook(parts, lists, 'SURVEY', request, survey),
     FIND_MACHINES: (request) => runLook(parts, lists, 'FIND_MACHINES', request, findMachines),
+    FIND_LEAKS: (request) => runLook(parts, lists, 'FIND_LEAKS', request, findLeaks),
   };
 }
 
 type Look<Request, Reply> = (parts: ActivityParts, lists: SharedLists, request: Request, attempt: Attempt) => Promise<Reply>;
 
-async function runLook<Request extends FindMachinesRequest, Reply>(
+interface AboutAccount {
+  readonly provider: { readonly name: string };
+  /** Absent where it is about no single cluster. */
+  readonly clusterId?: string;
+}
+
+async function runLook<Request extends AboutAccount, Reply>(
   parts: ActivityParts, lists: SharedLists, name: string, request: Request, look: Look<Request, Reply>,
 ): Promise<Reply> {
-  const attempt = openLook(parts, { title: `${name} ${request.clusterId}`, cluster: request.clusterId, provider: request.provider.name });
+  const { clusterId = '-', provider } = request;
+  const attempt = openLook(parts, { title: `${name} ${request.clusterId ?? provider.name}`, cluster: clusterId, provider: provider.name });
   try {
     return await look(parts, lists, request, attempt);
   } catch (error) {

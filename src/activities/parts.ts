@@ -3,6 +3,7 @@ import type { PeersPage, PeersRequest } from '../model/messages.js';
 import type { Claims, PluginLog, Shell } from '../plugins/contract.js';
 import type { Registry } from '../plugins/registry.js';
 import type { Absences } from './absence.js';
+import type { ClusterRecords } from './cluster-records.js';
 
 /** What activities are made of; `worker.ts` puts it together. */
 export interface ActivityParts {
@@ -25,6 +26,7 @@ export interface ActivityParts {
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;
   readonly runs: WorkflowRuns;
+  readonly clusters: ClusterRecords;
 }
 
 /** What the Temporal server knows of the runs of workflows. */
@@ -121,7 +123,8 @@ export interface ShellOptions {
 
 /** Where the logs of tasks are kept. */
 export interface LogStore {
-  append(name: string, chunk: Uint8Array): Promise<void>;
+  /** Says `full` when the log takes no more. */
+  append(name: string, chunk: Uint8Array): Promise<'full' | void>;
 }
 
 export interface WorkerLog {

@@ -13,14 +13,16 @@ import { deleteMachine } from './delete-machine.js';
 import { machineInput } from './machine-input.js';
 import type { ActivityParts } from './parts.js';
 import type { ProviderCall } from './provider-call.js';
+import { refuseOwned } from './refuse-owned.js';
 import { resolveOwnSecret } from './own-secret.js';
 import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
-  const { plugin, fields } = await openAccount(parts, request.provider, attempt);
+  const { plugin, fields } = await openAccount(parts, request.swept === true ? { name: request.provider.name } : request.provider, attempt);
   const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
   const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid, config, ...(placement === undefined ? {} : { placement }) }, fields);
+  if (request.swept === true) await refuseOwned(parts, { key: machine.key, providerid: machine.providerid ?? '', ...(clusterId === '-' ? {} : { cluster: clusterId }) });
   const earlierCallAt = await earlierCall(parts, plugin, request, task, attempt);
   if (earlierCallAt !== undefined) await untilVisible(plugin, earlierCallAt, attempt);
   else if (task.taskName === 'DELETE' && machine.providerid === undefined) await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);

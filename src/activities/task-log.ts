@@ -1,12 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { JsonObject } from '../model/json.js';
+import { openLogWriter } from './log-writer.js';
 import type { LogStore, Redactor } from './parts.js';
-
-/** Longest tail of each stream that a result or a failure carries, in bytes. */
-const tailBytes = 2 * 1024;
-
-/** Output that may wait to be written, in bytes. */
-const maxUnwritten = 1024 * 1024;
+import { Tail } from './tail.js';
 
 /** A task's log: JSON lines, `{t, level, message}` for what was logged and `{t, stream, text}` for what was printed. */
 export interface TaskLog {
@@ -20,55 +17,70 @@ export interface TaskLog {
   close(): Promise<Error | undefined>;
 }
 
-type Stream = 'stdout' | 'stderr';
+/** Handled at a time, in bytes: a chunk can have megabytes, and its texts and lines several times as many. */
+const pieceBytes = 16 * 1024;
 
+/** After so many pieces of one chunk others get their turn. */
+const piecesAtOnce = 16;
+
+/** @param redactor the one that knows all secrets known by now; asked again for every piece. */
 export function openTaskLog(store: LogStore, name: string, redactor: () => Redactor): TaskLog {
-  const tails: Record<Stream, string> = { stdout: '', stderr: '' };
-  const decoders: Partial<Record<Stream, StringDecoder>> = {};
-  const streams: Partial<Record<Stream, ReturnType<Redactor['stream']>>> = {};
-  let failed: Error | undefined;
-  let pending = '';
-  let unwritten = 0;
-  let writing: Promise<void> = Promise.resolve();
+  const writer = openLogWriter(store, name);
+  const printed = { stdout: new PrintedStream(redactor), stderr: new PrintedStream(redactor) };
+  const streams = ['stdout', 'stderr'] as const;
 
-  const flush = (): void => {
-    if (pending === '') return;
-    const chunk = Buffer.from(pending);
-    pending = '';
-    unwritten += chunk.length;
-    writing = writing.then(() => store.append(name, chunk)).catch((error: unknown) => {
-      failed ??= error instanceof Error ? error : new Error(String(error));
-    }).finally(() => {
-      unwritten -= chunk.length;
-    });
-  };
-  const line = (entry: object): void => {
-    pending += `${JSON.stringify({ t: new Date().toISOString(), ...entry })}\n`;
-    if (pending.length > 16 * 1024) flush();
-    else setImmediate(flush);
-  };
-  const keep = (stream: Stream, chunk: Uint8Array): void => {
-    if (chunk.length === 0) return;
-    // A character may be split between two chunks.
-    const text = (decoders[stream] ??= new StringDecoder('utf8')).write(Buffer.from(chunk));
-    tails[stream] = (tails[stream] + text).slice(-tailBytes);
-    line({ stream, text });
+  const keep = (stream: (typeof streams)[number], redacted: Uint8Array): void => {
+    const { tail, decoder } = printed[stream];
+    tail.add(redacted);
+    if (writer.full()) return;
+    const text = decoder.write(Buffer.from(redacted.buffer, redacted.byteOffset, redacted.byteLength));
+    if (text !== '') writer.line({ stream, text });
   };
   return {
     name,
-    note: (level, message, attributes) => line({ level, message, ...(attributes === undefined ? {} : { attributes }) }),
+    note: (level, message, attributes) => writer.line({ level, message, ...(attributes === undefined ? {} : { attributes }) }),
     async print(stream, chunk) {
-      keep(stream, (streams[stream] ??= redactor().stream()).push(chunk));
-      if (unwritten > maxUnwritten) await writing;
+      for (let at = 0, pieces = 1; at < chunk.length; at += pieceBytes, pieces += 1) {
+        keep(stream, printed[stream].redact(chunk.subarray(at, at + pieceBytes)));
+        await writer.room();
+        if (pieces % piecesAtOnce === 0) await otherWork();
+      }
     },
-    tails: () => ({
-      ...(tails.stdout === '' ? {} : { stdout: tails.stdout }), ...(tails.stderr === '' ? {} : { stderr: tails.stderr }),
-    }),
+    tails: () => Object.fromEntries(streams.flatMap((stream) => {
+      const text = printed[stream].tail.toString();
+      return text === '' ? [] : [[stream, text] as const];
+    })),
     async close() {
-      for (const [name_, stream] of Object.entries(streams)) keep(name_ as Stream, stream.end());
-      flush();
-      await writing;
-      return failed;
+      for (const stream of streams) keep(stream, printed[stream].end());
+      return writer.close();
     },
   };
+}
+
+/** One stream of a task: what is known of it between two pieces. */
+class PrintedStream {
+  readonly tail = new Tail();
+  /** A character may be split between two pieces. */
+  readonly decoder = new StringDecoder('utf8');
+  readonly #redactor: () => Redactor;
+  #current: { readonly redactor: Redactor; readonly stream: ReturnType<Redactor['stream']> } | undefined;
+
+  constructor(redactor: () => Redactor) {
+    this.#redactor = redactor;
+  }
+
+  redact(piece: Uint8Array): Uint8Array {
+    const redactor = this.#redactor();
+    if (this.#current?.redactor === redactor) return this.#current.stream.push(piece);
+    // Secrets were learnt meanwhile: what the earlier redactor held back is looked at again.
+    const held = this.end();
+    this.#current = { redactor, stream: redactor.stream() };
+    return this.#current.stream.push(held.length === 0 ? piece : Buffer.concat([held, piece]));
+  }
+
+  end(): Uint8Array {
+    const held = this.#current?.stream.end() ?? new Uint8Array();
+    this.#current = undefined;
+    return held;
+  }
 }

@@ -88,6 +88,8 @@ export interface TaskRequest {
   readonly keyUid?: string;
   /** For CREATE: the machine of this key is there already; take it over, make none. */
   readonly adopt?: true;
+  /** For DELETE: the sweep asks for it, and nobody must have the machine at that moment. */
+  readonly swept?: true;
   /** Digest of the placement of the node's machine. */
   readonly placement?: string;
   /** For BOOTSTRAP: the automators that the node's services use. */

@@ -5,6 +5,10 @@ export const clusterWorkflowType = 'cluster';
 export const groupWorkflowType = 'group';
 export const planWorkflowType = 'plan';
 export const claimsWorkflowType = 'claims';
+export const sweepWorkflowType = 'sweep';
+
+/** The Temporal Schedule that starts passes of the sweep. */
+export const sweepScheduleId = 'heddle-sweep';
 
 /** Workflows and PLAN. */
 export const coreQueue = 'heddle';

@@ -6,7 +6,8 @@ import { nodeStatus, nodesTable } from '../model/report.js';
 import type { Run } from './crew.js';
 import { groupCrew, reportOf, standingOf, type GroupMemory } from './group-crew.js';
 import { carryOutInstruction } from './group-instructions.js';
-import { instructSignal, nodesQuery, payloadQuery, peersQuery, reportSignal } from './messages.js';
+import { disownUpdate, instructSignal, nodesQuery, ownersQuery, payloadQuery, peersQuery, reportSignal } from './messages.js';
+import { disownInGroup, ownershipInGroup } from './ownership.js';
 
 export type GroupInput = GroupStart | { readonly carried: GroupState };
 
@@ -24,6 +25,8 @@ async function live(input: GroupInput): Promise<string> {
   setHandler(nodesQuery, () => Object.values(memory.state.nodes).map(nodeStatus), { description: 'The nodes, without secrets.' });
   setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, { description: 'All that is known of a node, credentials included.' });
   setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
+  setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipInGroup(memory, machine)), { description: 'Whose machines are these?' });
+  setHandler(disownUpdate, (machines) => disownInGroup(memory, machines), { description: 'The same; keys of free ones are never used again.' });
   void keepShown(memory);
   const sending = keepReporting(memory);
   await Promise.race([keepCarryingOut(memory), sending]);

@@ -2,3 +2,4 @@ export { claims } from './claims.js';
 export { cluster } from './cluster.js';
 export { group } from './group.js';
 export { plan } from './plan.js';
+export { sweep } from './sweep.js';

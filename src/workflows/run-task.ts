@@ -1,6 +1,7 @@
 import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
 import { actionTable, type Action } from '../model/action.js';
 import type { EarlierRunsReply, EarlierRunsRequest, FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
+import type { DisownReply, DisownRequest, FindLeaksReply, FindLeaksRequest, SweepGround } from '../model/sweep.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
 import type { Placement } from '../model/node.js';
@@ -67,5 +68,30 @@ export async function runPlan<Result>(input: unknown, summary: string): Promise<
   return scheduleActivity<Result>('PLAN', [input], {
     taskQueue: coreQueue, summary, startToCloseTimeout: '1 minute',
     retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 5 },
+  });
+}
+
+/** What the sweep is to look at, as the configuration of a worker has it. */
+export async function runSweepGround(): Promise<SweepGround> {
+  return scheduleActivity<SweepGround>('SWEEP_GROUND', [], {
+    taskQueue: coreQueue, summary: 'SWEEP_GROUND', startToCloseTimeout: '30 seconds', scheduleToCloseTimeout: '5 minutes',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds' },
+  });
+}
+
+/** Looks for machines of one account that nobody has. */
+export async function runFindLeaks(site: string, request: FindLeaksRequest): Promise<FindLeaksReply> {
+  return scheduleActivity<FindLeaksReply>('FIND_LEAKS', [request], {
+    // A site without workers is told soon, not waited for.
+    taskQueue: siteQueue(site), summary: `FIND_LEAKS of ${request.provider.name}`, scheduleToStartTimeout: '30 seconds', startToCloseTimeout: '2 minutes',
+    scheduleToCloseTimeout: '6 minutes', heartbeatTimeout: '15 seconds', retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+  });
+}
+
+/** Has workflows say of machines that they do not have them, and never will. */
+export async function runDisown(request: DisownRequest): Promise<DisownReply> {
+  return scheduleActivity<DisownReply>('DISOWN', [request], {
+    taskQueue: coreQueue, summary: `DISOWN ${request.machines.length} machines`, startToCloseTimeout: '2 minutes',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
   });
 }

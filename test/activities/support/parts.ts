@@ -68,6 +68,7 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     absences: createAbsences(),
     // No server here: a task's run is one that nobody knows.
     runs: { list: () => Promise.resolve([]), openGroups: () => Promise.resolve([]), describe: () => Promise.resolve(undefined), resetAt: () => Promise.resolve(undefined) },
+    clusters: noClusters,
     ...changes,
   };
   const activities = createTaskActivities(parts);
@@ -81,6 +82,12 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     },
   };
 }
+
+/** A server without any cluster. */
+const noClusters: ActivityParts['clusters'] = {
+  standing: () => Promise.resolve('unknown'), living: () => Promise.resolve([]), hasAny: () => Promise.resolve(false),
+  owners: () => Promise.reject(new Error('there is no workflow')), disown: () => Promise.reject(new Error('there is no workflow')),
+};
 
 /** What the environment variable TOKEN holds. */
 export const secret = 'hunter2-hunter2';

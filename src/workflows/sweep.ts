@@ -1,0 +1,90 @@
+import { ActivityFailure, CancellationScope, isCancellation, log, setCurrentDetails, TimeoutFailure, workflowInfo } from '@temporalio/workflow';
+import { taskId, readMachineKey } from '../model/names.js';
+import type { Placement } from '../model/node.js';
+import { decideSweep, leakId, type AccountLook, type Deletion, type Leak, type SweepInput, type SweepReport, type SweptAccount } from '../model/sweep.js';
+import { detailsOfSweep } from '../model/sweep-text.js';
+import { runDisown, runFindLeaks, runSweepGround, runTask } from './run-task.js';
+
+/** Longest wait, in ms, for machines to go; the next pass finds what is left. */
+const deletingMs = 10 * 60_000;
+
+/**
+ * One pass of the sweep: looks at all accounts for machines of ours that no cluster has, and deletes what earlier passes
+ * have seen for long enough, where that is switched on. A schedule starts each pass and hands it the report of the one before,
+ * so no history grows.
+ */
+export async function sweep(input: SweepInput): Promise<SweepReport> {
+  const { accounts, recorded } = await runSweepGround();
+  const looks = await Promise.all(accounts.map(lookAt));
+  const earlier = input.earlier ?? reportBefore()?.leaks ?? [];
+  const { leaks, ripe, refused } = decideSweep({ now: Date.now(), input, earlier, looks, recorded });
+  for (const why of refused) log.warn('the sweep deletes nothing', { why });
+  const free = await disowned(ripe);
+  const deleted = await Promise.all(free.map(async (leak) => deleteLeak(accounts, leak)));
+  const gone = new Set(deleted.filter(({ failed }) => failed === undefined).map(leakId));
+  const report: SweepReport = {
+    reportVersion: 1, at: new Date(Date.now()).toISOString(), policy: input.policy, deleted, refused, leaks: leaks.filter((leak) => !gone.has(leakId(leak))),
+    accounts: looks.map(({ account: { name }, machines, suspects, more = 0, unable }) =>
+      ({ name, machines, leaks: suspects.length + more, ...(unable === undefined ? {} : { unable }) })),
+  };
+  setCurrentDetails(detailsOfSweep(report));
+  return report;
+}
+
+/** Of the pass before, as the schedule hands it on. */
+function reportBefore(): SweepReport | undefined {
+  const last = workflowInfo().lastResult as SweepReport | undefined;
+  return last?.reportVersion === 1 ? last : undefined;
+}
+
+async function lookAt(account: SweptAccount): Promise<AccountLook> {
+  const { name, type, site } = account;
+  try {
+    return { account, ...await runFindLeaks(site, { provider: { name, type } }) };
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    const why = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START'
+      ? `no worker of site ${site} took the look at it` : error.cause?.message ?? error.message;
+    return { account, machines: 0, suspects: [], problems: [`the machines of provider ${name} could not be read: ${why}`] };
+  }
+}
+
+/** Clusters that live are told first: what one of them does not give free stays. */
+async function disowned(ripe: readonly Leak[]): Promise<readonly Leak[]> {
+  const machines = ripe.flatMap(({ key, providerid, askedOf }) => (askedOf === undefined ? [] : [{ key, providerid, askedOf }]));
+  if (machines.length === 0) return ripe;
+  try {
+    const { free } = await runDisown({ machines });
+    return ripe.filter(({ askedOf, key, providerid }) => askedOf === undefined || free.some((machine) => machine.key === key && machine.providerid === providerid));
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    log.warn('clusters could not be asked to give machines free', { why: error.cause?.message ?? error.message });
+    return ripe.filter(({ askedOf }) => askedOf === undefined);
+  }
+}
+
+/** As an operation deletes a node's machine: by the activity DELETE, on the account's own queue. */
+async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promise<Deletion> {
+  const { account: name, providerid, key, cluster } = leak;
+  const deletion: Deletion = { account: name, providerid, key };
+  const account = accounts.find((candidate) => candidate.name === name);
+  const machine = readMachineKey(key);
+  if (account === undefined || machine === undefined) return { ...deletion, failed: 'its account is not configured any more' };
+  const { clusterUid, nodeId, incarnation } = machine;
+  const { type, site } = account;
+  const placement: Placement = { provider: name, type, site, flavor: '', image: '', fields: {} };
+  try {
+    log.info('deletes a machine that no cluster has', { account: name, providerid, key });
+    await CancellationScope.withTimeout(deletingMs, async () => runTask('DELETE', {
+      taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE', operation: `sweep-${name}` }), clusterId: cluster ?? '-', clusterUid, nodeId, incarnation,
+      run: 1, operation: 'sweep', config: { providerid }, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId, provider: { name, type, fields: {} },
+      swept: true,
+    }, { placement }));
+    return deletion;
+  } catch (error) {
+    if (CancellationScope.current().consideredCancelled) throw error;
+    const why = isCancellation(error) ? `not within ${deletingMs / 60_000} minutes` : error instanceof ActivityFailure ? error.cause?.message ?? error.message : undefined;
+    if (why === undefined) throw error;
+    return { ...deletion, failed: why };
+  }
+}
