@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { createAbsences } from '../../../src/activities/absence.js';
+import { createTaskActivities } from '../../../src/activities/dispatch.js';
+import { createEarlierRunsActivity } from '../../../src/activities/earlier-runs.js';
+import { createInFlight } from '../../../src/activities/in-flight.js';
+import { createLookActivities } from '../../../src/activities/looks.js';
+import type { ActivityParts } from '../../../src/activities/parts.js';
+import { createPlanActivity } from '../../../src/activities/plan.js';
+import { HeddleClient } from '../../../src/client/index.js';
+import type { WaitResult } from '../../../src/client/wait.js';
+import { coreQueue, providerQueue, siteQueue } from '../../../src/model/names.js';
+import { defaultLimits, type Limits } from '../../../src/model/state.js';
+import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
+import { openKeyRing } from '../../../src/secrets/keys.js';
+import { createRedactor } from '../../../src/secrets/redact.js';
+import { registerSearchAttributes } from '../../../src/server/setup.js';
+import { readClusterRecords } from '../../../src/cluster-records.js';
+import { heddle } from '../../../src/temporal-plugin.js';
+import { readWorkflowRuns } from '../../../src/workflow-runs.js';
+import { peersQuery } from '../../../src/workflows/messages.js';
+import { openCloud, type Cloud } from './cloud.js';
+import { openPoints, type Points } from './points.js';
+
+export interface HarnessOptions {
+  readonly temporalAddress: string;
+  readonly workflowBundlePath: string;
+  readonly limits?: Partial<Limits>;
+  /** 0: every workflow task replays the whole history. */
+  readonly cachedWorkflows?: number;
+}
+
+/**
+ * The product's workflows and activities on a real server, in the process of the test, with machines in memory. It is
+ * quick enough to play thousands of tasks, and every task can be met at a named point.
+ */
+export interface Harness {
+  readonly client: HeddleClient;
+  readonly namespace: string;
+  readonly cloud: Cloud;
+  readonly points: Points;
+  /** Waits until an operation has ended or is held. Looks when its tasks have fallen silent: every look costs a workflow task. */
+  waitFor(name: string, operation: string): Promise<WaitResult>;
+  /** What the SDK warned of: workflow tasks that failed, among others. */
+  readonly warnings: readonly string[];
+  stop(): Promise<void>;
+}
+
+const site = 'here';
+const account = 'memory';
+const warnings: string[] = [];
+
+export async function openHarness({ temporalAddress, workflowBundlePath, limits = {}, cachedWorkflows = 500 }: HarnessOptions): Promise<Harness> {
+  installRuntime();
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-'));
+  const keyRing = openKeyRing({ folder: join(folder, 'keys'), create: true });
+  const connection = await Connection.connect({ address: temporalAddress });
+  const workerConnection = await NativeConnection.connect({ address: temporalAddress });
+  const namespace = await makeNamespace(connection);
+  const plugins = [heddle({ keys: keyRing, namespace })];
+  const temporal = new Client({ connection, namespace, plugins });
+  const cloud = openCloud();
+  const points = openPoints();
+  const registry = withMemory(await loadRegistry({ folders: [], log: { info: () => undefined } }), cloud);
+  const parts = await partsOf(temporal, registry, cloud);
+  const { providers } = parts;
+  const plan = createPlanActivity({ registry, providers, features: { searchAttributes: false }, limits: { ...defaultLimits, ...limits } });
+  const base: Omit<WorkerOptions, 'taskQueue'> = {
+    connection: workerConnection, namespace, plugins, interceptors: { activity: [...points.interceptors] },
+    shutdownGraceTime: '1 second', shutdownForceTime: '5 seconds', maxHeartbeatThrottleInterval: 100, defaultHeartbeatThrottleInterval: 100,
+  };
+  const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
+  const workers = await Promise.all([
+    Worker.create({
+      ...base, taskQueue: coreQueue, workflowBundle: { codePath: workflowBundlePath }, maxCachedWorkflows: cachedWorkflows,
+      activities: { ...plan, ...createEarlierRunsActivity(parts) },
+    }),
+    ...[siteQueue(site), providerQueue(site, account)].map((taskQueue) => Worker.create({ ...base, taskQueue, activities: tasks })),
+  ]);
+  const done = Promise.all(workers.map((worker) => worker.run()));
+  const client = new HeddleClient(temporal, { by: 'test' });
+  return {
+    client, namespace, cloud, points, warnings,
+    async waitFor(name, operation) {
+      await points.silence(name);
+      return client.waitFor(name, operation, { everyMs: 500 });
+    },
+    async stop() {
+      for (const worker of workers) worker.shutdown();
+      await done;
+      await registry.close();
+      await workerConnection.close();
+      await connection.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function installRuntime(): void {
+  if (Reflect.get(Runtime, '_instance') !== undefined) return;
+  const keep = (message: string, meta?: object): void => {
+    // Attempts that fail are what these tests are about.
+    if (!message.startsWith('Activity ')) warnings.push(`${message} ${meta === undefined ? '' : JSON.stringify(meta)}`);
+  };
+  const drop = (): void => undefined;
+  Runtime.install({
+    logger: {
+      trace: drop, debug: drop, info: drop, warn: keep, error: keep,
+      log: (level, message, meta) => {
+        if (level === 'WARN' || level === 'ERROR') keep(message, meta);
+      },
+    },
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+    shutdownSignals: [],
+  });
+}
+
+async function makeNamespace(connection: Connection): Promise<string> {
+  const namespace = `sweep-${randomUUID()}`;
+  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') });
+  for (let tries = 0; ; tries += 1) {
+    try {
+      if ((await registerSearchAttributes(connection, namespace)).missing.length === 0) return namespace;
+    } catch (error) {
+      if (tries > 100) throw error;
+    }
+    await pause(100);
+  }
+}
+
+function withMemory(registry: Registry, { provider }: Cloud): Registry {
+  return { ...registry, provider: (type) => (type === provider.descriptor.name ? provider : registry.provider(type)) };
+}
+
+async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Promise<ActivityParts> {
+  const drop = (): void => undefined;
+  const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace });
+  return {
+    registry, nodes: cloud.nodes, providers: { [account]: { type: 'memory', site, fields: {} } }, installation: namespaceInfo?.id ?? '',
+    logs: { append: () => Promise.resolve() }, log: { debug: drop, info: drop, warn: drop, error: drop }, inFlight: createInFlight(),
+    resolveSecrets: (value) => Promise.resolve({ value, secrets: [] }), redact: createRedactor,
+    askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
+    claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
+    absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+  };
+}
