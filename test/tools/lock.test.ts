@@ -15,13 +15,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** A process that takes the lock and, under it, writes "in" and "out" with something between them. Gives its stdout. */
-async function workUnderLock(name: string, between = 'await sleep(30)'): Promise<string> {
+async function workUnderLock(name: string, between = 'await sleep(30)', whileWaiting = '0'): Promise<string> {
   const [lock, log] = [join(folder, 'lock'), join(folder, 'log')].map((file) => JSON.stringify(file));
   const code = `
     const { withLock } = await import(${JSON.stringify(lockModule)});
-    const { appendFileSync } = await import('node:fs');
+    const { appendFileSync, writeFileSync } = await import('node:fs');
     const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-    await withLock(${lock}, { waiting: () => console.log('waiting'), work: async () => {
+    await withLock(${lock}, { waiting: () => { console.log('waiting'); ${whileWaiting}; }, work: async () => {
       appendFileSync(${log}, '${name} in\\n');
       ${between};
       appendFileSync(${log}, '${name} out\\n');
@@ -63,6 +63,9 @@ test('an error in the work gives the lock back', async () => {
 });
 
 test('who waits is told so, once', async () => {
-  const words = await Promise.all(['a', 'b'].map((name) => workUnderLock(name, 'await sleep(500)')));
+  // The first goes on only when the second has said that it waits.
+  const told = JSON.stringify(join(folder, 'told'));
+  const untilTold = `const { existsSync } = await import('node:fs'); while (!existsSync(${told})) await sleep(20)`;
+  const words = await Promise.all(['a', 'b'].map((name) => workUnderLock(name, untilTold, `writeFileSync(${told}, '')`)));
   expect(words.sort()).toEqual(['', 'waiting\n']);
 });
