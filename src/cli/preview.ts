@@ -29,11 +29,18 @@ export async function previewApply({ client }: Session, spec: ClusterSpec, file:
   });
 }
 
-/** What any other operation would do. @throws CliError Invalid when it names what the cluster does not have. */
+/**
+ * What any other operation would do.
+ * @throws CliError Invalid when it names what the cluster does not have, Refused for a rollback to nowhere.
+ */
 export async function previewOperation({ client }: Session, name: string, intent: Intent): Promise<PlanPreview> {
-  return client.preview(name, intent).catch((error: unknown) => {
+  const preview = await client.preview(name, intent).catch((error: unknown) => {
     throw refusalOf(error, `${describeIntent(intent)} of ${name}: `);
   });
+  if (intent.kind === 'rollback' && preview.plan.spec === undefined && (await client.status(name)).operation === undefined) {
+    throw new CliError('Refused', `cluster ${name} has no earlier spec to go back to: only one was ever brought about`, { next: `heddle delete ${name}` });
+  }
+  return preview;
 }
 
 /** Writes a plan as asked, and gives the code to exit with. */

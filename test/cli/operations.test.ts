@@ -67,6 +67,7 @@ describe('heddle and the operations on a cluster', () => {
       [['restart', 'web', 'web', '--rolling', '0'], 2, /It is a whole number from 1 on/],
       [['exec', 'web', '--timeout', 'soon', '--', 'true'], 2, /--timeout is "soon", which is no duration/],
       [['replace', 'web', 'app-7'], 2, /no node app-7/],
+      [['rollback', 'web', '--plan'], 3, /no earlier spec/],
       [['rollback', 'web'], 3, /no earlier spec/],
       [['resume', 'web'], 3, /is not paused/],
       [['abandon', 'web', 'app-1', '--yes'], 3, /holds no operation/],
@@ -111,12 +112,16 @@ describe('heddle and the operations on a cluster', () => {
     expect((await run('history', 'web')).stdout).toMatch(/^\d+ +cancelled .* restart web\n +cancelled by \S+ before it began\n\d+ +done .* apply\n[^]*^1 +done .* test +apply$/m);
   });
 
-  it('ends what is cancelled, for who waits for it too, and goes back to the spec before', async () => {
+  it('goes back to the spec before the last one', async () => {
+    expect(await run('rollback', 'web', '--plan')).toMatchObject({ code: 0, stdout: expect.stringMatching(/~ change app-1, app-2 [^]*START web/) });
+    expect(await run('rollback', 'web')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web is back at its earlier spec') });
+  });
+
+  it('ends what is cancelled, for who waits for it too', async () => {
     await writeSpec(stack.folder, { name: 'web', count: 2, start: 'echo anew; sleep 60' });
     const applying = startHeddle(['apply', file], settings());
     await until('START to run', async () => (await stack.client.status('web')).nodes.some(({ current }) => current?.action === 'START' && current.state === 'running'));
     expect(await run('cancel', 'web')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\(apply\) is cancelled, and what was done stays\n$/) });
     expect(await applying.ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(apply\) was cancelled by \S+; what was done stays\nnext: heddle status web/) });
-    expect(await run('rollback', 'web')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web is back at its earlier spec') });
   });
 }, 240_000);
