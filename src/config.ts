@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import type { JsonObject } from './model/json.js';
 import { defaultLimits, type Limits } from './model/state.js';
+import { defaultSweep, type SweepSettings } from './model/sweep.js';
 import type { ProgramOptions } from './plugins/program/load-program.js';
 import { configSchema, readConfigFile, type WrittenConfig, type WrittenProvider } from './schema/config.js';
 import type { PluginLimits } from './schema/descriptor-program.js';
@@ -36,6 +37,8 @@ export interface Config {
   readonly encryption: 'required' | 'optional';
   /** How a large cluster is spread over workflows. */
   readonly limits: Limits;
+  /** How machines that no cluster has are looked for. */
+  readonly sweep: SweepSettings;
   readonly temporal: TemporalConfig;
   /** The whole environment, for secret references and for programs that are started. */
   readonly environment: Environment;
@@ -122,6 +125,7 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env 
     storeFolder: chooseFolder('storeFolder', ['store', 'folder'], undefined, written.store.folder, join(dataFolder, 'store')),
     encryption: written.encryption,
     limits: { ...defaultLimits, ...written.scale },
+    sweep: toSweep(written.sweep),
     temporal: loadTemporal(env),
     environment: env,
     origins,
@@ -179,6 +183,15 @@ function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): Pr
 function toLimits({ time, ...limits }: WrittenConfig['pluginLimits'][string]): PluginLimits {
   const timeMs = time === undefined ? undefined : parseDuration(time);
   return { ...limits, ...(timeMs === undefined ? {} : { timeMs }) };
+}
+
+function toSweep({ every, minimumAge, cap, delete: deletes }: NonNullable<WrittenConfig['sweep']> = {}): SweepSettings {
+  const ms = (time: string | number | undefined): number | undefined => (time === undefined ? undefined : parseDuration(time));
+  const { everyMs, policy } = defaultSweep;
+  return {
+    everyMs: ms(every) ?? everyMs,
+    policy: { minimumAgeMs: ms(minimumAge) ?? policy.minimumAgeMs, cap: cap ?? policy.cap, delete: deletes ?? policy.delete },
+  };
 }
 
 /** A folder by its path, or a package by its name: looked for in node_modules from the configuration's folder upwards. */

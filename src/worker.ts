@@ -20,6 +20,7 @@ import type { KeyRing } from './secrets/keys.js';
 import { createRedactor } from './secrets/redact.js';
 import { resolveSecrets, SecretError, type SecretSources } from './secrets/reference.js';
 import { registerSearchAttributes } from './server/setup.js';
+import { keepSweepSchedule } from './server/sweep-schedule.js';
 import { createPool, type ConnectionPool } from './ssh/pool.js';
 import { probe } from './ssh/probe.js';
 import { createShell } from './ssh/shell.js';
@@ -58,6 +59,8 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
+  const unswept = await keepSweepSchedule(temporal, config.sweep);
+  if (unswept !== undefined) log.warn(unswept);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
   const pool = createPool();

@@ -18,6 +18,12 @@ export function addSystemVerbs(program: Command, run: Run): void {
   withCommonOptions(verb('doctor', 'check the installation', ': server, workers, keys, plugins and folders, and say what to do'), 'server')
     .action((options) => run(async () => (await import('./doctor.js')).doctor(options)));
 
+  withCommonOptions(verb('leaks', 'machines that no cluster has', ', as the sweep saw them last')
+    .option('--look', 'look now')
+    .option('--delete <ids...>', 'delete these, whatever the configuration says')
+    .option('-y, --yes', 'do not ask back'), 'server')
+    .action((options) => run(async () => (await import('./leaks.js')).leaks(options)));
+
   withCommonOptions(verb('replay [files...]', 'check that this build goes on with workflows', ': exported histories, or all that run')
     .option('--all-running', 'replay what runs on the server now')
     .option('--bundle <file>', 'a workflow bundle to replay with (default: this build\'s)'), 'server')

@@ -6,6 +6,7 @@ import type { Intent } from '../model/intent.js';
 import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/messages.js';
 import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
+import type { SweepReport } from '../model/sweep.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { ClusterStatus } from '../model/status.js';
 import {
@@ -15,6 +16,7 @@ import {
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 import { nodesOfGroups, withGroups } from './groups.js';
+import { deleteLeaks, readLeaks, sweepNow, type LeaksView } from './leaks.js';
 import { listClusters, type ClusterListing } from './list.js';
 import { preview, type PlanPreview } from './preview.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
@@ -185,6 +187,21 @@ export class HeddleClient {
   /** Waits until an operation has ended or is held, through restarts of workers and server. */
   async waitFor(name: string, operation: string, options: WaitOptions = {}): Promise<WaitResult> {
     return waitForOperation(this, name, operation, options);
+  }
+
+  /** Machines of this installation that no cluster has, as the sweep saw them last. @throws HeddleError NotFound where no worker ever was. */
+  async leaks(): Promise<LeaksView> {
+    return readLeaks(this.temporal);
+  }
+
+  /** Has the sweep look now, and waits for what it finds. */
+  async sweep(): Promise<SweepReport> {
+    return sweepNow(this.temporal);
+  }
+
+  /** Deletes machines by their ids, if the sweep saw that no cluster has them, and sees it again. */
+  async deleteLeaks(providerids: readonly string[]): Promise<SweepReport> {
+    return deleteLeaks(this.temporal, providerids);
   }
 
   async #update(name: string, what: string, ask: (handle: WorkflowHandle) => Promise<ApplyReply>): Promise<ApplyReply> {

@@ -1,6 +1,8 @@
 export { HeddleClient, type ApplyOptions, type HeddleClientOptions, type OperateIntent } from './heddle-client.js';
 export type { PlanPreview } from './preview.js';
 export { HeddleError, type HeddleErrorCode } from './errors.js';
+export type { LeaksView } from './leaks.js';
+export type { Leak, SweepReport } from '../model/sweep.js';
 export type { ClusterListing } from './list.js';
 export { findOperation, type WaitOptions, type WaitResult } from './wait.js';
 export { parseSpec } from '../schema/parse-spec.js';

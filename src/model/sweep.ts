@@ -11,6 +11,15 @@ export interface SweepPolicy {
   readonly delete: boolean;
 }
 
+export interface SweepSettings {
+  /** Time between two passes, in ms. */
+  readonly everyMs: number;
+  readonly policy: SweepPolicy;
+}
+
+/** Often enough to notice, late enough that nothing under way is taken for a leak, and a dry run until somebody switches it on. */
+export const defaultSweep: SweepSettings = { everyMs: 15 * 60_000, policy: { minimumAgeMs: 60 * 60_000, cap: 5, delete: false } };
+
 /** Input of one pass. */
 export interface SweepInput {
   readonly policy: SweepPolicy;

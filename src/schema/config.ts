@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationSchema } from './duration.js';
+import { durationSchema, parseDuration } from './duration.js';
 import { secretReferenceSchema } from './fields.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
@@ -80,6 +80,13 @@ export const configSchema = z.strictObject({
     groupNodes: z.int().min(1).max(200).exactOptional().meta({ title: 'Group nodes', description: 'Nodes that each further workflow of a cluster carries; 100 unless given.' }),
     inFlight: z.int().min(1).max(500).exactOptional().meta({ title: 'In flight', description: 'Tasks of one workflow in flight at once; 100 unless given. Keep it under the server\'s limit of pending activities.' }),
   }).exactOptional().meta({ title: 'Scale', description: 'How a large cluster is spread over workflows; read when an operation is planned.' }),
+  sweep: z.strictObject({
+    every: durationSchema.refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' }).exactOptional()
+      .meta({ title: 'Every', description: 'Time between two looks for machines that no cluster has; "15m" unless given.' }),
+    minimumAge: durationSchema.exactOptional().meta({ title: 'Minimum age', description: 'How long such a machine must have been seen before it is deleted; "1h" unless given.' }),
+    cap: z.int().min(1).max(1_000).exactOptional().meta({ title: 'Cap', description: 'Most machines deleted in one pass; 5 unless given.' }),
+    delete: z.boolean().exactOptional().meta({ title: 'Delete', description: 'Whether they are deleted; unless this is true they are only shown by heddle leaks.' }),
+  }).exactOptional().meta({ title: 'Sweep', description: 'The sweep for machines that no cluster has; the same on all workers.' }),
   encryption: z.enum(['required', 'optional']).default('required').meta({
     title: 'Encryption', description: 'required refuses payloads that came unencrypted; optional reads them.',
   }),

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isGrpcServiceError, ScheduleNotFoundError, ScheduleOverlapPolicy, type Client, type ScheduleDescription } from '@temporalio/client';
+import { coreQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
+import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep.js';
+import { call } from './call.js';
+import { HeddleError } from './errors.js';
+
+/** Machines that no cluster has, as the sweep saw them last. */
+export interface LeaksView {
+  /** Of the last pass that came to an end; absent before the first. */
+  readonly report?: SweepReport;
+  readonly schedule: {
+    readonly everyMs: number;
+    readonly policy: SweepPolicy;
+    /** Why it stands still; absent while it goes on. */
+    readonly paused?: string;
+    /** RFC 3339. */
+    readonly next?: string;
+    /** A pass is under way. */
+    readonly running: boolean;
+  };
+}
+
+/** What the last pass saw; no worker is needed. @throws HeddleError NotFound where no worker has made the schedule. */
+export async function readLeaks(temporal: Client): Promise<LeaksView> {
+  const described = await describeSchedule(temporal);
+  const report = await lastReport(temporal, described);
+  const { spec, state, info } = described;
+  return {
+    ...(report === undefined ? {} : { report }),
+    schedule: {
+      everyMs: spec.intervals?.[0]?.every ?? 0, policy: inputOf(described).policy, running: info.runningActions.length > 0,
+      ...(state.paused ? { paused: state.note ?? 'paused' } : {}), ...(info.nextActionTimes[0] === undefined ? {} : { next: info.nextActionTimes[0].toISOString() }),
+    },
+  };
+}
+
+/** Has a pass made now, after one that may be under way, and waits for its end. */
+export async function sweepNow(temporal: Client, patienceMs = 15 * 60_000): Promise<SweepReport> {
+  const known = new Set(passesOf(await describeSchedule(temporal)));
+  await call(temporal, 'sweep', () => temporal.schedule.getHandle(sweepScheduleId).trigger(ScheduleOverlapPolicy.BUFFER_ONE));
+  for (const until = Date.now() + patienceMs; Date.now() < until; await pause(250)) {
+    const started = passesOf(await describeSchedule(temporal)).find((workflowId) => !known.has(workflowId));
+    if (started !== undefined) return resultOf(temporal, started, until - Date.now());
+  }
+  throw new HeddleError('Failed', `no pass of the sweep began within ${Math.round(patienceMs / 1_000)} s; 'heddle doctor' looks for workers`);
+}
+
+/**
+ * Deletes machines that the last pass showed, and that still nobody has, whatever the policy says.
+ * @throws HeddleError Invalid for ids that the last pass did not show.
+ */
+export async function deleteLeaks(temporal: Client, providerids: readonly string[], patienceMs = 15 * 60_000): Promise<SweepReport> {
+  const described = await describeSchedule(temporal);
+  const { leaks = [] } = await lastReport(temporal, described) ?? {};
+  const unknown = providerids.filter((id) => !leaks.some(({ providerid }) => providerid === id));
+  if (unknown.length > 0) throw new HeddleError('Invalid', `the sweep did not see ${unknown.join(', ')} among the machines that no cluster has; 'heddle leaks' shows what it saw, 'heddle leaks --look' looks anew`);
+  const input: SweepInput = { policy: inputOf(described).policy, named: providerids, earlier: leaks };
+  const workflowId = `sweep/named-${randomUUID()}`;
+  await call(temporal, 'delete leaks', () => temporal.workflow.start(sweepWorkflowType, {
+    workflowId, taskQueue: coreQueue, args: [input], workflowExecutionTimeout: '1 hour', staticSummary: `delete ${providerids.length} machines by name`,
+  }));
+  return resultOf(temporal, workflowId, patienceMs);
+}
+
+async function describeSchedule(temporal: Client): Promise<ScheduleDescription> {
+  try {
+    return await call(temporal, 'leaks', async () => temporal.schedule.getHandle(sweepScheduleId).describe());
+  } catch (error) {
+    const cause = error instanceof HeddleError ? error.cause : error;
+    const missing = cause instanceof ScheduleNotFoundError || (isGrpcServiceError(cause) && Number(cause.code) === 5);
+    if (missing) throw new HeddleError('NotFound', `this namespace has no schedule ${sweepScheduleId}; a worker makes it when it starts: 'heddle worker'`, { cause: error });
+    throw error;
+  }
+}
+
+function inputOf({ action }: ScheduleDescription): SweepInput {
+  const [input] = (action.args ?? []) as readonly Partial<SweepInput>[];
+  if (input?.policy === undefined) throw new HeddleError('Failed', `the schedule ${sweepScheduleId} has another input than Heddle's; delete it, and start a worker to make it anew`);
+  return { ...input, policy: input.policy };
+}
+
+/** Ids of the passes that the server remembers, oldest first. */
+function passesOf({ info }: ScheduleDescription): readonly string[] {
+  return [...info.recentActions, ...info.runningActions.map((action) => ({ action }))].map(({ action }) => action.workflow.workflowId);
+}
+
+async function lastReport(temporal: Client, described: ScheduleDescription): Promise<SweepReport | undefined> {
+  for (const workflowId of [...new Set(passesOf(described))].toReversed()) {
+    const handle = temporal.workflow.getHandle(workflowId);
+    try {
+      const { status } = await call(temporal, 'leaks', () => handle.describe());
+      if (status.name === 'COMPLETED') return await call(temporal, 'leaks', async () => handle.result() as Promise<SweepReport>);
+    } catch (error) {
+      // Its record is gone: the namespace keeps it only so long.
+      if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
+    }
+  }
+  return undefined;
+}
+
+async function resultOf(temporal: Client, workflowId: string, patienceMs: number): Promise<SweepReport> {
+  return call(temporal, 'sweep', async () => temporal.workflow.getHandle(workflowId).result() as Promise<SweepReport>, patienceMs);
+}
