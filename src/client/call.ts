@@ -1,20 +1,40 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Connection, isGrpcServiceError, QueryNotRegisteredError, ServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError, type Client } from '@temporalio/client';
 import { coreQueue } from '../model/names.js';
 import { HeddleError } from './errors.js';
 
-/** Longest wait, in ms, for an answer of server or worker. */
+/** Wait, in ms, for an answer of server or worker; longer only while a worker is known to be there: it may be busy. */
 export const answerMs = 3_000;
+const busyMs = 12_000;
 
 /** gRPC status codes, as the protocol numbers them. */
 const grpc = { cancelled: 1, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14, unauthenticated: 16, permissionDenied: 7 } as const;
 
 /** Makes one call with a deadline, and turns what went wrong into words. */
 export async function call<Result>(temporal: Client, what: string, make: () => Promise<Result>, waitMs = answerMs): Promise<Result> {
+  const answer = temporal.withDeadline(Date.now() + Math.max(waitMs, busyMs), make);
+  const silence = new AbortController();
   try {
-    return await temporal.withDeadline(Date.now() + waitMs, make);
+    return await Promise.race([answer, untilSilent(temporal, waitMs, silence.signal)]);
   } catch (error) {
+    // What the call still brings is of no interest any more.
+    answer.catch(() => undefined);
     throw await explain(temporal, what, error);
+  } finally {
+    silence.abort();
   }
+}
+
+/** Rejects when nobody answered in time and no worker is there who might. */
+async function untilSilent(temporal: Client, waitMs: number, signal: AbortSignal): Promise<never> {
+  const given = await pause(waitMs, undefined, { signal }).then(() => true, () => false);
+  const isBusy = given && (await temporal.withDeadline(Date.now() + 700, () => countPollers(temporal)).catch(() => 0)) > 0;
+  if (given && !isBusy) throw new SilenceError();
+  return new Promise<never>(() => undefined);
+}
+
+class SilenceError extends Error {
+  override readonly name = 'SilenceError';
 }
 
 async function explain(temporal: Client, what: string, error: unknown): Promise<HeddleError> {
@@ -29,7 +49,7 @@ async function explain(temporal: Client, what: string, error: unknown): Promise<
   const code = codeOf(error);
   if (code === grpc.unauthenticated || code === grpc.permissionDenied) return new HeddleError('Refused', `${what}: the server does not permit it: ${messageOf(error)}`, { cause: error });
   if (code === grpc.notFound) return new HeddleError('NotFound', `${what}: ${messageOf(error)}`, { cause: error });
-  const timedOut = code === grpc.deadlineExceeded || code === grpc.cancelled || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
+  const timedOut = error instanceof SilenceError || code === grpc.deadlineExceeded || code === grpc.cancelled || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
   // A query is refused at once when no worker polled for a while.
   const unattended = code === grpc.failedPrecondition && /no poller/.test(messageOf(error instanceof ServiceError ? error.cause : error));
   if (timedOut || unattended || code === grpc.unavailable) return explainSilence(temporal, what, error);

@@ -84,6 +84,8 @@ export interface NodeState {
   readonly runs: Readonly<Record<string, number>>;
   /** Why the node stands still; cleared by retry. */
   readonly failure?: FailureRecord;
+  /** What was expected of the machine and what was found, when it was looked at last and was not as it should be. */
+  readonly drift?: { readonly seen: Drift; readonly why: string };
   readonly current?: CurrentTask;
 }
 
@@ -99,8 +101,8 @@ export interface AdoptedMachine {
 export interface CurrentTask {
   readonly action: Action;
   readonly service?: string;
-  /** `queued`: waits for a place in flight. */
-  readonly state: 'waiting' | 'queued' | 'running';
+  /** `queued`: waits for a place in flight; `paused`: until the operation is resumed. */
+  readonly state: 'waiting' | 'queued' | 'paused' | 'running';
   /** Gates it waits for. */
   readonly gates?: readonly string[];
   /** RFC 3339. */

@@ -29,9 +29,6 @@ export interface ServedPlan extends Plan {
   readonly limits: Limits;
 }
 
-/** Nodes that one cluster workflow carries; its state must fit into a continue-as-new. */
-export const maxNodes = 100;
-
 /** A placement and its digest, which a node keeps to see later whether it changed. */
 export interface PlannedPlacement extends Placement {
   readonly digest: string;

@@ -1,6 +1,6 @@
 import type { FailureRecord } from './failure.js';
 import type { JsonObject } from './json.js';
-import type { CurrentTask } from './node.js';
+import type { CurrentTask, Drift } from './node.js';
 import type { Operation } from './operation.js';
 import type { Phase } from './state.js';
 
@@ -47,6 +47,8 @@ export interface NodeStatus {
   readonly state: 'new' | 'working' | 'ready' | 'failed' | 'leaving';
   readonly current?: CurrentTask;
   readonly failure?: FailureRecord;
+  /** How the machine was found when it was looked at last and was not as it should be. */
+  readonly drift?: { readonly seen: Drift; readonly why: string };
   /** The payload without what is marked secret. */
   readonly payload: JsonObject;
 }

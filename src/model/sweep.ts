@@ -34,7 +34,7 @@ export interface SweptAccount {
   readonly name: string;
   readonly type: string;
   readonly site: string;
-  /** For so long, in ms, a call or what the provider shows may lag behind. */
+  /** For so long, in ms, what the provider shows may be behind the truth, one way and the other. */
   readonly lagMs: number;
 }
 

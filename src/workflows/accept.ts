@@ -39,7 +39,7 @@ export function validateOperate(memory: Memory, { intent, queue = false }: Opera
   const { name, operation } = state;
   if (state.spec === undefined && operation === undefined && state.queue.length === 0) throw new Error(`cluster ${name} has no nodes yet; apply a spec first`);
   if (intent.kind === 'replace') refuseUnknownNodes(state, intent.nodes);
-  if (intent.kind === 'rollback' && operation === undefined && state.before === undefined) {
+  if (intent.kind === 'rollback' && operation === undefined && specBefore(state) === undefined) {
     throw new Error(`cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`);
   }
   refuseBusy(state, queue);
@@ -57,9 +57,13 @@ export function acceptOperate(memory: Memory, { intent, by, queue = false }: Ope
   return reply(memory, queueOperation(memory, { intent, by, waits: queue, ...(spec === undefined ? {} : { spec }) }));
 }
 
-/** What a rollback goes back to: from a held operation to what it was to change, at rest to what was there before. */
-export function specBefore({ operation, achieved, before }: ClusterState): ClusterSpec | undefined {
-  return operation === undefined ? before : achieved;
+/**
+ * What a rollback goes back to: from a held operation, or one that was cancelled, to what it was to change; else to what
+ * was there before.
+ */
+export function specBefore({ operation, spec, achieved, before }: ClusterState): ClusterSpec | undefined {
+  const isWhole = operation === undefined && stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json);
+  return isWhole ? before : achieved;
 }
 
 /** A held operation keeps its place: the nodes get new machines, and it goes on. */

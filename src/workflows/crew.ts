@@ -137,7 +137,7 @@ function ownerOf(progress: Progress, work: Work, chain: Chain): NodeOwner {
     passed: unlessAbandoned((position) => passStep(memory, nodeId, position)),
     waitFor: (step) => waitFor(progress, nodeId, step),
     leaveTurn: unlessAbandoned((turn) => crew.leaveTurn(turn, nodeId)),
-    takePlace: async (step) => takePlace(progress, step),
+    takePlace: async (step) => takePlace(progress, nodeId, step),
     givePlaceBack: (step) => {
       if (holdsPlace(step)) progress.places.giveBack();
     },
@@ -164,15 +164,19 @@ function passStep(memory: CrewMemory, nodeId: string, position: number): void {
   memory.state = { ...memory.state, work: { ...work, positions: { ...work.positions, [nodeId]: position } } };
 }
 
-async function takePlace(progress: Progress, step: Step): Promise<boolean> {
+async function takePlace(progress: Progress, nodeId: string, step: Step): Promise<boolean> {
   const { crew } = progress;
-  if (crew.paused()) await condition(() => !crew.paused() || progress.stopping);
+  if (crew.paused()) {
+    changeNode(crew.memory, nodeId, (node) => (node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } }));
+    crew.changed();
+    await condition(() => !crew.paused() || progress.stopping);
+  }
   const granted = holdsPlace(step) ? await progress.places.take() : true;
   if (granted && progress.stopping && holdsPlace(step)) progress.places.giveBack();
   if (crew.paused() && granted && !progress.stopping) {
     // Paused while it waited for its place.
     if (holdsPlace(step)) progress.places.giveBack();
-    return takePlace(progress, step);
+    return takePlace(progress, nodeId, step);
   }
   crew.changed();
   return granted && !progress.stopping;

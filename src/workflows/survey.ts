@@ -1,5 +1,5 @@
 import { ActivityFailure, condition, log } from '@temporalio/workflow';
-import type { LookedAt, SurveyRequest } from '../model/look.js';
+import type { LookedAt, Sighting, SurveyRequest } from '../model/look.js';
 import type { NodeState, Placement } from '../model/node.js';
 import { changeNode, type CrewMemory } from './memory.js';
 import { runSurvey } from './run-task.js';
@@ -39,7 +39,7 @@ async function surveyBatch({ memory, clusterId, uid }: Surveyed, nodes: readonly
     for (const { nodeId, why } of unknown) log.warn(`nobody can tell how ${nodeId} is`, { why });
     for (const { nodeId, incarnation } of nodes) {
       const sighting = sightings.find((found) => found.nodeId === nodeId);
-      changeNode(memory, nodeId, (node) => (node.incarnation === incarnation ? withSighting(node, sighting?.seen) : node));
+      changeNode(memory, nodeId, (node) => (node.incarnation === incarnation ? withSighting(node, sighting) : node));
     }
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
@@ -48,8 +48,10 @@ async function surveyBatch({ memory, clusterId, uid }: Surveyed, nodes: readonly
   }
 }
 
-function withSighting({ facts: { seen: _before, ...facts }, ...node }: NodeState, seen: NodeState['facts']['seen']): NodeState {
-  return { ...node, facts: seen === undefined ? facts : { ...facts, seen } };
+function withSighting({ facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState, sighting: Sighting | undefined): NodeState {
+  if (sighting === undefined) return { ...node, facts };
+  const { seen, why } = sighting;
+  return { ...node, facts: { ...facts, seen }, drift: { seen, why } };
 }
 
 /** Nodes of one account and placement together, a few at a time. */
