@@ -1,6 +1,6 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
-import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
+import { decodeArrayFromPayloads, decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/data-converter-helpers.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { WorkflowRun, WorkflowRuns } from './activities/parts.js';
@@ -68,7 +68,10 @@ async function describeRun(temporal: Client, workflowId: string, runId: string):
   return {
     runId, firstRunId: info.firstRunId ?? runId, status: nameOf(info.status), startedAt: optionalTsToMs(info.startTime) ?? 0,
     ...(resetAt === undefined ? {} : { resetAt }), ...(clusterUid === undefined ? {} : { clusterUid }),
-    pending: (answer?.pendingActivities ?? []).map(({ activityId, attempt }) => ({ activityId: activityId ?? '', attempt: attempt ?? 0 })),
+    pending: await Promise.all((answer?.pendingActivities ?? []).map(async ({ activityId, attempt, heartbeatDetails }) => {
+      const heartbeat = await readHeartbeat(temporal, workflowId, heartbeatDetails?.payloads ?? []);
+      return { activityId: activityId ?? '', attempt: attempt ?? 0, ...(heartbeat === undefined ? {} : { heartbeat }) };
+    })),
   };
 }
 
@@ -83,6 +86,16 @@ export async function readUid(temporal: Client, workflowId: string, memo: Readon
     const fields = await decodeMapFromPayloads(loadDataConverter(dataConverter), memo, { type: 'workflow', namespace, workflowId });
     const uid = fields?.['heddleUid'];
     return typeof uid === 'string' ? uid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined also for what cannot be read. */
+async function readHeartbeat(temporal: Client, workflowId: string, payloads: readonly Payload[]): Promise<unknown> {
+  const { namespace, dataConverter } = temporal.options;
+  try {
+    return (await decodeArrayFromPayloads(loadDataConverter(dataConverter), [...payloads], { type: 'workflow', namespace, workflowId }))[0];
   } catch {
     return undefined;
   }

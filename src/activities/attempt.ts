@@ -24,7 +24,28 @@ export interface Attempt {
   at(step: string): void;
   /** What it is at. */
   step(): string;
+  /** Notes, for later attempts, how far it went: the heartbeats carry it from now on. */
+  mark(mark: AttemptMark): void;
   close(): Promise<void>;
+}
+
+/** What a heartbeat says: for people the step, for later attempts the mark. */
+export interface Heartbeat {
+  readonly step: string;
+  readonly mark?: AttemptMark;
+}
+
+/** `sent`: a call that must not be made twice was sent, or is about to be. `unsent`: it certainly was not. */
+export type AttemptMark = 'sent' | 'unsent';
+
+/** What the heartbeats of earlier attempts said last. */
+export function markBefore(): AttemptMark | undefined {
+  return readMark(Context.current().info.heartbeatDetails);
+}
+
+export function readMark(heartbeat: unknown): AttemptMark | undefined {
+  if (typeof heartbeat !== 'object' || heartbeat === null || !('mark' in heartbeat)) return undefined;
+  return heartbeat.mark === 'sent' || heartbeat.mark === 'unsent' ? heartbeat.mark : undefined;
 }
 
 export function openAttempt(parts: ActivityParts, action: Action, request: TaskRequest, plugin: string): Attempt {
@@ -38,10 +59,12 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
   output.note('info', `attempt ${info.attempt}`, { run: request.run });
   let step = { step: 'begin', since: Date.now(), stack: new Error(title).stack ?? '' };
   let beat = Date.now();
-  const timer = setInterval(() => {
+  let mark = markBefore();
+  const heartbeat = (): void => {
     beat = Date.now();
-    context.heartbeat(step.step);
-  }, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
+    context.heartbeat({ step: step.step, ...(mark === undefined ? {} : { mark }) } satisfies Heartbeat);
+  };
+  const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
   const forget = parts.inFlight.add({
     taskId: request.taskId, title, attempt: info.attempt, startedAt: Date.now(), lastHeartbeat: () => beat, at: () => step,
   });
@@ -63,6 +86,10 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
       step = { step: name, since: Date.now(), stack: new Error(name).stack ?? '' };
     },
     step: () => step.step,
+    mark(next) {
+      mark = next;
+      heartbeat();
+    },
     async close() {
       clearInterval(timer);
       forget();

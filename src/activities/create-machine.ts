@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../model/json.js';
 import type { Machine } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
+import { createOnce } from './create-once.js';
 import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from './results.js';
 
@@ -13,21 +14,20 @@ import { refuseFailure, takeResult } from './results.js';
 export async function createMachine(call: ProviderCall, mayBeThere: boolean): Promise<JsonObject> {
   const { plugin, provider, request, attempt, machine } = call;
   if (request.adopt === true) return adoptMachine(call);
-  const { idempotency } = plugin.descriptor;
-  if (attempt.number > 1 && idempotency === 'none') {
-    throw new PluginError('UnknownOutcome', `an earlier attempt of this CREATE was lost, and provider type ${plugin.descriptor.name} cannot tell whether it made a machine. `
-      + `Look for a machine named ${textOf(request.config, 'hostname')}, delete it there if it exists, then retry`);
-  }
   const earlier = mayBeThere ? await findMachine(call) : undefined;
   if (earlier !== undefined) {
     attempt.log.warn(`adopts machine ${earlier.providerid}, which an earlier attempt made`);
     return resultOf(call, earlier);
   }
   const { config } = request;
-  const returned = await provider.create({
-    ...machine, flavor: textOf(config, 'flavor'), image: textOf(config, 'image'), hostname: textOf(config, 'hostname'),
+  const hostname = textOf(config, 'hostname');
+  const create = async (): Promise<unknown> => provider.create({
+    ...machine, flavor: textOf(config, 'flavor'), image: textOf(config, 'image'), hostname,
     token: createHash('sha256').update(machine.key).digest('hex'),
   });
+  const { name: type, idempotency } = plugin.descriptor;
+  const returned = await (idempotency === 'none'
+    ? createOnce({ attempt, runs: call.runs, provider: { name: request.provider.name, type }, hostname, cluster: request.clusterId }, create) : create());
   const taken = takeResult(plugin.descriptor.name, returned, config);
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const id = taken.result['providerid'];

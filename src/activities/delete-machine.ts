@@ -1,6 +1,8 @@
 import type { JsonObject } from '../model/json.js';
 import type { TaskResult } from '../model/task.js';
+import type { MachineInput } from '../plugins/contract.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
+import type { ProviderWithAbilities } from '../plugins/registry.js';
 import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from './results.js';
 
@@ -26,10 +28,24 @@ async function askToDelete({ plugin, provider, request, machine, absences }: Pro
   try {
     const taken = takeResult(name, await provider.delete(machine), request.config);
     refuseFailure(name, 'Invalid', taken);
+    await refuseOthers(provider, machine);
     return taken;
   } catch (error) {
     // It is still there: what was missed before does not count.
     if (isPluginError(error) && error.kind === 'NotReady') absences.forget(machine.key);
     throw error;
   }
+}
+
+/**
+ * The key finds what an id does not: a machine whose id has changed, or a second one that should never have been made. Such
+ * a machine is deleted too, and looked for again.
+ */
+async function refuseOthers(provider: ProviderWithAbilities, machine: MachineInput): Promise<void> {
+  const others = (await provider.find?.(machine.key) ?? []).filter(({ state }) => state !== 'gone');
+  if (others.length === 0) return;
+  for (const { providerid } of others) {
+    if (providerid !== machine.providerid) await provider.delete({ ...machine, providerid });
+  }
+  throw new PluginError('NotReady', `the provider still shows ${others.map(({ providerid }) => providerid).join(', ')} under the key ${machine.key}`, { retryAfterMs: 300 });
 }

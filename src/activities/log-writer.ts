@@ -1,12 +1,12 @@
 import type { LogStore } from './parts.js';
 
-/** Written at a time, in bytes, once so much has come. */
-const batchBytes = 16 * 1024;
+/** Written at a time, in bytes. */
+const batchBytes = 128 * 1024;
 
-/** Lines that may wait to be written, in bytes. */
-const maxUnwritten = 1024 * 1024;
+/** Lines that may wait to be written, in characters. */
+const maxWaiting = 256 * 1024;
 
-/** Writes lines to a log of the store, one batch after the other. */
+/** Writes lines to a log of the store, in their order. */
 export interface LogWriter {
   /** The log takes no more: lines need not be made. */
   full(): boolean;
@@ -20,43 +20,72 @@ export interface LogWriter {
 export function openLogWriter(store: LogStore, name: string): LogWriter {
   let failed: Error | undefined;
   let full = false;
-  let pending = '';
-  let unwritten = 0;
-  let writing: Promise<void> = Promise.resolve();
+  let waiting: string[] = [];
+  let length = 0;
+  let writing: Promise<void> | undefined;
 
-  const write = async (chunk: Buffer): Promise<void> => {
+  const append = async (chunk: Uint8Array): Promise<void> => {
+    if (full || chunk.length === 0) return;
     try {
-      if (!full) full = (await store.append(name, chunk)) === 'full';
+      full = (await store.append(name, chunk)) === 'full';
     } catch (error) {
       failed ??= error instanceof Error ? error : new Error(String(error));
-    } finally {
-      unwritten -= chunk.length;
     }
   };
-  const flush = (): void => {
-    if (pending === '') return;
-    const chunk = Buffer.from(pending);
-    pending = '';
-    unwritten += chunk.length;
-    writing = writing.then(() => write(chunk));
+  const writeAll = async (): Promise<void> => {
+    // One buffer for all: buffers by the thousand would be memory that only the collector gives back.
+    const batch = new Batch();
+    while (waiting.length > 0) {
+      const lines = waiting;
+      waiting = [];
+      length = 0;
+      for (const line of lines) {
+        if (batch.take(line)) continue;
+        await append(batch.clear());
+        if (!batch.take(line)) await append(Buffer.from(line));
+      }
+      await append(batch.clear());
+    }
+    writing = undefined;
   };
+  const start = (): Promise<void> => (writing ??= writeAll());
   return {
     full: () => full,
     line(entry) {
       if (full) return;
-      pending += `${plainJson({ t: new Date().toISOString(), ...entry })}\n`;
-      if (pending.length > batchBytes) flush();
-      else setImmediate(flush);
+      const line = `${plainJson({ t: new Date().toISOString(), ...entry })}\n`;
+      waiting.push(line);
+      length += line.length;
+      if (writing === undefined) setImmediate(start);
     },
     async room() {
-      if (unwritten > maxUnwritten) await writing;
+      while (length > maxWaiting) await start();
     },
     async close() {
-      flush();
-      await writing;
+      while (writing !== undefined || waiting.length > 0) await start();
       return failed;
     },
   };
+}
+
+/** Lines as bytes, as many as fit. */
+class Batch {
+  readonly #bytes = Buffer.allocUnsafeSlow(batchBytes);
+  #length = 0;
+
+  /** False when the line does not fit. */
+  take(line: string): boolean {
+    // A character takes three bytes at most.
+    if (line.length * 3 > batchBytes - this.#length && Buffer.byteLength(line) > batchBytes - this.#length) return false;
+    this.#length += this.#bytes.write(line, this.#length);
+    return true;
+  }
+
+  clear(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
 }
 
 /** JSON leaves some control characters as they are that terminals obey, and marks that turn the direction of text: here they are escaped. */

@@ -42,6 +42,8 @@ export function openLook(parts: ActivityParts, { title, ...facts }: LookFacts): 
       step = { step: name, since: Date.now(), stack: new Error(name).stack ?? '' };
     },
     step: () => step.step,
+    // It changes nothing, so it may always be done again.
+    mark: () => undefined,
     close() {
       clearInterval(timer);
       forget();

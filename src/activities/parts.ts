@@ -53,8 +53,8 @@ export interface WorkflowRun {
   readonly resetAt?: number;
   /** The cluster's uid, where its memo tells. */
   readonly clusterUid?: string;
-  /** Activities that are scheduled or running, each with the number of its attempt under way or due next. */
-  readonly pending: readonly { readonly activityId: string; readonly attempt: number }[];
+  /** Activities that are scheduled or running, each with the number of its attempt under way or due next, and what it reported last. */
+  readonly pending: readonly { readonly activityId: string; readonly attempt: number; readonly heartbeat?: unknown }[];
 }
 
 /** A provider account as the configuration names it. */

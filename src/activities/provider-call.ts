@@ -3,6 +3,7 @@ import type { MachineInput } from '../plugins/contract.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../plugins/registry.js';
 import type { Absences } from './absence.js';
 import type { Attempt } from './attempt.js';
+import type { WorkflowRuns } from './parts.js';
 
 /** One call to a provider, with all that it is about. */
 export interface ProviderCall {
@@ -12,4 +13,5 @@ export interface ProviderCall {
   readonly attempt: Attempt;
   readonly machine: MachineInput;
   readonly absences: Absences;
+  readonly runs: WorkflowRuns;
 }

@@ -39,7 +39,7 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference), ...(reservation === undefined ? {} : { reservation }),
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
-  const call: ProviderCall = { plugin, provider, request, attempt, machine, absences: parts.absences };
+  const call: ProviderCall = { plugin, provider, request, attempt, machine, absences: parts.absences, runs: parts.runs };
   try {
     // After the deadline began: whoever takes this attempt's place from now on waits at least as long as its call can take.
     if (earlierCallAt !== undefined || (reservation?.waitedMs ?? 0) > patienceMs) await refuseSuperseded(parts);

@@ -11,8 +11,9 @@ export function createSweepActivities({ providers, registry, clusters }: Pick<Ac
   return {
     SWEEP_GROUND: async () => ({
       accounts: Object.entries(providers).map(([name, { type, site }]) => {
-        const { callDeadlineMs, consistencyWindowMs } = registry.provider(type).descriptor;
-        return { name, type, site, lagMs: callDeadlineMs + 2 * consistencyWindowMs };
+        // What was made may be shown late, and what was deleted may be shown for as long.
+        const lagMs = 2 * registry.provider(type).descriptor.consistencyWindowMs;
+        return { name, type, site, lagMs };
       }),
       recorded: await clusters.hasAny(),
     }),
