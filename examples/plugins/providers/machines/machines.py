@@ -4,6 +4,7 @@
 It needs nothing but Python's standard library. Each call is a process of its own, so there is nothing to keep in mind
 between calls; what goes wrong is said by raising Failure.
 """
+import http.client
 import json
 import sys
 import urllib.error
@@ -39,10 +40,10 @@ class MachineService:
         data = None if body is None else json.dumps(body).encode()
         try:
             with urllib.request.urlopen(request, data, timeout=10) as response:
-                return response.status, json.loads(response.read() or b"{}")
+                return response.status, json.loads(response.read())
         except urllib.error.HTTPError as refusal:
             return self.refused(method, path, refusal)
-        except (OSError, ValueError) as lost:
+        except (OSError, ValueError, http.client.HTTPException) as lost:
             raise Failure("Retryable", f"{method} {path}: the machine service at {self.endpoint} did not answer: {lost}")
 
     def refused(self, method, path, refusal):
@@ -50,7 +51,7 @@ class MachineService:
             return refusal.code, {}
         try:
             error = json.loads(refusal.read())["error"]
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError):
             error = {"code": "", "message": "no reason given"}
         kind = {"QuotaExceeded": "Quota", "InsufficientCapacity": "Capacity"}.get(error["code"])
         if kind is None:
@@ -64,7 +65,7 @@ class MachineService:
         while True:
             parameters = urllib.parse.urlencode(query + [("limit", 200)] + ([] if page is None else [("page", page)]))
             _, answer = self.call("GET", "/v1/machines?" + parameters)
-            found += answer.get("machines", [])
+            found += read(answer, "machines")
             page = answer.get("next")
             if page is None:
                 return found
@@ -73,26 +74,30 @@ class MachineService:
 def create(service, given):
     body = {name: given[name] for name in ("key", "token", "hostname", "flavor", "image", "tags")}
     _, machine = service.call("POST", "/v1/machines", body)
-    if machine.get("state") == "gone":
+    if read(machine, "state") == "gone":
         raise Failure("Invalid", f"the machine of key {given['key']} was deleted; a key never gets a second machine")
-    log("info", f"machine {machine['id']} is on its way")
-    return {"providerid": machine["id"], "ssh-auth": {"user": machine["user"]}}
+    log("info", f"machine {read(machine, 'id')} is on its way")
+    return created(machine)
+
+
+def created(machine):
+    return {"providerid": read(machine, "id"), "ssh-auth": {"user": read(machine, "user")}}
 
 
 def confirm(service, given):
     status, machine = service.call("GET", path_of(given["providerid"]))
     if status == 410:
         raise Failure("Invalid", f"machine {given['providerid']} was deleted at the machine service; replace the node")
-    state = machine.get("state", "not seen yet")
+    state = "not seen yet" if status == 404 else read(machine, "state")
     if state in ("failed", "deleting"):
         raise Failure("Invalid", f"machine {given['providerid']} is {state}; replace the node")
     if state != "running":
         raise Failure("NotReady", f"machine {given['providerid']} is {state}", LOOK_AGAIN_MS)
     return {
-        "ipaddress": machine["address"],
-        "ssh-port": machine["port"],
-        "ssh-auth": {"user": machine["user"], "password": machine["password"]},
-        "ssh-host-key": machine["hostKey"],
+        "ipaddress": read(machine, "address"),
+        "ssh-port": read(machine, "port"),
+        "ssh-auth": {"user": read(machine, "user"), "password": read(machine, "password")},
+        "ssh-host-key": read(machine, "hostKey"),
     }
 
 
@@ -113,12 +118,24 @@ def list_machines(service, given):
 
 
 def find(service, given):
-    return [described(machine) for machine in service.machines([("key", given["key"])])]
+    """Each with what CREATE returned for it, which lets a machine be taken over. Only describing it tells who logs in."""
+    found = []
+    for machine in service.machines([("key", given["key"])]):
+        status, details = service.call("GET", path_of(read(machine, "id")))
+        found.append({**described(machine), "state": "gone"} if status >= 400 else {**described(machine), "created": created(details)})
+    return found
 
 
 def described(machine):
-    state = {"pending": "starting", "booting": "starting", "deleting": "gone"}.get(machine["state"], machine["state"])
-    return {"providerid": machine["id"], "key": machine["key"], "tags": machine["tags"], "state": state, "createdAt": machine["createdAt"]}
+    state = {"pending": "starting", "booting": "starting", "deleting": "gone"}.get(read(machine, "state"), machine["state"])
+    return {"providerid": read(machine, "id"), "key": read(machine, "key"), "tags": read(machine, "tags"), "state": state, "createdAt": read(machine, "createdAt")}
+
+
+def read(answer, name):
+    """A part of an answer. One that is missing is never taken for nothing: nobody may believe that a machine is gone."""
+    if isinstance(answer, dict) and name in answer:
+        return answer[name]
+    raise Failure("Invalid", f"the machine service gave an answer without {name}; is the endpoint its address?")
 
 
 def path_of(machine):

@@ -40,7 +40,9 @@ export class StaticProvider extends Provider {
 
   /** Says where the machine is; the engine then looks whether SSH answers there. */
   async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
-    const name = providerid ?? (await this.findName(key));
+    const name = await this.findName(key);
+    // It may be another's by now.
+    if (name === undefined || (providerid !== undefined && providerid !== name)) throw new PluginError('Invalid', `machine ${providerid ?? 'of this node'} was given back to provider ${this.task.provider.name}; replace the node`);
     const { machines, knownHosts } = readAccount(this.fields, this.task.provider.name);
     const machine = machines.find((candidate) => candidate.name === name);
     if (machine === undefined) throw this.unlisted(name);

@@ -116,12 +116,20 @@ describe('CONFIRM', () => {
   test('takes host keys from known_hosts, and refuses a machine that is not in it', async () => {
     const knownHosts = join(folder, 'known_hosts');
     writeFileSync(knownHosts, `[192.0.2.2]:2222 ${hostKey}\n`);
+    await claims.take('b', ['two']);
+    await claims.take('c', ['big']);
     expect(await provider({ knownHosts }).confirm(machine('b', 'two'))).toMatchObject({ result: { 'ssh-host-key': [hostKey] } });
     expect(await failure(provider({ knownHosts }).confirm(machine('c', 'big')))).toEqual(['Invalid', expect.stringContaining('has no key for localhost port 22')]);
     expect(await failure(provider({ knownHosts: join(folder, 'absent') }).confirm(machine('b', 'two')))).toEqual(['Invalid', expect.stringContaining('cannot be read')]);
   });
 
+  test('of a machine that was given back says so: it may be another\'s by now', async () => {
+    await claims.take('other', ['one']);
+    expect(await failure(provider().confirm(machine('a', 'one')))).toEqual(['Invalid', expect.stringContaining('machine one was given back')]);
+  });
+
   test('of a machine that left the account says so', async () => {
+    await claims.take('a', ['gone']);
     expect(await failure(provider().confirm(machine('a', 'gone')))).toEqual(['Invalid', expect.stringContaining('machine gone is no longer among the machines')]);
   });
 });

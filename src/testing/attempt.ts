@@ -1,0 +1,78 @@
+import type { Action } from '../model/action.js';
+import type { JsonObject } from '../model/json.js';
+import { reservedKeysIn } from '../model/payload.js';
+import type { Claims, PluginLog, Task, TaskResult } from '../plugins/contract.js';
+import { PluginError } from '../plugins/errors.js';
+import { parseResult } from '../schema/result.js';
+import { createRedactor } from '../secrets/redact.js';
+
+/** All that a plugin said to people: its log, its output, its errors, with secrets taken out as the engine does. */
+export class Hearing {
+  readonly #secrets: string[] = [];
+  readonly #said: string[] = [];
+
+  readonly log: PluginLog = {
+    debug: (...words) => this.hear(words), info: (...words) => this.hear(words), warn: (...words) => this.hear(words), error: (...words) => this.hear(words),
+  };
+
+  hide(secrets: readonly string[]): void {
+    this.#secrets.push(...secrets);
+  }
+
+  hear(words: unknown): void {
+    this.#said.push(typeof words === 'string' ? words : JSON.stringify(words));
+  }
+
+  /** As it reaches people. */
+  redacted(): string {
+    return createRedactor(this.#secrets).redact(this.#said.join('\n'));
+  }
+}
+
+export interface TaskParts {
+  readonly taskName: Action;
+  readonly nodeId: string;
+  readonly clusterUid: string;
+  readonly config: JsonObject;
+  readonly provider: Task['provider'];
+  readonly nodes?: Task['nodes'];
+  readonly service?: NonNullable<Task['service']>;
+  readonly operation?: string;
+  readonly attempt?: number;
+}
+
+/** A task as the engine makes it. */
+export function makeTask({ taskName, nodeId, clusterUid, config, provider, nodes, service, operation = '1', attempt = 1 }: TaskParts): Task {
+  return {
+    taskId: `${clusterUid}/${nodeId}#1/${service?.name ?? '-'}/${taskName}/${operation}`, taskName, clusterId: 'suite', clusterUid, nodeId, incarnation: 1, attempt,
+    config: { ...config, provider: { providertype: provider.type }, ...(service === undefined ? {} : { service }) },
+    nodes: nodes ?? { [nodeId]: { hostname: `suite-${nodeId}`, services: [], nodenum: 1, group: 'app' } },
+    cluster: {}, provider, ...(service === undefined ? {} : { service }),
+  };
+}
+
+/** What a method returned, taken as strictly as the engine takes it. @throws PluginError */
+export function takeResult(plugin: string, returned: TaskResult | void): { readonly result: JsonObject; readonly said: string } {
+  const { status = 0, result = {}, stdout = '', stderr = '' } = parseResult(returned, { plugin });
+  const taken = reservedKeysIn(result);
+  if (taken.length > 0) throw new PluginError('Invalid', `plugin ${plugin} returned ${taken.join(', ')}, which only Heddle sets`);
+  if (status !== 0) throw new PluginError('ScriptFailed', `plugin ${plugin} ended with status ${status}`, { exitCode: status, stdout, stderr });
+  return { result, said: `${stdout}\n${stderr}` };
+}
+
+/** Claims as the engine keeps them, for one suite. */
+export function createClaims(): Claims {
+  const held = new Map<string, string>();
+  return {
+    take: (key, candidates) => {
+      const machine = [...held].find(([, holder]) => holder === key)?.[0] ?? candidates.find((candidate) => !held.has(candidate));
+      if (machine !== undefined) held.set(machine, key);
+      return Promise.resolve(machine);
+    },
+    release: (key) => {
+      for (const [machine, holder] of held) if (holder === key) held.delete(machine);
+      return Promise.resolve();
+    },
+    held: () => Promise.resolve(Object.fromEntries(held)),
+  };
+}

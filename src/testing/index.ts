@@ -1,0 +1,3 @@
+export { providerSuite, type ProviderCaseId, type ProviderSuiteOptions, type SuiteAccount } from './provider-suite.js';
+export { startMachineService, type MachineService } from './machine-service.js';
+export type { Runner } from './runner.js';

@@ -1,0 +1,56 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A machine service of a test's own: machines with real SSH on loopback, and a REST API as clouds have. See docs/providers/local.md. */
+export interface MachineService {
+  readonly endpoint: string;
+  readonly apiKey: string;
+  /** Calls the API. @throws Error for any answer but success. */
+  call(method: string, path: string, body?: object): Promise<unknown>;
+  /** Machines that are there. */
+  machines(): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  close(): Promise<void>;
+}
+
+/** Found from the built product as well as from source. */
+const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.url));
+
+/** Starts one with machines that are folders, in a folder that goes with it. */
+export async function startMachineService(): Promise<MachineService> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
+  const words = [program, '--data', folder, '--kind', 'directory', '--boot-delay', '20', '--delete-delay', '20', '--log-level', 'warn'];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const close = async (): Promise<void> => {
+    await end(child);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  const first = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+  if (first.done === true) {
+    await close();
+    throw new Error(`the machine service did not start; is ${program} built?`);
+  }
+  const { endpoint, apiKeyFile } = JSON.parse(first.value) as { readonly endpoint: string; readonly apiKeyFile: string };
+  const apiKey = readFileSync(apiKeyFile, 'utf8').trim();
+  const call: MachineService['call'] = async (method, path, body) => {
+    const response = await fetch(`${endpoint}${path}`, { method, headers: { authorization: `Bearer ${apiKey}` }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+  return {
+    endpoint, apiKey, call, close,
+    machines: async () => (await call('GET', '/v1/machines?limit=1000') as { readonly machines: readonly Readonly<Record<string, unknown>>[] }).machines,
+  };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}

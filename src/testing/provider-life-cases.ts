@@ -1,0 +1,169 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { isJsonObject } from '../model/json.js';
+import { mergePayload } from '../model/payload.js';
+import { tagNames } from '../model/names.js';
+import type { FieldScope } from '../schema/descriptor.js';
+import { checkFields } from '../schema/fields.js';
+import { formatPath, hasErrors } from '../schema/problem.js';
+import { probe } from '../ssh/probe.js';
+import { readTarget } from './node.js';
+import type { ProviderBench, Subject } from './provider-bench.js';
+import type { Case } from './runner.js';
+import { failureOf, until, untilReady } from './until.js';
+
+export type LifeCaseId = 'life' | 'login' | 'repetition' | 'same-moment' | 'absent' | 'find' | 'created' | 'list' | 'list-apart' | 'missing-fields' | 'wrong-fields';
+
+/** What a provider does when nothing goes wrong, and what it refuses. */
+export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
+  {
+    id: 'life', title: 'makes a machine, says where it is once it is ready, and deletes it until it is gone',
+    run: (bench) => bench.with(async (subject) => {
+      const { providerid } = await bench.create(subject);
+      ok(typeof providerid === 'string' && providerid !== '', 'CREATE leaves a providerid');
+      await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
+      strictEqual(subject.config['providerid'], providerid, 'CONFIRM tells of the machine that CREATE made');
+      ok(typeof subject.config['ipaddress'] === 'string', 'CONFIRM leaves an ipaddress');
+      const auth = subject.config['ssh-auth'];
+      ok(isJsonObject(auth) && typeof auth['user'] === 'string', 'CREATE or CONFIRM leaves ssh-auth.user');
+      await bench.remove(subject);
+      await failureOf(bench.confirm(subject), ['Invalid', 'NotReady']);
+    }),
+  },
+  {
+    id: 'login', title: 'leaves what is needed to log in over SSH',
+    run: (bench) => bench.with(async (subject) => {
+      await bench.up(subject);
+      const target = await readTarget(subject.config);
+      await until('SSH to answer', () => probe(target).catch(() => false as const), bench.patienceMs);
+    }),
+  },
+  {
+    id: 'repetition', title: 'gives the same machine for the same key, tells the same twice, and deletes twice',
+    run: (bench) => bench.with(async (subject) => {
+      const first = await bench.create(subject);
+      const again = await bench.createAgain(subject);
+      strictEqual(again['providerid'], first['providerid'], 'a second CREATE of the key gives another machine');
+      await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
+      deepStrictEqual(await bench.confirm(subject), await bench.confirm(subject), 'two CONFIRMs tell different things');
+      await bench.remove(subject);
+      await bench.remove(subject);
+    }),
+  },
+  {
+    id: 'same-moment', title: 'makes one machine when a key is asked for twice at the same moment',
+    lacks: ({ plugin }) => (plugin.descriptor.idempotency === 'token' ? undefined : 'only a provider with client tokens promises this'),
+    run: (bench) => bench.with(async (subject) => {
+      const ids = await Promise.all([bench.create(subject), bench.create(subject), bench.create(subject)].map(async (made) => (await made)['providerid']));
+      strictEqual(new Set(ids).size, 1, `one key gave ${JSON.stringify(ids)}`);
+    }),
+  },
+  {
+    id: 'absent', title: 'succeeds to delete what is not there: by its old id, by its key, and of a key that never had a machine',
+    run: async (bench) => {
+      const gone = bench.subject();
+      await bench.create(gone);
+      await bench.remove(gone, { withId: false });
+      await bench.remove(gone);
+      await bench.remove(gone, { withId: false });
+      await bench.remove(bench.subject());
+    },
+  },
+  {
+    id: 'find', title: 'finds a machine by its key, before and after it is ready, and nothing by any other',
+    lacks: lacksAbility('find'),
+    run: (bench) => bench.with(async (subject) => {
+      const { providerid } = await bench.create(subject);
+      await untilSeen(bench, subject);
+      await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
+      const [found] = await bench.find(subject.key);
+      ok(found !== undefined, 'it is not found any more');
+      strictEqual(found.providerid, providerid);
+      strictEqual(found.state, 'running');
+      if (found.address !== undefined) strictEqual(found.address, subject.config['ipaddress'], 'find and CONFIRM tell different addresses');
+      deepStrictEqual(await bench.find(bench.subject().key), []);
+      await bench.remove(subject);
+      await until('it to be found no more', async () => (await bench.find(subject.key)).length === 0, bench.patienceMs);
+    }),
+  },
+  {
+    id: 'created', title: 'tells again what CREATE returned, so that a machine can be taken over',
+    lacks: lacksAbility('find'),
+    run: (bench) => bench.with(async (subject) => {
+      const result = await bench.create(subject);
+      const { created } = await untilSeen(bench, subject);
+      ok(created !== undefined, 'find gives no `created`: its machines are replaced rather than taken over');
+      deepStrictEqual(mergePayload({ providerid: subject.config['providerid'] ?? '' }, created), mergePayload({}, result));
+    }),
+  },
+  {
+    id: 'list', title: 'lists its machines by our installation\'s tag, each with its key',
+    lacks: lacksAbility('list'),
+    run: (bench) => bench.with(async (one) => bench.with(async (other) => {
+      await bench.create(one);
+      await bench.create(other);
+      await until('both machines to be listed', async () => {
+        const listed = await bench.list({ [tagNames.installation]: bench.installation });
+        const keys = listed.filter(({ state }) => state !== 'gone').map((machine) => machine.key ?? machine.tags[tagNames.key]);
+        return [one, other].every(({ key }) => keys.filter((listedKey) => listedKey === key).length === 1);
+      }, bench.patienceMs);
+      deepStrictEqual((await bench.list({ [tagNames.installation]: bench.installation, [tagNames.key]: one.key })).map(({ providerid }) => providerid), [one.config['providerid']]);
+    })),
+  },
+  {
+    id: 'list-apart', title: 'lists nothing that carries another tag',
+    lacks: lacksAbility('list'),
+    run: (bench) => bench.with(async (subject) => {
+      await bench.create(subject);
+      deepStrictEqual(await bench.list({ [tagNames.installation]: '00000000-0000-0000-0000-000000000000' }), []);
+    }),
+  },
+  {
+    id: 'missing-fields', title: 'declares what it needs: without a required field nothing is called, and the field is named',
+    lacks: ({ plugin }) => (requiredFields(plugin.descriptor.fields).length === 0 ? 'its descriptor requires no field' : undefined),
+    run: (bench) => {
+      const { descriptor } = bench.plugin;
+      for (const [scope, key] of requiredFields(descriptor.fields)) {
+        const { [key]: _left, ...rest } = bench.written[scope];
+        const { problems } = checkFields(descriptor, scope, rest, [scope]);
+        ok(hasErrors(problems), `without ${scope} field ${key} nothing is said`);
+      }
+      return Promise.resolve();
+    },
+  },
+  {
+    id: 'wrong-fields', title: 'declares kinds of its fields: a value of another kind is refused with its place, and so is an unknown field',
+    lacks: ({ plugin }) => (plugin.descriptor.fields === undefined ? 'its descriptor declares no fields' : undefined),
+    run: (bench) => {
+      const { descriptor } = bench.plugin;
+      for (const scope of ['admin', 'user'] as const) {
+        for (const [key, { type }] of Object.entries(descriptor.fields?.[scope] ?? {}).filter(([, field]) => field.type !== 'json')) {
+          const wrong = type === 'boolean' ? 'maybe' : true;
+          const { problems } = checkFields(descriptor, scope, { ...bench.written[scope], [key]: wrong }, [scope]);
+          ok(problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)), `${scope} field ${key} takes ${JSON.stringify(wrong)}`);
+        }
+        ok(hasErrors(checkFields(descriptor, scope, { ...bench.written[scope], 'no-such-field': 1 }, [scope]).problems), `an unknown ${scope} field is taken`);
+      }
+      return Promise.resolve();
+    },
+  },
+];
+
+function lacksAbility(ability: 'list' | 'find'): (bench: ProviderBench) => string | undefined {
+  return (bench) => (bench.has(ability) ? undefined : `it has no method ${ability}`);
+}
+
+async function untilSeen(bench: ProviderBench, subject: Subject): Promise<Awaited<ReturnType<ProviderBench['find']>>[number]> {
+  return until(`the machine of key ${subject.key} to be found`, async () => {
+    const found = await bench.find(subject.key);
+    ok(found.length < 2, `find gives ${found.length} machines of one key`);
+    return found[0];
+  }, bench.patienceMs);
+}
+
+/** Those that stand in every alternative: without one of them nothing works. */
+function requiredFields(fields: ProviderBench['plugin']['descriptor']['fields']): readonly (readonly [FieldScope, string])[] {
+  return (['admin', 'user'] as const).flatMap((scope) => {
+    const sets = fields?.required[scope] ?? [];
+    return (sets[0] ?? []).filter((key) => sets.every((set) => set.includes(key))).map((key) => [scope, key] as const);
+  });
+}

@@ -1,0 +1,44 @@
+import type { JsonObject } from '../model/json.js';
+import { openProviderBench } from './provider-bench.js';
+import { lifeCases, type LifeCaseId } from './provider-life-cases.js';
+import { faultCases, type FaultCaseId } from './provider-fault-cases.js';
+import { defineCases, type Runner } from './runner.js';
+
+export type ProviderCaseId = LifeCaseId | FaultCaseId;
+
+/** An account that the suite may make machines of. */
+export interface SuiteAccount {
+  /** The administrator's fields, as heddle.yaml has them. */
+  readonly admin: JsonObject;
+  /** The user's fields, as a cluster file has them. */
+  readonly user?: JsonObject;
+  /** In the provider's own words. */
+  readonly flavor: string;
+  readonly image: string;
+  readonly close?: () => Promise<void>;
+}
+
+export interface ProviderSuiteOptions {
+  /** The provider's name in its descriptor. */
+  readonly name: string;
+  /** Folders that hold `providers/` and `automators/`, as under `plugins` in heddle.yaml; none for one that comes with Heddle. */
+  readonly folders?: readonly string[];
+  readonly open: () => Promise<SuiteAccount>;
+  /** The administrator's field with the address of the provider's HTTP API: the suite has its calls go wrong on the way. */
+  readonly endpoint?: string;
+  /** Cases that are left out, each with its reason in words. */
+  readonly without?: Readonly<Partial<Record<ProviderCaseId, string>>>;
+  /** Longest wait for a machine to be ready or gone, in ms; a minute unless given. */
+  readonly patienceMs?: number;
+}
+
+/** What every provider must do, as tests: see docs/plugin-contract.md. */
+export function providerSuite(runner: Runner, options: ProviderSuiteOptions): void {
+  defineCases(runner, {
+    title: `provider ${options.name}`,
+    cases: [...lifeCases, ...faultCases],
+    without: options.without ?? {},
+    open: () => openProviderBench(options),
+    timeoutMs: (options.patienceMs ?? 60_000) * 5,
+  });
+}
