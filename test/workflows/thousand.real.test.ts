@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Stack, startStack } from '../support/stack.js';
+import { closed, nodes } from './support/spec.js';
+
+/** HEDDLE_THOUSAND=1000 (or another number) runs it: minutes of work for two cores. */
+const count = Number(process.env['HEDDLE_THOUSAND'] ?? 0);
+
+describe.skipIf(count === 0)(`a cluster of ${count} nodes`, () => {
+  let folder: string;
+  let stack: Stack;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-thousand-'));
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    await stack.startWorker();
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is created over a cluster workflow and its groups, and deleted', { timeout: 45 * 60_000 }, async () => {
+    const { client, service } = stack;
+    const action = { type: 'shell', fields: { script: 'echo "$HEDDLE_NODE"' } };
+    const spec = closed({
+      name: 'thousand', nodes: { db: nodes(10, ['db']), app: nodes(count - 10, ['app']) },
+      services: { db: { actions: { start: action } }, app: { runtime: { requires: ['db'] }, peers: 'dependencies', actions: { start: action } } },
+    });
+    const begun = Date.now();
+    const { operation } = await client.apply(spec);
+    const done = await client.waitFor('thousand', operation, { everyMs: 2_000, patienceMs: 10 * 60_000 });
+    const seconds = (from: string | undefined, to: string | undefined): number => (Date.parse(to ?? '') - Date.parse(from ?? '')) / 1_000;
+    process.stdout.write(`create of ${count} nodes, ${done.operation.tasks.done} tasks: ${seconds(done.operation.startedAt, done.operation.endedAt)} s\n`);
+    expect(done.operation).toMatchObject({ state: 'done', tasks: { done: 4 * count, total: 4 * count, failed: 0 } });
+    expect(done.status.nodes).toHaveLength(count);
+    expect(new Set(done.status.nodes.map(({ state }) => state))).toEqual(new Set(['ready']));
+    const created = await service.journal('create');
+    expect(created.filter(({ at }) => Date.parse(String(at)) >= begun - 1_000).length).toBeGreaterThanOrEqual(Math.min(count, 10_000));
+    const { operation: deletion = '' } = await client.delete('thousand');
+    const gone = await client.waitFor('thousand', deletion, { everyMs: 2_000, patienceMs: 10 * 60_000 });
+    process.stdout.write(`delete: ${seconds(gone.operation.startedAt, gone.operation.endedAt)} s\n`);
+    expect(gone.operation.state).toBe('done');
+    expect(await service.machines()).toEqual([]);
+  });
+});
