@@ -43,7 +43,7 @@ export async function openMachineBench(service: TestService, { descriptor = {}, 
   const tasks = createTaskActivities(parts);
   const looks = createLookActivities(parts);
   const inActivity = <Request, Reply>(work: (request: Request) => Promise<Reply>, attempt = 1) => (asked: Request): Promise<Reply> =>
-    new MockActivityEnvironment({ attempt, startToCloseTimeoutMs: 120_000 }, { logger: new DefaultLogger('ERROR') }).run(work, asked);
+    new MockActivityEnvironment({ attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 }, { logger: new DefaultLogger('ERROR') }).run(work, asked);
   const run: MachineBench['run'] = (action, asked, attempt) => inActivity(tasks[action], attempt)(asked);
   return {
     service, parts, run,
