@@ -104,7 +104,7 @@ async function bundleWorkflows() {
 async function publishSchemas() {
   const publish = join(dist, 'schema', 'publish.js');
   if (!existsSync(publish)) return;
-  const { status, stderr, error } = spawnSync(process.execPath, [publish], { cwd: root, encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync(process.execPath, [publish, 'schemas'], { cwd: root, encoding: 'utf8' });
   if (error) throw error;
   if (status !== 0) throw new Error(`the JSON Schemas cannot be written:\n${stderr.trim()}`);
 }
