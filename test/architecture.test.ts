@@ -22,6 +22,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^activities\//, may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^@temporalio\/(activity|common)$|^node:/ },
   { files: /^plugins\/(providers|automators)\//, may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^zod$/ },
   { files: /^plugins\/(program\/)?[^/]+$/, may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^zod$/ },
+  { files: /^testing\//, may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors)\.js$|^node:/ },
   { files: /^schema\//, may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml)$/ },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:/ },

@@ -2,16 +2,14 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { isJsonObject } from '../model/json.js';
 import { mergePayload } from '../model/payload.js';
 import { tagNames } from '../model/names.js';
-import type { FieldScope } from '../schema/descriptor.js';
-import { checkFields } from '../schema/fields.js';
-import { formatPath, hasErrors } from '../schema/problem.js';
 import { probe } from '../ssh/probe.js';
+import { fieldCases, type FieldCaseId } from './field-cases.js';
 import { readTarget } from './node.js';
 import type { ProviderBench, Subject } from './provider-bench.js';
 import type { Case } from './runner.js';
 import { failureOf, until, untilReady } from './until.js';
 
-export type LifeCaseId = 'life' | 'login' | 'repetition' | 'same-moment' | 'absent' | 'find' | 'created' | 'list' | 'list-apart' | 'missing-fields' | 'wrong-fields';
+export type LifeCaseId = 'life' | 'login' | 'repetition' | 'same-moment' | 'absent' | 'find' | 'created' | 'list' | 'list-apart' | FieldCaseId;
 
 /** What a provider does when nothing goes wrong, and what it refuses. */
 export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
@@ -117,35 +115,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
       deepStrictEqual(await bench.list({ [tagNames.installation]: '00000000-0000-0000-0000-000000000000' }), []);
     }),
   },
-  {
-    id: 'missing-fields', title: 'declares what it needs: without a required field nothing is called, and the field is named',
-    lacks: ({ plugin }) => (requiredFields(plugin.descriptor.fields).length === 0 ? 'its descriptor requires no field' : undefined),
-    run: (bench) => {
-      const { descriptor } = bench.plugin;
-      for (const [scope, key] of requiredFields(descriptor.fields)) {
-        const { [key]: _left, ...rest } = bench.written[scope];
-        const { problems } = checkFields(descriptor, scope, rest, [scope]);
-        ok(hasErrors(problems), `without ${scope} field ${key} nothing is said`);
-      }
-      return Promise.resolve();
-    },
-  },
-  {
-    id: 'wrong-fields', title: 'declares kinds of its fields: a value of another kind is refused with its place, and so is an unknown field',
-    lacks: ({ plugin }) => (plugin.descriptor.fields === undefined ? 'its descriptor declares no fields' : undefined),
-    run: (bench) => {
-      const { descriptor } = bench.plugin;
-      for (const scope of ['admin', 'user'] as const) {
-        for (const [key, { type }] of Object.entries(descriptor.fields?.[scope] ?? {}).filter(([, field]) => field.type !== 'json')) {
-          const wrong = type === 'boolean' ? 'maybe' : true;
-          const { problems } = checkFields(descriptor, scope, { ...bench.written[scope], [key]: wrong }, [scope]);
-          ok(problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)), `${scope} field ${key} takes ${JSON.stringify(wrong)}`);
-        }
-        ok(hasErrors(checkFields(descriptor, scope, { ...bench.written[scope], 'no-such-field': 1 }, [scope]).problems), `an unknown ${scope} field is taken`);
-      }
-      return Promise.resolve();
-    },
-  },
+  ...fieldCases<ProviderBench>((bench, scope) => bench.written[scope]),
 ];
 
 function lacksAbility(ability: 'list' | 'find'): (bench: ProviderBench) => string | undefined {
@@ -158,12 +128,4 @@ async function untilSeen(bench: ProviderBench, subject: Subject): Promise<Awaite
     ok(found.length < 2, `find gives ${found.length} machines of one key`);
     return found[0];
   }, bench.patienceMs);
-}
-
-/** Those that stand in every alternative: without one of them nothing works. */
-function requiredFields(fields: ProviderBench['plugin']['descriptor']['fields']): readonly (readonly [FieldScope, string])[] {
-  return (['admin', 'user'] as const).flatMap((scope) => {
-    const sets = fields?.required[scope] ?? [];
-    return (sets[0] ?? []).filter((key) => sets.every((set) => set.includes(key))).map((key) => [scope, key] as const);
-  });
 }

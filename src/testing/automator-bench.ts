@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { ServiceAction } from '../model/action.js';
+import type { JsonObject } from '../model/json.js';
+import type { Automator, TaskResult } from '../plugins/contract.js';
+import { loadRegistry, type RegisteredAutomator } from '../plugins/registry.js';
+import { createPool } from '../ssh/pool.js';
+import { createShell } from '../ssh/shell.js';
+import type { SshTarget } from '../ssh/target.js';
+import { Hearing, makeTask, takeResult } from './attempt.js';
+import type { AutomatorSuiteOptions } from './automator-suite.js';
+import { openNode, type CuttableNode } from './cuttable-node.js';
+
+export interface ActionOptions {
+  readonly signal?: AbortSignal;
+  /** The same task has the same number. */
+  readonly operation: string;
+  readonly attempt?: number;
+  readonly target?: SshTarget;
+}
+
+/** An automator on a node, called as the engine calls it: an object and a connection for each attempt. */
+export class AutomatorBench {
+  readonly plugin: RegisteredAutomator;
+  /** Another automator, which prepares the same node. */
+  readonly neighbour: RegisteredAutomator;
+  readonly options: AutomatorSuiteOptions;
+  readonly node: CuttableNode;
+  readonly hearing = new Hearing();
+  readonly #clusterUid = randomUUID();
+  #count = 0;
+
+  constructor(parts: Pick<AutomatorBench, 'plugin' | 'neighbour' | 'options' | 'node'>) {
+    this.plugin = parts.plugin;
+    this.neighbour = parts.neighbour;
+    this.options = parts.options;
+    this.node = parts.node;
+  }
+
+  get patienceMs(): number {
+    return this.options.patienceMs ?? 60_000;
+  }
+
+  /** Another task. */
+  next(): string {
+    this.#count += 1;
+    return String(this.#count);
+  }
+
+  /** A file on the node that only one case uses. */
+  file(): string {
+    return `"$HOME"/suite-${this.next()}`;
+  }
+
+  bootstrap(plugin = this.plugin, options: Partial<ActionOptions> = {}): Promise<JsonObject> {
+    return this.#attempt(plugin, 'BOOTSTRAP', undefined, { operation: this.next(), ...options }, (automator, user) => automator.bootstrap({ user }));
+  }
+
+  /** One attempt of an action with these fields. */
+  act(action: ServiceAction, fields: JsonObject, options: ActionOptions = { operation: this.next() }): Promise<JsonObject> {
+    const [script, data] = [textOf(fields['script']), textOf(fields['data'])];
+    return this.#attempt(this.plugin, action, fields, options, (automator, user) => automator[methods[action]]({ user }, script, data));
+  }
+
+  async #attempt(
+    plugin: RegisteredAutomator, taskName: ServiceAction | 'BOOTSTRAP', fields: JsonObject | undefined, options: ActionOptions,
+    call: (automator: Automator, user: string) => Promise<TaskResult | void>,
+  ): Promise<JsonObject> {
+    const { target = this.node.target, signal = new AbortController().signal, operation, attempt = 1 } = options;
+    const { name } = plugin.descriptor;
+    const { host, port, user } = target;
+    const task = makeTask({
+      taskName, nodeId: 'app-1', clusterUid: this.#clusterUid, operation, attempt, provider: { name: 'suite', type: 'suite', fields: {} },
+      config: { hostname: 'suite-app-1', ipaddress: host, 'ssh-port': port, 'ssh-auth': { user } },
+      ...(fields === undefined ? {} : { service: { name: 'suite', action: { type: name, fields } } }),
+    });
+    const pool = createPool();
+    const over = new AbortController();
+    const { log } = this.hearing;
+    const shell = createShell({
+      pool, target, signal, detach: over.signal, log, runId: `${task.taskId}.1${fields === undefined ? `.${name}` : ''}`,
+      onOutput: (_stream, chunk) => this.hearing.hear(Buffer.from(chunk).toString('latin1')),
+    });
+    try {
+      const { result, said } = takeResult(name, await call(plugin.create({ task, log, signal, fields: {}, shell }), user));
+      this.hearing.hear(said);
+      return result;
+    } catch (error) {
+      this.hearing.hear(error instanceof Error ? error.message : String(error));
+      throw error;
+    } finally {
+      over.abort(new Error('the call is over'));
+      await pool.closeAll();
+    }
+  }
+}
+
+const methods = { INSTALL: 'install', CONFIGURE: 'configure', INITIALIZE: 'init', START: 'start', STOP: 'stop', REMOVE: 'remove' } as const satisfies Record<ServiceAction, string>;
+
+/** Loads the plugin as a worker does, and gets a node. */
+export async function openAutomatorBench(options: AutomatorSuiteOptions): Promise<{ readonly bench: AutomatorBench; readonly close: () => Promise<void> }> {
+  const registry = await loadRegistry({ folders: options.folders ?? [], log: { info: () => undefined } });
+  try {
+    const plugin = registry.automator(options.name);
+    const node = await openNode();
+    const close = async (): Promise<void> => {
+      await node.close();
+      await registry.close();
+    };
+    return { bench: new AutomatorBench({ plugin, neighbour: registry.automator('shell'), options, node }), close };
+  } catch (error) {
+    await registry.close();
+    throw error;
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

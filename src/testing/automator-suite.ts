@@ -1,0 +1,30 @@
+import type { JsonObject } from '../model/json.js';
+import { openAutomatorBench } from './automator-bench.js';
+import { automatorCases, type AutomatorCaseId } from './automator-cases.js';
+import { defineCases, type Runner } from './runner.js';
+
+export type { AutomatorCaseId } from './automator-cases.js';
+
+export interface AutomatorSuiteOptions {
+  /** The automator's name in its descriptor. */
+  readonly name: string;
+  /** Folders that hold `providers/` and `automators/`, as under `plugins` in heddle.yaml; none for one that comes with Heddle. */
+  readonly folders?: readonly string[];
+  /** The fields of an action that has the node run this shell text, with the data on its standard input. */
+  readonly script: (text: string, data: string) => JsonObject;
+  /** Cases that are left out, each with its reason in words. */
+  readonly without?: Readonly<Partial<Record<AutomatorCaseId, string>>>;
+  /** Longest wait for something to happen on the node, in ms; a minute unless given. */
+  readonly patienceMs?: number;
+}
+
+/** What every automator must do, as tests on a node with real SSH: see docs/plugin-contract.md. */
+export function automatorSuite(runner: Runner, options: AutomatorSuiteOptions): void {
+  defineCases(runner, {
+    title: `automator ${options.name}`,
+    cases: automatorCases,
+    without: options.without ?? {},
+    open: () => openAutomatorBench(options),
+    timeoutMs: (options.patienceMs ?? 60_000) * 5,
+  });
+}

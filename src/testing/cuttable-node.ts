@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createPool } from '../ssh/pool.js';
+import { createShell } from '../ssh/shell.js';
+import type { SshTarget } from '../ssh/target.js';
+import { startMachineService } from './machine-service.js';
+
+/** A node with real SSH, behind a connection that can be cut. */
+export interface CuttableNode {
+  /** As the automator reaches it. */
+  readonly target: SshTarget;
+  /** Cuts all connections; what runs on the node goes on. */
+  cut(): void;
+  /** Runs shell text on the node for the suite itself, past the cuts; gives its output. */
+  look(text: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+interface Described {
+  readonly state: string;
+  readonly address: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly hostKey: string;
+}
+
+/** Gets a machine of a machine service of its own. */
+export async function openNode(): Promise<CuttableNode> {
+  const service = await startMachineService();
+  const request = { key: 'suite/node-1/1', token: 'token-of-the-suite', hostname: 'node-1', flavor: 'tiny', image: 'host' };
+  const { id } = await service.call('POST', '/v1/machines', request) as { readonly id: string };
+  let machine: Described;
+  do {
+    await pause(50);
+    machine = await service.call('GET', `/v1/machines/${id}`) as Described;
+  } while (machine.state !== 'running');
+  const { address: host, port, user, password, hostKey } = machine;
+  const target: SshTarget = { host, port, user, password, hostKey };
+  const link = await openLink(host, port);
+  const pool = createPool();
+  return {
+    target: { ...target, host: '127.0.0.1', port: link.port }, cut: link.cut,
+    look: async (text) => (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
+    close: async () => {
+      await pool.closeAll();
+      await link.close();
+      await service.close();
+    },
+  };
+}
+
+async function openLink(host: string, port: number) {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, host);
+    for (const [socket, other] of [[near, far], [far, near]] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port, cut,
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      cut();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { ok } from 'node:assert/strict';
+import type { JsonObject } from '../model/json.js';
+import type { Descriptor, FieldScope } from '../schema/descriptor.js';
+import { checkFields } from '../schema/fields.js';
+import { formatPath, hasErrors } from '../schema/problem.js';
+import type { Case } from './runner.js';
+
+export type FieldCaseId = 'missing-fields' | 'wrong-fields';
+
+/** What the descriptor of a plugin must say of its fields, so that nothing wrong ever reaches the plugin. */
+export function fieldCases<Bench extends { readonly plugin: { readonly descriptor: Descriptor } }>(
+  written: (bench: Bench, scope: FieldScope) => JsonObject,
+): readonly Case<FieldCaseId, Bench>[] {
+  return [
+    {
+      id: 'missing-fields', title: 'declares what it needs: without a required field nothing is called, and the field is named',
+      lacks: ({ plugin }) => (requiredFields(plugin.descriptor).length === 0 ? 'its descriptor requires no field' : undefined),
+      run: (bench) => {
+        for (const [scope, key] of requiredFields(bench.plugin.descriptor)) {
+          const { [key]: _left, ...rest } = written(bench, scope);
+          ok(hasErrors(checkFields(bench.plugin.descriptor, scope, rest, [scope]).problems), `without ${scope} field ${key} nothing is said`);
+        }
+        return Promise.resolve();
+      },
+    },
+    {
+      id: 'wrong-fields', title: 'declares kinds of its fields: a value of another kind is refused with its place, and so is an unknown field',
+      lacks: ({ plugin }) => (plugin.descriptor.fields === undefined ? 'its descriptor declares no fields' : undefined),
+      run: (bench) => {
+        const { descriptor } = bench.plugin;
+        for (const scope of ['admin', 'user'] as const) {
+          for (const [key, { type }] of Object.entries(descriptor.fields?.[scope] ?? {}).filter(([, field]) => field.type !== 'json')) {
+            const wrong = type === 'boolean' ? 'maybe' : true;
+            const { problems } = checkFields(descriptor, scope, { ...written(bench, scope), [key]: wrong }, [scope]);
+            ok(problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)), `${scope} field ${key} takes ${JSON.stringify(wrong)}`);
+          }
+          ok(hasErrors(checkFields(descriptor, scope, { ...written(bench, scope), 'no-such-field': 1 }, [scope]).problems), `an unknown ${scope} field is taken`);
+        }
+        return Promise.resolve();
+      },
+    },
+  ];
+}
+
+/** Those that stand in every alternative: without one of them nothing works. */
+function requiredFields({ fields }: Descriptor): readonly (readonly [FieldScope, string])[] {
+  return (['admin', 'user'] as const).flatMap((scope) => {
+    const sets = fields?.required[scope] ?? [];
+    return (sets[0] ?? []).filter((key) => sets.every((set) => set.includes(key))).map((key) => [scope, key] as const);
+  });
+}
