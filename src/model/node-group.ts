@@ -87,7 +87,7 @@ export type Instruction =
   }
   | { readonly do: 'survey' }
   | { readonly do: 'open'; readonly gates: readonly string[]; readonly turns: readonly TurnOf[] }
-  | { readonly do: 'aside'; readonly nodeId: string }
+  | { readonly do: 'aside' | 'abandon'; readonly nodeId: string }
   | { readonly do: 'pause'; readonly paused: boolean }
   | { readonly do: 'halt'; readonly how: 'stop' | 'cancel' | 'discard' }
   | { readonly do: 'end' };

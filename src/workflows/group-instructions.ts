@@ -3,7 +3,7 @@ import type { Instruction } from '../model/node-group.js';
 import { withoutService } from '../model/record.js';
 import { discardHalfMade } from './discard.js';
 import { groupCrew, type GroupMemory } from './group-crew.js';
-import { changeNode, changeNodes, hideNode, showNode } from './memory.js';
+import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
 import { surveyNodes } from './survey.js';
 import { takeOver } from './take-over.js';
 
@@ -19,6 +19,7 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
     case 'open':
       memory.state = { ...memory.state, opened: [...memory.state.opened, ...instruction.gates], turns: [...memory.state.turns, ...instruction.turns] };
       return undefined;
+    case 'abandon': return dropNode(memory, instruction.nodeId);
     case 'aside': return setAside(memory, instruction.nodeId);
     case 'pause':
       memory.state = { ...memory.state, paused: instruction.paused };

@@ -41,8 +41,8 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (memory.halt !== undefined) return 'halted';
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
-    const legacy = isFirst(memory, plan) ? await takeLegacy(memory, plan) : { adopted: {} };
-    if (memory.halt !== undefined) return 'halted';
+    const legacy = isFirst(memory, plan) ? await Promise.race([takeLegacy(memory, plan), untilHalted(memory)]) : { adopted: {} };
+    if (legacy === undefined || memory.halt !== undefined) return 'halted';
     adopt(memory, plan, legacy);
     return undefined;
   } catch (error) {
@@ -52,6 +52,11 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     changeOperation(memory, { reason: rejected.message });
     return rejected.invalid ? 'rejected' : 'held';
   }
+}
+
+/** What an earlier life left is then the sweep's to find. */
+async function untilHalted(memory: Memory): Promise<undefined> {
+  await condition(() => memory.halt !== undefined);
 }
 
 /** Nothing was made yet by this life of the cluster: there may have been an earlier one. */
