@@ -156,9 +156,12 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
   };
   child.stdout.setEncoding('utf8').on('data', read);
   child.stderr.setEncoding('utf8').on('data', read);
-  const patience = Date.now() + 30_000;
+  const patience = Date.now() + 120_000;
   while (!output.includes('worker is ready')) {
-    if (Date.now() > patience) throw new Error(`worker ${parts.name} is not ready after 30 s:\n${output}`);
+    if (Date.now() > patience) {
+      child.kill('SIGKILL');
+      throw new Error(`worker ${parts.name} is not ready after 120 s:\n${output}`);
+    }
     if (child.exitCode !== null) throw new Error(`worker ${parts.name} ended with ${child.exitCode}:\n${output}`);
     await pause(20);
   }

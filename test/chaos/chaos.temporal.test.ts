@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type ChaosWorld, openWorld } from './support/chaos-world.js';
+import { seedOf, settingOf } from './support/random.js';
+import { describeReport, runChaos } from './support/run-chaos.js';
+import { startOnSqlite } from './support/server.js';
+
+describe('clusters, while their workers and the server are killed', () => {
+  let folder: string;
+  let world: ChaosWorld;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-chaos-'));
+    world = await openWorld({ server: await startOnSqlite(folder, inject('temporalBinary')), distPath: inject('distPath'), folder });
+  });
+  afterAll(async () => {
+    await world.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('come to their ends: no machine too many, no script twice, whatever is killed', { timeout: 300_000 }, async () => {
+    const said: string[] = [];
+    const report = await runChaos(world, { kills: settingOf('HEDDLE_KILLS', 20), seed: seedOf(1), say: (line) => said.push(line) });
+    expect(report.wrong, `${describeReport(report)}\n${said.join('\n')}`).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { until } from '../support/until.js';
+import { askSurely, outlast } from './support/ask.js';
+import { writeBareAutomator } from './support/bare-automator.js';
+import { type Account, type ChaosWorld, openWorld } from './support/chaos-world.js';
+import { lagCloud } from './support/lag-cloud.js';
+import { judgeCluster, judgeWhole } from './support/oracle.js';
+import { startOnSqlite } from './support/server.js';
+import { smallCluster } from './support/specs.js';
+
+// What the chaos runner would see if Heddle did not do what keeps its promises: the same kill, with and without.
+describe('the oracle', () => {
+  let folder: string;
+  let world: ChaosWorld;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-oracle-'));
+    const plugins = [await writeBareAutomator(folder)];
+    world = await openWorld({ server: await startOnSqlite(folder, inject('temporalBinary')), distPath: inject('distPath'), folder, plugins, accounts: ['patient', 'hasty'], workers: 1 });
+  });
+  afterAll(async () => {
+    await world.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const shape = { web: 1, config: 0, cache: false };
+
+  async function killAll(): Promise<void> {
+    await Promise.all(world.crew.alive().map(({ pid }) => world.crew.kill(pid)));
+  }
+
+  /** Applies, kills in the middle of START of `db`, and gives what the oracle says when all is done. */
+  async function killInScript(name: string, automator: string): Promise<readonly string[]> {
+    const { client } = world.stack;
+    const spec = smallCluster(name, shape, { ...world.partsOf('local'), automator, seconds: 1.5 });
+    const operation = await askSurely(client, name, () => client.apply(spec));
+    const { uid } = await client.summary(name);
+    await until(`START of ${name} runs`, async () =>
+      (await world.ledger.executions()).some(({ clusterUid, action, ended }) => clusterUid === uid && action === 'START' && !ended), 120_000);
+    await killAll();
+    return judged(name, operation);
+  }
+
+  /** The CREATEs are accepted, their machines not yet listed, their answers lost with the worker. */
+  async function killInCreate(account: Account): Promise<readonly string[]> {
+    const { client, service } = world.stack;
+    const name = `${account}-kill`;
+    await service.arm({ fault: 'list-lag', ms: lagCloud.lagMs, hostname: `${name}-*`, count: 2 });
+    const held = await service.arm({ fault: 'hold-answer', operation: 'create', hostname: `${name}-*`, count: 2 });
+    const operation = await askSurely(client, name, () => client.apply(smallCluster(name, shape, world.partsOf(account))));
+    await until(`CREATEs of ${name} accepted`, async () => (await service.held(held)) === 2, 120_000);
+    await killAll();
+    await service.release(held);
+    return judged(name, operation);
+  }
+
+  async function judged(name: string, operation: string): Promise<readonly string[]> {
+    const { client } = world.stack;
+    const ended = await outlast(client, name, operation);
+    expect(ended.operation.state).toBe('done');
+    const wrong = [...await judgeCluster(world, ended.status), ...await judgeWhole(world, ended.status)];
+    await outlast(client, name, await askSurely(client, name, () => client.delete(name)));
+    return wrong;
+  }
+
+  it('finds nothing when scripts go by the once-only runner', async () => {
+    expect(await killInScript('once', 'shell')).toEqual([]);
+  }, 240_000);
+
+  it('finds scripts that ran twice when they go past it', async () => {
+    const wrong = await killInScript('bare', 'bare');
+    expect(wrong.length).toBeGreaterThan(0);
+    expect(wrong.every((line) => /run .*\/START\/1\.1 was executed twice/.test(line)), wrong.join('\n')).toBe(true);
+  }, 240_000);
+
+  it('finds nothing when a provider says how long its lists lag behind', async () => {
+    expect(await killInCreate('patient')).toEqual([]);
+  }, 240_000);
+
+  it('finds machines that were made twice when a provider does not say it', async () => {
+    const wrong = await killInCreate('hasty');
+    expect(wrong).toEqual(expect.arrayContaining([expect.stringContaining('two machines were made for key'), expect.stringContaining('machines alive')]));
+  }, 240_000);
+});

@@ -1,0 +1,62 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { HeddleError, type HeddleClient } from '../../../src/client/index.js';
+import type { Operation } from '../../../src/model/operation.js';
+import type { ClusterStatus } from '../../../src/model/status.js';
+
+const patience = { everyMs: 250, patienceMs: 120_000 } as const;
+
+/** Asks until the cluster has an operation that it did not have before, as a person would whose request got no answer. */
+export async function askSurely(client: HeddleClient, name: string, make: () => Promise<{ readonly operation?: string }>): Promise<string> {
+  const before = await lastOperation(client, name);
+  let last: unknown;
+  for (let tries = 0; tries < 60; tries += 1) {
+    try {
+      const { operation } = await make();
+      if (operation !== undefined) return operation;
+    } catch (error) {
+      if (!(error instanceof HeddleError)) throw error;
+      last = error;
+    }
+    const now = await lastOperation(client, name);
+    if (now > before) return String(now);
+    await pause(300);
+  }
+  throw new Error(`${name} took no request`, { cause: last });
+}
+
+/** Waits until it has ended or is held; no silence and no passing error ends the wait. */
+export async function outlast(client: HeddleClient, name: string, operation: string): Promise<{ readonly operation: Operation; readonly status: ClusterStatus }> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const ended = await client.waitFor(name, operation, patience);
+      // With the nodes of its groups, and nothing that was asked for twice still to come.
+      return { ...ended, status: await atRest(client, name) };
+    } catch (error) {
+      if (!(error instanceof HeddleError) || error.code === 'NotFound' || tries > 60) throw error;
+      await pause(300);
+    }
+  }
+}
+
+/** A request whose answer was lost may have been made twice: the second operation is waited for, too. */
+async function atRest(client: HeddleClient, name: string): Promise<ClusterStatus> {
+  for (;;) {
+    const status = await client.status(name);
+    if (status.queued.length === 0 && (status.operation === undefined || status.operation.state === 'held')) return status;
+    await pause(250);
+  }
+}
+
+/** The number of the last operation; 0 where there is no cluster. */
+async function lastOperation(client: HeddleClient, name: string): Promise<number> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const { operation, queued, history } = await client.summary(name);
+      return Math.max(0, ...[...(operation === undefined ? [] : [operation]), ...queued, ...history].map(({ id }) => Number(id)));
+    } catch (error) {
+      if (error instanceof HeddleError && error.code === 'NotFound') return 0;
+      if (!(error instanceof HeddleError) || tries > 120) throw error;
+      await pause(300);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { MachineService } from '../../support/stack.js';
+import { lagCloud } from './lag-cloud.js';
+import type { Random } from './random.js';
+
+/** Keeps scripting faults at the machine service until it is told to stop; gives how many of each. */
+export function startWeather(service: MachineService, random: Random): { stop(): Promise<Readonly<Record<string, number>>> } {
+  const counts: Record<string, number> = {};
+  let blowing = true;
+  const operation = (): string => random.pick(['create', 'describe', 'list', 'delete']);
+  const faults: readonly (() => object)[] = [
+    () => ({ fault: 'lose-answer', operation: operation() }),
+    () => ({ fault: 'http', status: random.pick([500, 503]), count: random.whole(1, 3) }),
+    () => ({ fault: 'http', status: 429, retryAfterSeconds: 1 }),
+    () => ({ fault: 'latency', ms: random.whole(200, 1_200), count: random.whole(1, 4) }),
+    () => ({ fault: 'list-lag', ms: lagCloud.lagMs, hostname: 'patient-*', count: 2 }),
+    () => ({ fault: 'no-capacity', hostname: '*-web-*' }),
+  ];
+  const blow = async (): Promise<void> => {
+    while (blowing) {
+      const fault = random.pick(faults)();
+      await service.arm(fault);
+      const { fault: name, status } = fault as { readonly fault: string; readonly status?: number };
+      const title = status === undefined ? name : `${name} ${status}`;
+      counts[title] = (counts[title] ?? 0) + 1;
+      await pause(random.between(300, 1_200));
+    }
+    await service.call('DELETE', '/v1/faults');
+  };
+  const blown = blow();
+  return {
+    stop: async () => {
+      blowing = false;
+      await blown;
+      return counts;
+    },
+  };
+}
