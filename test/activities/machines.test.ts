@@ -40,7 +40,7 @@ describe('CREATE that takes a machine over', () => {
   it('DELETE of it works by the key of the earlier life alone', async () => {
     await bench.run('CREATE', taskOn('heirless', {}, { clusterUid: 'earlier' }));
     await until('it is gone', () => bench.run('DELETE', taskOn('heirless', { providerid: null }, { clusterUid: 'later', keyUid: 'earlier' })).catch(() => undefined));
-    expect(await journal('delete', 'heirless')).toMatchObject([{ key: machineKey('earlier', 'heirless', 1) }]);
+    expect((await journal('delete', 'heirless')).filter(({ repeated }) => repeated !== true)).toMatchObject([{ key: machineKey('earlier', 'heirless', 1) }]);
   });
 
   it('fails for good, in words that say what to do, where the machine is gone', async () => {
@@ -94,6 +94,23 @@ describe('CREATE that takes a machine over', () => {
 });
 
 describe('DELETE', () => {
+  it('of a machine whose id has changed, or of which there are two, finds them by the key', async () => {
+    const key = machineKey('u', 'twin', 1);
+    const plant = async (token: string): Promise<string> => {
+      const body = { key, token: `token-of-${token}`, hostname: 'twin', flavor: 'tiny', image: 'host', tags: {} };
+      const { body: made } = await service.call('POST', '/v1/machines', body);
+      return (made as { readonly id: string }).id;
+    };
+    const ids = [await plant('one'), await plant('two')];
+    const deleted = async (): Promise<readonly unknown[]> => (await journal('delete', 'twin'));
+    const task = taskOn('twin', { providerid: 'm-of-before' });
+    expect((await failureOf(bench.run('DELETE', task))).message).toContain(ids[0]);
+    await until('both are gone', () => bench.run('DELETE', task).then(() => true, () => undefined));
+    const { body } = await service.call('GET', '/v1/machines');
+    expect((body as { readonly machines: readonly { readonly id: string }[] }).machines.filter(({ id }) => ids.includes(id))).toEqual([]);
+    expect((await deleted()).length).toBeGreaterThanOrEqual(2);
+  });
+
   it('of a provider that does not lag is done when absence was seen', async () => {
     const { result = {} } = await bench.run('CREATE', taskOn('quick'));
     const task = taskOn('quick', result);
