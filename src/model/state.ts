@@ -28,6 +28,8 @@ export interface ClusterState extends CrewState {
   readonly peers: PeersState;
   /** The operation under way or held. */
   readonly operation?: Operation;
+  /** Present in what one run carries over to the next, when the operation under way is to end early. */
+  readonly halt?: Halt;
   /** Gates and turns of the operation under way. */
   readonly board?: Board;
   /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
@@ -39,6 +41,12 @@ export interface ClusterState extends CrewState {
   /** Which optional features of the server the cluster may use; told by the worker that planned. */
   readonly features: ServerFeatures;
   readonly limits: Limits;
+}
+
+/** Nothing new is started for the operation under way, and what runs is cancelled. */
+export interface Halt {
+  readonly to: 'delete' | 'cancel';
+  readonly by: string;
 }
 
 /** Every service that stands on some node, or is to. */

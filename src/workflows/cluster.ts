@@ -40,7 +40,8 @@ export async function cluster(input: ClusterInput): Promise<string> {
 async function live(input: ClusterInput, cancelled: Promise<never>): Promise<string> {
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
-  const memory: Memory = { state: openState(input), sending: [], placing: 0, stale: false };
+  const { halt, ...state } = openState(input);
+  const memory: Memory = { state, sending: [], placing: 0, stale: false, ...(halt === undefined ? {} : { halt }) };
   handleMessages(memory);
   cancelled.catch(() => cancelFromOutside(memory));
   if (isRawSpec(input)) queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
@@ -91,7 +92,9 @@ function cancelFromOutside(memory: Memory): void {
 async function carryOn(memory: Memory): Promise<never> {
   memory.closing = true;
   await condition(() => allHandlersFinished() && memory.sending.length === 0);
-  return continueAsNew<typeof cluster>({ carried: memory.state });
+  // Cancel and delete may still come while the last messages to groups are on their way.
+  const { state, halt } = memory;
+  return continueAsNew<typeof cluster>({ carried: { ...state, ...(halt === undefined ? {} : { halt }) } });
 }
 
 function openState(input: ClusterInput): ClusterState {

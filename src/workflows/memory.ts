@@ -5,7 +5,7 @@ import type { NodeState } from '../model/node.js';
 import type { Operation } from '../model/operation.js';
 import { touchPeers } from '../model/peers.js';
 import { detailsOf, phaseOf } from '../model/report.js';
-import type { ClusterState, PeersState } from '../model/state.js';
+import type { ClusterState, Halt, PeersState } from '../model/state.js';
 import type { CrewState } from '../model/work.js';
 
 /** Holds the nodes that a workflow carries while one run of it lives. The state itself is never mutated. */
@@ -30,11 +30,6 @@ export interface Memory extends CrewMemory {
   renew?: true;
   /** The search attributes that the server was told last. */
   shown?: string;
-}
-
-export interface Halt {
-  readonly to: 'delete' | 'cancel';
-  readonly by: string;
 }
 
 export function changeNode(memory: CrewMemory, nodeId: string, change: (node: NodeState) => NodeState): void {

@@ -60,7 +60,9 @@ function tellGroup(memory: Memory, plan: Plan, id: string, { operation, nodenums
     adopted: Object.fromEntries(Object.entries(adopted).filter(([node]) => isIn(kinds, node))),
     ...(groupServices === undefined ? {} : { groupServices }), ...(command === undefined ? {} : { command }),
   };
-  instruct(memory, id, instruction);
+  // Who begins while the operation is paused starts nothing either.
+  const paused: readonly Instruction[] = memory.state.operation?.paused === undefined ? [] : [{ do: 'pause', paused: true }];
+  instruct(memory, id, ...paused, instruction);
   changeGroup(memory, id, { waits: [...new Set(kinds.flatMap(({ chain }) => chain.flatMap(({ after = [] }) => after)))] });
 }
 
