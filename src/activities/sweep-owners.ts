@@ -49,18 +49,23 @@ async function ownersInCluster(clusters: ClusterRecords, name: string, machines:
 async function ask(clusters: ClusterRecords, workflowId: string, machines: readonly OwnMachine[]): Promise<readonly Owned[]> {
   const answers: Owned[] = [];
   const elsewhere = new Map<string, OwnMachine[]>();
+  const abandoned = new Set<OwnMachine>();
   for (let at = 0; at < machines.length; at += perQuestion) {
     const asked = machines.slice(at, at + perQuestion);
     const said = await clusters.owners(workflowId, asked.map(({ key, providerid }) => ({ key, providerid })));
     for (const [index, machine] of asked.entries()) {
       const ownership = said[index];
       if (ownership === undefined) throw new Error(`${workflowId} answered for ${said.length} of ${asked.length} machines`);
+      if (ownership.is === 'elsewhere' && ownership.abandoned === true) abandoned.add(machine);
       if (ownership.is === 'elsewhere') elsewhere.set(ownership.workflowId, [...(elsewhere.get(ownership.workflowId) ?? []), machine]);
       else answers.push([machine, ownerOf(workflowId, ownership)]);
     }
   }
   // A group knows no others, so this ends.
-  for (const [group, others] of elsewhere) answers.push(...await ask(clusters, group, others));
+  for (const [group, others] of elsewhere) {
+    const said = await ask(clusters, group, others);
+    answers.push(...said.map(([machine, owner]): Owned => [machine, owner.is === 'free' && abandoned.has(machine) ? { ...owner, is: 'abandoned' } : owner]));
+  }
   return answers;
 }
 

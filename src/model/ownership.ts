@@ -21,7 +21,8 @@ export type Ownership =
   | { readonly is: 'free' }
   | { readonly is: 'abandoned' }
   | { readonly is: 'unsure' }
-  | { readonly is: 'elsewhere'; readonly workflowId: string };
+  /** `abandoned`: where that one does not have it either, a person gave it up. */
+  | { readonly is: 'elsewhere'; readonly workflowId: string; readonly abandoned?: true };
 
 /** A machine is a node's by its key: the node notes its incarnation before its CREATE is sent, and only ever goes on to later ones. */
 export function isMachineOf(node: NodeState | undefined, uid: string, key: string): node is NodeState {

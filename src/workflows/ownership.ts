@@ -9,14 +9,16 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
   const { name, uid, nodes, groups, counters, operation, history } = memory.state;
   // Until the first plan is taken over, machines of an earlier life may still be adopted.
   if (counters.nodenum === 0) return { is: 'unsure' };
+  const abandoned = wasAbandoned([...(operation === undefined ? [] : [operation]), ...history], machine);
   const group = groupOfNode(memory, readMachineKey(machine.key)?.nodeId ?? '');
   const known = group === undefined ? undefined : groups[group];
   if (group !== undefined && known !== undefined) {
     // What the group was told last may give it this very node.
-    return known.pending.length > 0 || known.sent !== known.seen ? { is: 'unsure' } : { is: 'elsewhere', workflowId: groupWorkflowId(name, group) };
+    if (known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
+    return { is: 'elsewhere', workflowId: groupWorkflowId(name, group), ...(abandoned ? { abandoned } : {}) };
   }
   const found = ownershipAmong(nodes, uid, machine);
-  return found.is === 'free' && wasAbandoned([...(operation === undefined ? [] : [operation]), ...history], machine) ? { is: 'abandoned' } : found;
+  return found.is === 'free' && abandoned ? { is: 'abandoned' } : found;
 }
 
 /** The sweep is about to delete what is free here: no later machine gets one of these keys, also where a reset set the counter back. */
