@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { EarlierRunsReply, EarlierRunsRequest } from '../model/look.js';
 import { clusterWorkflowId } from '../model/names.js';
+import { heartbeating } from './heartbeating.js';
 import type { ActivityParts, WorkflowRun, WorkflowRuns } from './parts.js';
 
 /** How the run of a cluster ends that says of itself that it leaves nothing behind: deleted, or never asked for anything. */
@@ -13,7 +14,7 @@ const goesOn = ['RUNNING', 'PAUSED', 'CONTINUED_AS_NEW'];
 /** The activity EARLIER_RUNS: finds lives of a cluster of this name that were cut, and so may have left machines. */
 export function createEarlierRunsActivity({ runs }: Pick<ActivityParts, 'runs'>): { readonly EARLIER_RUNS: (request: EarlierRunsRequest) => Promise<EarlierRunsReply> } {
   return {
-    EARLIER_RUNS: async ({ clusterId, runId }) => {
+    EARLIER_RUNS: heartbeating(async ({ clusterId, runId }) => {
       const workflowId = clusterWorkflowId(clusterId);
       const own = await runs.describe(workflowId, runId);
       const listed = await listWithOwn(runs, workflowId, runId);
@@ -27,7 +28,7 @@ export function createEarlierRunsActivity({ runs }: Pick<ActivityParts, 'runs'>)
       const uids = cut.flatMap(({ clusterUid }) => clusterUid ?? []);
       const clean = newestFirst[0] === undefined || newestFirst[0].status === endedByItself;
       return { uids: [...new Set(uids)], groups: await runs.openGroups(clusterId), clean };
-    },
+    }),
   };
 }
 

@@ -11,6 +11,7 @@ import type { Registry } from '../plugins/registry.js';
 import { checkFields } from '../schema/fields.js';
 import { parseSpec } from '../schema/parse-spec.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../schema/problem.js';
+import { heartbeating } from './heartbeating.js';
 import type { ProviderAccount } from './parts.js';
 
 export interface PlanParts {
@@ -23,7 +24,7 @@ export interface PlanParts {
 /** The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
 export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: PlanRequest) => Promise<ServedPlan> } {
   return {
-    PLAN: async (input) => {
+    PLAN: heartbeating(async (input) => {
       const digest = (value: Json): string => createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
       const bootstrapDigest = (): string => digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
       const { features, limits } = parts;
@@ -35,7 +36,7 @@ export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: P
       if (hasErrors(problems)) throw invalid(problems);
       const placements = Object.fromEntries(Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]));
       return served(plan({ intent, spec, current, placements, digest, bootstrapDigest }));
-    },
+    }),
   };
 }
 

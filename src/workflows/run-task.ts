@@ -6,6 +6,9 @@ import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
 import type { Placement } from '../model/node.js';
 
+/** Longest silence of activities that are no tasks; a false alarm only has them done again. */
+const heartbeatTimeout = '5 seconds';
+
 export interface TaskOptions {
   readonly placement: Placement;
   /** Tear-down of a whole cluster: give up soon on a node that does not answer. */
@@ -42,7 +45,7 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
 export async function runSurvey({ site, provider }: Placement, request: SurveyRequest): Promise<SurveyReply> {
   return scheduleActivity<SurveyReply>('SURVEY', [request], {
     taskQueue: siteQueue(site), summary: `SURVEY ${request.nodes.length} nodes of ${provider}`,
-    startToCloseTimeout: '2 minutes', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout: '15 seconds',
+    startToCloseTimeout: '2 minutes', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout,
     retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
   });
 }
@@ -50,7 +53,7 @@ export async function runSurvey({ site, provider }: Placement, request: SurveyRe
 /** Asks the server for earlier lives of a cluster that were cut short. */
 export async function runEarlierRuns(request: EarlierRunsRequest): Promise<EarlierRunsReply> {
   return scheduleActivity<EarlierRunsReply>('EARLIER_RUNS', [request], {
-    taskQueue: coreQueue, summary: `EARLIER_RUNS of ${request.clusterId}`, startToCloseTimeout: '1 minute',
+    taskQueue: coreQueue, summary: `EARLIER_RUNS of ${request.clusterId}`, startToCloseTimeout: '1 minute', heartbeatTimeout,
     retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 10 },
   });
 }
@@ -58,7 +61,7 @@ export async function runEarlierRuns(request: EarlierRunsRequest): Promise<Earli
 /** Lists the machines of one account that are a cluster's. */
 export async function runFindMachines({ site, provider }: Placement, request: FindMachinesRequest): Promise<FindMachinesReply> {
   return scheduleActivity<FindMachinesReply>('FIND_MACHINES', [request], {
-    taskQueue: siteQueue(site), summary: `FIND_MACHINES of ${provider}`, startToCloseTimeout: '1 minute', heartbeatTimeout: '15 seconds',
+    taskQueue: siteQueue(site), summary: `FIND_MACHINES of ${provider}`, startToCloseTimeout: '1 minute', heartbeatTimeout,
     retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
   });
 }
@@ -66,8 +69,8 @@ export async function runFindMachines({ site, provider }: Placement, request: Fi
 /** Runs the planner, which is pure code beside the configuration of a worker. */
 export async function runPlan<Result>(input: unknown, summary: string): Promise<Result> {
   return scheduleActivity<Result>('PLAN', [input], {
-    taskQueue: coreQueue, summary, startToCloseTimeout: '1 minute',
-    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 5 },
+    taskQueue: coreQueue, summary, startToCloseTimeout: '1 minute', heartbeatTimeout,
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 10 },
   });
 }
 
@@ -84,7 +87,7 @@ export async function runFindLeaks(site: string, request: FindLeaksRequest): Pro
   return scheduleActivity<FindLeaksReply>('FIND_LEAKS', [request], {
     // A site without workers is told soon, not waited for.
     taskQueue: siteQueue(site), summary: `FIND_LEAKS of ${request.provider.name}`, scheduleToStartTimeout: '30 seconds', startToCloseTimeout: '2 minutes',
-    scheduleToCloseTimeout: '6 minutes', heartbeatTimeout: '15 seconds', retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+    scheduleToCloseTimeout: '6 minutes', heartbeatTimeout, retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
   });
 }
 

@@ -15,7 +15,7 @@ export async function writeLagCloud(parent: string, types: readonly LagType[]): 
   return folder;
 }
 
-async function writePlugin(plugin: string, name: (typeof types)[number]): Promise<void> {
+async function writePlugin(plugin: string, name: LagType): Promise<void> {
   await mkdir(plugin, { recursive: true, mode: 0o755 });
   const window = name === 'patient' ? lagCloud.lagMs + 500 : 0;
   await writeFile(join(plugin, `${name}.json`), JSON.stringify({
