@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, describe, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { openHarness, type Harness } from './support/harness.js';
-import { modes, play, type Mode } from './support/modes.js';
-import { operationCases } from './support/operations.js';
+import { askFor } from './support/operations.js';
+import { checkAtRest, checkDelete, checkWhole } from './support/oracle.js';
+import { playsInCut, playSweep, usualModes } from './support/sweep.js';
+import { playWebUi } from './support/web-ui.js';
 
-vi.setConfig({ maxConcurrency: 24 });
+vi.setConfig({ maxConcurrency: 12, testTimeout: 180_000 });
 
-describe('the sweep', () => {
+describe('a cut of the sweep', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await openHarness({ temporalAddress: inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath') });
@@ -13,13 +15,22 @@ describe('the sweep', () => {
   afterAll(async () => {
     await harness.stop();
   });
-  const wanted: readonly Mode[] = modes.filter((mode) => mode !== 'ends its run');
-  describe.each(operationCases)('$name', (operation) => {
-    describe.each(wanted)('%s', (mode) => {
-      it.concurrent.each(operation.tasks)('at %s', async (task) => {
-        const name = `${operation.name}-${modes.indexOf(mode)}-${operation.tasks.indexOf(task)}`;
-        await play(harness, { name, operation, task, mode });
-      });
-    });
+  playSweep(() => harness, { modes: usualModes, plays: playsInCut });
+  playWebUi(() => harness, { every: 8 });
+
+  // A restart touches only what runs. Cancelled between STOP and START it leaves what it stopped down, nobody meant that to
+  // stay so, and the same restart once more brings back what was named, but not what needs it; only an apply does.
+  it.skip('a restart that was cancelled after STOP, asked for once more, starts all that it had stopped', async () => {
+    const { client, points } = harness;
+    const name = 'restart-twice';
+    const restart = { operate: { kind: 'restart', services: ['db'] } } as const;
+    await harness.waitFor(name, await askFor(client, name, { apply: {} }));
+    points.arm({ cluster: name, task: 'web-1 web STOP', act: { before: async () => {
+      await client.cancel(name);
+    } } });
+    await harness.waitFor(name, await askFor(client, name, restart));
+    expect((await harness.waitFor(name, await askFor(client, name, restart))).operation.state).toBe('done');
+    checkWhole(harness, await checkAtRest(harness, name));
+    await checkDelete(harness, name);
   });
 });

@@ -10,6 +10,8 @@ export interface OperationCase {
   readonly ask: Ask;
   /** All of its tasks; the order is the plan's business. */
   readonly tasks: readonly TaskName[];
+  /** What makes the cluster whole after the operation was cancelled; the same ask again unless given. */
+  readonly again?: Ask;
   /** Tasks of a tear-down whose failure ends nothing. */
   readonly tolerated?: readonly TaskName[];
 }
@@ -44,28 +46,28 @@ export const operationCases: readonly OperationCase[] = [
   { name: 'stop', before: [created], ask: { operate: { kind: 'stop', services: ['db'] } }, tasks: ['web-1 web STOP', 'db-1 db STOP'] },
   {
     name: 'start', before: [created, { operate: { kind: 'stop', services: ['db'] } }], ask: { operate: { kind: 'start', services: ['web'] } },
-    tasks: ['db-1 db START', 'web-1 web START'],
+    tasks: ['db-1 db START', 'web-1 web START'], again: created,
   },
   {
     name: 'restart', before: [created], ask: { operate: { kind: 'restart', services: ['db'] } },
-    tasks: ['web-1 web STOP', 'db-1 db STOP', 'db-1 db START', 'web-1 web START'],
+    tasks: ['web-1 web STOP', 'db-1 db STOP', 'db-1 db START', 'web-1 web START'], again: created,
   },
   {
     name: 'rolling-restart', before: [two], ask: { operate: { kind: 'restart', services: ['web'], width: 1 } },
-    tasks: ['web-1 web STOP', 'web-1 web START', 'web-2 web STOP', 'web-2 web START'],
+    tasks: ['web-1 web STOP', 'web-1 web START', 'web-2 web STOP', 'web-2 web START'], again: two,
   },
   {
     name: 'reconfigure', before: [created], ask: { operate: { kind: 'reconfigure', services: ['web'], restart: true } },
-    tasks: ['web-1 web STOP', 'web-1 web CONFIGURE', 'web-1 web START'],
+    tasks: ['web-1 web STOP', 'web-1 web CONFIGURE', 'web-1 web START'], again: created,
   },
   {
     name: 'replace', before: [created], ask: { operate: { kind: 'replace', nodes: ['web-1'] } },
-    tasks: ['PLAN', 'web-1 web STOP', 'web-1 - DELETE', ...making('web-1', 'web')], tolerated: ['web-1 web STOP'],
+    tasks: ['PLAN', 'web-1 web STOP', 'web-1 - DELETE', ...making('web-1', 'web')], tolerated: ['web-1 web STOP'], again: created,
   },
   { name: 'exec', before: [created], ask: { operate: { kind: 'exec', command: 'true' } }, tasks: ['db-1 - EXEC', 'web-1 - EXEC'] },
   {
     name: 'rollback', before: [created, { apply: { config: 1 } }], ask: { operate: { kind: 'rollback' } },
-    tasks: ['SURVEY', 'PLAN', 'db-1 db CONFIGURE', 'web-1 web CONFIGURE'],
+    tasks: ['SURVEY', 'PLAN', 'db-1 db CONFIGURE', 'web-1 web CONFIGURE'], again: created,
   },
   {
     name: 'delete', before: [created], ask: { remove: true }, tasks: ['PLAN', 'web-1 web STOP', 'web-1 - DELETE', ...downDb],

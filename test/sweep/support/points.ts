@@ -15,7 +15,10 @@ export interface Act {
 
 export interface Point {
   readonly cluster: string;
+  /** `*` for any task. */
   readonly task: TaskName;
+  /** How many tasks that fit pass by first; none unless given. */
+  readonly skip?: number;
   readonly act: Act;
 }
 
@@ -33,7 +36,7 @@ export interface Points {
 }
 
 export function openPoints(): Points {
-  const armed: Point[] = [];
+  const armed: (Point & { left: number })[] = [];
   const met = new Set<string>();
   const active = new Map<string, { open: number; at: number }>();
   const note = (cluster: string, change: number): void => {
@@ -42,15 +45,18 @@ export function openPoints(): Points {
   };
   const seen: { readonly cluster: string; readonly task: TaskName }[] = [];
   const take = (cluster: string, task: TaskName): Act | undefined => {
-    const index = armed.findIndex((point) => point.cluster === cluster && point.task === task);
-    if (index === -1) return undefined;
+    const found = armed.find((point) => point.cluster === cluster && (point.task === task || point.task === '*'));
+    if (found === undefined) return undefined;
+    found.left -= 1;
+    if (found.left >= 0) return undefined;
     met.add(cluster);
-    return armed.splice(index, 1)[0]?.act;
+    armed.splice(armed.indexOf(found), 1);
+    return found.act;
   };
   return {
     arm: (point) => {
       met.delete(point.cluster);
-      armed.push(point);
+      armed.push({ ...point, left: point.skip ?? 0 });
     },
     isMet: (cluster) => met.has(cluster),
     disarm: (cluster) => {

@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, inject, vi } from 'vitest';
+import type { Limits } from '../../src/model/state.js';
+import { type RunningServer, startServer } from '../../src/server/start.js';
+import { openHarness, type Harness } from './support/harness.js';
+import { playSweep, usualModes } from './support/sweep.js';
+import { playWebUi } from './support/web-ui.js';
+
+vi.setConfig({ maxConcurrency: 16, testTimeout: 300_000 });
+
+describe('the sweep', () => {
+  const harness = openAround({});
+  playSweep(harness, { modes: usualModes });
+  playWebUi(harness, { every: 1 });
+});
+
+describe('the sweep where every workflow task replays the whole history', () => {
+  const harness = openAround({ cachedWorkflows: 0 });
+  playSweep(harness, { modes: ['loses its answer', 'is cancelled'], plays: ({ tasks }, _mode, task) => tasks.indexOf(task) % 3 === 0 });
+});
+
+/** `db` is carried by the cluster's workflow, `web` by a group's. */
+const groups: Partial<Limits> = { inlineNodes: 1, groupNodes: 2 };
+
+describe('the sweep on a server that suggests continue-as-new after 50 events', () => {
+  const server = openServer();
+  const harness = openAround({ server });
+  playSweep(harness, { modes: ['ends its run'] });
+});
+
+describe('the sweep with groups, on a server that suggests continue-as-new after 50 events', () => {
+  const server = openServer();
+  const harness = openAround({ server, limits: groups });
+  playSweep(harness, { modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'], plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1 });
+});
+
+interface Around {
+  readonly server?: () => RunningServer;
+  readonly limits?: Partial<Limits>;
+  readonly cachedWorkflows?: number;
+}
+
+/** A harness for the tests of one `describe`. */
+function openAround({ server, ...options }: Around): () => Harness {
+  let harness: Harness | undefined;
+  beforeAll(async () => {
+    harness = await openHarness({ temporalAddress: server?.().address ?? inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath'), ...options });
+  });
+  afterAll(async () => {
+    await harness?.stop();
+  });
+  return () => {
+    if (harness === undefined) throw new Error('the harness is not open yet');
+    return harness;
+  };
+}
+
+function openServer(): () => RunningServer {
+  let folder = '';
+  let server: RunningServer | undefined;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-server-'));
+    server = await startServer({
+      binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false, searchAttributes: [], say: () => undefined,
+      dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 50 },
+    });
+  });
+  afterAll(async () => {
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return () => {
+    if (server === undefined) throw new Error('the server is not started yet');
+    return server;
+  };
+}
