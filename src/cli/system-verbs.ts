@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { withCommonOptions, type Run } from './options.js';
+import { addPluginVerbs } from './plugin-verbs.js';
 
 /** Verbs about Heddle itself. */
 export function addSystemVerbs(program: Command, run: Run): void {
@@ -29,11 +30,7 @@ export function addSystemVerbs(program: Command, run: Run): void {
     .option('--bundle <file>', 'a workflow bundle to replay with (default: this build\'s)'), 'server')
     .action((files, options) => run(async () => (await import('./replay.js')).replay(files, options)));
 
-  const plugins = withCommonOptions(verb('plugins', 'the plugins that a worker has', ' with this configuration'), 'configuration')
-    .action((options) => run(async () => (await import('./plugins.js')).list(options)));
-  withCommonOptions(plugins.command('show <name>').description('a plugin, and the fields that people fill in')
-    .option('--schema', 'JSON Schema of its fields'), 'configuration')
-    .action((name, options) => run(async () => (await import('./plugins.js')).show(name, options)));
+  addPluginVerbs(program, run);
 
   const keys = verb('keys', 'the keys that payloads are encrypted with');
   withCommonOptions(keys.command('create').description('make the first key of a new installation'), 'configuration')

@@ -80,7 +80,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
       bench.node.cut();
       await bench.node.look(`touch ${file}.go`);
       const lost = await first;
-      if (lost !== undefined && !(isPluginError(lost) && lost.kind === 'Retryable')) throw new Error(`a lost connection fails the task for good: ${String(lost)}`, { cause: lost });
+      if (lost !== undefined && !(isPluginError(lost) && lost.kind === 'Retryable')) throw new Error('a lost connection fails the task for good', { cause: lost });
       await bench.act('INSTALL', fields, { ...task, attempt: 2 });
       deepStrictEqual(await lines(bench, file), ['begins', 'ends']);
     }),

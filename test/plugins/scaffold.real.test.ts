@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { runHeddle } from '../cli/support/run-heddle.js';
+
+test('what `heddle plugin new` writes passes the whole of its suite, after npm install and npm test', { timeout: 300_000 }, async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));
+  try {
+    for (const [type, name] of [['provider', 'my-cloud'], ['automator', 'my-tool']] as const) {
+      expect(await runHeddle(['plugin', 'new', type, name], { distPath: inject('distPath'), cwd })).toMatchObject({ code: 0 });
+    }
+    const npm = (...words: readonly string[]) => spawnSync('npm', words, { cwd, encoding: 'utf8' });
+    expect(npm('install', '--offline', '--no-audit', '--no-fund')).toMatchObject({ status: 0 });
+    const { stdout, status } = npm('test');
+    expect(stdout).toMatch(/pass 33\n.*fail 0/);
+    expect(status).toBe(0);
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
+});
