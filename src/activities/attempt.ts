@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { JsonObject } from '../model/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { TaskRequest } from '../model/messages.js';
 import { taskTitle } from '../model/names.js';
 import type { Action } from '../model/action.js';
@@ -71,8 +71,9 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
   const signals = splitSignal(context);
   const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, attributes?: JsonObject): void => {
     const said = redactor.redact(message);
-    parts.log[level]({ ...facts, ...attributes }, said);
-    output.note(level, said, attributes);
+    const more = attributes === undefined ? undefined : redactObject(attributes, redactor);
+    parts.log[level]({ ...facts, ...more }, said);
+    output.note(level, said, more);
   };
   return {
     number: info.attempt, title, ...signals, output,
@@ -93,9 +94,21 @@ export function openAttempt(parts: ActivityParts, action: Action, request: TaskR
     async close() {
       clearInterval(timer);
       forget();
-      await output.close();
+      const unwritten = await output.close();
+      if (unwritten !== undefined) parts.log.warn(facts, `the task's log is not whole: ${redactor.redact(unwritten.message)}`);
     },
   };
+}
+
+/** Secrets are taken out of values and of names. */
+function redactObject(object: JsonObject, redactor: Redactor): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [redactor.redact(key), redactValue(value, redactor)]));
+}
+
+function redactValue(value: Json, redactor: Redactor): Json {
+  if (typeof value === 'string') return redactor.redact(value);
+  if (Array.isArray(value)) return value.map((item: Json) => redactValue(item, redactor));
+  return isJsonObject(value) ? redactObject(value, redactor) : value;
 }
 
 /** A cancelled task is ended; an attempt that only has to go lets go of what runs on the node. */

@@ -1,10 +1,10 @@
 import type { LogStore } from './parts.js';
 
 /** Written at a time, in bytes. */
-const batchBytes = 128 * 1024;
+const batchBytes = 64 * 1024;
 
-/** Lines that may wait to be written, in characters. */
-const maxWaiting = 256 * 1024;
+/** Longest time that a line waits for others, in ms: each write opens the log anew. */
+const patienceMs = 100;
 
 /** Writes lines to a log of the store, in their order. */
 export interface LogWriter {
@@ -18,11 +18,13 @@ export interface LogWriter {
 }
 
 export function openLogWriter(store: LogStore, name: string): LogWriter {
+  // One buffer for all: buffers, and lines that wait, would be memory that only the collector gives back.
+  const batch = new Batch();
+  let waiting: string[] = [];
   let failed: Error | undefined;
   let full = false;
-  let waiting: string[] = [];
-  let length = 0;
   let writing: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
   const append = async (chunk: Uint8Array): Promise<void> => {
     if (full || chunk.length === 0) return;
@@ -33,12 +35,9 @@ export function openLogWriter(store: LogStore, name: string): LogWriter {
     }
   };
   const writeAll = async (): Promise<void> => {
-    // One buffer for all: buffers by the thousand would be memory that only the collector gives back.
-    const batch = new Batch();
-    while (waiting.length > 0) {
-      const lines = waiting;
+    await append(batch.clear());
+    for (let lines = waiting; lines.length > 0; lines = waiting) {
       waiting = [];
-      length = 0;
       for (const line of lines) {
         if (batch.take(line)) continue;
         await append(batch.clear());
@@ -48,21 +47,25 @@ export function openLogWriter(store: LogStore, name: string): LogWriter {
     }
     writing = undefined;
   };
-  const start = (): Promise<void> => (writing ??= writeAll());
+  const start = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    return writing ??= writeAll();
+  };
   return {
     full: () => full,
     line(entry) {
       if (full) return;
       const line = `${plainJson({ t: new Date().toISOString(), ...entry })}\n`;
-      waiting.push(line);
-      length += line.length;
-      if (writing === undefined) setImmediate(start);
+      // What is being written must stay as it is.
+      if (writing !== undefined || waiting.length > 0 || !batch.take(line)) waiting.push(line);
+      if (writing === undefined) timer ??= setTimeout(start, patienceMs);
     },
     async room() {
-      while (length > maxWaiting) await start();
+      while (waiting.length > 0 || batch.isHalfFull()) await start();
     },
     async close() {
-      while (writing !== undefined || waiting.length > 0) await start();
+      do await start(); while (waiting.length > 0);
       return failed;
     },
   };
@@ -75,12 +78,18 @@ class Batch {
 
   /** False when the line does not fit. */
   take(line: string): boolean {
+    const room = batchBytes - this.#length;
     // A character takes three bytes at most.
-    if (line.length * 3 > batchBytes - this.#length && Buffer.byteLength(line) > batchBytes - this.#length) return false;
+    if (line.length * 3 > room && Buffer.byteLength(line) > room) return false;
     this.#length += this.#bytes.write(line, this.#length);
     return true;
   }
 
+  isHalfFull(): boolean {
+    return this.#length > batchBytes / 2;
+  }
+
+  /** What it held, to be used before the next line is taken. */
   clear(): Uint8Array {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#length = 0;

@@ -18,10 +18,10 @@ export interface TaskLog {
 }
 
 /** Handled at a time, in bytes: a chunk can have megabytes, and its texts and lines several times as many. */
-const pieceBytes = 16 * 1024;
+const pieceBytes = 8 * 1024;
 
 /** After so many pieces of one chunk others get their turn. */
-const piecesAtOnce = 16;
+const piecesAtOnce = 32;
 
 /** @param redactor the one that knows all secrets known by now; asked again for every piece. */
 export function openTaskLog(store: LogStore, name: string, redactor: () => Redactor): TaskLog {

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants, statSync } from 'node:fs';
 import { mkdir, open, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { appendLimited } from './append-limited.js';
 import { isDigest, parseLogName, StoreError, type ByteRange, type Digest, type Store } from './store.js';
 
 export interface FolderStoreOptions {
@@ -50,17 +51,15 @@ class FolderStore implements Store {
     return digest;
   }
 
-  async append(log: string, chunk: Uint8Array): Promise<void> {
+  async append(log: string, chunk: Uint8Array): Promise<'full' | void> {
     const file = this.#logFile(log);
-    const handle = await openLog(file);
+    const work = { file, chunk, limit: this.#logLimit, notice: `\n[heddle: this log was cut at ${this.#logLimit} bytes]\n` };
     try {
-      const { size } = await handle.stat();
-      const room = this.#logLimit - size;
-      // The notice takes a log that was cut beyond its limit.
-      if (room < 0) return;
-      await handle.appendFile(chunk.length <= room ? chunk : Buffer.concat([chunk.subarray(0, room), this.#cutNotice()]));
-    } finally {
-      await handle.close();
+      return appendLimited(work);
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      return appendLimited(work);
     }
   }
 
@@ -88,22 +87,6 @@ class FolderStore implements Store {
 
   #logFile(name: string): string {
     return join(this.#folder, 'logs', ...parseLogName(name));
-  }
-
-  #cutNotice(): Buffer {
-    return Buffer.from(`\n[heddle: this log was cut at ${this.#logLimit} bytes]\n`);
-  }
-}
-
-/** Links are not followed: a log is never written to where someone else let its name point. */
-async function openLog(file: string): Promise<FileHandle> {
-  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
-  try {
-    return await open(file, flags, 0o600);
-  } catch (error) {
-    if (!isAbsent(error)) throw error;
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    return open(file, flags, 0o600);
   }
 }
 

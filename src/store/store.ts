@@ -6,11 +6,12 @@ export interface Store {
   /** Keeps content; the same content twice is one. */
   put(content: Uint8Array): Promise<Digest>;
   /**
-   * Adds to a log's end, making the log when there is none. A log that reached its limit keeps its beginning: what
-   * comes after is dropped, and a last line says so.
+   * Adds to a log's end, making the log when there is none. A log that reached its limit keeps its beginning, as far as
+   * its lines are whole: what comes after is dropped, and a last line says so.
+   * @returns `full` when the log was cut, now or before, and takes no more.
    * @throws StoreError for a name that is not `<clusterUid>/<nodeId>/<file>.log`.
    */
-  append(log: string, chunk: Uint8Array): Promise<void>;
+  append(log: string, chunk: Uint8Array): Promise<'full' | void>;
   /**
    * Reads content by its digest, or a log, from `offset`, at most `length` bytes; fewer, or none, at the end.
    * @throws StoreError when there is no such content or log.
