@@ -19,7 +19,7 @@ export async function checkAtRest(harness: Harness, name: string, { anyOrder = f
   expect(doubled(cloud.made(name)), 'keys with two machines').toEqual([]);
   expect(doubled(cloud.executions(name).map(({ runId }) => runId)), 'runs that were executed twice').toEqual([]);
   if (!anyOrder) expect(cloud.violations(name), 'order of services').toEqual([]);
-  expect(warnings.filter((line) => line.includes(`cluster/${name}`)), 'warnings of the worker').toEqual([]);
+  expect(warnings.filter((line) => line.includes(`cluster/${name}`)).join('\n'), 'warnings of the worker').toBe('');
   expect(status.operation === undefined || status.operation.state === 'held', `nothing under way, but ${JSON.stringify(status.operation)}`).toBe(true);
   checkHistory(status);
   return status;

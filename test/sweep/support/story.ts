@@ -61,12 +61,12 @@ export interface StoryOptions {
 export async function playStories(harness: Harness, prefix: string, { seed, runs, commands }: StoryOptions): Promise<void> {
   let count = 0;
   let told: Error | undefined;
-  const property = fc.asyncProperty(fc.array(fc.oneof(applies, applies, operates, operates, operates, losses, deletes), { minLength: commands, maxLength: commands }), async (all) => {
+  const property = fc.asyncProperty(applies, fc.array(fc.oneof(applies, applies, operates, operates, operates, losses, deletes), { minLength: commands, maxLength: commands }), async (first, others) => {
     count += 1;
     const user: User = { name: `${prefix}-${count}`, harness, story: [] };
     const model: Model = { shape: undefined, whole: false, adopted: false, anyOrder: false };
     try {
-      await fc.asyncModelRun(() => ({ model, real: user }), all);
+      await fc.asyncModelRun(() => ({ model, real: user }), [first, ...others]);
       await leave(model, user);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

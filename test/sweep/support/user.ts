@@ -113,7 +113,8 @@ async function settle({ harness, name }: User, id: string): Promise<End> {
     if (operation?.id === id) return operation.state === 'held' ? 'held' as const : undefined;
     const ended = history.find((one) => one.id === id);
     // Deleted, the workflow is about to end.
-    return ended?.kind === 'delete' && ended.state === 'done' ? undefined : ended?.state as End | undefined;
+    const isEnding = operation === undefined && history[0]?.kind === 'delete' && history[0].state === 'done';
+    return isEnding ? undefined : ended?.state as End | undefined;
   }, 100_000);
 }
 
