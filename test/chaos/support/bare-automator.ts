@@ -8,6 +8,7 @@ export async function writeBareAutomator(parent: string): Promise<string> {
   await mkdir(plugin, { recursive: true, mode: 0o755 });
   await writeFile(join(plugin, 'bare.json'), JSON.stringify({
     name: 'bare', type: 'automator', entry: './bare.mjs', class: 'Bare', version: '1.0.0', description: 'Runs scripts without keeping that they ran', prepares: 'users',
+    fields: { user: { script: { title: 'Script', type: 'text' }, environment: { title: 'Environment', type: 'map' } } },
   }));
   await writeFile(join(plugin, 'bare.mjs'), source);
   return folder;

@@ -8,7 +8,7 @@ export async function readHistories(client: Client): Promise<string> {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     for (const payload of payloadsIn(history)) {
       let opened: readonly Payload[] = [payload];
-      for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed()) opened = await codec.decode([...opened]);
+      if (isSealed(payload)) for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed()) opened = await codec.decode([...opened]);
       texts.push(...opened.map(({ data }) => Buffer.from(data ?? []).toString('utf8')));
     }
     texts.push(JSON.stringify(history));
@@ -23,4 +23,9 @@ function* payloadsIn(value: unknown): Generator<Payload> {
     return;
   }
   for (const entry of Object.values(value)) yield* payloadsIn(entry);
+}
+
+/** Search attributes and the like stand open in every history. */
+function isSealed({ metadata }: Payload): boolean {
+  return Buffer.from(metadata?.['encoding'] ?? []).toString() === 'binary/encrypted';
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ChaosWorld } from './chaos-world.js';
+import { lookUp } from './look-up.js';
 import { moments, type Met, type Moment } from './moments.js';
 import type { Random } from './random.js';
 
@@ -26,6 +27,7 @@ export async function killAround(world: ChaosWorld, { kills, random, onKill }: K
   const began = Date.now();
   let order: readonly Moment[] = [];
   for (let number = 1; number <= kills; number += 1) {
+    await untilWork(world);
     await pause(random.between(50, 800));
     const named = random.between(0, 1) < 0.8;
     const wished = random.between(0, 1);
@@ -38,6 +40,13 @@ export async function killAround(world: ChaosWorld, { kills, random, onKill }: K
     onKill({ number, at: (Date.now() - began) / 1_000, victim, moment: met?.moment.name ?? 'at random' });
     await met?.release();
   }
+}
+
+/** Who kills faster than workers come up kills nothing but starts: something must have been done since the last. */
+async function untilWork({ machines, ledger }: ChaosWorld): Promise<void> {
+  const size = async (): Promise<number> => await machines.calls() + await ledger.size();
+  const before = await size();
+  await lookUp(async () => ((await size()) > before ? true : undefined), AbortSignal.timeout(15_000));
 }
 
 /** The first of several moments that the work comes to; the others are forgotten. */

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** An execution of a script, as it told of itself. */
@@ -18,6 +18,8 @@ export interface Ledger {
   /** The same for commands, which have no environment of their own. */
   command(body: string): string;
   executions(): Promise<readonly Execution[]>;
+  /** Grows with every script that begins or ends. */
+  size(): Promise<number>;
 }
 
 /** Directory machines run as the user of the test, so their scripts reach its folder. */
@@ -31,6 +33,7 @@ export function openLedger(folder: string): Ledger {
     file, script,
     command: (body) => `LEDGER='${file}'\n${script(body)}`,
     executions: async () => readExecutions(await readFile(file, 'utf8').catch(() => '')),
+    size: async () => stat(file).then((about) => about.size, () => 0),
   };
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface KnownMachine {
@@ -21,8 +21,8 @@ export interface MachinesOnDisk {
   list(): Promise<readonly KnownMachine[]>;
   /** Every machine that was ever made. */
   creations(): Promise<readonly Creation[]>;
-  /** How many calls of an operation were accepted. */
-  accepted(operation: string): Promise<number>;
+  /** Grows with every call that the service accepts. */
+  calls(): Promise<number>;
 }
 
 export function readMachines(stackFolder: string): MachinesOnDisk {
@@ -36,7 +36,7 @@ export function readMachines(stackFolder: string): MachinesOnDisk {
     },
     creations: async () => (await journal()).flatMap(({ operation, repeated, key, id }) =>
       operation === 'create' && repeated !== true && key !== undefined && id !== undefined ? [{ key, id }] : []),
-    accepted: async (wanted) => (await journal()).filter(({ operation }) => operation === wanted).length,
+    calls: async () => (await stat(join(data, 'journal.jsonl'))).size,
   };
 }
 

@@ -1,0 +1,142 @@
+// How soon work goes on after the only worker was killed or stopped: from the new worker's first poll to each cluster's next finished task.
+// Usage: npm run build && node bench/resume.mjs [KILLS [SIGKILL|SIGTERM]]
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const load = (path) => import(join(dist, path));
+const { startServer } = await load('server/start.js');
+const { findBinary } = await load('server/find-binary.js');
+const { heddleSearchAttributes } = await load('server/setup.js');
+const { openKeyRing } = await load('secrets/keys.js');
+const { heddle } = await load('temporal-plugin.js');
+const { HeddleClient } = await load('client/index.js');
+const { parseSpec } = await load('schema/parse-spec.js');
+const { loadConfig } = await load('config.js');
+
+const kills = Number(process.argv[2] ?? 20);
+const signal = process.argv[3] ?? 'SIGKILL';
+const clusters = 4;
+const folder = mkdtempSync(join(tmpdir(), 'heddle-resume-'));
+const children = [];
+const { cacheFolder, environment } = loadConfig({ cwd: '/' });
+const found = await findBinary({ temporalCli: environment.TEMPORAL_CLI, path: environment.PATH, cacheFolder, download: false, say: () => {} });
+const server = await startServer({ binary: found.path, dataFolder: join(folder, 'server'), port: 0, ui: false, searchAttributes: heddleSearchAttributes, say: () => {} });
+try {
+  await measure();
+} finally {
+  for (const child of children) await end(child, 'SIGTERM');
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function measure() {
+  const machines = await startMachines();
+  const keys = join(folder, 'keys');
+  const connection = await Connection.connect({ address: server.address });
+  const keyRing = openKeyRing({ folder: keys, create: true });
+  const client = new HeddleClient(new Client({ connection, plugins: [heddle({ keys: keyRing })] }), { by: 'bench' });
+  writeFileSync(join(folder, 'heddle.yaml'), JSON.stringify({
+    dataFolder: join(folder, 'worker'), keys: { folder: keys },
+    providers: { local: { type: 'local', fields: { endpoint: machines.endpoint, apiKey: { secret: `file:${machines.apiKeyFile}` } } } },
+  }));
+  let worker = await startWorker();
+  const names = Array.from({ length: clusters }, (_, index) => `resume-${index + 1}`);
+  const working = { on: true };
+  const work = Promise.all(names.map((name) => keepBusy(client, name, working)));
+  await pause(5_000);
+  const restarts = [];
+  for (let kill = 0; kill < kills; kill += 1) {
+    await pause(500 + Math.random() * 2_000);
+    const killedAt = Date.now();
+    await end(worker.child, signal);
+    const goneAt = Date.now();
+    worker = await startWorker();
+    restarts.push({ killedAt, goneAt, polledAt: worker.polledAt });
+    // Long enough for the slowest to go on.
+    await pause(8_000);
+  }
+  const finished = await Promise.all(names.map((name) => finishedTasks(client, name)));
+  working.on = false;
+  await work;
+  const waits = restarts.flatMap(({ polledAt }) => finished.flatMap((times) => times.find((time) => time > polledAt) ?? []).map((time) => time - polledAt));
+  say(`${kills} times ${signal} to the only worker of ${clusters} clusters that run scripts of 0.5 s without a pause`);
+  say(`signal to the end of the process: ${percentiles(restarts.map(({ killedAt, goneAt }) => goneAt - killedAt))}`);
+  say(`start of the next worker to its first poll: ${percentiles(restarts.map(({ goneAt, polledAt }) => polledAt - goneAt))}`);
+  say(`first poll to the next finished task of each cluster: ${percentiles(waits)}`);
+  const states = await Promise.all(names.map(async (name) => (await client.status(name)).history.map(({ state }) => state)));
+  say(`operations: ${states.flat().length}, of which not done: ${states.flat().filter((state) => state !== 'done').length}`);
+  await connection.close();
+}
+
+/** One operation after the other, each of a script on each of two nodes. */
+async function keepBusy(client, name, working) {
+  const script = (text) => ({ type: 'shell', fields: { script: text } });
+  const parsed = parseSpec({
+    name, nodes: { app: { count: 2, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } },
+    services: { app: { peers: 'none', actions: { start: script('sleep 0.5'), stop: script('sleep 0.5'), configure: script('sleep 0.5') } } },
+  });
+  await client.waitFor(name, (await client.apply(parsed.spec)).operation);
+  while (working.on) {
+    const asked = await client.operate(name, { kind: 'reconfigure', services: ['app'], restart: true }, { queue: true }).catch(() => undefined);
+    if (asked !== undefined) await client.waitFor(name, asked.operation, { everyMs: 100 });
+  }
+}
+
+/** When tasks of a cluster ended well, in ms, by the server's clock, which is ours. */
+async function finishedTasks(client, name) {
+  const times = [];
+  for await (const { runId } of client.temporal.workflow.list({ query: `WorkflowId = 'cluster/${name}'` })) {
+    const { events } = await client.temporal.workflow.getHandle(`cluster/${name}`, runId).fetchHistory();
+    const ended = (events ?? []).filter((event) => event.activityTaskCompletedEventAttributes);
+    times.push(...ended.map(({ eventTime }) => Number(eventTime.seconds) * 1_000 + eventTime.nanos / 1e6));
+  }
+  return times.toSorted((one, other) => one - other);
+}
+
+async function startMachines() {
+  const words = [join(dist, 'local/main.js'), '--data', join(folder, 'machines'), '--kind', 'directory', '--boot-delay', '50', '--delete-delay', '20'];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+  children.push(child);
+  const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
+  const about = JSON.parse(line);
+  readFileSync(about.apiKeyFile);
+  return about;
+}
+
+async function startWorker() {
+  const child = spawn(process.execPath, [join(dist, 'worker-main.js'), '--config', join(folder, 'heddle.yaml')], {
+    env: { PATH: '/usr/bin:/bin', HOME: folder, TEMPORAL_ADDRESS: server.address }, stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => { output += text; });
+  while (!output.includes('worker is ready')) {
+    if (child.exitCode !== null) throw new Error(`the worker ended: ${output}`);
+    await pause(5);
+  }
+  return { child, polledAt: Date.now() };
+}
+
+async function end(child, how) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill(how);
+  await exit;
+}
+
+function percentiles(values) {
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (share) => `${((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN) / 1_000).toFixed(2)} s`;
+  return `median ${at(0.5)}, p95 ${at(0.95)}, at most ${at(1)} (${sorted.length})`;
+}
+
+function say(line) {
+  console.log(line);
+}

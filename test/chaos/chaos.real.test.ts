@@ -1,0 +1,38 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import { type ChaosWorld, openWorld } from './support/chaos-world.js';
+import { findPostgres, startOnPostgres } from './support/postgres.js';
+import { seedOf, settingOf } from './support/random.js';
+import { describeReport, runChaos } from './support/run-chaos.js';
+import { type MortalServer, startOnSqlite } from './support/server.js';
+
+const postgres = findPostgres();
+
+describe('clusters, while their workers and the server are killed many times', () => {
+  let folder: string;
+  let world: ChaosWorld | undefined;
+  afterEach(async () => {
+    await world?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function kill(kills: number, start: (folder: string) => Promise<MortalServer>): Promise<void> {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-chaos-'));
+    const seed = seedOf();
+    const print = (line: string): boolean => process.stderr.write(`chaos: ${line}\n`);
+    print(`seed ${seed}`);
+    world = await openWorld({ server: await start(folder), distPath: inject('distPath'), folder });
+    const report = await runChaos(world, { kills: settingOf('HEDDLE_KILLS', kills), seed, say: print });
+    print(describeReport(report));
+    expect(report.wrong, describeReport(report)).toEqual([]);
+  }
+
+  it('come to their ends, on SQLite', { timeout: 1_800_000 }, () => kill(200, (parent) => startOnSqlite(parent, inject('temporalBinary'))));
+
+  it.skipIf('missing' in postgres)(`come to their ends, on PostgreSQL${'missing' in postgres ? ` (left out: ${postgres.missing})` : ''}`, { timeout: 1_800_000 }, async () => {
+    if ('missing' in postgres) return;
+    await kill(40, (parent) => startOnPostgres(parent, postgres));
+  });
+});

@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type ChaosWorld, openWorld } from './support/chaos-world.js';
+import { live } from './support/lives.js';
+import { judgeEnd } from './support/oracle.js';
+import { openRandom, seedOf } from './support/random.js';
+import { startOnSqlite } from './support/server.js';
+
+const rounds = 20;
+
+describe('workers stopped and started in turn, as a deployment does', () => {
+  let folder: string;
+  let world: ChaosWorld;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-rolling-'));
+    world = await openWorld({ server: await startOnSqlite(folder, inject('temporalBinary')), distPath: inject('distPath'), folder });
+  }, 240_000);
+  afterAll(async () => {
+    await world.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it(`fail nothing and hold nothing in ${rounds} rounds`, { timeout: 900_000 }, async () => {
+    const seed = seedOf();
+    const random = openRandom(seed);
+    let rolling = true;
+    const slot = async (index: number): Promise<readonly string[]> => {
+      const wrong: string[] = [];
+      for (let count = 1; rolling; count += 1) {
+        const report = await live(world, { name: `local-${index}-${count}`, account: 'local', random: random.fork(`${index}`), operations: 4, isOver: () => !rolling, say: () => undefined });
+        wrong.push(...report.wrong, ...report.held);
+      }
+      return wrong;
+    };
+    const slots = Promise.all([1, 2, 3].map(slot));
+    for (let round = 1; round <= rounds; round += 1) await world.crew.roll();
+    rolling = false;
+    expect([...(await slots).flat(), ...await judgeEnd(world)], `HEDDLE_SEED=${seed}`).toEqual([]);
+  });
+});
