@@ -65,7 +65,7 @@ export function formatProblem({ severity, path, wrong, right, place }: Problem):
 export function formatPath(path: Path): string {
   return path.map((part, index) => {
     if (typeof part === 'number') return `[${part}]`;
-    if (!/^[\w-]+$/.test(part)) return `[${JSON.stringify(shorten(part))}]`;
+    if (!/^[\w-]+$/.test(part)) return `[${plain(JSON.stringify(shorten(part)))}]`;
     return index === 0 ? part : `.${part}`;
   }).join('');
 }
@@ -73,7 +73,12 @@ export function formatPath(path: Path): string {
 /** A value as it may be quoted in a message: its JSON, cut to what one can read. */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'number') return String(value);
-  return shorten(JSON.stringify(value) ?? String(value));
+  return shorten(plain(JSON.stringify(value) ?? String(value)));
+}
+
+/** JSON leaves some characters as they are that a terminal obeys, or that turn the direction of text. */
+function plain(json: string): string {
+  return json.replaceAll(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function shorten(text: string): string {
