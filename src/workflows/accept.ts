@@ -1,18 +1,23 @@
 import { ApplicationFailure } from '@temporalio/workflow';
+import { checkIntent, checkWidth } from '../model/check-intent.js';
 import type { Intent } from '../model/intent.js';
 import type { Json } from '../model/json.js';
 import type { AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRequest, PlainRequest } from '../model/messages.js';
-import { describeIntent, queuedOperations, rememberedOperations, type Operation } from '../model/operation.js';
+import { describeIntent, rememberedOperations, type Operation } from '../model/operation.js';
 import { stableJson } from '../model/payload.js';
 import { readRefusal } from '../model/refusal.js';
-import type { ClusterSpec } from '../model/spec.js';
 import type { ClusterState } from '../model/state.js';
+import type { ClusterSpec } from '../model/spec.js';
+import { groupOfNode, instruct, instructAll } from './groups.js';
 import { changeNodes, changeOperation, dropNode, now, type Memory } from './memory.js';
+import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** What a cluster says to a request, before and when it takes it. Handlers only queue; the work is the main loop's. */
 export function validateApply(memory: Memory, request: ApplyRequest): void {
   const refusal = readRefusal(request);
   if (refusal !== undefined) throw new Error(refusal);
+  const wrong = checkWidth(request.width);
+  if (wrong !== undefined) throw new Error(wrong);
   if (sameAsUnderWay(memory, request) !== undefined) return;
   refuseDeleting(memory.state, 'apply again when it is gone');
   const { name, operation, queue, spec } = memory.state;
@@ -35,10 +40,12 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
 /** Everything but apply and delete. What the request names is checked when it is planned. */
 export function validateOperate(memory: Memory, { intent, queue = false }: OperateRequest): void {
   const { state } = memory;
+  const wrong = checkIntent(intent);
+  if (wrong !== undefined) throw new Error(wrong);
   refuseDeleting(state, 'it can only be deleted');
   const { name, operation } = state;
   if (state.spec === undefined && operation === undefined && state.queue.length === 0) throw new Error(`cluster ${name} has no nodes yet; apply a spec first`);
-  if (intent.kind === 'replace') refuseUnknownNodes(state, intent.nodes);
+  if (intent.kind === 'replace') refuseUnknownNodes(memory, intent.nodes);
   if (intent.kind === 'rollback' && operation === undefined && specBefore(state) === undefined) {
     throw new Error(`cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`);
   }
@@ -69,6 +76,7 @@ export function specBefore({ operation, spec, achieved, before }: ClusterState):
 /** A held operation keeps its place: the nodes get new machines, and it goes on. */
 function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly string[]): ApplyReply {
   changeNodes(memory, (node) => (nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node));
+  instructAll(memory, { do: 'begin', operation: operation.id, fresh: false, condemned: nodes, survey: false });
   return resumeHeld(memory, operation);
 }
 
@@ -134,7 +142,10 @@ export function validatePause(memory: Memory): void {
 
 export function acceptPause(memory: Memory, { by }: PlainRequest): ApplyReply {
   const { operation } = memory.state;
-  if (operation?.paused === undefined) changeOperation(memory, { paused: { by, at: now() } });
+  if (operation?.paused === undefined) {
+    changeOperation(memory, { paused: { by, at: now() } });
+    instructAll(memory, { do: 'pause', paused: true });
+  }
   return reply(memory, operation?.id ?? '');
 }
 
@@ -148,6 +159,7 @@ export function acceptResume(memory: Memory): ApplyReply {
   if (operation !== undefined) {
     const { paused: _paused, ...rest } = operation;
     memory.state = { ...memory.state, operation: rest };
+    instructAll(memory, { do: 'pause', paused: false });
   }
   return reply(memory, operation?.id ?? '');
 }
@@ -155,7 +167,7 @@ export function acceptResume(memory: Memory): ApplyReply {
 export function validateAbandon(memory: Memory, { nodeId }: AbandonRequest): void {
   const { operation, name } = memory.state;
   if (operation?.state !== 'held') throw new Error(`a node can be abandoned only while an operation is held; cluster ${name} holds none`);
-  refuseUnknownNodes(memory.state, [nodeId]);
+  refuseUnknownNodes(memory, [nodeId]);
 }
 
 /** Forgets a node whose machine cannot be deleted, on a person's word. What was given up is recorded. */
@@ -163,9 +175,11 @@ export function acceptAbandon(memory: Memory, { nodeId, by }: AbandonRequest): A
   const operation = heldOperation(memory);
   const node = memory.state.nodes[nodeId];
   const id = node?.payload['providerid'];
-  const line = `${nodeId} ${node?.placement?.provider ?? '-'} ${typeof id === 'string' ? id : 'machine unknown'} (by ${by})`;
-  changeOperation(memory, { abandoned: [...(operation.abandoned ?? []), line] });
-  dropNode(memory, nodeId);
+  const group = groupOfNode(memory, nodeId);
+  const machine = node === undefined ? `of group ${group}` : `${node.placement?.provider ?? '-'} ${typeof id === 'string' ? id : 'machine unknown'}`;
+  changeOperation(memory, { abandoned: [...(operation.abandoned ?? []), `${nodeId} ${machine} (by ${by})`] });
+  if (group === undefined) dropNode(memory, nodeId);
+  else instruct(memory, group, { do: 'abandon', nodeId });
   return resumeHeld(memory, heldOperation(memory));
 }
 
@@ -198,26 +212,6 @@ function reply({ state }: Memory, operation: string): ApplyReply {
 function heldOperation({ state }: Memory): Operation {
   if (state.operation === undefined) throw ApplicationFailure.nonRetryable('nothing is held', 'Invalid');
   return state.operation;
-}
-
-function refuseDeleting({ name, operation, queue }: ClusterState, then: string): void {
-  const deleting = operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete');
-  if (deleting) throw new Error(`cluster ${name} is being deleted; ${then}`);
-}
-
-function refuseBusy({ name, operation, queue }: ClusterState, mayWait: boolean): void {
-  if (mayWait) {
-    if (queue.length >= queuedOperations) throw new Error(`cluster ${name} has ${queue.length} operations waiting already`);
-    return;
-  }
-  if (operation?.state !== 'running' && queue.length === 0) return;
-  const busy = operation ?? queue[0]?.operation;
-  throw new Error(`cluster ${name} is busy with operation ${busy?.id} (${busy?.what} by ${busy?.by}); ask again when it has ended, or wait for it with --queue`);
-}
-
-function refuseUnknownNodes({ name, nodes }: ClusterState, ids: readonly string[]): void {
-  const unknown = ids.filter((id) => nodes[id] === undefined);
-  if (unknown.length > 0) throw new Error(`cluster ${name} has no node ${unknown.join(', ')}; 'heddle nodes ${name}' shows those it has`);
 }
 
 /**

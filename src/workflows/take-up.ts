@@ -64,10 +64,11 @@ function begin(memory: Memory): void {
 /** A service that is stopped stays so until it is started, with what depends on it. */
 function stoppedBy(state: ClusterState, intent: Intent): readonly string[] {
   const { stopped } = state;
+  if (intent.kind !== 'stop' && intent.kind !== 'start') return stopped;
   const outlines = outlinesOf(servicesOf(state));
-  if (intent.kind === 'stop') return [...new Set([...stopped, ...withDependents(outlines, intent.services)])];
-  if (intent.kind !== 'start') return stopped;
-  const started = withNeeds(outlines, intent.services);
+  const named = intent.services.length === 0 ? Object.keys(outlines) : intent.services;
+  if (intent.kind === 'stop') return [...new Set([...stopped, ...withDependents(outlines, named)])];
+  const started = withNeeds(outlines, named);
   return stopped.filter((name) => !started.includes(name));
 }
 
@@ -120,6 +121,8 @@ export async function isOver(memory: Memory, end: OperationEnd): Promise<boolean
   const rejected = end === 'rejected' && memory.state.spec === undefined;
   if (!deleted && !rejected) return false;
   await condition(() => allHandlersFinished() && memory.sending.length === 0 && Object.keys(memory.state.groups).length === 0);
+  // Asked for while the groups were ending: the cluster lives on.
+  if (memory.state.queue.length > 0) return false;
   if (rejected) throw ApplicationFailure.nonRetryable(last.reason ?? 'the spec was rejected', 'Invalid');
   return true;
 }
