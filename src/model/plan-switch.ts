@@ -67,7 +67,7 @@ function workOfRestart(input: PlanningInput, { outlines, held, width }: Desired)
   return (service, outline, facts) => {
     if (!all.has(service) || held.has(service)) return undefined;
     const isMeant = meant.has(service);
-    return { actions: workToRestart(outline, facts, isMeant ? 'meant' : 'follows'), reason: isMeant ? asked : needs(outlines, service, all) };
+    return { actions: workToRestart(outline, facts), reason: isMeant ? asked : needs(outlines, service, all) };
   };
 }
 

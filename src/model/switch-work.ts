@@ -17,11 +17,11 @@ export function workToStart(outline: ServiceOutline, facts: PlannedServiceFacts)
   return declared(outline, [...(facts.begun === 'STOP' ? ['STOP' as const] : []), ...initialize(facts), 'START']);
 }
 
-/** A service that is meant is started whatever it did before; what needs it (`follows`) only where it ran. */
-export function workToRestart(outline: ServiceOutline, facts: PlannedServiceFacts, role: 'meant' | 'follows'): readonly ServiceAction[] {
+/** STOP where it runs, and START wherever it stands: what a cancelled restart left down comes up again, too. */
+export function workToRestart(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
   if (!isInstalled(outline, facts)) return [];
   const stop = isStopDue(facts);
-  const start = isStartDue(facts) && (role === 'meant' || stop || isRedone(facts, 'STOP'));
+  const start = isStartDue(facts);
   return declared(outline, [...(stop ? ['STOP' as const] : []), ...(start ? [...initialize(facts), 'START' as const] : [])]);
 }
 

@@ -126,6 +126,13 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
 /** A group that is gone was terminated from outside: nobody knows its nodes any more, and a person must decide. */
 function lose(memory: Memory, id: string, error: unknown): void {
   const why = error instanceof Error ? error.message : String(error);
+  if (memory.state.operation?.kind === 'delete') {
+    // Nobody can take its nodes down any more; their machines are found by the sweep once the cluster is gone.
+    const nodes = sizeOf(memory.state.groups[id]?.members ?? {});
+    changeOperation(memory, { abandoned: [...(memory.state.operation.abandoned ?? []), `group ${id}, ${nodes} nodes (${why}); see heddle leaks`] });
+    forgetGroup(memory, id);
+    return;
+  }
   log.error(`group ${id} cannot be told what to do`, { why });
   changeGroup(memory, id, { seen: memory.state.groups[id]?.sent ?? 0, over: true, quiet: true, failed: sizeOf(memory.state.groups[id]?.members ?? {}) });
   changeOperation(memory, { reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are not known any more; was it terminated?` });
