@@ -23,6 +23,9 @@ export interface VaultAccess {
 
 export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 
+/** What opens the payloads themselves is given to nobody. */
+const keysVariables: readonly string[] = ['HEDDLE_KEYS'];
+
 const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
@@ -35,14 +38,17 @@ export function readSecret(scheme: (typeof schemes)[number], rest: string, sourc
 }
 
 async function readVariable(name: string, { environment }: SecretSources): Promise<string> {
+  if (keysVariables.includes(name)) throw new Error(`${name} opens all payloads, and is no secret of a cluster`);
   const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
   if (value === undefined || value === '') throw new Error(`the environment variable ${name} is not set for this worker`);
   return value;
 }
 
 async function readSecretFile(path: string): Promise<string> {
-  const { size } = await stat(path);
-  if (size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
+  const found = await stat(path);
+  // A device has no end, and a pipe perhaps no beginning.
+  if (!found.isFile()) throw new Error(`${path} is not a regular file`);
+  if (found.size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
   return withoutNewline(await readFile(path, 'utf8'), path);
 }
 
@@ -100,7 +106,8 @@ function reasonOf(error: unknown): string {
 }
 
 function limitsOf({ environment, timeoutMs = defaultTimeoutMs, signal }: SecretSources): CommandLimits {
-  return { environment, timeoutMs, signal };
+  const passed = Object.entries(environment).filter(([name]) => !keysVariables.includes(name));
+  return { environment: Object.fromEntries(passed), timeoutMs, signal };
 }
 
 /** Editors and `echo` end a file with a newline that is no part of the secret. */

@@ -9,7 +9,7 @@ import { splitWords } from '../../src/secrets/command.js';
 import { isSecretReference, resolveSecrets, SecretError, type SecretSources } from '../../src/secrets/reference.js';
 
 const node = process.execPath;
-const environment = { TOKEN: 'token-from-env', EMPTY: '', SEEN: 'by the command' };
+const environment = { TOKEN: 'token-from-env', EMPTY: '', SEEN: 'by the command', HEDDLE_KEYS: 'opens-all-payloads' };
 let folder: string;
 
 beforeEach(async () => {
@@ -50,6 +50,8 @@ describe('resolveSecrets', () => {
     ['env:NOT_SET', /^fields\.key: .*\(env:\).*NOT_SET is not set/],
     ['env:EMPTY', /EMPTY is not set/],
     ['env:constructor', /constructor is not set/],
+    ['env:HEDDLE_KEYS', /HEDDLE_KEYS opens all payloads/],
+    ['file:/dev/zero', /\/dev\/zero is not a regular file/],
     ['file:/no/such/file', /^fields\.key: .*\(file:\).*ENOENT.*\/no\/such\/file/],
     ['exec:/no/such/program', /\(exec:\).*cannot be started/],
     ['exec:', /no command/],
@@ -73,6 +75,11 @@ describe('exec:', () => {
     await writeFile(script, 'console.log(process.argv.slice(2).join("|") + "|" + process.env.SEEN);');
     const { value } = await resolve({ secret: `exec:${node} "${script}" '$(id)' a\\ b ; *` });
     expect(value).toBe('$(id)|a b|;|*|by the command');
+  });
+
+  it('does not get the keys of payloads', async () => {
+    const { value } = await resolve({ secret: `exec:${node} -p 'String(process.env.SEEN) + String(process.env.HEDDLE_KEYS)'` });
+    expect(value).toBe('by the commandundefined');
   });
 
   it('tells the exit code, and neither output nor arguments', async () => {
