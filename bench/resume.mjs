@@ -85,7 +85,7 @@ async function keepBusy(client, name, working) {
   await client.waitFor(name, (await client.apply(parsed.spec)).operation);
   while (working.on) {
     const asked = await client.operate(name, { kind: 'reconfigure', services: ['app'], restart: true }, { queue: true }).catch(() => undefined);
-    if (asked !== undefined) await client.waitFor(name, asked.operation, { everyMs: 100 });
+    if (asked !== undefined) await client.waitFor(name, asked.operation, { everyMs: 200 });
   }
 }
 

@@ -50,8 +50,8 @@ async function explain(temporal: Client, what: string, error: unknown): Promise<
   if (code === grpc.unauthenticated || code === grpc.permissionDenied) return new HeddleError('Refused', `${what}: the server does not permit it: ${messageOf(error)}`, { cause: error });
   if (code === grpc.notFound) return new HeddleError('NotFound', `${what}: ${messageOf(error)}`, { cause: error });
   const timedOut = error instanceof SilenceError || code === grpc.deadlineExceeded || code === grpc.cancelled || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
-  // A query is refused at once when no worker polled for a while.
-  const unattended = code === grpc.failedPrecondition && /no poller/.test(messageOf(error instanceof ServiceError ? error.cause : error));
+  // A query is refused at once when no worker polled for a while, or when one died in the middle of the workflow's task.
+  const unattended = code === grpc.failedPrecondition && /no poller|Workflow Task in failed state/.test(messageOf(error instanceof ServiceError ? error.cause : error));
   if (timedOut || unattended || code === grpc.unavailable) return explainSilence(temporal, what, error);
   return new HeddleError('Failed', `${what}: ${messageOf(error)}`, { cause: error });
 }
