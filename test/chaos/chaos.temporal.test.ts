@@ -19,9 +19,9 @@ describe('clusters, while their workers and the server are killed', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('come to their ends: no machine too many, no script twice, whatever is killed', { timeout: 300_000 }, async () => {
+  it('come to their ends: no machine too many, no script twice, whatever is killed', { timeout: 900_000 }, async () => {
     const said: string[] = [];
-    const report = await runChaos(world, { kills: settingOf('HEDDLE_KILLS', 20), seed: seedOf(1), say: (line) => said.push(line) });
+    const report = await runChaos(world, { kills: settingOf('HEDDLE_KILLS', 20), seed: seedOf(1), clusters: 4, say: (line) => said.push(line) });
     expect(report.wrong, `${describeReport(report)}\n${said.join('\n')}`).toEqual([]);
   });
 });

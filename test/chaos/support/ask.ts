@@ -38,10 +38,22 @@ export async function outlast(client: HeddleClient, name: string, operation: str
   }
 }
 
+/** Reads again while there is nobody to answer. */
+export async function readSurely<Value>(read: () => Promise<Value>): Promise<Value> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof HeddleError) || error.code === 'NotFound' || tries > 120) throw error;
+      await pause(300);
+    }
+  }
+}
+
 /** A request whose answer was lost may have been made twice: the second operation is waited for, too. */
 async function atRest(client: HeddleClient, name: string): Promise<ClusterStatus> {
   for (;;) {
-    const status = await client.status(name);
+    const status = await readSurely(() => client.status(name));
     if (status.queued.length === 0 && (status.operation === undefined || status.operation.state === 'held')) return status;
     await pause(250);
   }
@@ -49,14 +61,11 @@ async function atRest(client: HeddleClient, name: string): Promise<ClusterStatus
 
 /** The number of the last operation; 0 where there is no cluster. */
 async function lastOperation(client: HeddleClient, name: string): Promise<number> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const { operation, queued, history } = await client.summary(name);
-      return Math.max(0, ...[...(operation === undefined ? [] : [operation]), ...queued, ...history].map(({ id }) => Number(id)));
-    } catch (error) {
-      if (error instanceof HeddleError && error.code === 'NotFound') return 0;
-      if (!(error instanceof HeddleError) || tries > 120) throw error;
-      await pause(300);
-    }
+  try {
+    const { operation, queued, history } = await readSurely(() => client.summary(name));
+    return Math.max(0, ...[...(operation === undefined ? [] : [operation]), ...queued, ...history].map(({ id }) => Number(id)));
+  } catch (error) {
+    if (error instanceof HeddleError && error.code === 'NotFound') return 0;
+    throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { endedStates } from '../../../src/model/operation.js';
 import type { ClusterStatus } from '../../../src/model/status.js';
+import { readSurely } from './ask.js';
 import type { ChaosWorld } from './chaos-world.js';
 
 /**
@@ -23,7 +24,7 @@ export async function judgeCluster({ machines, ledger }: ChaosWorld, status: Clu
 /** A cluster whose operation was done is as its spec says, minus what was stopped. */
 export async function judgeWhole({ machines, stack }: ChaosWorld, { name, nodes, stopped }: ClusterStatus): Promise<readonly string[]> {
   const alive = await machines.list();
-  const spec = await stack.client.spec(name);
+  const spec = await readSurely(() => stack.client.spec(name));
   const wantedNodes = Object.values(spec?.groups ?? {}).reduce((sum, { count }) => sum + count, 0);
   const wrong = nodes.length === wantedNodes ? [] : [`${name}: ${nodes.length} nodes instead of ${wantedNodes}`];
   for (const { nodeId, state, services, running, providerid } of nodes) {
