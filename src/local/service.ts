@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { Addresses } from './addresses.js';
 import { loadApiKey } from './api-key.js';
 import { chooseKind } from './choose-kind.js';
+import { extraRoutesOf } from './extra-routes.js';
+import { Extras } from './extras.js';
 import { Faults } from './faults.js';
 import { makePrivateFolder, writeJsonFile } from './files.js';
 import { startGuard } from './guard.js';
@@ -65,8 +67,9 @@ async function startLocked(options: Options, log: Log, undo: (() => void | Promi
   const power = new Power(inventory, working, options, log);
   undo.push(() => power.stop());
   const machines = new Machines({ inventory, journal, quota, addresses, faults, power, kind: chosen });
+  const extras = new Extras(dataFolder, (machine) => inventory.get(machine) !== undefined);
   const about = { service: 'heddle-local', kind: chosen.name, sshServer, addresses: addresses.description };
-  const api = await HttpApi.listen(options.port, { routes: routesOf({ machines, quota, journal, faults, about }), apiKey: loadApiKey(dataFolder), faults, log });
+  const api = await HttpApi.listen(options.port, { routes: [...routesOf({ machines, quota, journal, faults, about }), ...extraRoutesOf(extras)], apiKey: loadApiKey(dataFolder), faults, log });
   undo.push(() => api.close());
   power.restore();
 

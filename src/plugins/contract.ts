@@ -4,6 +4,7 @@ import type { Task, TaskResult } from '../model/task.js';
 export type { Json, JsonObject } from '../model/json.js';
 export type { Peer, Task, TaskResult } from '../model/task.js';
 export { PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
+export { takeSteps, undoSteps, type Step } from './steps.js';
 
 /** What one attempt of one task has at hand. A plugin object lives for one attempt. */
 export interface PluginContext {

@@ -49,8 +49,18 @@ export interface Registry {
   providers(): readonly RegisteredProvider[];
   /** In the order of their names; BOOTSTRAP runs them so. */
   automators(): readonly RegisteredAutomator[];
+  /** Which plugins these are, for whoever must know whether another worker, or a later one, has the same. */
+  versions(): readonly PluginVersion[];
   /** Ends the programs of plugins. */
   close(): Promise<void>;
+}
+
+/** Plain data: may be kept in a workflow's state, and compared there. */
+export interface PluginVersion {
+  readonly type: Descriptor['type'];
+  readonly name: string;
+  readonly version: string;
+  readonly digest: string;
 }
 
 export interface LoadOptions {
@@ -121,10 +131,18 @@ async function registerAll<Context, Instance>(
       continue;
     }
     const { abilities, create, reserve, close } = loaded;
+    const lacking = lackingAbility(descriptor, abilities);
+    if (lacking !== undefined) faults.push({ ...errorAt(['idempotency'], lacking, 'Add the method, or say token or none.'), place });
     if (close !== undefined) closers.push(close);
     registered.push({ descriptor, digest, folder, abilities, create, ...(reserve === undefined ? {} : { reserve }) });
   }
   return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
+}
+
+/** Who looks before making a second machine must be able to look. */
+function lackingAbility({ type, idempotency }: Descriptor, abilities: readonly string[]): string | undefined {
+  if (type !== 'provider' || (idempotency !== 'name' && idempotency !== 'tag') || abilities.includes('find')) return undefined;
+  return `is ${idempotency}: an earlier machine is looked for by find(key), which the plugin does not have`;
 }
 
 function createRegistry(providers: readonly RegisteredProvider[], automators: readonly RegisteredAutomator[], close: () => Promise<void>): Registry {
@@ -133,6 +151,7 @@ function createRegistry(providers: readonly RegisteredProvider[], automators: re
     automator: (type) => named(automators, 'automator', type),
     providers: () => providers,
     automators: () => automators,
+    versions: () => [...providers, ...automators].map(({ descriptor: { type, name, version }, digest }) => ({ type, name, version, digest })),
     close,
   };
 }

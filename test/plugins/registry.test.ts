@@ -83,7 +83,9 @@ describe('the registry', () => {
     const before = (await load()).registry.provider('cloud').digest;
     expect((await load()).registry.provider('cloud').digest).toBe(before);
     write('providers/cloud/data/sizes.json', '{"a": 1}');
-    expect((await load()).registry.provider('cloud').digest).not.toBe(before);
+    const { registry } = await load();
+    expect(registry.provider('cloud').digest).not.toBe(before);
+    expect(registry.versions()).toEqual([{ type: 'provider', name: 'cloud', version: '1.2.3', digest: registry.provider('cloud').digest }]);
   });
 });
 
@@ -113,6 +115,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     ['code that throws', () => writeProvider({}, 'throw new Error("no licence")'), 'cannot be loaded: no licence'],
     ['class that is not exported', () => writeProvider({}, 'class Cloud {}'), 'exports no class Cloud'],
     ['missing method', () => writeProvider({}, 'export class Cloud { create() {} delete() {} }'), 'class Cloud in'],
+    ['machines that are looked for and cannot be found', () => writeProvider({ idempotency: 'tag' }), 'idempotency: is tag: an earlier machine is looked for by find(key), which the plugin does not have'],
     ['required field that is not declared', () => writeProvider({ fields: { admin: {}, required: { admin: [['key']] } } }), 'names key, which is no field of admin'],
     ['select without options', () => writeProvider({ fields: { user: { size: { title: 'Size', type: 'select' } } } }), 'is a select without options'],
     ['default that the field refuses', () => writeProvider({ fields: { user: { n: { title: 'N', type: 'integer', default: 'x' } } } }), 'fields.user.n.default: is not what the field allows'],

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { PluginError, type Step } from '../../contract.js';
+import type { ExampleApi } from './api.js';
+
+/** What a machine is made for, or taken away. */
+export interface Subject {
+  readonly api: ExampleApi;
+  readonly key: string;
+  readonly providerid?: string;
+  /** Known to CREATE alone. */
+  readonly wanted?: {
+    readonly token: string;
+    readonly tags: Readonly<Record<string, string>>;
+    readonly hostname: string;
+    readonly flavor: string;
+    readonly image: string;
+    readonly volumeGb: number;
+  };
+}
+
+const madeSchema = z.object({ id: z.string() });
+const volumesSchema = z.object({ volumes: z.array(madeSchema) });
+const addressesSchema = z.object({ addresses: z.array(madeSchema) });
+const instanceSchema = z.object({ id: z.string(), state: z.string(), user: z.string().optional() });
+const instancesSchema = z.object({ machines: z.array(madeSchema) });
+
+/**
+ * What a machine is made of, in the order in which it is made; it is undone from the last to the first. Each thing has a
+ * token of its own, so that asking again gives the same one, and carries the machine's key, by which it is found again.
+ */
+export const parts: readonly Step<Subject>[] = [
+  {
+    name: 'volume',
+    make: async ({ api, key, wanted }) => {
+      const { token, tags, volumeGb } = known(wanted);
+      return { volume: one(await api.call(madeSchema, 'POST', '/v1/volumes', { key, token: `${token}-volume`, tags, sizeGb: volumeGb })).id };
+    },
+    undo: async (subject) => {
+      for (const id of await volumesOf(subject)) await subject.api.call(z.unknown(), 'DELETE', `/v1/volumes/${id}`);
+      return 'gone';
+    },
+  },
+  {
+    name: 'address',
+    make: async ({ api, key, wanted }) => {
+      const { token, tags } = known(wanted);
+      return { address: one(await api.call(madeSchema, 'POST', '/v1/addresses', { key, token: `${token}-address`, tags })).id };
+    },
+    undo: async (subject) => {
+      for (const id of await addressesOf(subject)) await subject.api.call(z.unknown(), 'DELETE', `/v1/addresses/${id}`);
+      return 'gone';
+    },
+  },
+  {
+    name: 'instance',
+    make: async ({ api, key, wanted }) => {
+      const { volumeGb: _size, ...request } = known(wanted);
+      const { id, state, user = 'root' } = one(await api.call(instanceSchema, 'POST', '/v1/machines', { key, ...request }));
+      if (state === 'gone') throw new PluginError('Invalid', `the machine of key ${key}, ${id}, was deleted; replace the node`);
+      return { providerid: id, 'ssh-auth': { user } };
+    },
+    undo: async (subject) => {
+      const ids = subject.providerid === undefined ? await instancesOf(subject) : [subject.providerid];
+      // Asked to delete, the service says whether it is there: a list may lag behind.
+      const answers = await Promise.all(ids.map((id) => subject.api.call(z.object({ id: z.string() }), 'DELETE', `/v1/machines/${encodeURIComponent(id)}`)));
+      return answers.some((answer) => answer !== undefined) ? 'going' : 'gone';
+    },
+  },
+  {
+    name: 'attachments',
+    make: async ({ api }, { volume, address, providerid }) => {
+      for (const [kind, id] of [['volumes', volume], ['addresses', address]] as const) {
+        one(await api.call(madeSchema, 'POST', `/v1/${kind}/${typeof id === 'string' ? id : '-'}/attach`, { machine: providerid }));
+      }
+      return {};
+    },
+    // They end with the instance.
+    undo: () => Promise.resolve('gone'),
+  },
+];
+
+export async function volumesOf({ api, key }: Subject): Promise<readonly string[]> {
+  return one(await api.call(volumesSchema, 'GET', `/v1/volumes?key=${encodeURIComponent(key)}`)).volumes.map(({ id }) => id);
+}
+
+export async function addressesOf({ api, key }: Subject): Promise<readonly string[]> {
+  return one(await api.call(addressesSchema, 'GET', `/v1/addresses?key=${encodeURIComponent(key)}`)).addresses.map(({ id }) => id);
+}
+
+async function instancesOf({ api, key }: Subject): Promise<readonly string[]> {
+  return one(await api.call(instancesSchema, 'GET', `/v1/machines?key=${encodeURIComponent(key)}`)).machines.map(({ id }) => id);
+}
+
+function known(wanted: Subject['wanted']): NonNullable<Subject['wanted']> {
+  if (wanted !== undefined) return wanted;
+  throw new PluginError('Invalid', 'only CREATE makes anything');
+}
+
+/** Of calls that are never answered by absence. */
+function one<Value>(answer: Value | undefined): Value {
+  if (answer !== undefined) return answer;
+  throw new PluginError('Retryable', 'the machine service does not show what was just made');
+}
