@@ -68,6 +68,7 @@ function readPluginFolder({ root, folder, type }: PluginFolder, found: FoundPlug
     const { descriptors, faults, place } = readDescriptors(file, type);
     problems.push(...checkMode(file), ...faults);
     for (const descriptor of descriptors) {
+      problems.push(...placeProblems(checkResources(folder, descriptor), place));
       const key = descriptor.command === undefined ? 'entry' : 'command';
       const entry = descriptor.command === undefined ? findEntry(folder, descriptor) : findCommand(folder, descriptor.command);
       if (!entry.ok) problems.push({ ...errorAt([key], entry.wrong), place: place([key]) });
@@ -139,6 +140,16 @@ function findCommand(folder: string, words: readonly string[]): EntryReading {
     return { ok: false, wrong: `${program} may not be executed; chmod +x '${join(folder, program)}'` };
   }
   return { ok: true, path: command[0] ?? '', command };
+}
+
+/** What the plugin says that it brings along must be there: else its first task would find out. */
+function checkResources(folder: string, { resources = {} }: Descriptor): readonly Problem[] {
+  return Object.entries(resources).flatMap(([name, { path, format }]) => {
+    const at = join(folder, path);
+    if (!existsSync(at) || statSync(at).isDirectory() !== (format === 'folder')) return [errorAt(['resources', name], `there is no ${format} ${path} in ${folder}`)];
+    const inside = checkFile(at, folder, path);
+    return inside.ok ? [] : [errorAt(['resources', name], inside.wrong)];
+  });
 }
 
 function checkFile(file: string, folder: string, name: string): EntryReading {

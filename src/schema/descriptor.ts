@@ -58,6 +58,11 @@ export const descriptorSchema = z.strictObject({
   prepares: z.enum(['all', 'users']).exactOptional().meta({
     title: 'Prepares', description: 'Automators: BOOTSTRAP runs on all nodes, or only on nodes with services that use it.',
   }),
+  resources: z.record(z.string().regex(/^[A-Za-z][\w-]{0,62}$/, { error: 'Letters, digits, hyphens and underscores; a letter first.' }), z.strictObject({
+    path: z.string().regex(/^\.\/./, { error: 'A path that begins with ./, in the plugin\'s folder.' }).meta({ title: 'Path', description: 'In the plugin\'s folder, beginning with ./.' }),
+    format: z.enum(['file', 'folder']).meta({ title: 'Format', description: 'file or folder.' }),
+    description: z.string().exactOptional().meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
+  })).exactOptional().meta({ title: 'Resources', description: 'Files and folders that the plugin brings along and cannot do without: {NAME: {path, format}}.' }),
   capabilities: z.array(z.string()).exactOptional().meta({ title: 'Capabilities', description: 'Words for what it can do, for people.' }),
   fields: fieldsSchema.prefault({}),
 }).meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
@@ -90,6 +95,8 @@ export interface Descriptor {
   readonly callDeadlineMs: number;
   readonly prepares: 'all' | 'users';
   readonly capabilities: readonly string[];
+  /** What it brings along in its folder, by name. */
+  readonly resources?: Readonly<Record<string, { readonly path: string; readonly format: 'file' | 'folder'; readonly description?: string }>>;
   /** Absent where the plugin declares none (the seed's form): then any field is taken as it is. */
   readonly fields?: FieldDeclarations;
 }
