@@ -50,8 +50,11 @@ async function measure() {
   const names = Array.from({ length: clusters }, (_, index) => `resume-${index + 1}`);
   const working = { on: true };
   const work = Promise.all(names.map((name) => keepBusy(client, name, working)));
-  await pause(5_000);
+  // Told when it is awaited, after everything was ended.
+  work.catch(() => undefined);
+  while ((await Promise.all(names.map((name) => finishedTasks(client, name).catch(() => [])))).some((times) => times.length < 10)) await pause(500);
   const restarts = [];
+  let finishedSince = [];
   for (let kill = 0; kill < kills; kill += 1) {
     await pause(500 + Math.random() * 2_000);
     const killedAt = Date.now();
@@ -59,8 +62,11 @@ async function measure() {
     const goneAt = Date.now();
     worker = await startWorker();
     restarts.push({ killedAt, goneAt, polledAt: worker.polledAt });
-    // Long enough for the slowest to go on.
-    await pause(8_000);
+    // Until all have gone on: a kill that meets a cluster which still waits for the last one would count twice.
+    for (let behind = true; behind; behind = finishedSince.some((times) => !times.some((time) => time > worker.polledAt))) {
+      await pause(1_000);
+      finishedSince = await Promise.all(names.map((name) => finishedTasks(client, name).catch(() => [])));
+    }
   }
   const finished = await Promise.all(names.map((name) => finishedTasks(client, name)));
   working.on = false;
@@ -82,10 +88,21 @@ async function keepBusy(client, name, working) {
     name, nodes: { app: { count: 2, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } },
     services: { app: { peers: 'none', actions: { start: script('sleep 0.5'), stop: script('sleep 0.5'), configure: script('sleep 0.5') } } },
   });
-  await client.waitFor(name, (await client.apply(parsed.spec)).operation);
+  await client.waitFor(name, (await surely(() => client.apply(parsed.spec))).operation);
   while (working.on) {
     const asked = await client.operate(name, { kind: 'reconfigure', services: ['app'], restart: true }, { queue: true }).catch(() => undefined);
     if (asked !== undefined) await client.waitFor(name, asked.operation, { everyMs: 200 });
+  }
+}
+
+/** The same spec again is the same operation, so asking again does no harm. */
+async function surely(ask) {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error.code !== 'NoWorker') throw error;
+    }
   }
 }
 

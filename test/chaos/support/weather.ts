@@ -3,6 +3,9 @@ import type { MachineService } from '../../support/stack.js';
 import { lagCloud } from './lag-cloud.js';
 import type { Random } from './random.js';
 
+/** Faults that wait for a call at a time: where calls are few, more would pile up until none came through. */
+const mostArmed = 3;
+
 /** Keeps scripting faults at the machine service until it is told to stop; gives how many of each. */
 export function startWeather(service: MachineService, random: Random): { stop(): Promise<Readonly<Record<string, number>>> } {
   const counts: Record<string, number> = {};
@@ -18,12 +21,13 @@ export function startWeather(service: MachineService, random: Random): { stop():
   ];
   const blow = async (): Promise<void> => {
     while (blowing) {
+      await pause(random.between(300, 1_200));
+      if (await armed(service) >= mostArmed) continue;
       const fault = random.pick(faults)();
       await service.arm(fault);
       const { fault: name, status } = fault as { readonly fault: string; readonly status?: number };
       const title = status === undefined ? name : `${name} ${status}`;
       counts[title] = (counts[title] ?? 0) + 1;
-      await pause(random.between(300, 1_200));
     }
     await service.call('DELETE', '/v1/faults');
   };
@@ -35,4 +39,10 @@ export function startWeather(service: MachineService, random: Random): { stop():
       return counts;
     },
   };
+}
+
+/** How many faults have not met all their calls. */
+async function armed(service: MachineService): Promise<number> {
+  const { faults } = await service.call('GET', '/v1/faults') as { readonly faults: readonly { readonly count: number; readonly met: number }[] };
+  return faults.filter(({ count, met }) => count === 0 || met < count).length;
 }
