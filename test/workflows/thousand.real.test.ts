@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../support/stack.js';
 import { closed, nodes } from './support/spec.js';
 
 /** HEDDLE_THOUSAND=1000 (or another number) runs it: minutes of work for two cores. */
-const count = Number(process.env['HEDDLE_THOUSAND'] ?? 0);
+const count = Number(env['HEDDLE_THOUSAND'] ?? 0);
 
 describe.skipIf(count === 0)(`a cluster of ${count} nodes`, () => {
   let folder: string;
