@@ -27,7 +27,8 @@ export function createEarlierRunsActivity({ runs }: Pick<ActivityParts, 'runs'>)
       const cut = newestFirst.filter(({ status }) => status !== endedByItself);
       const uids = cut.flatMap(({ clusterUid }) => clusterUid ?? []);
       const clean = newestFirst[0] === undefined || newestFirst[0].status === endedByItself;
-      return { uids: [...new Set(uids)], groups: await runs.openGroups(clusterId), clean };
+      const groups = await runs.openGroups(clusterId);
+      return { uids: [...new Set(uids)], ...(groups.length === 0 ? {} : { groups }), clean };
     }),
   };
 }
