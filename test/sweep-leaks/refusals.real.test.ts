@@ -7,6 +7,7 @@ import { keepSweepSchedule } from '../../src/server/sweep-schedule.js';
 import { heldClaimsQuery, takeClaimUpdate } from '../../src/workflows/messages.js';
 import { runHeddle, type Ended } from '../cli/support/run-heddle.js';
 import { type Stack, startStack } from '../support/stack.js';
+import { until } from '../support/until.js';
 
 const dry: SweepSettings = { everyMs: 3_600_000, policy: { minimumAgeMs: 1, cap: 5, delete: false } };
 const wet: SweepSettings = { ...dry, policy: { ...dry.policy, delete: true } };
@@ -57,6 +58,8 @@ describe('the sweep', () => {
 
     // A cluster that was terminated is a record; so is one that nobody can read.
     await temporal.workflow.start('cluster', { workflowId: 'cluster/stuck', taskQueue: coreQueue, args: [{ carried: { stateVersion: 99 } }] });
+    // The server's index lags; what it does not show yet is younger than any minimum age in earnest.
+    await until('the cluster is listed', async () => (await temporal.workflow.count("WorkflowId = 'cluster/stuck'")).count > 0);
     const held = await plant('u2/app-1/1', 'stuck');
     const stuck = await client.sweep();
     expect(stuck.deleted).toEqual([]);
