@@ -11,8 +11,8 @@ const shared = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 
 export default defineConfig({
   test: {
-    // A server, a worker and real SSH servers run beside the tests: more at once only makes each slower.
-    maxWorkers: 2,
+    // A server, a worker and real SSH servers run beside the tests, and often wait: three on two cores leave neither idle.
+    maxWorkers: 3,
     projects: [
       { test: { ...shared, name: 'unit', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, ...withTemporal, real] } },
       { test: { ...shared, name: 'temporal', include: withTemporal, exclude: [...configDefaults.exclude, real], globalSetup: ['test/global-setup.ts'] } },

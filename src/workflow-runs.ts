@@ -16,11 +16,11 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
   const resets = new Map<string, number | undefined>();
   const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> => describeRun(temporal, workflowId, runId);
   return {
-    list: async (workflowId) => (await search(temporal, `WorkflowId = ${JSON.stringify(workflowId)}`)).map(({ runId }) => runId),
+    list: async (workflowId) => (await searchIfIndexed(temporal, `WorkflowId = ${JSON.stringify(workflowId)}`))?.map(({ runId }) => runId),
     openGroups: async (clusterName) => {
       const prefix = `${clusterWorkflowId(clusterName)}/group/`;
-      const found = await search(temporal, `WorkflowId STARTS_WITH ${JSON.stringify(prefix)} AND ExecutionStatus = 'Running'`);
-      return found.map(({ workflowId }) => workflowId);
+      const found = await searchIfIndexed(temporal, `WorkflowId STARTS_WITH ${JSON.stringify(prefix)} AND ExecutionStatus = 'Running'`);
+      return (found ?? []).map(({ workflowId }) => workflowId);
     },
     describe,
     async resetAt(workflowId, runId) {
@@ -36,6 +36,14 @@ export function readWorkflowRuns(temporal: Client): WorkflowRuns {
 interface Execution {
   readonly workflowId: string;
   readonly runId: string;
+}
+
+/** Undefined from a server without an index, such as the one of the SDK that skips time. */
+async function searchIfIndexed(temporal: Client, query: string): Promise<readonly Execution[] | undefined> {
+  return search(temporal, query).catch((error: unknown) => {
+    if (hasCode(error, status.UNIMPLEMENTED)) return undefined;
+    throw error;
+  });
 }
 
 async function search(temporal: Client, query: string): Promise<readonly Execution[]> {
@@ -58,7 +66,7 @@ async function describeRun(temporal: Client, workflowId: string, runId: string):
   const answer = await temporal.withDeadline(Date.now() + patienceMs, () =>
     temporal.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId, runId } }))
     .catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
+      if (hasCode(error, status.NOT_FOUND)) return undefined;
       throw error;
     });
   const info = answer?.workflowExecutionInfo;
@@ -75,8 +83,11 @@ async function describeRun(temporal: Client, workflowId: string, runId: string):
   };
 }
 
-function isNotFound(error: unknown): boolean {
-  return isGrpcServiceError(error) && Number(error.code) === 5;
+/** The two of gRPC's status codes that say something here. */
+const status = { NOT_FOUND: 5, UNIMPLEMENTED: 12 } as const;
+
+function hasCode(error: unknown, code: number): boolean {
+  return isGrpcServiceError(error) && Number(error.code) === code;
 }
 
 /** Undefined also for a memo that cannot be read: it is of another make, or of keys that are gone. */

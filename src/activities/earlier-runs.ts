@@ -53,11 +53,13 @@ const againMs = 250;
 async function listWithOwn(runs: WorkflowRuns, workflowId: string, runId: string): Promise<readonly string[]> {
   const begin = Date.now();
   let listed = await runs.list(workflowId);
+  // Without an index nothing is known of earlier runs; whether machines carry their tags is looked for all the same.
+  if (listed === undefined) return [];
   for (let pause = 50; !listed.includes(runId) && Date.now() - begin < patienceMs; pause = Math.min(pause * 2, 2_000)) {
     await wait(pause);
-    listed = await runs.list(workflowId);
+    listed = await runs.list(workflowId) ?? [];
   }
   if (!listed.includes(runId) && activityInfo().attempt < 3) throw new Error(`the server's index does not show run ${runId} of ${workflowId} yet`);
   await wait(Math.max(againMs, Date.now() - begin));
-  return [...new Set([...listed, ...await runs.list(workflowId)])];
+  return [...new Set([...listed, ...await runs.list(workflowId) ?? []])];
 }

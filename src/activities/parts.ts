@@ -31,9 +31,9 @@ export interface ActivityParts {
 
 /** What the Temporal server knows of the runs of workflows. */
 export interface WorkflowRuns {
-  /** Ids of all runs of a workflow, as the server's index has them: what just happened may be missing. */
-  list(workflowId: string): Promise<readonly string[]>;
-  /** Ids of the groups of a cluster that are running, as the server's index has them. */
+  /** Ids of all runs of a workflow, as the server's index has them: what just happened may be missing. Undefined where it has none. */
+  list(workflowId: string): Promise<readonly string[] | undefined>;
+  /** Ids of the groups of a cluster that are running, as the server's index has them; none where it has none. */
   openGroups(clusterName: string): Promise<readonly string[]>;
   /** A run as it is at this moment; undefined when the server does not know it any more. */
   describe(workflowId: string, runId: string): Promise<WorkflowRun | undefined>;

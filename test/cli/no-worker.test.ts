@@ -27,11 +27,11 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
 
   it('tells by status and list what the server knows, and how to start a worker', async () => {
-    const status = await run('status', 'left');
+    const [status, shown, list, nodes] = await Promise.all([run('status', 'left'), run('status', 'left', '--json'), run('list'), run('nodes', 'left')]);
     expect(status).toMatchObject({ code: 5, stdout: expect.stringContaining('cluster left: idle'), stderr: expect.stringContaining('next: heddle worker') });
-    expect(JSON.parse((await run('status', 'left', '--json')).stdout)).toMatchObject({ name: 'left', uid: expect.stringMatching(/^[0-9a-f-]{36}$/), phase: 'idle', partial: true, server: { workflows: [{ id: 'cluster/left' }], activities: [] }, error: { code: 'NoWorker' } });
-    expect(await run('list')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^left +idle /m) });
-    expect(await run('nodes', 'left')).toMatchObject({ code: 5 });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'left', uid: expect.stringMatching(/^[0-9a-f-]{36}$/), phase: 'idle', partial: true, server: { workflows: [{ id: 'cluster/left' }], activities: [] }, error: { code: 'NoWorker' } });
+    expect(list).toMatchObject({ code: 0, stdout: expect.stringMatching(/^left +idle /m) });
+    expect(nodes).toMatchObject({ code: 5 });
   });
 
   it('starts nothing by apply, and says who is missing', async () => {

@@ -44,7 +44,7 @@ describe('heddle status of what is stuck', () => {
   it('tells of a task that fails and is tried again', async () => {
     const file = await writeSpec(stack.folder, { name: 'down', provider: 'down' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
-    const { stdout } = await statusWith('down', /is tried again/);
+    const { stdout } = await statusWith('down', /CREATE app-1 is tried again/);
     expect(stdout).toMatch(/stuck: CREATE app-1 is tried again, attempt \d+ after [\d.]+ s: CREATE app-1: .*127\.0\.0\.1:9.* \(Retryable\)/);
   });
 

@@ -16,7 +16,7 @@ describe('a cut of the sweep', () => {
     await harness.stop();
   });
   playSweep(() => harness, { modes: usualModes, plays: playsInCut });
-  playWebUi(() => harness, { every: 8 });
+  playWebUi(() => harness, { every: 16 });
 
   // A restart touches only what runs. Cancelled between STOP and START it leaves what it stopped down, nobody meant that to
   // stay so, and the same restart once more brings back what was named, but not what needs it; only an apply does.

@@ -29,8 +29,8 @@ export function playSweep(open: () => Harness, { modes: wanted, plays = () => tr
   }
 }
 
-/** One task of every fourth pair of operation and mode, another task for each. */
+/** One task of every sixth pair of operation and mode, another task for each. */
 export function playsInCut(operation: OperationCase, mode: Mode, task: TaskName): boolean {
   const place = operationCases.indexOf(operation) + modes.indexOf(mode);
-  return place % 4 === 0 && operation.tasks.indexOf(task) === (place * 5) % operation.tasks.length;
+  return place % 6 === 0 && operation.tasks.indexOf(task) === (place * 5) % operation.tasks.length;
 }
