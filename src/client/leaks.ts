@@ -38,11 +38,11 @@ export async function readLeaks(temporal: Client): Promise<LeaksView> {
 
 /** Has a pass made now, after one that may be under way, and waits for its end. */
 export async function sweepNow(temporal: Client, patienceMs = 15 * 60_000): Promise<SweepReport> {
-  const known = new Set(passesOf(await describeSchedule(temporal)));
+  const known = new Set(passesOf(await describeSchedule(temporal)).map(({ runId }) => runId));
   await call(temporal, 'sweep', () => temporal.schedule.getHandle(sweepScheduleId).trigger(ScheduleOverlapPolicy.BUFFER_ONE));
   for (const until = Date.now() + patienceMs; Date.now() < until; await pause(250)) {
-    const started = passesOf(await describeSchedule(temporal)).find((workflowId) => !known.has(workflowId));
-    if (started !== undefined) return resultOf(temporal, started, until - Date.now());
+    const started = passesOf(await describeSchedule(temporal)).find(({ runId }) => !known.has(runId));
+    if (started !== undefined) return resultOf(temporal, started.workflowId, until - Date.now());
   }
   throw new HeddleError('Failed', `no pass of the sweep began within ${Math.round(patienceMs / 1_000)} s; 'heddle doctor' looks for workers`);
 }
@@ -81,13 +81,20 @@ function inputOf({ action }: ScheduleDescription): SweepInput {
   return { ...input, policy: input.policy };
 }
 
-/** Ids of the passes that the server remembers, oldest first. */
-function passesOf({ info }: ScheduleDescription): readonly string[] {
-  return [...info.recentActions, ...info.runningActions.map((action) => ({ action }))].map(({ action }) => action.workflow.workflowId);
+interface Pass {
+  /** Ends with the second in which it was asked for: two passes may share it. */
+  readonly workflowId: string;
+  readonly runId: string;
+}
+
+/** The passes that the server remembers, oldest first. */
+function passesOf({ info }: ScheduleDescription): readonly Pass[] {
+  return [...info.recentActions, ...info.runningActions.map((action) => ({ action }))]
+    .map(({ action: { workflow: { workflowId, firstExecutionRunId } } }) => ({ workflowId, runId: firstExecutionRunId }));
 }
 
 async function lastReport(temporal: Client, described: ScheduleDescription): Promise<SweepReport | undefined> {
-  for (const workflowId of [...new Set(passesOf(described))].toReversed()) {
+  for (const workflowId of [...new Set(passesOf(described).map((pass) => pass.workflowId))].toReversed()) {
     const handle = temporal.workflow.getHandle(workflowId);
     try {
       const { status } = await call(temporal, 'leaks', () => handle.describe());
