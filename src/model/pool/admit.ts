@@ -1,0 +1,165 @@
+import { amountsText, plus, type Amounts } from './amounts.js';
+import { offerKey, openBook, take, tenantUse, type Book } from './book.js';
+import { makeRoom } from './evict.js';
+import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
+import { fulfilIfWhole } from './hand-out.js';
+import { keepReady } from './keep-ready.js';
+import { makeNode, makeSlice } from './make.js';
+import type { PoolNode } from './node.js';
+import type { NodeRequest } from './request.js';
+import type { ProviderPoolSpec } from './spec.js';
+import { changePoolNode, changeRequest, type PoolState } from './state.js';
+
+/**
+ * Decides who gets what: one pass over all that is asked for. Requests come in the order of their priority, then of their arrival. Each
+ * gets all of its nodes at once, from one provider pool, or waits. Where one waits for room nothing is made for later
+ * ones, so none starves; what it does not need is theirs all the same.
+ */
+export function admit(pool: PoolState, now: number): void {
+  if (pool.spec === undefined) return;
+  const book = openBook(pool, now);
+  // Within a pass room only shrinks: what did not fit does not fit later either.
+  const unserved = new Set<string>();
+  for (const request of inOrder(pool)) {
+    const signature = signatureOf(request);
+    if (unserved.has(signature)) continue;
+    if (!serve(pool, book, request, now)) unserved.add(signature);
+  }
+  keepReady(pool, book, now);
+}
+
+/** Requests that wait, the next one first. */
+export function inOrder(pool: PoolState): readonly NodeRequest[] {
+  return Object.values(pool.requests).filter(({ state }) => state === 'requested')
+    .toSorted((one, other) => one.priority - other.priority || one.seq - other.seq);
+}
+
+/** Requests of one signature are alike in all that admission asks. */
+function signatureOf({ labels, tenant = '', prefers = '', declined }: NodeRequest): string {
+  return [labels.join(','), tenant, prefers, ...Object.keys(declined)].join('|');
+}
+
+interface Candidate {
+  readonly name: string;
+  readonly provider: ProviderPoolSpec;
+  readonly fit: Fit;
+}
+
+function serve(pool: PoolState, book: Book, request: NodeRequest, now: number): boolean {
+  const candidates = candidatesFor(pool, book, request, now);
+  if (candidates === undefined) return true;
+  const chosen = candidates.find(({ fit }) => fit.is === 'fits');
+  if (chosen !== undefined && chosen.fit.is === 'fits') {
+    assign(pool, book, request, { ...chosen, takes: chosen.fit.takes, now });
+    return true;
+  }
+  wait(pool, book, request, candidates, now);
+  return false;
+}
+
+/** Provider pools that can serve the request, the best first; undefined when it has failed, for there are none. */
+function candidatesFor(pool: PoolState, book: Book, request: NodeRequest, now: number): readonly Candidate[] | undefined {
+  const declined: Record<string, string> = {};
+  const candidates: Candidate[] = [];
+  for (const [name, provider] of Object.entries(pool.spec?.providerPools ?? {})) {
+    const why = request.declined[name] ?? refusalOf(pool, request, provider);
+    if (why !== undefined) declined[name] = why;
+    else candidates.push({ name, provider, fit: fitIn(pool, book, request, name, provider) });
+  }
+  if (candidates.length === 0) {
+    const { waits: _waits, target: _target, ...rest } = request;
+    changeRequest(pool, request.id, () => ({ ...rest, state: 'failed', since: now, declined }));
+    return undefined;
+  }
+  return candidates.toSorted((one, other) => rankOf(request, one) - rankOf(request, other)
+    || one.provider.priority - other.provider.priority || loadOf(book, one) - loadOf(book, other) || (one.name < other.name ? -1 : 1));
+}
+
+/** The one that the requester prefers, then those that have all nodes ready, then the others. */
+function rankOf({ prefers }: NodeRequest, { name, fit }: Candidate): number {
+  if (name === prefers) return 0;
+  return fit.is === 'fits' && fit.made === 0 ? 1 : 2;
+}
+
+function loadOf({ used }: Book, { name, provider }: Candidate): number {
+  const limit = provider.limits['nodes'];
+  const nodes = used[name]?.['nodes'] ?? 0;
+  return limit === undefined ? nodes / 1e6 : nodes / Math.max(1, limit);
+}
+
+interface Choice {
+  readonly name: string;
+  readonly provider: ProviderPoolSpec;
+  readonly takes: readonly (string | undefined)[];
+  readonly now: number;
+}
+
+function assign(pool: PoolState, book: Book, request: NodeRequest, { name, provider, takes, now }: Choice): void {
+  const { id, labels, tenant } = request;
+  const open = labels.filter((_label, index) => takes[index] === undefined);
+  take(pool, book, name, costOf(book, name, provider, open));
+  const nodes = labels.map((label, index) => {
+    const taken = takes[index];
+    if (taken !== undefined) {
+      book.idle[offerKey(name, label)]?.shift();
+      return taken;
+    }
+    return supplyNode(pool, book, { providerPool: name, label, now }).id;
+  });
+  for (const node of nodes) {
+    changePoolNode(pool, node, (before) => ({ ...before, request: id, ...(tenant === undefined ? {} : { tenant }) }));
+    const given = pool.nodes[node];
+    if (tenant !== undefined && given !== undefined) book.tenants[tenant] = plus(book.tenants[tenant] ?? {}, tenantUse(given));
+  }
+  const { waits: _waits, target: _target, ...rest } = request;
+  changeRequest(pool, id, () => ({ ...rest, state: 'pending', since: now, providerPool: name, nodes }));
+  fulfilIfWhole(pool, id, now);
+}
+
+/** A node on a machine of its own, or on one that has room, or on a new one with room for more. */
+export function supplyNode(pool: PoolState, book: Book, making: Parameters<typeof makeNode>[2]): PoolNode {
+  const offer = pool.spec?.providerPools[making.providerPool]?.labels[making.label];
+  if (offer === undefined) throw new Error(`provider pool ${making.providerPool} does not serve label ${making.label}`);
+  if (offer.slots === undefined) return makeNode(pool, offer, making);
+  const rooms = book.rooms[offerKey(making.providerPool, making.label)] ??= [];
+  let room = rooms.find(({ free }) => free > 0);
+  if (room === undefined) {
+    room = { backing: makeNode(pool, offer, making).id, slots: offer.slots, free: offer.slots };
+    rooms.push(room);
+  }
+  room.free -= 1;
+  const backing = pool.nodes[room.backing];
+  if (backing === undefined) throw new Error(`machine ${room.backing} is gone`);
+  return makeSlice(pool, backing, making.now);
+}
+
+/** Room is made for it in one provider pool, and kept: what is free there is not given to later ones. */
+function wait(pool: PoolState, book: Book, request: NodeRequest, candidates: readonly Candidate[], now: number): void {
+  const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant');
+  const target = waiting.find(({ name }) => name === request.target) ?? waiting.find(({ fit }) => fit.is === 'short') ?? waiting[0];
+  const why = reasonFor(target ?? candidates[0]);
+  if (request.waits !== why || request.target !== target?.name) {
+    const { target: _target, ...rest } = request;
+    changeRequest(pool, request.id, () => ({ ...rest, waits: why, ...(target === undefined ? {} : { target: target.name }) }));
+  }
+  if (target === undefined || target.fit.is === 'behind') return;
+  book.blocked.add(target.name);
+  if (target.fit.is !== 'short') return;
+  for (const [index, label] of request.labels.entries()) {
+    if (target.fit.takes[index] !== undefined) book.idle[offerKey(target.name, label)]?.shift();
+  }
+  makeRoom(pool, book, { name: target.name, missing: target.fit.missing, request: request.id, now });
+}
+
+function reasonFor(candidate: Candidate | undefined): string {
+  if (candidate === undefined) return 'no provider pool';
+  const { name, fit } = candidate;
+  const over = (missing: Amounts): string => `${amountsText(missing)} too much at the moment`;
+  switch (fit.is) {
+    case 'tenant': return `the limits of its tenant: ${over(fit.missing)}`;
+    case 'behind': return `provider pool ${name}: earlier requests wait there`;
+    case 'paused': return `provider pool ${name}: ${fit.why}`;
+    case 'short': return `provider pool ${name}: ${over(fit.missing)}`;
+    default: return '';
+  }
+}

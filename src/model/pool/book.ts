@@ -1,0 +1,102 @@
+import { excess, most, plus, type Amounts } from './amounts.js';
+import { isIdle, type PoolNode } from './node.js';
+import type { PoolState } from './state.js';
+import type { ProviderPoolSpec } from './spec.js';
+
+/** What is in use and what is free, worked out once for a pass of admission and kept up to date through it. */
+export interface Book {
+  /** By provider pool, by account, by tenant. */
+  readonly used: Record<string, Amounts>;
+  readonly accounts: Record<string, Amounts>;
+  readonly tenants: Record<string, Amounts>;
+  /** By provider pool: what nodes take that will be gone by themselves. */
+  readonly leaving: Record<string, Amounts>;
+  /** By provider pool and label: nodes that nobody has; ready ones first, the oldest first. */
+  readonly idle: Record<string, string[]>;
+  /** By provider pool and label: machines with room for further nodes; the fullest first. */
+  readonly rooms: Record<string, Room[]>;
+  /** Provider pools where an earlier request waits for room. */
+  readonly blocked: Set<string>;
+}
+
+export interface Room {
+  readonly backing: string;
+  readonly slots: number;
+  free: number;
+}
+
+export function offerKey(providerPool: string, label: string): string {
+  return `${providerPool}/${label}`;
+}
+
+export function openBook(pool: PoolState, now: number): Book {
+  const book: Book = { used: {}, accounts: {}, tenants: {}, leaving: {}, idle: {}, rooms: {}, blocked: new Set() };
+  const idle: PoolNode[] = [];
+  for (const node of Object.values(pool.nodes)) {
+    enter(pool, book, node);
+    if (isIdle(node) && !isOutdated(pool, node)) idle.push(node);
+  }
+  idle.sort((one, other) => Number(one.state === 'building') - Number(other.state === 'building') || one.createdAt - other.createdAt);
+  for (const { id, providerPool, label } of idle) (book.idle[offerKey(providerPool, label)] ??= []).push(id);
+  openRooms(pool, book, now);
+  return book;
+}
+
+function enter(pool: PoolState, book: Book, node: PoolNode): void {
+  const { providerPool, uses, tenant, state } = node;
+  take(pool, book, providerPool, uses);
+  if (tenant !== undefined) book.tenants[tenant] = plus(book.tenants[tenant] ?? {}, tenantUse(node));
+  const goes = state === 'deleting' || (state === 'used' && pool.spec?.labels[node.label]?.onReturn !== 'reuse');
+  if (goes) book.leaving[providerPool] = plus(book.leaving[providerPool] ?? {}, uses);
+}
+
+/** Notes that a machine is made. */
+export function take(pool: PoolState, book: Book, providerPool: string, uses: Amounts): void {
+  book.used[providerPool] = plus(book.used[providerPool] ?? {}, uses);
+  const account = pool.spec?.providerPools[providerPool]?.provider;
+  if (account !== undefined) book.accounts[account] = plus(book.accounts[account] ?? {}, uses);
+}
+
+/** A node that shares a machine counts as one node for its tenant, whatever stands behind it. */
+export function tenantUse({ backing, uses }: Pick<PoolNode, 'backing' | 'uses'>): Amounts {
+  return backing === undefined ? uses : { nodes: 1 };
+}
+
+/** How much too much it would be, by all limits that hold in the provider pool. */
+export function missingFor(pool: PoolState, book: Book, name: string, provider: ProviderPoolSpec, cost: Amounts): Amounts {
+  const own = excess(plus(book.used[name] ?? {}, cost), pickUsed(cost, provider.limits));
+  const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.limits;
+  if (quota === undefined) return own;
+  return most(own, excess(plus(book.accounts[provider.provider] ?? {}, cost), pickUsed(cost, quota)));
+}
+
+/** A limit that was lowered below what is in use says nothing of what costs none of it. */
+function pickUsed(cost: Amounts, limits: Amounts): Amounts {
+  return Object.fromEntries(Object.entries(limits).filter(([key]) => (cost[key] ?? 0) > 0));
+}
+
+function openRooms(pool: PoolState, book: Book, now: number): void {
+  const taken: Record<string, number> = {};
+  for (const { backing } of Object.values(pool.nodes)) if (backing !== undefined) taken[backing] = (taken[backing] ?? 0) + 1;
+  for (const node of Object.values(pool.nodes)) {
+    if (node.slots === undefined || !isInService(pool, node, now)) continue;
+    const free = node.slots - (taken[node.id] ?? 0);
+    if (free > 0) (book.rooms[offerKey(node.providerPool, node.label)] ??= []).push({ backing: node.id, slots: node.slots, free });
+  }
+  for (const rooms of Object.values(book.rooms)) rooms.sort((one, other) => one.free - other.free);
+}
+
+/** A machine of several nodes takes further ones while it is well, young and as the configuration has it. */
+function isInService(pool: PoolState, node: PoolNode, now: number): boolean {
+  if ((node.state !== 'ready' && node.state !== 'building') || isOutdated(pool, node)) return false;
+  const maxAgeMs = pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.maxAgeMs;
+  return maxAgeMs === undefined || now - node.createdAt < maxAgeMs;
+}
+
+/** Its label or provider pool is configured otherwise now, or not at all. */
+export function isOutdated({ placements, nodes }: PoolState, node: PoolNode): boolean {
+  const { machine } = node.backing === undefined ? node : nodes[node.backing] ?? node;
+  const placement = placements[node.providerPool]?.[node.label];
+  if (placement === undefined) return true;
+  return machine.facts.machine !== undefined && machine.facts.machine !== placement.digest;
+}

@@ -1,0 +1,23 @@
+import { deleteNode } from './hand-out.js';
+import { changeRequest, type PoolState } from './state.js';
+import type { PlannedPool } from './spec.js';
+
+/** Takes a checked configuration over. Nodes that somebody has stay; others that it has no place for go when they are looked at next. */
+export function configurePool(pool: PoolState, { spec, placements }: PlannedPool): void {
+  pool.spec = spec;
+  pool.placements = placements;
+  // What a provider pool could not do before, it may be able to do now.
+  for (const request of Object.values(pool.requests)) {
+    if (request.state === 'requested' && Object.keys(request.declined).length > 0) changeRequest(pool, request.id, (before) => ({ ...before, declined: {}, failures: 0 }));
+  }
+  for (const record of [pool.resting, pool.quotas, pool.paused]) for (const key of Object.keys(record)) delete record[key];
+}
+
+/** Nobody gets anything any more, and everything is deleted, what is in use too. */
+export function emptyPool(pool: PoolState, by: string, now: number): void {
+  pool.leaving ??= { by, at: now };
+  for (const request of Object.values(pool.requests)) {
+    if (request.state !== 'fulfilled') changeRequest(pool, request.id, (before) => ({ ...before, state: 'failed', since: now, nodes: [], waits: `pool ${pool.name} is being deleted` }));
+  }
+  for (const id of Object.keys(pool.nodes)) if (pool.nodes[id] !== undefined) deleteNode(pool, id, `pool ${pool.name} is being deleted`, now);
+}

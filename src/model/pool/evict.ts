@@ -1,0 +1,51 @@
+import { isNothing, minus, type Amounts } from './amounts.js';
+import { isOutdated, type Book } from './book.js';
+import type { PoolNode } from './node.js';
+import { changePoolNode, type PoolState } from './state.js';
+
+export interface Need {
+  readonly name: string;
+  /** What is too much at this moment. */
+  readonly missing: Amounts;
+  readonly request: string;
+  readonly now: number;
+}
+
+/** Deletes idle nodes, the oldest first, until what goes anyway and what is deleted is enough for the request; never one more. */
+export function makeRoom(pool: PoolState, book: Book, { name, missing, request, now }: Need): void {
+  let left = minus(missing, book.leaving[name] ?? {});
+  if (isCovered(left, missing)) return;
+  for (const node of evictable(pool, book, name)) {
+    if (!helps(node, left)) continue;
+    changePoolNode(pool, node.id, (before) => ({ ...before, state: 'deleting', since: now, why: `makes room for request ${request}` }));
+    book.leaving[name] = minus(book.leaving[name] ?? {}, minus({}, node.uses));
+    for (const ids of Object.values(book.idle)) {
+      const at = ids.indexOf(node.id);
+      if (at >= 0) ids.splice(at, 1);
+    }
+    for (const rooms of Object.values(book.rooms)) {
+      const at = rooms.findIndex(({ backing }) => backing === node.id);
+      if (at >= 0) rooms.splice(at, 1);
+    }
+    left = minus(left, node.uses);
+    if (isCovered(left, missing)) return;
+  }
+}
+
+function isCovered(left: Amounts, missing: Amounts): boolean {
+  return isNothing(Object.fromEntries(Object.keys(missing).map((key) => [key, left[key] ?? 0])));
+}
+
+function helps({ uses }: PoolNode, left: Amounts): boolean {
+  return Object.entries(uses).some(([key, amount]) => amount > 0 && (left[key] ?? 0) > 0);
+}
+
+/** Nodes of the provider pool that are ready and nobody's, but for those that are kept for the request itself. */
+function evictable(pool: PoolState, book: Book, name: string): readonly PoolNode[] {
+  const idle = Object.entries(book.idle).flatMap(([key, ids]) => (key.startsWith(`${name}/`) ? ids : []));
+  const empty = Object.entries(book.rooms).flatMap(([key, rooms]) =>
+    (key.startsWith(`${name}/`) ? rooms.filter(({ free, slots }) => free === slots).map(({ backing }) => backing) : []));
+  const outdated = Object.values(pool.nodes).filter((node) => node.providerPool === name && node.request === undefined && isOutdated(pool, node)).map(({ id }) => id);
+  return [...new Set([...outdated, ...idle, ...empty])].flatMap((id) => pool.nodes[id] ?? []).filter(({ state }) => state === 'ready')
+    .toSorted((one, other) => one.createdAt - other.createdAt);
+}

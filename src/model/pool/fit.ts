@@ -1,0 +1,84 @@
+import { amountsText, excess, isNothing, plus, times, type Amounts } from './amounts.js';
+import { missingFor, offerKey, tenantUse, type Book } from './book.js';
+import type { NodeRequest } from './request.js';
+import type { ProviderPoolSpec } from './spec.js';
+import type { PoolState } from './state.js';
+
+/** How a request would be served by one provider pool at this moment. */
+export type Fit =
+  /** `takes` has a node's id for each label, or nothing where one is to be made. */
+  | { readonly is: 'fits'; readonly takes: readonly (string | undefined)[]; readonly made: number }
+  /** There is no room now. `takes` is what it would use of what is there. */
+  | { readonly is: 'short'; readonly missing: Amounts; readonly takes: readonly (string | undefined)[] }
+  /** An earlier request waits there. */
+  | { readonly is: 'behind' }
+  | { readonly is: 'paused'; readonly why: string }
+  | { readonly is: 'tenant'; readonly missing: Amounts };
+
+export function fitIn(pool: PoolState, book: Book, request: NodeRequest, name: string, provider: ProviderPoolSpec): Fit {
+  const over = tenantExcess(pool, book, request, provider);
+  if (!isNothing(over)) return { is: 'tenant', missing: over };
+  const used: Record<string, number> = {};
+  const takes = request.labels.map((label) => {
+    const key = offerKey(name, label);
+    const at = used[key] ?? 0;
+    used[key] = at + 1;
+    return book.idle[key]?.[at];
+  });
+  const open = request.labels.filter((_label, index) => takes[index] === undefined);
+  const inRooms = open.length > 0 && open.every((label) => provider.labels[label]?.slots !== undefined);
+  const cost = costOf(book, name, provider, open);
+  if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
+  if (book.blocked.has(name)) return { is: 'behind' };
+  const pause = pool.paused[provider.provider];
+  if (pause !== undefined) return { is: 'paused', why: pause.why };
+  const missing = missingFor(pool, book, name, provider, cost);
+  return isNothing(missing) ? { is: 'fits', takes, made: open.length } : { is: 'short', missing, takes };
+}
+
+/** Why the provider pool can never serve these labels as things are configured; undefined where it can. */
+export function refusalOf(pool: PoolState, request: Pick<NodeRequest, 'labels' | 'tenant'>, provider: ProviderPoolSpec): string | undefined {
+  const unserved = request.labels.find((label) => provider.labels[label] === undefined);
+  if (unserved !== undefined) return `does not serve label ${unserved}`;
+  if (provider.limits['nodes'] === 0) return 'is switched off: its limit is 0 nodes';
+  const cost = costOf(undefined, '', provider, request.labels);
+  const over = excess(cost, provider.limits);
+  if (!isNothing(over)) return `its limits are too small: ${amountsText(over)} too much for them`;
+  const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.total;
+  const overQuota = quota === undefined ? {} : excess(cost, quota);
+  if (!isNothing(overQuota)) return `the quota of account ${provider.provider} is too small: ${amountsText(overQuota)} too much for it`;
+  const limit = request.tenant === undefined ? undefined : pool.spec?.tenants[request.tenant];
+  const overTenant = limit === undefined ? {} : excess(tenantCost(provider, request.labels), limit);
+  return isNothing(overTenant) ? undefined : `the limits of tenant ${request.tenant} are too small: ${amountsText(overTenant)} too much for them`;
+}
+
+/** What the machines take that must be made for these labels. */
+export function costOf(book: Book | undefined, name: string, provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
+  let cost: Amounts = {};
+  const shared: Record<string, number> = {};
+  for (const label of labels) {
+    const offer = provider.labels[label];
+    if (offer === undefined) continue;
+    if (offer.slots === undefined) cost = plus(cost, offer.uses);
+    else shared[label] = (shared[label] ?? 0) + 1;
+  }
+  for (const [label, count] of Object.entries(shared)) {
+    const { slots = 1, uses = {} } = provider.labels[label] ?? {};
+    const free = book?.rooms[offerKey(name, label)]?.reduce((sum, room) => sum + room.free, 0) ?? 0;
+    cost = plus(cost, times(uses, Math.ceil(Math.max(0, count - free) / slots)));
+  }
+  return cost;
+}
+
+function tenantExcess(pool: PoolState, book: Book, { tenant, labels }: NodeRequest, provider: ProviderPoolSpec): Amounts {
+  const limit = tenant === undefined ? undefined : pool.spec?.tenants[tenant];
+  if (tenant === undefined || limit === undefined) return {};
+  return excess(plus(book.tenants[tenant] ?? {}, tenantCost(provider, labels)), limit);
+}
+
+export function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
+  return labels.reduce<Amounts>((sum, label) => {
+    const { slots, uses = {} } = provider.labels[label] ?? {};
+    return plus(sum, tenantUse({ uses, ...(slots === undefined ? {} : { backing: label }) }));
+  }, {});
+}

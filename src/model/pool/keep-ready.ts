@@ -1,0 +1,45 @@
+import { isNothing } from './amounts.js';
+import { missingFor, offerKey, take, type Book } from './book.js';
+import { makeNode } from './make.js';
+import type { PoolState } from './state.js';
+
+/** Has nodes made that nobody asked for yet, where there is room that nobody waits for. It never makes room. */
+export function keepReady(pool: PoolState, book: Book, now: number): void {
+  if (pool.leaving !== undefined) return;
+  for (const [label, { minReady }] of Object.entries(pool.spec?.labels ?? {})) {
+    if (minReady <= 0) continue;
+    for (let missing = minReady - countSpare(pool, book, label); missing > 0;) {
+      const made = makeOne(pool, book, label, now);
+      if (made === 0) break;
+      missing -= made;
+    }
+  }
+}
+
+/** Nodes of a label that can be had at once or soon. */
+export function countSpare(pool: PoolState, book: Pick<Book, 'idle' | 'rooms'>, label: string): number {
+  return Object.keys(pool.spec?.providerPools ?? {}).reduce((sum, name) => {
+    const key = offerKey(name, label);
+    const free = (book.rooms[key] ?? []).reduce((all, room) => all + room.free, 0);
+    return sum + free + (book.idle[key]?.length ?? 0);
+  }, 0);
+}
+
+function makeOne(pool: PoolState, book: Book, label: string, now: number): number {
+  const ranked = Object.entries(pool.spec?.providerPools ?? {}).toSorted(([, one], [, other]) => one.priority - other.priority);
+  for (const [name, provider] of ranked) {
+    const offer = provider.labels[label];
+    const key = offerKey(name, label);
+    if (offer === undefined || book.blocked.has(name) || pool.paused[provider.provider] !== undefined || (pool.resting[key]?.until ?? 0) > now) continue;
+    if (!isNothing(missingFor(pool, book, name, provider, offer.uses))) continue;
+    take(pool, book, name, offer.uses);
+    const node = makeNode(pool, offer, { providerPool: name, label, now });
+    if (offer.slots === undefined) {
+      (book.idle[key] ??= []).push(node.id);
+      return 1;
+    }
+    (book.rooms[key] ??= []).push({ backing: node.id, slots: offer.slots, free: offer.slots });
+    return offer.slots;
+  }
+  return 0;
+}

@@ -1,0 +1,34 @@
+import type { PoolNode } from './node.js';
+import type { OfferSpec } from './spec.js';
+import type { PoolState } from './state.js';
+
+export interface Making {
+  readonly providerPool: string;
+  readonly label: string;
+  readonly now: number;
+}
+
+/** A node that is to be built. Its number is never used again. */
+export function makeNode(pool: PoolState, offer: OfferSpec, { providerPool, label, now }: Making): PoolNode {
+  const nodenum = pool.counters.node + 1;
+  pool.counters.node = nodenum;
+  const id = `${label}-${nodenum}`;
+  const node: PoolNode = {
+    id, label, providerPool, state: 'building', since: now, createdAt: now, attempt: 1, uses: offer.uses, handedOut: 0,
+    ...(offer.slots === undefined ? {} : { slots: offer.slots }),
+    machine: {
+      nodeId: id, group: label, nodenum, hostname: `${pool.name}-${id}`, incarnation: 0, payload: {}, facts: { services: {} }, services: [], changedAt: 0, runs: {},
+    },
+  };
+  pool.nodes[id] = node;
+  return node;
+}
+
+/** A node on a machine that it shares with others. */
+export function makeSlice(pool: PoolState, backing: PoolNode, now: number): PoolNode {
+  const { providerPool, label, state } = backing;
+  const { slots: _slots, ...slice } = makeNode(pool, { hardware: '', image: '', fields: {}, uses: {} }, { providerPool, label, now });
+  const node: PoolNode = { ...slice, backing: backing.id, state: state === 'ready' ? 'ready' : 'building' };
+  pool.nodes[node.id] = node;
+  return node;
+}

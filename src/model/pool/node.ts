@@ -1,0 +1,66 @@
+import type { NodeState } from '../node.js';
+import type { Amounts } from './amounts.js';
+
+/**
+ * - `building`: its machine is being made.
+ * - `ready`: it waits for somebody.
+ * - `in-use`: a request has it.
+ * - `used`: it was returned and is being cleaned up.
+ * - `hold`: kept for somebody who looks into it.
+ * - `failed`: it does not answer; machines that cannot be made anew wait here until they do.
+ * - `deleting`: its machine is being deleted; after that the node is gone.
+ */
+export const poolNodeStates = ['building', 'ready', 'in-use', 'used', 'hold', 'failed', 'deleting'] as const;
+export type PoolNodeState = (typeof poolNodeStates)[number];
+
+/** What may follow what. Nothing else changes a node's state. */
+export const nodeTransitions: Readonly<Record<PoolNodeState, readonly PoolNodeState[]>> = {
+  building: ['ready', 'failed', 'deleting'],
+  ready: ['in-use', 'hold', 'failed', 'deleting'],
+  'in-use': ['used', 'hold', 'deleting'],
+  used: ['ready', 'hold', 'deleting'],
+  hold: ['used', 'deleting'],
+  failed: ['ready', 'deleting'],
+  deleting: [],
+};
+
+/** One node of a pool. Times are ms since the epoch. */
+export interface PoolNode {
+  readonly id: string;
+  readonly label: string;
+  readonly providerPool: string;
+  readonly state: PoolNodeState;
+  /** When it got into its state. */
+  readonly since: number;
+  readonly createdAt: number;
+  /** The request that it is for, or that has it. */
+  readonly request?: string;
+  /** Whose use it counts as. */
+  readonly tenant?: string;
+  /** Which machine this is for its place in the request, counted from 1. */
+  readonly attempt: number;
+  /** What its machine takes of the limits. A node that shares a machine takes nothing. */
+  readonly uses: Amounts;
+  /** What its machine is: the same node that run-node carries. Of a node that shares a machine it holds no machine. */
+  readonly machine: NodeState;
+  /** It is a machine for so many nodes, and never handed out itself. */
+  readonly slots?: number;
+  /** The node whose machine it shares. */
+  readonly backing?: string;
+  readonly hold?: { readonly by: string; readonly comment: string; readonly until?: number };
+  /** Why it failed, or cannot be deleted yet; or why it is being deleted. */
+  readonly why?: string;
+  /** How often it was handed out. */
+  readonly handedOut: number;
+  /** When a task of it that failed is tried again. */
+  readonly againAt?: number;
+}
+
+export function mayBecome(node: Pick<PoolNode, 'state'>, state: PoolNodeState): boolean {
+  return nodeTransitions[node.state].includes(state);
+}
+
+/** Nobody has it, and somebody could. */
+export function isIdle(node: PoolNode): boolean {
+  return node.request === undefined && node.slots === undefined && (node.state === 'ready' || node.state === 'building');
+}

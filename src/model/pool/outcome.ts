@@ -1,0 +1,126 @@
+import { offerKey } from './book.js';
+import { afterUse, deleteNode, dropNode, fulfilIfWhole, letGo, setNodeState, takeBackUp } from './hand-out.js';
+import type { PoolNode } from './node.js';
+import { changePoolNode, changeRequest, type PoolState } from './state.js';
+
+/** What came of the work on nodes: machines built, not built, cleaned up, deleted. */
+export function nodeBuilt(pool: PoolState, id: string, now: number): void {
+  const node = pool.nodes[id];
+  if (node?.state !== 'building') return;
+  setNodeState(pool, id, 'ready', now);
+  // No room lasts for ever: the account has some, whatever it said before.
+  delete pool.resting[offerKey(node.providerPool, node.label)];
+  for (const ready of node.slots === undefined ? [id] : slicesOf(pool, id)) {
+    if (ready !== id) setNodeState(pool, ready, 'ready', now);
+    const request = pool.nodes[ready]?.request;
+    if (request !== undefined) fulfilIfWhole(pool, request, now);
+  }
+}
+
+export interface LaunchFailure {
+  readonly kind: string;
+  readonly message: string;
+}
+
+/** Kinds of failure that another machine of the same kind would meet as well. */
+const permanentKinds = ['Auth', 'Invalid', 'UnknownOutcome', 'Internal'];
+/** Kinds by which a provider refuses before it has made anything. */
+const refusals = ['Quota', 'Capacity'];
+
+/** A machine could not be had, or never answered. */
+export function launchFailed(pool: PoolState, id: string, { kind, message }: LaunchFailure, now: number): void {
+  const node = pool.nodes[id];
+  if (node?.state !== 'building') return;
+  const requests = new Set((node.slots === undefined ? [id] : slicesOf(pool, id)).flatMap((sharing) => pool.nodes[sharing]?.request ?? []));
+  const spec = pool.spec?.providerPools[node.providerPool];
+  if (kind === 'Quota' && spec !== undefined) pauseAccount(pool, spec.provider, message, now);
+  for (const request of requests) {
+    changeRequest(pool, request, (before) => {
+      const failures = before.failures + (kind === 'Quota' ? 0 : 1);
+      const declines = kind !== 'Quota' && (kind === 'Capacity' || permanentKinds.includes(kind) || failures >= (spec?.launchAttempts ?? 1));
+      return declines ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } } : { ...before, failures };
+    });
+    takeBackUp(pool, request, now);
+  }
+  if (requests.size === 0) rest(pool, node, now);
+  for (const slice of node.slots === undefined ? [] : slicesOf(pool, id)) dropNode(pool, slice, now);
+  changePoolNode(pool, id, ({ request: _request, tenant: _tenant, ...before }) => before);
+  // Refused before anything was made: there is nothing to delete.
+  if (refusals.includes(kind)) dropNode(pool, id, now);
+  else setNodeState(pool, id, 'deleting', now, `was not built: ${message}`);
+}
+
+/** Nobody waits for it, so it is not tried again at once, and later each time. */
+function rest(pool: PoolState, { providerPool, label }: PoolNode, now: number): void {
+  const key = offerKey(providerPool, label);
+  const failures = (pool.resting[key]?.failures ?? 0) + 1;
+  pool.resting[key] = { failures, until: now + Math.min(10 * 60_000, 2_500 * 2 ** failures) };
+}
+
+/** The account said that there is no room: nothing is asked of it until something was freed there, or for a while. */
+function pauseAccount(pool: PoolState, account: string, why: string, now: number): void {
+  const before = pool.paused[account];
+  const times = (before?.times ?? 0) + 1;
+  pool.paused[account] = { since: before?.since ?? now, until: now + Math.min(5 * 60_000, 5_000 * 2 ** times), why, times };
+  delete pool.quotas[account];
+}
+
+/** Its machine is gone, and with it the node. Whatever waits for room looks again. */
+export function nodeGone(pool: PoolState, id: string, now: number): void {
+  const node = pool.nodes[id];
+  if (node === undefined) return;
+  dropNode(pool, id, now);
+  const account = pool.spec?.providerPools[node.providerPool]?.provider;
+  if (account !== undefined) delete pool.paused[account];
+}
+
+/** A task on the node failed; it is tried again later. */
+export function postpone(pool: PoolState, id: string, why: string, againAt: number): void {
+  changePoolNode(pool, id, (node) => ({ ...node, why, againAt }));
+}
+
+export function nodeCleaned(pool: PoolState, id: string, now: number): void {
+  if (pool.nodes[id]?.state === 'used') setNodeState(pool, id, 'ready', now);
+}
+
+export function cleanUpFailed(pool: PoolState, id: string, why: string, now: number): void {
+  if (pool.nodes[id]?.state === 'used') setNodeState(pool, id, 'deleting', now, `its clean-up failed: ${why}`);
+}
+
+/** A ready node does not answer, or its machine is not as it should be. */
+export function nodeUnwell(pool: PoolState, id: string, why: string, now: number): void {
+  const node = pool.nodes[id];
+  if (node?.state !== 'ready') return;
+  const request = node.request === undefined ? undefined : pool.requests[node.request];
+  if (request?.state === 'pending') takeBackUp(pool, request.id, now);
+  if (pool.spec?.providerPools[node.providerPool]?.keepUnwell !== true) {
+    if (node.slots === undefined) deleteNode(pool, id, why, now);
+    else setNodeState(pool, id, 'failed', now, why);
+    return;
+  }
+  if (pool.nodes[id]?.state === 'ready') setNodeState(pool, id, 'failed', now, why);
+}
+
+/** It answers again. */
+export function nodeWell(pool: PoolState, id: string, now: number): void {
+  if (pool.nodes[id]?.state === 'failed') setNodeState(pool, id, 'ready', now);
+}
+
+/** After a hold the node is treated as a used one. */
+export function endHold(pool: PoolState, id: string, now: number): boolean {
+  const node = pool.nodes[id];
+  if (node?.state !== 'hold') return false;
+  if (node.backing !== undefined) {
+    letGo(pool, id, now);
+    dropNode(pool, id, now);
+    return true;
+  }
+  setNodeState(pool, id, 'used', now);
+  const used = pool.nodes[id];
+  if (used !== undefined) afterUse(pool, used, now);
+  return true;
+}
+
+function slicesOf(pool: PoolState, backing: string): readonly string[] {
+  return Object.values(pool.nodes).filter((node) => node.backing === backing).map(({ id }) => id);
+}

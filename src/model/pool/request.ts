@@ -1,0 +1,81 @@
+import type { JsonObject } from '../json.js';
+
+/**
+ * - `requested`: waits until its nodes can be had, all of them at once.
+ * - `pending`: has its nodes; some are being made.
+ * - `fulfilled`: they are ready, and the requester's until the lease ends.
+ * - `failed`: no provider pool can have them.
+ */
+export const requestStates = ['requested', 'pending', 'fulfilled', 'failed'] as const;
+export type RequestState = (typeof requestStates)[number];
+
+/** What may follow what; from each of them a request may also end. */
+export const requestTransitions: Readonly<Record<RequestState, readonly RequestState[]>> = {
+  requested: ['pending', 'fulfilled', 'failed'],
+  pending: ['fulfilled', 'requested', 'failed'],
+  fulfilled: [],
+  failed: [],
+};
+
+/** A demand for nodes, as somebody makes it. */
+export interface NodeDemand {
+  /** Made by the requester; the same id again is the same request. */
+  readonly id: string;
+  /** A node for each, in this order; a label may be there several times. */
+  readonly labels: readonly string[];
+  /** Low comes first; 100 unless given. */
+  readonly priority?: number;
+  readonly requester: string;
+  /** Free; kept and shown. */
+  readonly attributes?: JsonObject;
+  readonly tenant?: string;
+  /** The provider pool that comes first where it can serve the request. */
+  readonly providerPool?: string;
+  /** Nodes are taken back so long after they were handed out, or after the lease was renewed last. */
+  readonly leaseMs?: number;
+}
+
+export const defaultPriority = 100;
+export const defaultLeaseMs = 60 * 60_000;
+
+/** A request as the pool keeps it. Times are ms since the epoch. */
+export interface NodeRequest {
+  readonly id: string;
+  /** Counts up: earlier ones come first. */
+  readonly seq: number;
+  readonly labels: readonly string[];
+  readonly priority: number;
+  readonly requester: string;
+  readonly attributes: JsonObject;
+  readonly tenant?: string;
+  readonly prefers?: string;
+  readonly leaseMs: number;
+  readonly state: RequestState;
+  readonly createdAt: number;
+  readonly since: number;
+  readonly providerPool?: string;
+  /** Ids in the order of the labels; empty while it is requested. */
+  readonly nodes: readonly string[];
+  /** Provider pools that cannot serve it, and why. */
+  readonly declined: Readonly<Record<string, string>>;
+  /** Machines that failed for it in its provider pool. */
+  readonly failures: number;
+  /** Why it waits. */
+  readonly waits?: string;
+  /** The provider pool where room is made for it. */
+  readonly target?: string;
+  /** When the nodes are taken back. */
+  readonly expiresAt?: number;
+  /** Of the pool's changes the last that touched it. */
+  readonly version: number;
+}
+
+/** A request that is over. */
+export interface EndedRequest {
+  readonly id: string;
+  readonly requester: string;
+  readonly labels: readonly string[];
+  readonly how: 'returned' | 'cancelled' | 'expired';
+  readonly at: number;
+  readonly version: number;
+}

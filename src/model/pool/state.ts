@@ -1,0 +1,83 @@
+import type { Amounts } from './amounts.js';
+import type { PoolNode } from './node.js';
+import type { EndedRequest, NodeRequest } from './request.js';
+import type { Placements, PoolSpec } from './spec.js';
+
+/**
+ * Everything a pool's workflow carries from run to run. Plain JSON. The records are changed in place, for they are large and
+ * change often; what is in them is replaced, never changed.
+ */
+export interface PoolState {
+  readonly stateVersion: 1;
+  readonly name: string;
+  /** Made once; the first part of the keys of its machines. */
+  readonly uid: string;
+  /** Absent until it was configured. */
+  spec?: PoolSpec;
+  placements: Placements;
+  readonly nodes: Record<string, PoolNode>;
+  readonly requests: Record<string, NodeRequest>;
+  /** The last that ended, newest first. */
+  ended: readonly EndedRequest[];
+  readonly counters: { node: number; request: number; version: number };
+  /** Provider accounts that said that there is no room. */
+  readonly paused: Record<string, Pause>;
+  /** What the accounts' own quotas leave to this pool, where they tell. */
+  readonly quotas: Record<string, Quota>;
+  /** Labels in provider pools whose spare machines failed: `<provider pool>/<label>`. */
+  readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
+  /** When the ready nodes of a provider pool were looked at last. */
+  readonly checkedAt: Record<string, number>;
+  /** It takes no more requests, and is gone when its last node is. */
+  leaving?: { readonly by: string; readonly at: number };
+}
+
+export interface Pause {
+  readonly since: number;
+  readonly until: number;
+  readonly why: string;
+  /** Times in a row. */
+  readonly times: number;
+}
+
+export interface Quota {
+  /** What the account allows in all. */
+  readonly total: Amounts;
+  /** What this pool may have of the account. */
+  readonly limits: Amounts;
+  readonly readAt: number;
+}
+
+/** Ended requests that are remembered. */
+const rememberedEnds = 200;
+
+export function newPool(name: string, uid: string): PoolState {
+  return {
+    stateVersion: 1, name, uid, placements: {}, nodes: {}, requests: {}, ended: [], counters: { node: 0, request: 0, version: 0 },
+    paused: {}, quotas: {}, resting: {}, checkedAt: {},
+  };
+}
+
+export function changePoolNode(pool: PoolState, id: string, change: (node: PoolNode) => PoolNode): void {
+  const node = pool.nodes[id];
+  if (node !== undefined) pool.nodes[id] = change(node);
+}
+
+/** Changes a request, and numbers the change. */
+export function changeRequest(pool: PoolState, id: string, change: (request: NodeRequest) => NodeRequest): void {
+  const request = pool.requests[id];
+  if (request !== undefined) pool.requests[id] = { ...change(request), version: nextVersion(pool) };
+}
+
+export function endRequest(pool: PoolState, id: string, how: EndedRequest['how'], now: number): void {
+  const request = pool.requests[id];
+  if (request === undefined) return;
+  const { requester, labels } = request;
+  delete pool.requests[id];
+  pool.ended = [{ id, requester, labels, how, at: now, version: nextVersion(pool) }, ...pool.ended].slice(0, rememberedEnds);
+}
+
+export function nextVersion({ counters }: PoolState): number {
+  counters.version += 1;
+  return counters.version;
+}

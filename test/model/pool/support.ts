@@ -1,0 +1,41 @@
+import type { Amounts } from '../../../src/model/pool/amounts.js';
+import { configurePool } from '../../../src/model/pool/configure.js';
+import type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
+import { newPool, type PoolState } from '../../../src/model/pool/state.js';
+
+export const labelDefaults: LabelSpec = { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' };
+
+export function offer(more: Partial<OfferSpec> = {}): OfferSpec {
+  return { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 }, ...more };
+}
+
+export function providerPool(labels: Readonly<Record<string, OfferSpec>>, more: Partial<ProviderPoolSpec> = {}): ProviderPoolSpec {
+  return { provider: 'cloud', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels, ...more };
+}
+
+export interface Wanted {
+  readonly labels: Readonly<Record<string, Partial<LabelSpec>>>;
+  readonly providerPools: Readonly<Record<string, ProviderPoolSpec>>;
+  readonly tenants?: Readonly<Record<string, Amounts>>;
+}
+
+export function openPool(wanted: Wanted): PoolState {
+  const pool = newPool('ci', 'uid');
+  reconfigure(pool, wanted);
+  return pool;
+}
+
+export function reconfigure(pool: PoolState, { labels, providerPools, tenants = {} }: Wanted, image = 'host'): void {
+  const spec: PoolSpec = {
+    name: 'ci', tenants, providerPools, labels: Object.fromEntries(Object.entries(labels).map(([name, label]) => [name, { ...labelDefaults, ...label }])),
+  };
+  const placements = Object.fromEntries(Object.entries(providerPools).map(([name, { provider, labels: offers }]) =>
+    [name, Object.fromEntries(Object.keys(offers).map((label) => [label, { provider, type: 'memory', site: 'here', flavor: 'small', image, fields: {}, digest: `${label}-${image}` }]))]));
+  configurePool(pool, { spec, placements });
+}
+
+/** As run-node notes it when it asks for a machine. */
+export function begin(pool: PoolState, id: string, digest = `${pool.nodes[id]?.label}-host`): void {
+  const node = pool.nodes[id];
+  if (node !== undefined) pool.nodes[id] = { ...node, machine: { ...node.machine, facts: { ...node.machine.facts, machine: digest } } };
+}
