@@ -7,7 +7,7 @@ const withTemporal = ['test/{workflows,client,cli,worker,system,histories}/**/*.
 const asked = (name: string): boolean => process.argv.includes(name);
 const real = 'test/**/*.real.test.ts';
 
-const shared = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
+const shared = { pool: 'forks', testTimeout: 120_000, hookTimeout: 60_000 } as const;
 
 export default defineConfig({
   test: {

@@ -74,9 +74,11 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
     askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
     claims: (provider) => claimsOf(temporal, provider), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
   };
-  const base: Pick<WorkerOptions, 'connection' | 'namespace' | 'plugins' | 'shutdownGraceTime' | 'shutdownForceTime'> = {
+  const base = {
     connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
-  };
+    // The SDK would hold heartbeats back for four fifths of their timeout, and leave a second until a false alarm.
+    maxHeartbeatThrottleInterval: '2 seconds',
+  } as const satisfies Partial<WorkerOptions>;
   const looks = createLookActivities(parts);
   const workers = await Promise.all([
     Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts) } }),

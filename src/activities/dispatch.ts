@@ -30,7 +30,7 @@ async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, 
     attempt.log.debug(`${attempt.title} done`);
     return { result, ...attempt.output.tails(), log: attempt.output.name };
   } catch (error) {
-    const failure = toFailure(error, attempt);
+    const failure = toFailure(error, attempt, actionTable[action].retry);
     if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} let go`, { reason: failure.message });
     else attempt.log.warn(failure.message);
     throw failure;

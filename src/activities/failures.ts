@@ -1,5 +1,6 @@
 import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import type { RetryRow } from '../model/action.js';
 import type { FailureDetails } from '../model/failure.js';
 import { machinePartOf } from '../model/payload.js';
 import { isPluginError, type FailureKind } from '../plugins/errors.js';
@@ -11,8 +12,11 @@ const retryable: readonly FailureKind[] = ['Retryable', 'NotReady'];
 /** Longest wait, in ms, that a provider's Retry-After can ask for. */
 const maxRetryAfterMs = 5 * 60_000;
 
-/** Makes of whatever an attempt threw the failure that the workflow reads. */
-export function toFailure(error: unknown, attempt: Attempt): Error {
+/**
+ * Makes of whatever an attempt threw the failure that the workflow reads. The failure says itself how long to wait and
+ * when it is enough: an attempt that died with its worker is begun anew at once, and is no reason to give up.
+ */
+export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow): Error {
   if (error instanceof CancelledFailure || error instanceof CompleteAsyncError || error instanceof ApplicationFailure) return error;
   if (attempt.signal.aborted) return new CancelledFailure('CANCELLED');
   // Another attempt takes over what goes on at the node or at the provider.
@@ -20,7 +24,9 @@ export function toFailure(error: unknown, attempt: Attempt): Error {
   const message = `${attempt.title}: ${attempt.redact(messageOf(error))}`;
   if (!isPluginError(error)) {
     // A fault in a plugin or in Heddle: its message may hold anything, so it is tried again only a few times.
-    return ApplicationFailure.create({ message, type: 'Internal', nonRetryable: attempt.number >= 3, ...causeOf(error, attempt), details: [detailsOf(attempt)] });
+    return ApplicationFailure.create({
+      message, type: 'Internal', nonRetryable: attempt.number >= 3, nextRetryDelay: delayOf(attempt, retry), ...causeOf(error, attempt), details: [detailsOf(attempt)],
+    });
   }
   const { kind, retryAfterMs } = error;
   const details: FailureDetails = {
@@ -30,11 +36,16 @@ export function toFailure(error: unknown, attempt: Attempt): Error {
     ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
   };
   return ApplicationFailure.create({
-    message, type: kind, nonRetryable: !retryable.includes(kind), details: [details], ...causeOf(error.cause, attempt),
-    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs) }),
+    message, type: kind, nonRetryable: !retryable.includes(kind) || attempt.number >= (retry.attempts ?? Infinity), details: [details], ...causeOf(error.cause, attempt),
+    nextRetryDelay: retryAfterMs === undefined ? delayOf(attempt, retry) : Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs),
     // Not being there yet is no error: Temporal need not warn of it.
     ...(kind === 'NotReady' ? { category: 'BENIGN' as const } : {}),
   });
+}
+
+/** Doubles with each attempt, and differs by a fifth, so that many do not come back in the same moment. */
+function delayOf({ number }: Attempt, { initialMs, maximumMs }: RetryRow): number {
+  return Math.round(Math.min(initialMs * 2 ** (number - 1), maximumMs) * (0.8 + Math.random() * 0.4));
 }
 
 function detailsOf(attempt: Attempt): FailureDetails {

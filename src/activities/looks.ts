@@ -25,6 +25,9 @@ export function createLookActivities(parts: ActivityParts): LookActivities {
   };
 }
 
+/** What cannot be looked at soon is not waited for. */
+const lookRetry = { initialMs: 1_000, maximumMs: 10_000, attempts: 3 } as const;
+
 type Look<Request, Reply> = (parts: ActivityParts, lists: SharedLists, request: Request, attempt: Attempt) => Promise<Reply>;
 
 interface AboutAccount {
@@ -41,7 +44,7 @@ async function runLook<Request extends AboutAccount, Reply>(
   try {
     return await look(parts, lists, request, attempt);
   } catch (error) {
-    const failure = toFailure(error, attempt);
+    const failure = toFailure(error, attempt, lookRetry);
     if (!attempt.detach.aborted) attempt.log.warn(failure.message);
     throw failure;
   } finally {

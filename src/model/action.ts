@@ -25,8 +25,19 @@ export interface ActionRow {
   readonly heartbeatMs: number;
   /** Longest time over all attempts, in ms; absent: no limit. */
   readonly budgetMs?: number;
-  readonly retry: { readonly initialMs: number; readonly maximumMs: number; readonly attempts?: number };
+  readonly retry: RetryRow;
 }
+
+/** What follows on failures that may pass; the wait doubles with each attempt. */
+export interface RetryRow {
+  readonly initialMs: number;
+  readonly maximumMs: number;
+  /** Attempts after which a failure is final; absent: no limit. */
+  readonly attempts?: number;
+}
+
+/** After the death of a worker, its heartbeats having ceased: the next attempt takes over what goes on. */
+export const takeOverAfterMs = 500;
 
 const second = 1_000;
 const minute = 60 * second;

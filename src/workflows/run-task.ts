@@ -1,5 +1,5 @@
 import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
-import { actionTable, type Action } from '../model/action.js';
+import { actionTable, takeOverAfterMs, type Action } from '../model/action.js';
 import type { EarlierRunsReply, EarlierRunsRequest, FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
 import type { DisownReply, DisownRequest, FindLeaksReply, FindLeaksRequest, SweepGround } from '../model/sweep.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
@@ -8,6 +8,9 @@ import type { Placement } from '../model/node.js';
 
 /** Longest silence of activities that are no tasks; a false alarm only has them done again. */
 const heartbeatTimeout = '5 seconds';
+
+/** Failures say themselves how long to wait and when it is enough; this is for attempts that nobody heard the end of. */
+const takeOver = { initialInterval: takeOverAfterMs, backoffCoefficient: 1 } as const;
 
 export interface TaskOptions {
   readonly placement: Placement;
@@ -24,7 +27,6 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
   const { placement } = options;
   const budgetMs = action === 'CONFIRM' ? placement.confirmWithinMs ?? row.budgetMs : row.budgetMs;
   const ownLimit = request.service?.timeoutMs ?? request.command?.timeoutMs;
-  const attempts = options.mayFail === true && row.target === 'automator' ? 3 : row.retry.attempts;
   return scheduleActivity<TaskOutcome>(action, [request], {
     activityId: request.taskId,
     taskQueue: row.queue === 'site' ? siteQueue(placement.site) : providerQueue(placement.site, placement.provider),
@@ -34,10 +36,7 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
     heartbeatTimeout: row.heartbeatMs,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...(budgetMs === undefined ? {} : { scheduleToCloseTimeout: budgetMs }),
-    retry: {
-      initialInterval: row.retry.initialMs, maximumInterval: row.retry.maximumMs, backoffCoefficient: 2,
-      ...(attempts === undefined ? {} : { maximumAttempts: attempts }),
-    },
+    retry: options.mayFail === true && row.target === 'automator' ? { ...takeOver, maximumAttempts: 3 } : takeOver,
   });
 }
 
@@ -45,8 +44,7 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
 export async function runSurvey({ site, provider }: Placement, request: SurveyRequest): Promise<SurveyReply> {
   return scheduleActivity<SurveyReply>('SURVEY', [request], {
     taskQueue: siteQueue(site), summary: `SURVEY ${request.nodes.length} nodes of ${provider}`,
-    startToCloseTimeout: '2 minutes', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout,
-    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+    startToCloseTimeout: '2 minutes', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout, retry: takeOver,
   });
 }
 
@@ -54,15 +52,14 @@ export async function runSurvey({ site, provider }: Placement, request: SurveyRe
 export async function runEarlierRuns(request: EarlierRunsRequest): Promise<EarlierRunsReply> {
   return scheduleActivity<EarlierRunsReply>('EARLIER_RUNS', [request], {
     taskQueue: coreQueue, summary: `EARLIER_RUNS of ${request.clusterId}`, startToCloseTimeout: '1 minute', heartbeatTimeout,
-    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 10 },
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', backoffCoefficient: 1.5, maximumAttempts: 20 },
   });
 }
 
 /** Lists the machines of one account that are a cluster's. */
 export async function runFindMachines({ site, provider }: Placement, request: FindMachinesRequest): Promise<FindMachinesReply> {
   return scheduleActivity<FindMachinesReply>('FIND_MACHINES', [request], {
-    taskQueue: siteQueue(site), summary: `FIND_MACHINES of ${provider}`, startToCloseTimeout: '1 minute', heartbeatTimeout,
-    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+    taskQueue: siteQueue(site), summary: `FIND_MACHINES of ${provider}`, startToCloseTimeout: '1 minute', heartbeatTimeout, retry: takeOver,
   });
 }
 
@@ -70,7 +67,7 @@ export async function runFindMachines({ site, provider }: Placement, request: Fi
 export async function runPlan<Result>(input: unknown, summary: string): Promise<Result> {
   return scheduleActivity<Result>('PLAN', [input], {
     taskQueue: coreQueue, summary, startToCloseTimeout: '1 minute', heartbeatTimeout,
-    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 10 },
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', backoffCoefficient: 1.5, maximumAttempts: 20 },
   });
 }
 
@@ -87,7 +84,7 @@ export async function runFindLeaks(site: string, request: FindLeaksRequest): Pro
   return scheduleActivity<FindLeaksReply>('FIND_LEAKS', [request], {
     // A site without workers is told soon, not waited for.
     taskQueue: siteQueue(site), summary: `FIND_LEAKS of ${request.provider.name}`, scheduleToStartTimeout: '30 seconds', startToCloseTimeout: '2 minutes',
-    scheduleToCloseTimeout: '6 minutes', heartbeatTimeout, retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+    scheduleToCloseTimeout: '6 minutes', heartbeatTimeout, retry: takeOver,
   });
 }
 
