@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../model/json.js';
 import type { PluginLog } from '../contract.js';
 import { logLevels, maxLogLines, maxRequests, sizes, type LogLevel, type RequestMessage } from './protocol.js';
@@ -53,9 +53,22 @@ export async function converseAgain(program: Program, call: Call): Promise<Finis
   const talk = listen(program, call, answer);
   program.send(call.message);
   const finish = await Promise.race([answered, endOf(program, call, answered).then(early)]);
+  await hearOut(talk);
   // Whatever goes on in it after its answer is not heard any more.
   program.listen({ line: () => undefined, said: () => undefined });
   return { ...finish, lastWords: talk.lastWords(), pending: talk.pending() };
+}
+
+/** Turns in which what a program printed before its answer may still come: it comes another way. */
+const maxTurns = 100;
+
+/** Until a turn of the event loop brings no more; what was printed before the answer is there to be read by then. */
+async function hearOut(talk: Talk): Promise<void> {
+  for (let turn = 0, heard = -1; turn < maxTurns && heard !== talk.heard(); turn += 1) {
+    heard = talk.heard();
+    await nextTurn();
+    await nextTurn();
+  }
 }
 
 function early(end: ProgramEnd): { readonly text: string; readonly end: ProgramEnd } {
@@ -81,6 +94,8 @@ async function endOf(program: Program, { stop }: Call, answered?: Promise<unknow
 }
 
 interface Talk {
+  /** Number of things it has said for people. */
+  heard(): number;
   lastWords(): string;
   pending(): Promise<unknown>;
 }
@@ -89,6 +104,7 @@ function listen(program: Program, { allowed, services, log }: Call, onResult: (t
   const open = new Set<Promise<void>>();
   let lastWords = '';
   let logged = 0;
+  let heard = 0;
   const note = (level: LogLevel, text: string): void => {
     const cut = text.length > sizes.logLine ? `${text.slice(0, sizes.logLine)}…` : text;
     logged += 1;
@@ -109,6 +125,7 @@ function listen(program: Program, { allowed, services, log }: Call, onResult: (t
       if (text.trim() !== '') onResult(text);
     },
     said(text) {
+      heard += 1;
       if (text.trim() === '') return;
       const message = objectIn(text);
       const [level, words] = (message === undefined ? undefined : logLine(message, 'log') ?? logLine(message, 'level')) ?? ['info', text];
@@ -116,7 +133,7 @@ function listen(program: Program, { allowed, services, log }: Call, onResult: (t
       note(level, words);
     },
   });
-  return { lastWords: () => lastWords.trim(), pending: () => Promise.allSettled(open) };
+  return { heard: () => heard, lastWords: () => lastWords.trim(), pending: () => Promise.allSettled(open) };
 }
 
 function objectIn(text: string): JsonObject | undefined {
