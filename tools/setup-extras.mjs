@@ -1,6 +1,6 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
 
@@ -8,17 +8,31 @@ import { cacheFolder, root, runMain, say } from './environment.mjs';
 const packages = [
   { name: 'postgresql', has: () => onPath('initdb') || postgresFolder() },
   { name: 'openssh-server', has: () => existsSync('/usr/sbin/sshd') },
+  { name: 'python3-venv', has: () => spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0 },
 ];
 
 await runMain(async () => {
   const missing = packages.filter(({ has }) => !has()).map(({ name }) => name);
   if (missing.length > 0) installPackages(missing);
+  installMoto();
   const servers = join(cacheFolder(), 'servers');
   if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server'))) return say(`the servers are built: ${servers}`);
   if (!onPath('go')) throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');
   say(`builds Temporal's server and Web UI of the container stack from source into ${servers}: about 15 minutes, once`);
   run(['sh', join(root, 'test', 'deploy', 'build-servers.sh'), servers]);
 });
+
+/** Moto emulates EC2 for the tests of provider aws. */
+function installMoto() {
+  const folder = join(cacheFolder(), 'moto');
+  const done = join(folder, '.moto-5.2.5');
+  if (existsSync(done)) return say(`moto is there: ${folder}`);
+  say(`installs moto, which emulates EC2, into ${folder}: 140 MB, about a minute`);
+  run(['rm', '-rf', folder]);
+  run(['python3', '-m', 'venv', folder]);
+  run([join(folder, 'bin', 'pip'), 'install', '-q', '--disable-pip-version-check', 'moto[ec2]==5.2.5', 'flask==3.1.3', 'flask-cors==6.0.5']);
+  writeFileSync(done, '');
+}
 
 /** @param {readonly string[]} names */
 function installPackages(names) {

@@ -49,6 +49,8 @@ export interface NodeOptions {
   readonly password?: string;
   /** As servers were before 2024: knows nothing of strict key exchange. */
   readonly withoutStrict?: boolean;
+  /** 127.0.0.1 and a free port unless given. */
+  readonly listen?: { readonly host: string; readonly port: number };
 }
 
 export function makeHostKey(type: 'ed25519' | 'ecdsa' | 'rsa' = 'ed25519'): { readonly private: string; readonly line: string } {
@@ -141,7 +143,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     });
   }
 
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  const { host } = options.listen ?? { host: '127.0.0.1' };
+  await new Promise<void>((resolve) => { server.listen(options.listen?.port ?? 0, host, resolve); });
   const { port } = server.address() as AddressInfo;
   const runs = join(home, '.heddle/runs');
   const cut = () => { for (const client of sockets) socketOf(client)?.destroy(); };
@@ -150,7 +153,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     for (const run of listFolders(runs)) for (const file of ['pid', 'starts']) killGroup(firstNumber(join(runs, run, file)));
   };
   return {
-    target: { host: '127.0.0.1', port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },
+    target: { host, port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },
     home, runs, faults, env, connections, commands, offeredStrict: () => last !== undefined && offerOf(last).includes('kex-strict-s-v00@openssh.com'), cut, killAll,
     async close() {
       killAll();
