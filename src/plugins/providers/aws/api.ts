@@ -1,0 +1,116 @@
+import type * as AwsSdk from '@aws-sdk/client-ec2';
+import type {
+  DescribeInstancesCommandInput, EC2Client, Instance, InstanceStateChange, RunInstancesCommandInput,
+} from '@aws-sdk/client-ec2';
+import { PluginError } from '../../contract.js';
+import { codeOf, failureOf } from './failures.js';
+import type { AwsFields } from './fields.js';
+
+type Sdk = typeof AwsSdk;
+
+/** Longest wait for one answer, in ms. */
+const answerMs = 20_000;
+
+/** The few calls of EC2 that a machine takes, with their failures in the engine's words. */
+export class Ec2 {
+  readonly #fields: AwsFields;
+  readonly #signal: AbortSignal;
+  #client: EC2Client | undefined;
+
+  constructor(fields: AwsFields, signal: AbortSignal) {
+    this.#fields = fields;
+    this.#signal = signal;
+  }
+
+  /** Ends its connections. */
+  close(): void {
+    this.#client?.destroy();
+  }
+
+  async runInstance(input: RunInstancesCommandInput, what: string): Promise<Instance> {
+    const { Instances } = await this.#send(what, (sdk, client, options) => client.send(new sdk.RunInstancesCommand(input), options));
+    return part(Instances?.[0], what, 'instance');
+  }
+
+  /** All pages. None found is an empty list; an answer without a list is a failure. */
+  async describe(input: DescribeInstancesCommandInput): Promise<readonly Instance[]> {
+    const what = 'DescribeInstances';
+    const found: Instance[] = [];
+    let next: string | undefined;
+    do {
+      const page: DescribeInstancesCommandInput = { ...input, ...(next === undefined ? {} : { NextToken: next }) };
+      const { Reservations, NextToken } = await this.#send(what, (sdk, client, options) => client.send(new sdk.DescribeInstancesCommand(page), options));
+      for (const { Instances } of part(Reservations, what, 'list of reservations')) found.push(...part(Instances, what, 'list of instances'));
+      next = NextToken === '' ? undefined : NextToken;
+    } while (next !== undefined);
+    return found;
+  }
+
+  /** Undefined when EC2 does not know it: ended long ago, or not yet known everywhere. */
+  async describeOne(id: string): Promise<Instance | undefined> {
+    return unlessAbsent(async () => (await this.describe({ InstanceIds: [id] }))[0]);
+  }
+
+  /** Undefined when EC2 does not know it. */
+  async terminate(id: string): Promise<InstanceStateChange | undefined> {
+    return unlessAbsent(async () => {
+      const what = `TerminateInstances of ${id}`;
+      const { TerminatingInstances } = await this.#send(what, (sdk, client, options) => client.send(new sdk.TerminateInstancesCommand({ InstanceIds: [id] }), options));
+      return part(TerminatingInstances?.[0], what, 'instance');
+    });
+  }
+
+  /** What the image calls its root device. */
+  async rootDevice(image: string): Promise<string> {
+    const what = `DescribeImages of ${image}`;
+    const { Images } = await this.#send(what, (sdk, client, options) => client.send(new sdk.DescribeImagesCommand({ ImageIds: [image] }), options));
+    return part(part(Images, what, 'list of images')[0]?.RootDeviceName, what, 'root device');
+  }
+
+  async #send<Answer>(what: string, call: (sdk: Sdk, client: EC2Client, options: { readonly abortSignal: AbortSignal }) => Promise<Answer>): Promise<Answer> {
+    const sdk = await loadSdk();
+    this.#client ??= this.#open(sdk);
+    try {
+      return await call(sdk, this.#client, { abortSignal: this.#signal });
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      throw failureOf(what, error);
+    }
+  }
+
+  #open({ EC2Client }: Sdk): EC2Client {
+    const { region, endpoint, accessKeyId, secretAccessKey, sessionToken } = this.#fields;
+    return new EC2Client({
+      region, ...(endpoint === undefined ? {} : { endpoint }),
+      ...(accessKeyId === undefined || secretAccessKey === undefined ? {}
+        : { credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) } }),
+      // The engine tries again; two layers of it would multiply.
+      maxAttempts: 1,
+      requestHandler: { connectionTimeout: 5_000, requestTimeout: answerMs, throwOnRequestTimeout: true },
+    });
+  }
+}
+
+/** Loaded at the first call: who has no machines at AWS needs not install it. */
+async function loadSdk(): Promise<Sdk> {
+  try {
+    return await import('@aws-sdk/client-ec2');
+  } catch (cause) {
+    throw new PluginError('Invalid', 'the aws provider needs the package @aws-sdk/client-ec2, which is not installed on this worker: npm install @aws-sdk/client-ec2', { cause });
+  }
+}
+
+function part<Value>(value: Value | undefined, what: string, name: string): Value {
+  if (value !== undefined) return value;
+  throw new PluginError('Retryable', `${what} gave an answer without its ${name}. Is the endpoint EC2's?`);
+}
+
+/** Undefined when EC2 says that there is no such instance. */
+async function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof PluginError && codeOf(error.cause) === 'InvalidInstanceID.NotFound') return undefined;
+    throw error;
+  }
+}

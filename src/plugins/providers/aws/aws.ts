@@ -1,0 +1,109 @@
+import type { Instance } from '@aws-sdk/client-ec2';
+import { tagNames } from '../../../model/names.js';
+import {
+  PluginError, Provider, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+} from '../../contract.js';
+import { Ec2 } from './api.js';
+import { readFields, type AwsFields } from './fields.js';
+import { asksForRootVolume, choosePlace, hostKeyTag, makeLaunch } from './launch.js';
+import { addressOf, livingStates, machineOf, reasonOf, tagsOf } from './machines.js';
+
+/** How long to wait before looking again, in ms. */
+const bootingMs = 3_000;
+const endingMs = 5_000;
+
+/** Instances of Amazon EC2. */
+export class AwsProvider extends Provider implements CanList, CanFind {
+  override async create(input: CreateInput): Promise<TaskResult> {
+    return this.#with(async (ec2, fields) => {
+      const rootDevice = asksForRootVolume(fields) ? await ec2.rootDevice(input.image) : undefined;
+      const request = makeLaunch(input, fields, rootDevice);
+      const { SubnetId, zone } = choosePlace(fields, input.key);
+      const what = `RunInstances (flavor ${input.flavor}, image ${input.image}, ${SubnetId ?? zone ?? 'any zone'})`;
+      const instance = await ec2.runInstance(request, what);
+      if (machineOf(instance, fields).state === 'gone') throw deleted(input.key, instance);
+      this.log.info(`instance ${instance.InstanceId ?? ''} is on its way`, { providerid: instance.InstanceId ?? '' });
+      return { result: created(instance, fields) };
+    });
+  }
+
+  override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
+    return this.#with(async (ec2, fields) => {
+      const instance = providerid === undefined ? (await withKey(ec2, key))[0] : await ec2.describeOne(providerid);
+      if (instance === undefined) throw new PluginError('NotReady', `instance ${providerid ?? `of key ${key}`} is not seen at EC2`, { retryAfterMs: bootingMs });
+      const { state, providerid: id } = machineOf(instance, fields);
+      if (state === 'gone') throw deleted(key, instance);
+      if (state === 'stopped') throw new PluginError('NotReady', `instance ${id} is switched off: ${reasonOf(instance)}`, { retryAfterMs: endingMs });
+      if (state !== 'running') throw new PluginError('NotReady', `instance ${id} is ${instance.State?.Name ?? 'starting'}`, { retryAfterMs: bootingMs });
+      const address = addressOf(instance, fields);
+      if (address === undefined) {
+        throw new PluginError('NotReady', `instance ${id} has no ${fields.reachBy} address${fields.reachBy === 'public' ? '; does its subnet give one? Else set publicAddress' : ''}`, { retryAfterMs: bootingMs });
+      }
+      const hostKey = tagsOf(instance)[hostKeyTag];
+      return {
+        result: {
+          providerid: id, ipaddress: address, 'ssh-port': fields.sshPort,
+          'ssh-auth': { user: fields.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+          ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
+        },
+      };
+    });
+  }
+
+  /** Asks EC2 to terminate rather than whether it is there: absence is that it says `terminated`, or knows it no more. */
+  override async delete({ providerid, key }: MachineInput): Promise<void> {
+    await this.#with(async (ec2) => {
+      const ids = providerid === undefined ? (await withKey(ec2, key)).flatMap(({ InstanceId }) => InstanceId ?? []) : [providerid];
+      const gone = await Promise.all(ids.map((id) => isTerminated(ec2, id)));
+      const going = ids.filter((_id, index) => gone[index] === false);
+      if (going.length > 0) throw new PluginError('NotReady', `instance ${going.join(', ')} is being terminated`, { retryAfterMs: endingMs });
+    });
+  }
+
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    return this.#with(async (ec2, fields) => (await withTags(ec2, tags)).map((instance) => machineOf(instance, fields)).filter(({ state }) => state !== 'gone'));
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    return this.#with(async (ec2, fields) => (await withKey(ec2, key)).map((instance) => ({ ...machineOf(instance, fields), created: created(instance, fields) })));
+  }
+
+  async #with<Value>(use: (ec2: Ec2, fields: AwsFields) => Promise<Value>): Promise<Value> {
+    const fields = readFields(this.fields);
+    const ec2 = new Ec2(fields, this.signal);
+    try {
+      return await use(ec2, fields);
+    } finally {
+      ec2.close();
+    }
+  }
+}
+
+async function isTerminated(ec2: Ec2, id: string): Promise<boolean> {
+  const change = await ec2.terminate(id);
+  if (change === undefined || change.CurrentState?.Name === 'terminated') return true;
+  // The answer may tell the state before the end; one that is not described right now may be again.
+  return (await ec2.describeOne(id))?.State?.Name === 'terminated';
+}
+
+function created({ InstanceId = '' }: Instance, { user }: AwsFields): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+  return { providerid: InstanceId, 'ssh-auth': { user } };
+}
+
+function withKey(ec2: Ec2, key: string): Promise<readonly Instance[]> {
+  return withTags(ec2, { [tagNames.key]: key });
+}
+
+/** A filter takes * and ? for anything, so what it gives is looked at once more. */
+async function withTags(ec2: Ec2, tags: Readonly<Record<string, string>>): Promise<readonly Instance[]> {
+  const filters = Object.entries(tags).map(([name, value]) => ({ Name: `tag:${name}`, Values: [value] }));
+  const found = await ec2.describe({ Filters: [...filters, { Name: 'instance-state-name', Values: [...livingStates] }], MaxResults: 1_000 });
+  return found.filter((instance) => {
+    const own = tagsOf(instance);
+    return Object.entries(tags).every(([name, value]) => own[name] === value);
+  });
+}
+
+function deleted(key: string, instance: Instance): PluginError {
+  return new PluginError('Invalid', `instance ${instance.InstanceId ?? ''} of key ${key} was terminated (${reasonOf(instance)}). Replace the node.`);
+}
