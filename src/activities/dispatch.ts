@@ -7,6 +7,7 @@ import { runBootstrap, runServiceAction } from './automator-task.js';
 import { runCommand } from './exec-task.js';
 import { toFailure } from './failures.js';
 import type { ActivityParts } from './parts.js';
+import { checkPins } from './pins.js';
 import { createPeersCache, type PeersCache } from './peers.js';
 import { runProviderTask } from './provider-task.js';
 
@@ -22,6 +23,7 @@ export function createTaskActivities(parts: ActivityParts): TaskActivities {
 async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, request: TaskRequest): Promise<TaskOutcome> {
   const attempt = openAttempt(parts, action, request, request.service?.action.type ?? request.provider.type);
   try {
+    checkPins(parts.registry, request.plugins);
     attempt.at('reads the peers');
     const nodes = await peers.get(request.clusterUid, request.peersOf, request.peersVersion);
     const task = toTask(action, request, nodes);

@@ -4,7 +4,7 @@ import type { Json } from '../model/json.js';
 import { stableJson } from '../model/payload.js';
 import type { PlanRequest } from '../model/messages.js';
 import { planOperation, PlanError, type PlanningInput } from '../model/plan-operation.js';
-import type { Plan, PlannedPlacement, ServedPlan } from '../model/plan.js';
+import type { Plan, PlannedPlacement, PluginPins, ServedPlan } from '../model/plan.js';
 import type { Limits, ServerFeatures } from '../model/state.js';
 import type { ClusterSpec, GroupSpec } from '../model/spec.js';
 import type { Registry } from '../plugins/registry.js';
@@ -35,9 +35,19 @@ export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: P
       const problems = checkAgainstWorker(parts, spec);
       if (hasErrors(problems)) throw invalid(problems);
       const placements = Object.fromEntries(Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]));
-      return served(plan({ intent, spec, current, placements, digest, bootstrapDigest }));
+      return { ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })), plugins: pinsOf(parts, spec, placements) };
     }),
   };
+}
+
+/** The plugins that the spec uses, as this worker has them. */
+function pinsOf({ registry }: PlanParts, { services }: ClusterSpec, placements: Readonly<Record<string, readonly PlannedPlacement[]>>): PluginPins {
+  const names = new Set([
+    ...Object.values(placements).flat().map(({ type }) => `provider ${type}`),
+    ...Object.values(services).flatMap(({ actions }) => Object.values(actions).map(({ type }) => `automator ${type}`)),
+  ]);
+  const used = registry.versions().filter(({ type, name }) => names.has(`${type} ${name}`));
+  return Object.fromEntries(used.map(({ type, name, version, digest, builtIn }) => [`${type} ${name}`, { version, ...(builtIn ? {} : { digest }) }]));
 }
 
 function plan(input: PlanningInput): Plan {

@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.js';
 import type { Intent } from './intent.js';
+import type { PluginPins } from './plan.js';
 import type { CurrentCluster } from './plan-operation.js';
 import type { Peer } from './task.js';
 
@@ -95,6 +96,8 @@ export interface TaskRequest {
   /** For BOOTSTRAP: the automators that the node's services use. */
   readonly automators?: readonly string[];
   readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };
+  /** The plugins that may carry it out, as they were when the operation was planned. */
+  readonly plugins?: PluginPins;
   /** For EXEC. */
   readonly command?: { readonly text: string; readonly sudo?: true; readonly timeoutMs?: number };
 }

@@ -21,12 +21,23 @@ export interface Plan {
   readonly later?: readonly Kind[];
 }
 
+/** By type and name of the plugin, such as `automator shell`. */
+export type PluginPins = Readonly<Record<string, PluginPin>>;
+
+export interface PluginPin {
+  readonly version: string;
+  /** Of its files. Absent for what comes with Heddle: that changes with Heddle, whose builds fit together. */
+  readonly digest?: string;
+}
+
 /** A plan as the activity PLAN returns it. */
 export interface ServedPlan extends Plan {
   /** What the server offers, as the worker that planned found it. */
   readonly features: ServerFeatures;
   /** How much one workflow carries, by the configuration of that worker. */
   readonly limits: Limits;
+  /** The plugins that the spec uses, as that worker has them; absent where there is no spec, as for delete. */
+  readonly plugins?: PluginPins;
 }
 
 /** A placement and its digest, which a node keeps to see later whether it changed. */

@@ -25,6 +25,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     name: state.name, uid: state.uid, phase: phaseOf(state),
     ...(state.operation === undefined ? {} : { operation: state.operation }),
     queued: state.queue.map((queued) => queued.operation), history: state.history, nodes, services, stopped: state.stopped, looks: state.looks,
+    ...(state.plugins === undefined ? {} : { plugins: state.plugins }),
     ...(Object.keys(state.groups).length === 0 ? {} : { groups: Object.entries(state.groups).map(([id, group]) => groupStatus(state.name, id, group)) }),
   };
 }

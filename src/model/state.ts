@@ -1,5 +1,6 @@
 import type { NodeGroup } from './node-group.js';
 import type { Operation } from './operation.js';
+import type { PluginPins } from './plan.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Board, CrewState } from './work.js';
 
@@ -41,6 +42,8 @@ export interface ClusterState extends CrewState {
   /** Which optional features of the server the cluster may use; told by the worker that planned. */
   readonly features: ServerFeatures;
   readonly limits: Limits;
+  /** The plugins that the last plan of a spec was made with. */
+  readonly plugins?: PluginPins;
 }
 
 /** Nothing new is started for the operation under way, and what runs is cancelled. */

@@ -2,6 +2,7 @@ import type { FailureRecord } from './failure.js';
 import type { JsonObject } from './json.js';
 import type { CurrentTask, Drift } from './node.js';
 import type { Operation } from './operation.js';
+import type { PluginPins } from './plan.js';
 import type { Phase } from './state.js';
 
 /** A cluster for people and programs; holds no secret. */
@@ -19,6 +20,8 @@ export interface ClusterStatus {
   readonly stopped: readonly string[];
   /** How many looks at the machines were asked for, and how many were taken. */
   readonly looks: { readonly asked: number; readonly done: number };
+  /** The plugins that the spec uses, as they were when it was planned last. */
+  readonly plugins?: PluginPins;
   /** The workflows that carry the nodes beyond the first of a large cluster. */
   readonly groups?: readonly GroupStatus[];
 }

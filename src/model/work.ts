@@ -1,5 +1,5 @@
 import type { NodeState } from './node.js';
-import type { Kind, PlannedPlacement } from './plan.js';
+import type { Kind, PlannedPlacement, PluginPins } from './plan.js';
 import { indexesOf } from './plan.js';
 import { nodeId } from './names.js';
 
@@ -18,6 +18,8 @@ export interface Work {
   readonly kinds: readonly Kind[];
   /** Where each group's new machines come from. */
   readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
+  /** Plugins as they were when this was planned; tasks of others are refused. */
+  readonly plugins?: PluginPins;
   /** When it is all done, the operation is planned once more: there is a second part. */
   readonly again?: true;
   /** Tasks that the operation had done when this was planned. */

@@ -61,6 +61,8 @@ export interface PluginVersion {
   readonly name: string;
   readonly version: string;
   readonly digest: string;
+  /** It comes with Heddle. */
+  readonly builtIn: boolean;
 }
 
 export interface LoadOptions {
@@ -151,7 +153,7 @@ function createRegistry(providers: readonly RegisteredProvider[], automators: re
     automator: (type) => named(automators, 'automator', type),
     providers: () => providers,
     automators: () => automators,
-    versions: () => [...providers, ...automators].map(({ descriptor: { type, name, version }, digest }) => ({ type, name, version, digest })),
+    versions: () => [...providers, ...automators].map(({ descriptor: { type, name, version }, digest, folder }) => ({ type, name, version, digest, builtIn: folder.startsWith(builtInRoot) })),
     close,
   };
 }

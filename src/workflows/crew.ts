@@ -122,7 +122,7 @@ function ownerOf(progress: Progress, work: Work, chain: Chain): NodeOwner {
   };
   return {
     operation: work.operation,
-    placements: work.placements[kind.group] ?? [],
+    placements: work.placements[kind.group] ?? [], ...(work.plugins === undefined ? {} : { plugins: work.plugins }),
     node: () => {
       const found = memory.state.nodes[nodeId];
       if (found === undefined) throw new Error(`node ${nodeId} is gone`);

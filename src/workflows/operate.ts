@@ -93,8 +93,8 @@ function rejectionOf(error: unknown): { readonly message: string; readonly inval
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
 function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
-  const { spec, features, limits, gates, placements, width = 1, later = [] } = plan;
-  memory.state = { ...memory.state, features, limits };
+  const { spec, features, limits, gates, placements, plugins, width = 1, later = [] } = plan;
+  memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
   if (spec !== undefined) {
     const retired = Object.entries(servicesOf(memory.state)).filter(([service]) => spec.services[service] === undefined);
     const { target: _target, ...state } = memory.state;
@@ -105,7 +105,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
   const inline = shareOut(memory, plan, operation, adopted);
   const services = servicesOfGroups(plan);
   takeOver(memory, { cluster: memory.state.name, kinds: inline, ...(services === undefined ? {} : { services }), nodenum: () => nextNodenum(memory), adopted });
-  memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, doneBefore: memory.state.operation?.tasks.done ?? 0, ...(later.length === 0 ? {} : { again: true }) } };
+  memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, doneBefore: memory.state.operation?.tasks.done ?? 0, ...(plugins === undefined ? {} : { plugins }), ...(later.length === 0 ? {} : { again: true }) } };
   const { done = 0 } = memory.state.operation?.tasks ?? {};
   changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });

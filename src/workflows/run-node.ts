@@ -1,15 +1,14 @@
 import { isCancellation, sleep } from '@temporalio/workflow';
-import { serviceActionKeys, type Action } from '../model/action.js';
 import type { FailureRecord } from '../model/failure.js';
 import type { JsonObject } from '../model/json.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
-import { taskId } from '../model/names.js';
 import type { CurrentTask, NodeState } from '../model/node.js';
 import { machinePartOf, mergePayload } from '../model/payload.js';
-import type { PlannedPlacement, Step } from '../model/plan.js';
+import type { PlannedPlacement, PluginPins, Step } from '../model/plan.js';
 import { recordBegun, recordDone, recordMachine } from '../model/record.js';
-import type { ServiceActionSpec, ServiceSpec } from '../model/spec.js';
+import type { ServiceSpec } from '../model/spec.js';
 import { runTask } from './run-task.js';
+import { actionSpec, requestFor } from './task-request.js';
 import { readTaskFailure } from './task-failure.js';
 
 /** What carries a node: a cluster, a group, a pool. It owns the node's state; run-node only says what changed. */
@@ -35,6 +34,8 @@ export interface NodeOwner {
   addTasks(count: number): void;
   stepFailed(step: Step, failure: FailureRecord): void;
   nextIncarnation(): number;
+  /** Plugins as they were when the work was planned. */
+  readonly plugins?: PluginPins;
   /** Where the node's machine may come from, in order of preference. */
   readonly placements: readonly PlannedPlacement[];
   service(name: string): ServiceSpec | undefined;
@@ -46,7 +47,7 @@ export interface NodeOwner {
 export type ChainEnd = 'done' | 'failed' | 'stopped';
 
 const launches = 3;
-const permanentKinds = ['Auth', 'UnknownOutcome', 'Internal'];
+const permanentKinds = ['Auth', 'UnknownOutcome', 'Internal', 'PluginChanged'];
 
 /** Carries one node through its chain, one task after the other. Knows nothing of clusters. */
 export async function runNode(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
@@ -209,42 +210,4 @@ function note(owner: NodeOwner, step: Step, state: CurrentTask['state']): void {
   const { action, service } = step;
   const current: CurrentTask = { action, ...(service === undefined ? {} : { service }), state, since: owner.now() };
   owner.change((node) => ({ ...node, current }));
-}
-
-function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
-  const node = owner.node();
-  const base = owner.taskBase();
-  const { nodeId, incarnation, placement } = node;
-  const { action, service } = step;
-  const spec = actionSpec(owner, step);
-  const { command, ...rest } = base;
-  return {
-    ...rest, ...(action === 'EXEC' && command !== undefined ? { command } : {}), nodeId, incarnation, run, operation: owner.operation,
-    taskId: taskId({ clusterUid: base.clusterUid, nodeId, incarnation, service, action, operation: owner.operation }),
-    config: { ...node.payload, services: node.services },
-    ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }), ...(node.adopt === true ? { adopt: true } : {}),
-    ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
-    provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },
-    ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),
-    ...(service === undefined || spec === undefined ? {} : {
-      service: {
-        name: service, action: { type: spec.type, fields: spec.fields },
-        ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
-      },
-    }),
-  };
-}
-
-function automatorsOf(owner: NodeOwner): readonly string[] {
-  const types = owner.node().services.flatMap((name) => Object.values(owner.service(name)?.actions ?? {}).map(({ type }) => type));
-  return [...new Set(types)];
-}
-
-function actionSpec(owner: NodeOwner, step: Step): ServiceActionSpec | undefined {
-  return step.service === undefined ? undefined : owner.service(step.service)?.actions[keyOf(step.action)];
-}
-
-function keyOf(action: Action): keyof typeof serviceActionKeys {
-  const key = Object.entries(serviceActionKeys).find(([, name]) => name === action)?.[0];
-  return key as keyof typeof serviceActionKeys;
 }

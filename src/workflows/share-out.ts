@@ -1,6 +1,6 @@
 import { nodeId } from '../model/names.js';
 import { isMember, kindsOf, type Instruction } from '../model/node-group.js';
-import { indexesOf, type Kind, type Plan } from '../model/plan.js';
+import { indexesOf, type Kind, type Plan, type ServedPlan } from '../model/plan.js';
 import { servicesOf } from '../model/state.js';
 import type { Work } from '../model/work.js';
 import type { Legacy } from './adoption.js';
@@ -13,7 +13,7 @@ import { servicesOfGroups } from './take-over.js';
  * Gives every new node its place, and every group its part of the plan.
  * @returns the part of the cluster's own workflow.
  */
-export function shareOut(memory: Memory, plan: Plan, operation: string, adopted: Legacy['adopted']): readonly Kind[] {
+export function shareOut(memory: Memory, plan: PlanWithPins, operation: string, adopted: Legacy['adopted']): readonly Kind[] {
   const nodenums = placeNewNodes(memory, plan);
   for (const id of Object.keys(memory.state.groups)) tellGroup(memory, plan, id, { operation, nodenums, adopted });
   return kindsOf(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
@@ -41,16 +41,18 @@ export function nextNodenum(memory: Memory): number {
   return counters.nodenum + 1;
 }
 
+type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
+
 interface Telling {
   readonly operation: string;
   readonly nodenums: Readonly<Record<string, number>>;
   readonly adopted: Legacy['adopted'];
 }
 
-function tellGroup(memory: Memory, plan: Plan, id: string, { operation, nodenums, adopted }: Telling): void {
+function tellGroup(memory: Memory, plan: PlanWithPins, id: string, { operation, nodenums, adopted }: Telling): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = kindsOf(plan.kinds, (group, index) => isMember(members, group, index));
-  const work: Work = { operation, kinds, placements: plan.placements, positions: {}, doneBefore: 0 };
+  const work: Work = { operation, kinds, placements: plan.placements, positions: {}, doneBefore: 0, ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }) };
   const command = commandOf(memory);
   const groupServices = servicesOfGroups(plan);
   const { spec, counters, limits } = memory.state;

@@ -1,0 +1,61 @@
+import { serviceActionKeys, type Action } from '../model/action.js';
+import type { TaskRequest } from '../model/messages.js';
+import { taskId } from '../model/names.js';
+import type { PluginPins, Step } from '../model/plan.js';
+import type { ServiceActionSpec } from '../model/spec.js';
+import type { NodeOwner } from './run-node.js';
+
+/** What the activity of a step is given. */
+export function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
+  const node = owner.node();
+  const base = owner.taskBase();
+  const { nodeId, incarnation, placement } = node;
+  const { action, service } = step;
+  const spec = actionSpec(owner, step);
+  const { command, ...rest } = base;
+  const pins = pinsFor(owner, step);
+  return {
+    ...rest, ...(action === 'EXEC' && command !== undefined ? { command } : {}), nodeId, incarnation, run, operation: owner.operation,
+    taskId: taskId({ clusterUid: base.clusterUid, nodeId, incarnation, service, action, operation: owner.operation }),
+    config: { ...node.payload, services: node.services },
+    ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }), ...(node.adopt === true ? { adopt: true } : {}),
+    ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
+    provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },
+    ...(pins === undefined ? {} : { plugins: pins }),
+    ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),
+    ...(service === undefined || spec === undefined ? {} : {
+      service: {
+        name: service, action: { type: spec.type, fields: spec.fields },
+        ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+      },
+    }),
+  };
+}
+
+/** What was planned is not carried out by other plugins; but for DELETE: whatever is there must go. */
+function pinsFor(owner: NodeOwner, step: Step): PluginPins | undefined {
+  const { placement } = owner.node();
+  const names = step.action === 'DELETE' ? []
+    : step.action === 'BOOTSTRAP' ? automatorsOf(owner).map((name) => `automator ${name}`)
+      : step.service === undefined ? [`provider ${placement?.type ?? ''}`] : [`automator ${actionSpec(owner, step)?.type ?? ''}`];
+  const pins = names.flatMap((name) => {
+    const pin = owner.plugins?.[name];
+    return pin?.digest === undefined ? [] : [[name, pin] as const];
+  });
+  return pins.length === 0 ? undefined : Object.fromEntries(pins);
+}
+
+function automatorsOf(owner: NodeOwner): readonly string[] {
+  const types = owner.node().services.flatMap((name) => Object.values(owner.service(name)?.actions ?? {}).map(({ type }) => type));
+  return [...new Set(types)];
+}
+
+/** The action of the step's service, as the spec has it; undefined for what belongs to no service. */
+export function actionSpec(owner: NodeOwner, step: Step): ServiceActionSpec | undefined {
+  return step.service === undefined ? undefined : owner.service(step.service)?.actions[keyOf(step.action)];
+}
+
+function keyOf(action: Action): keyof typeof serviceActionKeys {
+  const key = Object.entries(serviceActionKeys).find(([, name]) => name === action)?.[0];
+  return key as keyof typeof serviceActionKeys;
+}
