@@ -21,6 +21,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^workflows\//, may: /^(model|workflows)\/|^@temporalio\/(workflow|common)$/, mayTypes: /^schema\// },
   { files: /^activities\//, may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^@temporalio\/(activity|common)$|^node:/ },
   { files: /^plugins\/providers\/aws\//, may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/ },
+  { files: /^plugins\/providers\/static\//, may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^(zod|yaml)$/ },
   { files: /^plugins\/(providers|automators)\//, may: /^model\/|^plugins\/(contract|errors|known-hosts|cloud-init\/[^/]+)\.js$|^node:|^zod$/ },
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
   { files: /^plugins\/(program\/)?[^/]+$/, may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^zod$/ },

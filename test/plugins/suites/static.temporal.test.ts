@@ -34,6 +34,7 @@ providerSuite({ describe, test, afterAll }, {
     'lost-create': noApi, 'lost-delete': noApi, 'cancel': noApi, 'garbage': noApi, 'refusals': noApi, 'unreachable': noApi,
     'wrong-credentials': 'nobody is asked for credentials before the machine itself is, which is CONFIRM over SSH',
     'redaction': 'its credentials are those of the machines: they belong into the payload, as references',
+    'missing-fields': 'it needs machines or an inventory, so that neither alone is required',
     'list-apart': 'its machines carry no tags: the engine keeps who has them, for one installation alone',
   },
 });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../../model/json.js';
+import type { PluginLog } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { isHostKey } from '../../known-hosts.js';
+import { readInventory } from './inventory/read-inventory.js';
 
 const text = z.string().min(1);
 /** A reference is handed on to the payload as it is, and resolved when the machine is reached. */
@@ -21,10 +23,15 @@ const machineSchema = z.strictObject({
   hostKey: z.union([hostKey, z.array(hostKey).min(1)]).optional(),
   flavor: text.optional(),
   image: text.optional(),
+  slots: z.int().min(1).max(1_000).optional(),
 });
 
 const accountSchema = z.object({
-  machines: z.array(machineSchema).min(1),
+  machines: z.array(machineSchema).default([]),
+  inventory: text.optional(),
+  groups: z.array(text).min(1).optional(),
+  slots: z.int().min(1).max(1_000).default(1),
+  liveness: z.enum(['ssh', 'none']).default('none'),
   user: text.default('root'),
   port: port.default(22),
   keyFile: text.optional(),
@@ -41,26 +48,36 @@ export interface StaticMachine {
   readonly hostKeys: readonly string[];
   readonly flavor: string | undefined;
   readonly image: string | undefined;
+  /** How many nodes it takes at a time. */
+  readonly slots: number;
 }
 
 export interface StaticAccount {
   readonly machines: readonly StaticMachine[];
   readonly knownHosts: string | undefined;
+  /** Whether a machine must answer before it is taken. */
+  readonly liveness: 'ssh' | 'none';
 }
 
 /**
- * Reads the account's fields.
+ * Reads the account's fields, and the inventory that they name.
  * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
  */
-export function readAccount(fields: JsonObject, provider: string): StaticAccount {
+export async function readAccount(fields: JsonObject, provider: string, log: Pick<PluginLog, 'warn'>): Promise<StaticAccount> {
+  const refuse = (wrong: readonly string[]): never => {
+    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml is wrong: ${wrong.join('; ')}`);
+  };
   const parsed = accountSchema.safeParse(fields);
-  const wrong = parsed.success ? findDuplicates(parsed.data.machines)
-    : parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`);
-  if (!parsed.success || wrong.length > 0) throw new PluginError('Invalid', `provider ${provider} in heddle.yaml is wrong: ${wrong.join('; ')}`);
+  if (!parsed.success) return refuse(placesOf(parsed.error, ''));
   const account = parsed.data;
+  if (account.groups !== undefined && account.inventory === undefined) refuse(['groups: are those of an inventory, and there is none']);
+  const machines = [...account.machines, ...(account.inventory === undefined ? [] : await machinesOf(account.inventory, account.groups, log))];
+  const wrong = machines.length === 0 ? ['machines: there is none'] : findDuplicates(machines);
+  if (wrong.length > 0) refuse(wrong);
   return {
     knownHosts: account.knownHosts,
-    machines: account.machines.map((machine) => ({
+    liveness: account.liveness,
+    machines: machines.map((machine) => ({
       name: machine.name,
       address: machine.address,
       port: machine.port ?? account.port,
@@ -68,8 +85,22 @@ export function readAccount(fields: JsonObject, provider: string): StaticAccount
       hostKeys: [machine.hostKey ?? []].flat(),
       flavor: machine.flavor,
       image: machine.image,
+      slots: machine.slots ?? account.slots,
     })),
   };
+}
+
+type WrittenMachine = z.output<typeof machineSchema>;
+
+async function machinesOf(file: string, groups: readonly string[] | undefined, log: Pick<PluginLog, 'warn'>): Promise<readonly WrittenMachine[]> {
+  const entries = await readInventory({ file, groups, log });
+  const parsed = z.array(machineSchema).safeParse(entries);
+  if (parsed.success) return parsed.data;
+  throw new PluginError('Invalid', `inventory ${file} is wrong: ${placesOf(parsed.error, 'machines.').join('; ')}`);
+}
+
+function placesOf({ issues }: z.ZodError, before: string): readonly string[] {
+  return issues.map((issue) => `${before}${issue.path.map(String).join('.')}: ${issue.message}`);
 }
 
 interface Credentials {
@@ -89,7 +120,7 @@ function credentials(machine: Credentials, account: Credentials): JsonObject {
 }
 
 /** One machine under two names would be given away twice. */
-function findDuplicates(machines: readonly z.output<typeof machineSchema>[]): readonly string[] {
+function findDuplicates(machines: readonly WrittenMachine[]): readonly string[] {
   return machines.flatMap((machine, index) => {
     const before = machines.slice(0, index);
     const sameName = before.some(({ name }) => name === machine.name);

@@ -6,7 +6,11 @@ import type { TaskResult } from '../../../model/task.js';
 import { Provider, type Claims, type CreateInput, type Machine, type MachineInput, type PluginContext } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { hostKeysFor } from '../../known-hosts.js';
-import { readAccount, type StaticMachine } from './machines.js';
+import { answersSsh } from './liveness.js';
+import { readAccount, type StaticAccount, type StaticMachine } from './machines.js';
+import { machineOfSlot, slotsOf } from './slots.js';
+
+const askedAtOnce = 32;
 
 /**
  * Machines that exist: CREATE takes one that nobody has, DELETE gives it back and changes nothing on it. Who has which
@@ -23,13 +27,13 @@ export class StaticProvider extends Provider {
 
   /** The same key gets the same machine however often it asks. */
   async create({ key, flavor, image }: CreateInput): Promise<TaskResult> {
-    const { machines } = readAccount(this.fields, this.task.provider.name);
+    const { machines, liveness } = await this.account();
     const fitting = machines.filter((machine) => (machine.flavor ?? flavor) === flavor && (machine.image ?? image) === image);
     if (fitting.length === 0) {
       throw new PluginError('Invalid', `provider ${this.task.provider.name} has no machine of flavor ${flavor} with image ${image}; `
         + `its machines are ${machines.map(describe).join(', ')}`);
     }
-    const name = await this.claims.take(key, fitting.map((machine) => machine.name));
+    const name = liveness === 'none' ? await this.claims.take(key, slotsOf(fitting)) : await this.takeLiving(key, fitting);
     if (name === undefined) {
       throw new PluginError('Capacity', `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are taken (${fitting.map(describe).join(', ')}); `
         + 'delete a cluster that uses them, or add machines to heddle.yaml');
@@ -38,13 +42,37 @@ export class StaticProvider extends Provider {
     return { result: { providerid: name, ...sshUser(machines, name) } };
   }
 
+  /** Some at a time, for others may take them while they are asked. */
+  private async takeLiving(key: string, fitting: readonly StaticMachine[]): Promise<string | undefined> {
+    const held = await this.claims.held();
+    if (Object.values(held).includes(key)) return this.claims.take(key, []);
+    const free = slotsOf(fitting).filter((slot) => held[slot] === undefined);
+    const answers = new Map<StaticMachine, Promise<boolean>>();
+    const lives = async (slot: string): Promise<readonly string[]> => {
+      const machine = machineOfSlot(fitting, slot);
+      if (machine === undefined) return [];
+      const answer = answers.get(machine) ?? answersSsh(machine, this.signal);
+      answers.set(machine, answer);
+      return (await answer) ? [slot] : [];
+    };
+    for (let first = 0; first < free.length; first += askedAtOnce) {
+      const living = (await Promise.all(free.slice(first, first + askedAtOnce).map(lives))).flat();
+      this.signal.throwIfAborted();
+      const name = living.length === 0 ? undefined : await this.claims.take(key, living);
+      if (name !== undefined) return name;
+    }
+    if (free.length === 0 || (await Promise.all(answers.values())).includes(true)) return undefined;
+    throw new PluginError('Capacity', `${answers.size} machines of provider ${this.task.provider.name} are free, and no SSH server answers on any of them (${[...answers.keys()].map(describe).join(', ')}); `
+      + 'switch one on, or set liveness: none where they are reached through a jump host');
+  }
+
   /** Says where the machine is; the engine then looks whether SSH answers there. */
   async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     const name = await this.findName(key);
     // It may be another's by now.
     if (name === undefined || (providerid !== undefined && providerid !== name)) throw new PluginError('Invalid', `machine ${providerid ?? 'of this node'} was given back to provider ${this.task.provider.name}; replace the node`);
-    const { machines, knownHosts } = readAccount(this.fields, this.task.provider.name);
-    const machine = machines.find((candidate) => candidate.name === name);
+    const { machines, knownHosts } = await this.account();
+    const machine = machineOfSlot(machines, name);
     if (machine === undefined) throw this.unlisted(name);
     const hostKeys = knownHosts === undefined ? machine.hostKeys : [...machine.hostKeys, ...(await readHostKeys(knownHosts, machine))];
     return {
@@ -66,11 +94,11 @@ export class StaticProvider extends Provider {
    * whatever installation is asked for, and its key. One that is no longer in the configuration is not shown.
    */
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    const { machines } = readAccount(this.fields, this.task.provider.name);
+    const { machines } = await this.account();
     const held = Object.entries(await this.claims.held()).flatMap(([name, key]): readonly Machine[] => {
-      const machine = machines.find((candidate) => candidate.name === name);
+      const machine = machineOfSlot(machines, name);
       const own = { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key };
-      return machine === undefined ? [] : [{ ...taken(machine, key), tags: own }];
+      return machine === undefined ? [] : [{ ...taken(name, machine, key), tags: own }];
     });
     return held.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
   }
@@ -79,14 +107,18 @@ export class StaticProvider extends Provider {
   async find(key: string): Promise<readonly Machine[]> {
     const name = await this.findName(key);
     if (name === undefined) return [];
-    const { machines } = readAccount(this.fields, this.task.provider.name);
-    const machine = machines.find((candidate) => candidate.name === name);
+    const { machines } = await this.account();
+    const machine = machineOfSlot(machines, name);
     if (machine === undefined) throw this.unlisted(name);
-    return [{ ...taken(machine, key), created: { providerid: name, ...sshUser(machines, name) } }];
+    return [{ ...taken(name, machine, key), created: { providerid: name, ...sshUser(machines, name) } }];
+  }
+
+  private account(): Promise<StaticAccount> {
+    return readAccount(this.fields, this.task.provider.name, this.log);
   }
 
   private unlisted(name = 'of this node'): PluginError {
-    return new PluginError('Invalid', `machine ${name} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml, or replace the node`);
+    return new PluginError('Invalid', `machine ${name} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml or its inventory, or replace the node`);
   }
 
   private async findName(key: string): Promise<string | undefined> {
@@ -95,8 +127,8 @@ export class StaticProvider extends Provider {
 }
 
 /** Nobody tells how it is; whether it answers shows over SSH. A host name is looked up when it is confirmed. */
-function taken({ name, address }: StaticMachine, key: string): Machine {
-  return { providerid: name, key, tags: {}, state: 'running', ...(isIP(address) > 0 ? { address } : {}) };
+function taken(slot: string, { address }: StaticMachine, key: string): Machine {
+  return { providerid: slot, key, tags: {}, state: 'running', ...(isIP(address) > 0 ? { address } : {}) };
 }
 
 function describe({ name, flavor, image }: StaticMachine): string {
@@ -106,7 +138,7 @@ function describe({ name, flavor, image }: StaticMachine): string {
 
 /** The account may have lost the machine since the key took it: then CONFIRM says so. */
 function sshUser(machines: readonly StaticMachine[], name: string): { readonly 'ssh-auth'?: { readonly user: string } } {
-  const user = machines.find((machine) => machine.name === name)?.sshAuth['user'];
+  const user = machineOfSlot(machines, name)?.sshAuth['user'];
   return typeof user === 'string' ? { 'ssh-auth': { user } } : {};
 }
 

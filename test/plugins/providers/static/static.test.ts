@@ -180,3 +180,8 @@ describe('what is taken', () => {
     expect(await failure(other.find('a'))).toEqual(['Invalid', expect.stringContaining('machine one is no longer among the machines')]);
   });
 });
+
+test('an account that names neither machines nor an inventory is refused', async () => {
+  expect(await failure(create('a', 'default', { machines: [] }))).toEqual(['Invalid', expect.stringContaining('machines: there is none')]);
+  expect(await failure(create('a', 'default', { groups: ['web'] }))).toEqual(['Invalid', expect.stringContaining('groups: are those of an inventory')]);
+});

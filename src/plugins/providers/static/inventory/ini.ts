@@ -1,0 +1,108 @@
+import type { Json, JsonObject } from '../../../../model/json.js';
+import { groupIn, newGroups, type Groups } from './groups.js';
+import { expandRanges } from './ranges.js';
+
+/**
+ * Reads an Ansible inventory in INI form.
+ * @throws Error in words, with the line.
+ */
+export function readIni(text: string): Groups {
+  const groups = newGroups();
+  let section: Section = { group: 'ungrouped', kind: 'hosts' };
+  for (const [index, written] of text.split(/\r?\n/).entries()) {
+    const line = written.trim();
+    if (line === '' || line.startsWith('#') || line.startsWith(';')) continue;
+    try {
+      const next = readSection(line);
+      if (next === undefined) readLine(groups, section, line);
+      else {
+        section = next;
+        groupIn(groups, section.group);
+      }
+    } catch (error) {
+      throw new Error(`line ${index + 1}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  }
+  return groups;
+}
+
+interface Section {
+  readonly group: string;
+  readonly kind: 'hosts' | 'children' | 'vars';
+}
+
+function readSection(line: string): Section | undefined {
+  const [, group = '', kind = 'hosts'] = /^\[([^:\]\s]+)(?::(\w+))?\]\s*(?:[#;].*)?$/.exec(line) ?? [];
+  if (group === '') return undefined;
+  if (kind === 'hosts' || kind === 'children' || kind === 'vars') return { group, kind };
+  throw new Error(`[${group}:${kind}] is no section; there are [${group}], [${group}:children] and [${group}:vars]`);
+}
+
+function readLine(groups: Groups, { group, kind }: Section, line: string): void {
+  if (kind === 'children') {
+    const [child = ''] = splitWords(line);
+    groupIn(groups, child);
+    groupIn(groups, group).children.add(child);
+    return;
+  }
+  if (kind === 'vars') {
+    const at = line.indexOf('=');
+    if (at < 1) throw new Error('a variable is NAME=VALUE');
+    const own = groupIn(groups, group);
+    own.vars = { ...own.vars, [line.slice(0, at).trim()]: valueOf(line.slice(at + 1).trim()) };
+    return;
+  }
+  const [pattern = '', ...words] = splitWords(line);
+  const { host, port } = splitPort(pattern);
+  const vars: JsonObject = { ...(port === undefined ? {} : { ansible_port: port }), ...Object.fromEntries(words.map(readVariable)) };
+  const { hosts } = groupIn(groups, group);
+  for (const name of expandRanges(host)) hosts.set(name, { ...hosts.get(name), ...vars });
+}
+
+function readVariable(word: string): readonly [string, Json] {
+  const at = word.indexOf('=');
+  // The word is not shown: it may be a piece of a password with a blank in it.
+  if (at < 1) throw new Error('after a host come variables, NAME=VALUE; a value with blanks stands in quotes');
+  return [word.slice(0, at), valueOf(word.slice(at + 1))];
+}
+
+/** Numbers, true and false are taken for what they are, as Ansible does; everything else is a text. */
+function valueOf(text: string): Json {
+  const [, , quoted] = /^(["'])(.*)\1$/.exec(text) ?? [];
+  if (quoted !== undefined) return quoted;
+  if (/^-?(0|[1-9]\d{0,14})$/.test(text)) return Number(text);
+  return text === 'True' ? true : text === 'False' ? false : text;
+}
+
+/** `host:22`, also with a range in it; an IPv6 address has its port after brackets. */
+function splitPort(pattern: string): { readonly host: string; readonly port?: number } {
+  const [, bracketed, portAfter] = /^\[([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\](?::(\d{1,5}))?$/.exec(pattern) ?? [];
+  if (bracketed !== undefined) return { host: bracketed, ...(portAfter === undefined ? {} : { port: Number(portAfter) }) };
+  const [, host, port] = /^((?:[^:[\]]|\[[^\]]*\])+):(\d{1,5})$/.exec(pattern) ?? [];
+  return host === undefined ? { host: pattern } : { host, port: Number(port) };
+}
+
+/** Words as a shell has them, without its expansions: quotes hold blanks together, and `#` outside of them begins a comment, even in a word. */
+export function splitWords(line: string): readonly string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote: string | undefined;
+  for (let index = 0; index < line.length; index += 1) {
+    const character = line.charAt(index);
+    if (quote !== undefined) {
+      if (character === quote) quote = undefined;
+      else if (character === '\\' && quote === '"' && /["\\]/.test(line.charAt(index + 1))) word = (word ?? '') + line.charAt(index += 1);
+      else word = (word ?? '') + character;
+    } else if (/\s/.test(character)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (character === '#') break;
+    else if (character === '"' || character === '\'') {
+      quote = character;
+      word ??= '';
+    } else if (character === '\\') word = (word ?? '') + line.charAt(index += 1);
+    else word = (word ?? '') + character;
+  }
+  if (quote !== undefined) throw new Error(`a ${quote} is not closed`);
+  return word === undefined ? words : [...words, word];
+}

@@ -1,0 +1,51 @@
+import { parseDocument } from 'yaml';
+import { asVariables, groupIn, newGroups, type Groups } from './groups.js';
+import { expandRanges } from './ranges.js';
+
+/** What stands for a value that ansible-vault has encrypted. */
+export const vaulted = '$ANSIBLE_VAULT';
+
+/** @throws Error in words, with line and column. */
+export function parseYaml(text: string): unknown {
+  const document = parseDocument(text, {
+    customTags: [{ tag: '!vault', resolve: () => vaulted }, { tag: '!unsafe', resolve: (value: string) => value }],
+  });
+  const [fault] = document.errors;
+  if (fault !== undefined) throw new Error(fault.message.split('\n')[0]?.replace(/:$/, '') ?? 'is no YAML');
+  return document.toJS();
+}
+
+/**
+ * Reads an Ansible inventory in YAML form.
+ * @throws Error in words, with the place.
+ */
+export function readYaml(content: unknown): Groups {
+  const groups = newGroups();
+  const top = asVariables(content);
+  if (top === undefined) throw new Error('is no inventory: it holds groups by their names, such as all: {hosts: …}, or machines: [...]');
+  for (const [name, group] of Object.entries(top)) readGroup(groups, name, group, name);
+  return groups;
+}
+
+function readGroup(groups: Groups, name: string, written: unknown, place: string): void {
+  const group = groupIn(groups, name);
+  const known = ['hosts', 'children', 'vars'];
+  const content = mapping(written, place);
+  const other = Object.keys(content).find((key) => !known.includes(key));
+  if (other !== undefined) throw new Error(`${place}.${other}: a group has ${known.join(', ')}`);
+  for (const [pattern, vars] of Object.entries(mapping(content['hosts'], `${place}.hosts`))) {
+    const variables = mapping(vars, `${place}.hosts.${pattern}`);
+    for (const host of expandRanges(pattern)) group.hosts.set(host, { ...group.hosts.get(host), ...variables });
+  }
+  group.vars = { ...group.vars, ...mapping(content['vars'], `${place}.vars`) };
+  for (const [child, below] of Object.entries(mapping(content['children'], `${place}.children`))) {
+    group.children.add(child);
+    readGroup(groups, child, below, `${place}.children.${child}`);
+  }
+}
+
+function mapping(value: unknown, place: string): NonNullable<ReturnType<typeof asVariables>> {
+  const variables = asVariables(value);
+  if (variables === undefined) throw new Error(`${place}: must be a mapping`);
+  return variables;
+}
