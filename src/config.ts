@@ -35,6 +35,8 @@ export interface Config {
   readonly keys?: string;
   readonly storeFolder: string;
   readonly encryption: 'required' | 'optional';
+  /** Secret references that cluster files may use, as patterns; all where it is absent. */
+  readonly allowedReferences?: readonly string[];
   /** How a large cluster is spread over workflows. */
   readonly limits: Limits;
   /** How machines that no cluster has are looked for. */
@@ -124,6 +126,7 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env 
     ...(keys === undefined ? {} : { keys }),
     storeFolder: chooseFolder('storeFolder', ['store', 'folder'], undefined, written.store.folder, join(dataFolder, 'store')),
     encryption: written.encryption,
+    ...(written.secrets?.allow === undefined ? {} : { allowedReferences: written.secrets.allow }),
     limits: { ...defaultLimits, ...written.scale },
     sweep: toSweep(written.sweep),
     temporal: loadTemporal(env),

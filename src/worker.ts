@@ -12,11 +12,13 @@ import { createPlanActivity } from './activities/plan.js';
 import { createSweepActivities } from './activities/sweep-ground.js';
 import { readClusterRecords } from './cluster-records.js';
 import type { Config } from './config.js';
+import type { Json } from './model/json.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue, providerQueue, siteQueue } from './model/names.js';
 import { PluginError, type Claims } from './plugins/contract.js';
 import { checkAccounts } from './plugins/check-accounts.js';
 import { loadRegistry } from './plugins/registry.js';
 import type { KeyRing } from './secrets/keys.js';
+import { allowReferences, forbiddenReferences as findForbidden } from './secrets/allowed.js';
 import { createRedactor } from './secrets/redact.js';
 import { resolveSecrets, SecretError, type SecretSources } from './secrets/reference.js';
 import { registerSearchAttributes } from './server/setup.js';
@@ -63,6 +65,8 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   if (unswept !== undefined) log.warn(unswept);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
+  const allows = allowReferences(config.allowedReferences);
+  const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] => findForbidden(value, allows);
   const pool = createPool();
   const parts: ActivityParts = {
     registry, providers, installation, inFlight, log,
@@ -70,7 +74,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
     resolveSecrets: async (value, place) => resolveSecrets(value, secretSources, place).catch((error: unknown) => {
       throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
     }),
-    redact: createRedactor,
+    forbiddenReferences, redact: createRedactor,
     askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
     claims: (provider) => claimsOf(temporal, provider), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
   };
@@ -81,7 +85,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   } as const satisfies Partial<WorkerOptions>;
   const looks = createLookActivities(parts);
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts) } }),
+    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts) } }),
     ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...looks } })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {

@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { actions, actionTable, type Action } from '../model/action.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import type { Task } from '../model/task.js';
+import { PluginError } from '../plugins/errors.js';
 import { openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator-task.js';
 import { runCommand } from './exec-task.js';
@@ -24,6 +25,7 @@ async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, 
   const attempt = openAttempt(parts, action, request, request.service?.action.type ?? request.provider.type);
   try {
     checkPins(parts.registry, request.plugins);
+    checkReferences(parts, action, request);
     attempt.at('reads the peers');
     const nodes = await peers.get(request.clusterUid, request.peersOf, request.peersVersion);
     const task = toTask(action, request, nodes);
@@ -39,6 +41,14 @@ async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, 
   } finally {
     await attempt.close();
   }
+}
+
+/** Planning has refused them already; this is for a cluster whose workers were told otherwise since. Whatever is there must go. */
+function checkReferences({ forbiddenReferences }: ActivityParts, action: Action, { provider, cluster, service }: TaskRequest): void {
+  if (action === 'DELETE') return;
+  const [place] = forbiddenReferences([provider.fields, cluster, service?.action.fields ?? null]);
+  if (place === undefined) return;
+  throw new PluginError('Auth', `${place.slice(1).join('.')} refers to a secret that cluster files may not use here; heddle.yaml of the worker says under secrets.allow which they may`);
 }
 
 function chooseHandler(action: Action): (parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt) => Promise<TaskOutcome['result'] & object> {

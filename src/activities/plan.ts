@@ -12,13 +12,14 @@ import { checkFields } from '../schema/fields.js';
 import { parseSpec } from '../schema/parse-spec.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../schema/problem.js';
 import { heartbeating } from './heartbeating.js';
-import type { ProviderAccount } from './parts.js';
+import type { ActivityParts, ProviderAccount } from './parts.js';
 
 export interface PlanParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
   readonly features: ServerFeatures;
   readonly limits: Limits;
+  readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
 }
 
 /** The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
@@ -80,9 +81,13 @@ function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Probl
       const path: Path = ['services', service, 'actions', key];
       const plugin = parts.registry.automators().find(({ descriptor }) => descriptor.name === action.type);
       if (plugin === undefined) return [unknown([...path, 'type'], 'automator', action.type, parts.registry.automators().map(({ descriptor }) => descriptor.name))];
-      return checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems;
+      return [...checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems, ...checkReferences(parts, action.fields, [...path, 'fields'])];
     }));
-  return [...groups, ...actions];
+  return [...groups, ...actions, ...checkReferences(parts, spec.config, ['config'])];
+}
+
+function checkReferences({ forbiddenReferences }: PlanParts, value: Json, path: Path): readonly Problem[] {
+  return forbiddenReferences(value).map((place) => errorAt([...path, ...place], 'refers to a secret that cluster files may not use here', 'heddle.yaml of the workers says under secrets.allow which they may.'));
 }
 
 function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly Problem[] {
@@ -90,7 +95,8 @@ function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly 
     const path: Path = index === 0 ? ['nodes', name] : ['nodes', name, 'alternatives', index - 1];
     const account = parts.providers[choice.provider];
     if (account === undefined) return [unknown([...path, 'provider'], 'provider', choice.provider, Object.keys(parts.providers))];
-    return checkFields(parts.registry.provider(account.type).descriptor, 'user', choice.fields, [...path, 'fields']).problems;
+    const { descriptor } = parts.registry.provider(account.type);
+    return [...checkFields(descriptor, 'user', choice.fields, [...path, 'fields']).problems, ...checkReferences(parts, choice.fields, [...path, 'fields'])];
   });
 }
 

@@ -87,6 +87,11 @@ export const configSchema = z.strictObject({
     cap: z.int().min(1).max(1_000).exactOptional().meta({ title: 'Cap', description: 'Most machines deleted in one pass; 5 unless given.' }),
     delete: z.boolean().exactOptional().meta({ title: 'Delete', description: 'Whether they are deleted; unless this is true they are only shown by heddle leaks.' }),
   }).exactOptional().meta({ title: 'Sweep', description: 'The sweep for machines that no cluster has; the same on all workers.' }),
+  secrets: z.strictObject({
+    allow: z.array(z.string().regex(/^(env|file|exec|vault):/, { error: 'Begins with env:, file:, exec: or vault:.' })).exactOptional().meta({
+      title: 'Allow', description: 'References that cluster files may use, such as "env:APP_*" or "file:/etc/app/*"; * stands for any text. All, unless given; [] allows none.',
+    }),
+  }).exactOptional().meta({ title: 'Secrets', description: 'What may be reached by references in cluster files.' }),
   encryption: z.enum(['required', 'optional']).default('required').meta({
     title: 'Encryption', description: 'required refuses payloads that came unencrypted; optional reads them.',
   }),

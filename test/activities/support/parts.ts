@@ -62,7 +62,7 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     },
     logs: createFolderStore({ folder: join(folder, 'store') }),
     resolveSecrets: (value, place) => resolveSecrets(value, { environment: { TOKEN: secret } }, place),
-    redact: createRedactor,
+    forbiddenReferences: () => [], redact: createRedactor,
     askPeers: () => Promise.resolve({ version: 1, changed: {}, gone: [] }),
     claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
     absences: createAbsences(),

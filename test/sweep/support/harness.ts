@@ -73,7 +73,7 @@ export async function openHarness({ temporalAddress, workflowBundlePath, limits 
   const registry = withMemory(await loadRegistry({ folders: [], log: { info: () => undefined } }), cloud);
   const parts = await partsOf(temporal, registry, cloud);
   const { providers } = parts;
-  const plan = createPlanActivity({ registry, providers, features: { searchAttributes: false }, limits: { ...defaultLimits, ...limits } });
+  const plan = createPlanActivity({ registry, providers, features: { searchAttributes: false }, limits: { ...defaultLimits, ...limits }, forbiddenReferences: () => [] });
   const base: Omit<WorkerOptions, 'taskQueue'> = {
     connection: workerConnection, namespace, plugins, interceptors: { activity: [...points.interceptors] },
     shutdownGraceTime: '1 second', shutdownForceTime: '5 seconds', maxHeartbeatThrottleInterval: 100, defaultHeartbeatThrottleInterval: 100,
@@ -148,7 +148,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
   return {
     registry, nodes: cloud.nodes, providers: { [account]: { type: 'memory', site, fields: {} } }, installation: namespaceInfo?.id ?? '',
     logs: { append: () => Promise.resolve() }, log: { debug: drop, info: drop, warn: drop, error: drop }, inFlight: createInFlight(),
-    resolveSecrets: (value) => Promise.resolve({ value, secrets: [] }), redact: createRedactor,
+    resolveSecrets: (value) => Promise.resolve({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor,
     askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
     claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
     absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
