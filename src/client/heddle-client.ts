@@ -7,6 +7,7 @@ import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../
 import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
 import type { SweepReport } from '../model/sweep.js';
+import { workflowTaskMs } from '../model/resumption.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { ClusterStatus } from '../model/status.js';
 import {
@@ -56,7 +57,7 @@ export class HeddleClient {
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
     const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> => new WithStartWorkflowOperation(clusterWorkflowType, {
-      workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input],
+      workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input], workflowTaskTimeout: workflowTaskMs,
       workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `cluster ${spec.name}`, staticDetails: detailsOf(spec, this.#by),
     });
     const { createOnly = false, width, queue = false } = options;

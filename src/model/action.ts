@@ -36,9 +36,6 @@ export interface RetryRow {
   readonly attempts?: number;
 }
 
-/** After the death of a worker, its heartbeats having ceased: the next attempt takes over what goes on. */
-export const takeOverAfterMs = 500;
-
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;

@@ -4,6 +4,7 @@ import { groupWorkflowId, groupWorkflowType } from '../model/names.js';
 import {
   addMember, isMember, newGroup, sizeOf, type GroupStart, type Instruction, type Instructions, type NodeGroup,
 } from '../model/node-group.js';
+import { workflowTaskMs } from '../model/resumption.js';
 import { changeOperation, type Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 
@@ -111,7 +112,7 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
-        workflowId, args: [start], parentClosePolicy: ParentClosePolicy.ABANDON, staticSummary: `group ${id} of cluster ${name}`,
+        workflowId, args: [start], workflowTaskTimeout: workflowTaskMs, parentClosePolicy: ParentClosePolicy.ABANDON, staticSummary: `group ${id} of cluster ${name}`,
       });
       return;
     } catch (error) {

@@ -1,10 +1,11 @@
 import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
-import { actionTable, takeOverAfterMs, type Action } from '../model/action.js';
+import { actionTable, type Action } from '../model/action.js';
 import type { EarlierRunsReply, EarlierRunsRequest, FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
 import type { DisownReply, DisownRequest, FindLeaksReply, FindLeaksRequest, SweepGround } from '../model/sweep.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
 import type { Placement } from '../model/node.js';
+import { takeOverAfterMs } from '../model/resumption.js';
 
 /** Longest silence of activities that are no tasks; a false alarm only has them done again. */
 const heartbeatTimeout = '5 seconds';
