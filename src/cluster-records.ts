@@ -1,6 +1,6 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import type { ClusterRecords, LivingCluster } from './activities/cluster-records.js';
-import { clusterWorkflowId, clusterWorkflowType } from './model/names.js';
+import { clusterWorkflowType, machineWorkflowType, ownerWorkflowId } from './model/names.js';
 import { readUid } from './workflow-runs.js';
 import { disownUpdate, ownersQuery } from './workflows/messages.js';
 
@@ -13,7 +13,7 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
     standing: (clusterName) => patiently(() => standingOf(temporal, clusterName)),
     living: () => living(temporal),
     hasAny: async () => {
-      const { executions } = await patiently(() => listPage(temporal, `WorkflowType = '${clusterWorkflowType}'`, 1));
+      const { executions } = await patiently(() => listPage(temporal, isOwner, 1));
       return executions.length > 0;
     },
     owners: (workflowId, machines) => patiently(() => temporal.workflow.getHandle(workflowId).query(ownersQuery, machines)),
@@ -21,13 +21,17 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
   };
 }
 
+/** Workflows that have machines. */
+const ownerTypes: readonly string[] = [clusterWorkflowType, machineWorkflowType];
+const isOwner = `WorkflowType IN (${ownerTypes.map((type) => `'${type}'`).join(', ')})`;
+
 /** Closed for good; a workflow that is neither of these goes on, or is continued by another run. */
 const ended = ['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT'];
 
 async function standingOf(temporal: Client, clusterName: string): Promise<'living' | 'ended' | 'unknown'> {
   try {
-    const { status, type } = await temporal.workflow.getHandle(clusterWorkflowId(clusterName)).describe();
-    if (type !== clusterWorkflowType) return 'unknown';
+    const { status, type } = await temporal.workflow.getHandle(ownerWorkflowId(clusterName)).describe();
+    if (!ownerTypes.includes(type)) return 'unknown';
     return ended.includes(status.name) ? 'ended' : 'living';
   } catch (error) {
     if (isNotFound(error)) return 'unknown';
@@ -44,7 +48,7 @@ function listPage(temporal: Client, query: string, pageSize: number, nextPageTok
 
 async function living(temporal: Client): Promise<readonly LivingCluster[]> {
   const found: LivingCluster[] = [];
-  const query = `WorkflowType = '${clusterWorkflowType}' AND ExecutionStatus = 'Running'`;
+  const query = `${isOwner} AND ExecutionStatus = 'Running'`;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const page: Page = await temporal.withDeadline(Date.now() + patienceMs, () => listPage(temporal, query, 1_000, nextPageToken));
     for (const { execution, memo } of page.executions) {

@@ -41,6 +41,8 @@ export interface Config {
   readonly limits: Limits;
   /** How machines that no cluster has are looked for. */
   readonly sweep: SweepSettings;
+  /** Loads and captures of machines at once in a site. */
+  readonly loadsAtOnce: number;
   readonly temporal: TemporalConfig;
   /** The whole environment, for secret references and for programs that are started. */
   readonly environment: Environment;
@@ -129,6 +131,7 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env 
     ...(written.secrets?.allow === undefined ? {} : { allowedReferences: written.secrets.allow }),
     limits: { ...defaultLimits, ...written.scale },
     sweep: toSweep(written.sweep),
+    loadsAtOnce: written.loadsAtOnce,
     temporal: loadTemporal(env),
     environment: env,
     origins,

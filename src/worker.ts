@@ -6,6 +6,8 @@ import { createAbsences } from './activities/absence.js';
 import { createTaskActivities } from './activities/dispatch.js';
 import { createEarlierRunsActivity } from './activities/earlier-runs.js';
 import { createInFlight } from './activities/in-flight.js';
+import { createAccountActivities } from './activities/machine/describe-account.js';
+import { createMachineActivities } from './activities/machine/dispatch.js';
 import { createLookActivities } from './activities/looks.js';
 import type { ActivityParts, NodeAccess, NodeAddress } from './activities/parts.js';
 import { createPlanActivity } from './activities/plan.js';
@@ -85,8 +87,8 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   } as const satisfies Partial<WorkerOptions>;
   const looks = createLookActivities(parts);
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts) } }),
-    ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...looks } })),
+    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
+    ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...createMachineActivities(parts), ...looks } })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
     await pool.closeAll();

@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { TaskRequest } from '../model/messages.js';
 import { taskTitle } from '../model/names.js';
-import type { Action } from '../model/action.js';
+import type { AnyAction } from '../model/action.js';
 import type { PluginLog } from '../plugins/contract.js';
 import type { ActivityParts, Redactor } from './parts.js';
 import { openTaskLog, type TaskLog } from './task-log.js';
@@ -48,7 +48,7 @@ export function readMark(heartbeat: unknown): AttemptMark | undefined {
   return heartbeat.mark === 'sent' || heartbeat.mark === 'unsent' ? heartbeat.mark : undefined;
 }
 
-export function openAttempt(parts: ActivityParts, action: Action, request: TaskRequest, plugin: string): Attempt {
+export function openAttempt(parts: ActivityParts, action: AnyAction, request: TaskRequest, plugin: string): Attempt {
   const context = Context.current();
   const { info } = context;
   const title = taskTitle(action, request.nodeId, request.service?.name);
@@ -127,7 +127,7 @@ export function splitSignal(context: Context): { readonly signal: AbortSignal; r
 }
 
 /** One log for each run of a task; its attempts follow each other in it. */
-export function logName(action: Action, request: TaskRequest): string {
+export function logName(action: AnyAction, request: TaskRequest): string {
   const { clusterUid, nodeId, incarnation, operation, run } = request;
   const service = request.service?.name ?? '-';
   return `${clusterUid}/${nodeId}/${operation}.${incarnation}.${service}.${action}.${run}.log`;

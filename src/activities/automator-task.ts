@@ -6,7 +6,7 @@ import { mergePayload } from '../model/payload.js';
 import type { Task, TaskResult } from '../model/task.js';
 import type { Automator, SshAuth } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
-import type { RegisteredAutomator } from '../plugins/registry.js';
+import type { AutomatorWithAbilities, RegisteredAutomator } from '../plugins/registry.js';
 import { addWay, readAddress } from './address.js';
 import type { Attempt } from './attempt.js';
 import { resolveOwnSecret } from './own-secret.js';
@@ -92,7 +92,7 @@ export function turnOf({ clusterUid, nodeId, operation }: TaskRequest): ShellOpt
   return { node: `${clusterUid}/${nodeId}`, time: activityInfo().currentAttemptScheduledTimestampMs, operation };
 }
 
-interface Opening {
+export interface Opening {
   readonly plugin: RegisteredAutomator;
   readonly task: Task;
   readonly request: TaskRequest;
@@ -102,7 +102,7 @@ interface Opening {
 }
 
 /** Calls the automator. What it leaves running on the node when the call is over, however it ended, is let go of. */
-async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: (automator: Automator) => Promise<Returned>): Promise<Returned> {
+export async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: (automator: AutomatorWithAbilities) => Promise<Returned>): Promise<Returned> {
   const over = new AbortController();
   try {
     return await call(open(parts, opening, over.signal));
@@ -111,7 +111,7 @@ async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: 
   }
 }
 
-function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, over: AbortSignal): Automator {
+function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, over: AbortSignal): AutomatorWithAbilities {
   const timeoutMs = request.service?.timeoutMs;
   const shell = parts.nodes.shell(node.address, {
     runId: run, signal: attempt.signal, detach: AbortSignal.any([attempt.detach, over]), log: attempt.log, turn: turnOf(request),

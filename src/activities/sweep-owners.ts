@@ -1,4 +1,4 @@
-import { clusterWorkflowId, readMachineKey } from '../model/names.js';
+import { ownerWorkflowId, readMachineKey } from '../model/names.js';
 import type { NamedMachine, Ownership } from '../model/ownership.js';
 import type { ClusterRecords, LivingCluster } from './cluster-records.js';
 import { mapLimited } from './map-limited.js';
@@ -39,7 +39,7 @@ type Owned = readonly [OwnMachine, Owner];
 async function ownersInCluster(clusters: ClusterRecords, name: string, machines: readonly OwnMachine[]): Promise<readonly Owned[]> {
   try {
     if ((await clusters.standing(name)) !== 'living') return machines.map((machine) => [machine, { is: 'orphan' }]);
-    return await ask(clusters, clusterWorkflowId(name), machines);
+    return await ask(clusters, ownerWorkflowId(name), machines);
   } catch (error) {
     const why = `what cluster ${name} has could not be read: ${error instanceof Error ? error.message : String(error)}`;
     return machines.map((machine) => [machine, { is: 'unclear', why }]);

@@ -1,4 +1,3 @@
-import type { CurrentTask } from '../model/node.js';
 import type { NodeStatus } from '../model/status.js';
 import { formatAge } from './time-text.js';
 
@@ -17,7 +16,7 @@ export function describeSince(node: NodeStatus, now: number): string {
   return since === undefined ? '' : formatAge(since, now);
 }
 
-export function taskWords(task: Pick<CurrentTask, 'action' | 'service'>): string {
+export function taskWords(task: { readonly action: string; readonly service?: string }): string {
   return task.service === undefined ? task.action : `${task.action} ${task.service}`;
 }
 

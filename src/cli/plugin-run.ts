@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { serviceActions, type Action } from '../model/action.js';
+import { serviceActions, type Action, type AnyAction } from '../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { machineKey, tagNames, taskId } from '../model/names.js';
 import type { Automator, PluginContext, Task, TaskResult } from '../plugins/contract.js';
@@ -90,7 +90,7 @@ function toTask(written: JsonObject, plugin: string): Task {
   };
 }
 
-function isProviderAction(action: Action): boolean {
+function isProviderAction(action: AnyAction): boolean {
   return providerActions.some((one) => one === action);
 }
 

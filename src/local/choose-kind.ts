@@ -8,6 +8,7 @@ import { newHostKey } from './host-key.js';
 import { directoryKind } from './kinds/directory.js';
 import type { Kind } from './kinds/kind.js';
 import { findSshd, sandboxKind } from './kinds/sandbox.js';
+import type { Library } from './library.js';
 import type { Log } from './log.js';
 import type { KindName, MachineRecord } from './machine.js';
 
@@ -26,16 +27,17 @@ export interface KindQuestion {
   readonly sshd: string | undefined;
   readonly dataFolder: string;
   readonly markerStart: string;
+  readonly library: Library;
 }
 
 /** Boots a sandbox to see whether it works, rather than to infer it. @throws Error when sandboxes are demanded and do not. */
 export async function chooseKind(question: KindQuestion, addresses: Addresses, log: Log): Promise<KindChoice> {
-  const directory = directoryKind(question.markerStart);
+  const directory = directoryKind(question.markerStart, question.library);
   const onlyDirectories = { chosen: directory, working: new Map([['directory', directory]] as const), sshServer: 'ssh2' };
   if (question.wanted === 'directory') return onlyDirectories;
   let reason = plainObstacle();
   for (const sshd of reason === undefined ? sshdsToTry(question.sshd) : []) {
-    const kind = sandboxKind({ markerStart: question.markerStart, dataFolder: question.dataFolder, sshd });
+    const kind = sandboxKind({ markerStart: question.markerStart, dataFolder: question.dataFolder, library: question.library, sshd });
     reason = await tryKind(kind, question.dataFolder, addresses);
     if (reason === undefined) return { chosen: kind, working: new Map([['directory', directory], ['sandbox', kind]]), sshServer: sshd ?? 'ssh2' };
     if (sshd !== undefined) log.warn(`sandboxes with ${sshd} do not work here: ${reason}`);

@@ -7,6 +7,16 @@ export type MachineState = (typeof machineStates)[number];
 export const kindNames = ['sandbox', 'directory'] as const;
 export type KindName = (typeof kindNames)[number];
 
+/** Writing an image onto a machine, or making one of it: the last that was begun. */
+const jobSchema = z.object({
+  kind: z.enum(['load', 'capture']),
+  image: z.string(),
+  token: z.string(),
+  state: z.enum(['running', 'done', 'failed']),
+  reason: z.string().optional(),
+});
+export type Job = z.infer<typeof jobSchema>;
+
 /** A machine as it is kept on disk. */
 export const machineSchema = z.object({
   id: z.string(),
@@ -31,6 +41,7 @@ export const machineSchema = z.object({
   createdAt: z.string(),
   /** Lists and describes show it from then on (ms since 1970): a scripted lag. */
   visibleAt: z.number().optional(),
+  job: jobSchema.optional(),
   faults: z.object({
     neverBoots: z.literal(true).optional(),
     noSsh: z.literal(true).optional(),

@@ -6,6 +6,7 @@ import { newHostKey } from './host-key.js';
 import type { Inventory } from './inventory.js';
 import type { Journal, Operation } from './journal.js';
 import type { Kind } from './kinds/kind.js';
+import type { Library } from './library.js';
 import { detailsOf, summaryOf, type MachineRecord } from './machine.js';
 import type { Power } from './power.js';
 import type { Quota } from './quota.js';
@@ -20,6 +21,7 @@ export interface MachinesParts {
   readonly power: Power;
   /** What new machines are made of. */
   readonly kind: Kind;
+  readonly library: Library;
 }
 
 /** The calls of the API. Each decides, changes and journals in one go, so that nothing can come in between. */
@@ -89,6 +91,7 @@ export class Machines {
 
   switchPower(id: string, power: 'on' | 'off'): object {
     const machine = this.#changeable(id);
+    if (power === 'on' && machine.job?.state === 'running') throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
     this.#note(power === 'on' ? 'power-on' : 'power-off', machine);
     if (power === 'off' && machine.state !== 'stopped') this.#parts.power.turnOff(id, 'stopped');
     if (power === 'on' && (machine.state === 'stopped' || machine.state === 'failed')) {
@@ -125,7 +128,8 @@ export class Machines {
   }
 
   #make(request: CreateRequest): MachineRecord {
-    const { faults, quota, kind, addresses, inventory } = this.#parts;
+    const { faults, quota, kind, addresses, inventory, library } = this.#parts;
+    if (!library.isKnown(request.image)) throw new ApiError('BadRequest', `The request is wrong: image: must be one of ${library.names().join(', ')}.`);
     const call = { operation: 'create', hostname: request.hostname, tags: request.tags } as const;
     if (faults.meet('no-capacity', call)) throw new ApiError('InsufficientCapacity', 'There is no room for a machine of this flavor now. Try later, or another flavor.');
     quota.admit(this.flavorsInUse(), request.flavor);

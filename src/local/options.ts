@@ -9,6 +9,7 @@ export const usage = `Usage: main.js --data FOLDER [options]
   --address-range RANGE  first part of the machines' addresses, such as 127.77.16 (takes 127.77.16.0/20)
   --boot-delay MS        time between CREATE and boot (default 300)
   --delete-delay MS      how long a deleted machine is still seen (default 200)
+  --write-delay MS       how long writing and capturing an image takes at least (default 0)
   --log-level LEVEL      debug, info (default), warn or error`;
 
 export interface Options {
@@ -20,6 +21,7 @@ export interface Options {
   readonly addressRange: string | undefined;
   readonly bootDelayMs: number;
   readonly deleteDelayMs: number;
+  readonly writeDelayMs: number;
   readonly logLevel: LogLevel;
 }
 
@@ -29,7 +31,7 @@ export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args], strict: true,
     options: {
-      data: text, port: text, kind: text, sshd: text, 'address-range': text, 'boot-delay': text, 'delete-delay': text, 'log-level': text,
+      data: text, port: text, kind: text, sshd: text, 'address-range': text, 'boot-delay': text, 'delete-delay': text, 'write-delay': text, 'log-level': text,
     },
   });
   if (values.data === undefined || values.data === '') throw new Error('--data FOLDER is missing: the folder that machines are kept in.');
@@ -41,6 +43,7 @@ export function parseOptions(args: readonly string[]): Options {
     addressRange: range(values['address-range']),
     bootDelayMs: number('--boot-delay', values['boot-delay'], 300, 3_600_000),
     deleteDelayMs: number('--delete-delay', values['delete-delay'], 200, 3_600_000),
+    writeDelayMs: number('--write-delay', values['write-delay'], 0, 3_600_000),
     logLevel: oneOf('--log-level', values['log-level'], ['info', 'debug', 'warn', 'error']),
   };
 }

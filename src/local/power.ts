@@ -61,6 +61,11 @@ export class Power {
     this.#lives.get(id)?.cut.abort();
   }
 
+  /** Resolves when none of the machine's processes is left; it must have been switched off. */
+  async whenOff(id: string): Promise<void> {
+    await this.#lives.get(id)?.over;
+  }
+
   destroy(id: string): void {
     this.#inventory.update(id, { state: 'deleting' });
     this.#lives.get(id)?.cut.abort();

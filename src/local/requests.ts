@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { ApiError } from './errors.js';
 import { operations } from './journal.js';
-import { images } from './kinds/images.js';
+import { imageNamePattern } from './library.js';
 import { machineStates } from './machine.js';
 import { flavors } from './quota.js';
 import { parsePublicKey } from './ssh/auth.js';
@@ -17,7 +17,8 @@ export const createSchema = z.strictObject({
   token: z.string().min(8).max(128),
   hostname: z.string().max(64).regex(hostnamePattern, { error: 'must be a host name: letters, digits, hyphens and dots' }),
   flavor: oneOf(Object.keys(flavors)),
-  image: oneOf(Object.keys(images)),
+  /** Whether there is one of this name is for the library to say. */
+  image: z.string().regex(imageNamePattern, { error: 'must be a name, or name@revision' }),
   tags: z.record(z.string().min(1).max(128), z.string().max(512)).default({})
     .refine((tags) => Object.keys(tags).length <= 50, { error: 'must have at most 50 entries' }),
   publicKeys: z.array(z.string().max(16_384).regex(/^[^\n]*$/, { error: 'must be one line' })

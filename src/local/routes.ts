@@ -2,7 +2,7 @@ import { faultSchema, type Faults } from './faults.js';
 import { ApiError } from './errors.js';
 import type { Route } from './http.js';
 import type { Journal } from './journal.js';
-import { images } from './kinds/images.js';
+import type { Library } from './library.js';
 import type { Machines } from './machines.js';
 import { flavors, limitsSchema, useOf, type Quota } from './quota.js';
 import { check, createSchema, journalSchema, listSchema, powerSchema, queryOf } from './requests.js';
@@ -12,12 +12,13 @@ export interface RouteParts {
   readonly quota: Quota;
   readonly journal: Journal;
   readonly faults: Faults;
+  readonly library: Library;
   /** What health tells about the service. */
   readonly about: object;
 }
 
 /** The whole API as a table. */
-export function routesOf({ machines, quota, journal, faults, about }: RouteParts): readonly Route[] {
+export function routesOf({ machines, quota, journal, faults, library, about }: RouteParts): readonly Route[] {
   const ok = (body: unknown) => ({ status: 200, body });
   const accepted = (body: unknown) => ({ status: 202, body });
   return [
@@ -68,7 +69,7 @@ export function routesOf({ machines, quota, journal, faults, about }: RouteParts
       },
     },
     { method: 'GET', path: '/v1/flavors', handle: () => ({ accept: () => ok({ flavors }) }) },
-    { method: 'GET', path: '/v1/images', handle: () => ({ accept: () => ok({ images: Object.keys(images) }) }) },
+    { method: 'GET', path: '/v1/images', handle: () => ({ accept: () => ok({ images: library.names() }) }) },
     {
       method: 'GET', path: '/v1/journal', handle: ({ query }) => {
         const { after, limit, operation } = check(journalSchema, queryOf(query, ['operation']));

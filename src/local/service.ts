@@ -10,8 +10,11 @@ import { Faults } from './faults.js';
 import { makePrivateFolder, writeJsonFile } from './files.js';
 import { startGuard } from './guard.js';
 import { HttpApi } from './http.js';
+import { imageRoutesOf } from './image-routes.js';
+import { Imaging } from './imaging.js';
 import { Inventory } from './inventory.js';
 import { Journal } from './journal.js';
+import { Library } from './library.js';
 import { lockFolder } from './lock.js';
 import type { Log } from './log.js';
 import { machineStates } from './machine.js';
@@ -58,7 +61,8 @@ async function startLocked(options: Options, log: Log, undo: (() => void | Promi
   undo.push(() => { guard?.stdin?.destroy(); });
   const addresses = await Addresses.open(dataFolder, options.addressRange);
   undo.push(() => addresses.close());
-  const { chosen, working, sshServer } = await chooseKind({ wanted: options.kind, sshd: options.sshd, dataFolder, markerStart }, addresses, log);
+  const library = new Library(dataFolder);
+  const { chosen, working, sshServer } = await chooseKind({ wanted: options.kind, sshd: options.sshd, dataFolder, markerStart, library }, addresses, log);
 
   const faults = new Faults();
   const journal = new Journal(dataFolder);
@@ -66,12 +70,15 @@ async function startLocked(options: Options, log: Log, undo: (() => void | Promi
   const quota = new Quota(dataFolder);
   const power = new Power(inventory, working, options, log);
   undo.push(() => power.stop());
-  const machines = new Machines({ inventory, journal, quota, addresses, faults, power, kind: chosen });
+  const machines = new Machines({ inventory, journal, quota, addresses, faults, power, kind: chosen, library });
+  const imaging = new Imaging({ inventory, journal, library, kinds: working, power, log, writeDelayMs: options.writeDelayMs });
+  undo.push(() => imaging.stop());
   const extras = new Extras(dataFolder, (machine) => inventory.get(machine) !== undefined);
   const about = { service: 'heddle-local', kind: chosen.name, sshServer, addresses: addresses.description };
-  const api = await HttpApi.listen(options.port, { routes: [...routesOf({ machines, quota, journal, faults, about }), ...extraRoutesOf(extras)], apiKey: loadApiKey(dataFolder), faults, log });
+  const api = await HttpApi.listen(options.port, { routes: [...routesOf({ machines, quota, journal, faults, library, about }), ...extraRoutesOf(extras), ...imageRoutesOf(imaging, machines)], apiKey: loadApiKey(dataFolder), faults, log });
   undo.push(() => api.close());
   power.restore();
+  imaging.restore();
 
   const endpoint = `http://127.0.0.1:${api.port}`;
   const endpointFile = join(dataFolder, 'endpoint.json');

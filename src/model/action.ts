@@ -1,8 +1,13 @@
-/** Every action a task can carry out. The names are activity types and appear so in the Web UI. */
+import type { MachineAction } from './machine/actions.js';
+
+/** Every action a task of a cluster's node can carry out. The names are activity types and appear so in the Web UI. */
 export const actions = [
   'CREATE', 'CONFIRM', 'BOOTSTRAP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE', 'DELETE', 'EXEC',
 ] as const;
 export type Action = (typeof actions)[number];
+
+/** These, and what is done with a machine that is there. */
+export type AnyAction = Action | MachineAction;
 
 /** Actions that a service declares, each carried out by the automator that the service's action names. */
 export const serviceActions = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE'] as const;

@@ -1,10 +1,10 @@
-import type { Action } from './action.js';
+import type { AnyAction } from './action.js';
 import type { JsonObject } from './json.js';
 
 /** A failed task as state, status and logs show it. */
 export interface FailureRecord {
   readonly taskId: string;
-  readonly action: Action;
+  readonly action: AnyAction;
   readonly service?: string;
   /** One of the plugin error kinds, `Timeout`, or `Internal`. */
   readonly kind: string;

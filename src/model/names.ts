@@ -1,4 +1,4 @@
-import type { Action } from './action.js';
+import type { AnyAction } from './action.js';
 
 /** Ids and names that more than one part of Heddle must spell alike. */
 export const clusterWorkflowType = 'cluster';
@@ -6,6 +6,7 @@ export const groupWorkflowType = 'group';
 export const planWorkflowType = 'plan';
 export const claimsWorkflowType = 'claims';
 export const sweepWorkflowType = 'sweep';
+export const machineWorkflowType = 'machine';
 
 /** The Temporal Schedule that starts passes of the sweep. */
 export const sweepScheduleId = 'heddle-sweep';
@@ -20,6 +21,21 @@ export function clusterWorkflowId(clusterName: string): string {
 /** Nodes of a large cluster beyond those that its own workflow carries. */
 export function groupWorkflowId(clusterName: string, group: string): string {
   return `cluster/${clusterName}/group/${group}`;
+}
+
+/** A machine that is registered by itself, as a provider's machine tells whose it is: beside the names of clusters, which have no slash. */
+export function machineWorkflowId(machine: string): string {
+  return `machine/${machine}`;
+}
+
+/** The workflow of whoever a machine's tags name: a cluster by its name, or a workflow of another kind by its id. */
+export function ownerWorkflowId(owner: string): string {
+  return owner.includes('/') ? owner : clusterWorkflowId(owner);
+}
+
+/** Places for loads and captures of a site, given out as machines of an account are. */
+export function slotsOf(site: string): string {
+  return `slots-of-site/${site}`;
 }
 
 /** Who has which machine of a provider account whose machines carry no tags. */
@@ -61,7 +77,7 @@ export interface TaskName {
   readonly nodeId: string;
   readonly incarnation: number;
   readonly service?: string | undefined;
-  readonly action: Action;
+  readonly action: AnyAction;
   readonly operation: string;
 }
 
@@ -76,7 +92,7 @@ export function runId(task: string, run: number): string {
 }
 
 /** "INSTALL web on app-2": how a task reads in the Web UI, in progress views and in messages. */
-export function taskTitle(action: Action, node: string, service?: string): string {
+export function taskTitle(action: AnyAction, node: string, service?: string): string {
   return service === undefined ? `${action} ${node}` : `${action} ${service} on ${node}`;
 }
 

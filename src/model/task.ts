@@ -1,11 +1,11 @@
-import type { Action } from './action.js';
+import type { AnyAction } from './action.js';
 import type { Json, JsonObject } from './json.js';
 
 /** One action on one node, as a plugin sees it (DESIGN: task contract). */
 export interface Task {
   /** `<clusterUid>/<nodeId>#<incarnation>/<service>/<ACTION>/<operation>`; `-` stands for no service. */
   readonly taskId: string;
-  readonly taskName: Action;
+  readonly taskName: AnyAction;
   /** The cluster's name. */
   readonly clusterId: string;
   readonly clusterUid: string;

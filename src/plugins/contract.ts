@@ -5,6 +5,10 @@ export type { Json, JsonObject } from '../model/json.js';
 export type { Peer, Task, TaskResult } from '../model/task.js';
 export { PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
 export { takeSteps, undoSteps, type Step } from './steps.js';
+export type {
+  BootTarget, CanCapture, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTellAssigned, CanUnload, ImageInput, ImageRef, Knowledge,
+  MachineAbilities, Outcome, PowerReading, SizeReading, SystemInput, SystemPart,
+} from './machine-abilities.js';
 
 /** What one attempt of one task has at hand. A plugin object lives for one attempt. */
 export interface PluginContext {

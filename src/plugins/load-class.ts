@@ -1,27 +1,31 @@
 import { pathToFileURL } from 'node:url';
-import type { Automator, PluginContext } from './contract.js';
+import type { PluginContext } from './contract.js';
 import type { FoundPlugin } from './find-plugins.js';
 import { exportOf } from './program/exports.js';
-import type { AutomatorContext, ProviderWithAbilities } from './registry.js';
+import type { AutomatorContext, AutomatorWithAbilities, ProviderWithAbilities } from './registry.js';
 
 export type ClassReading<Context, Instance> =
   | { readonly ok: true; readonly Class: new (context: Context) => Instance; readonly abilities: readonly string[] }
   | { readonly ok: false; readonly wrong: string };
 
 type ProviderClass = new (context: PluginContext) => ProviderWithAbilities;
-type AutomatorClass = new (context: AutomatorContext) => Automator;
+type AutomatorClass = new (context: AutomatorContext) => AutomatorWithAbilities;
 
 export const requiredMethods = {
   provider: ['create', 'confirm', 'delete'],
   automator: ['bootstrap', 'install', 'configure', 'init', 'start', 'stop', 'remove'],
 } as const;
-export const knownAbilities: readonly string[] = ['list', 'find', 'describe', 'quota', 'power', 'images', 'zones'];
+export const knownAbilities: readonly string[] = [
+  'list', 'find', 'describe', 'quota', 'power', 'images', 'zones',
+  'powerStatus', 'powerOn', 'powerOff', 'powerReset', 'setBoot', 'bootTarget', 'imageExists', 'imageSize', 'retrieveImage', 'load', 'capture', 'unload', 'assignedImage',
+  'preCapture', 'postLoad', 'preReload', 'sanitize', 'checkImage',
+];
 
 export function loadProviderClass(plugin: FoundPlugin): Promise<ClassReading<PluginContext, ProviderWithAbilities>> {
   return loadClass(plugin, requiredMethods.provider, (value): value is ProviderClass => hasMethods(value, requiredMethods.provider));
 }
 
-export function loadAutomatorClass(plugin: FoundPlugin): Promise<ClassReading<AutomatorContext, Automator>> {
+export function loadAutomatorClass(plugin: FoundPlugin): Promise<ClassReading<AutomatorContext, AutomatorWithAbilities>> {
   return loadClass(plugin, requiredMethods.automator, (value): value is AutomatorClass => hasMethods(value, requiredMethods.automator));
 }
 

@@ -92,6 +92,9 @@ export const configSchema = z.strictObject({
       title: 'Allow', description: 'References that cluster files may use, such as "env:APP_*" or "file:/etc/app/*"; * stands for any text. All, unless given; [] allows none.',
     }),
   }).exactOptional().meta({ title: 'Secrets', description: 'What may be reached by references in cluster files.' }),
+  loadsAtOnce: z.int().min(1).max(1_000).default(10).meta({
+    title: 'Loads at once', description: 'Images of machines that are written or captured at once in a site; 10 unless given, and the same on all workers of a site.',
+  }),
   encryption: z.enum(['required', 'optional']).default('required').meta({
     title: 'Encryption', description: 'required refuses payloads that came unencrypted; optional reads them.',
   }),

@@ -2,6 +2,8 @@ import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow
 import { actionTable, type Action } from '../model/action.js';
 import type { EarlierRunsReply, EarlierRunsRequest, FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
 import type { DisownReply, DisownRequest, FindLeaksReply, FindLeaksRequest, SweepGround } from '../model/sweep.js';
+import { machineActionTable, type MachineAction } from '../model/machine/actions.js';
+import type { AccountReply, AccountRequest, MachineTaskOutcome, MachineTaskRequest } from '../model/machine/messages.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
 import type { Placement } from '../model/node.js';
@@ -38,6 +40,27 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...(budgetMs === undefined ? {} : { scheduleToCloseTimeout: budgetMs }),
     retry: options.mayFail === true && row.target === 'automator' ? { ...takeOver, maximumAttempts: 3 } : takeOver,
+  });
+}
+
+/** Schedules an action on a machine that is there. While its answer is unknown it is tried again, within its time and no longer than `leftMs`. */
+export async function runMachineTask(
+  action: MachineAction, request: MachineTaskRequest, { site, provider, leftMs = Number.POSITIVE_INFINITY }: { readonly site: string; readonly provider: string; readonly leftMs?: number },
+): Promise<MachineTaskOutcome> {
+  const { queue, attemptMs, budgetMs, attempts } = machineActionTable[action];
+  return scheduleActivity<MachineTaskOutcome>(action, [request], {
+    activityId: request.taskId, taskQueue: queue === 'site' ? siteQueue(site) : providerQueue(site, provider), summary: taskTitle(action, request.nodeId),
+    startToCloseTimeout: Math.min(attemptMs, leftMs), scheduleToCloseTimeout: Math.min(budgetMs, leftMs), heartbeatTimeout,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '1 second', maximumInterval: '15 seconds', backoffCoefficient: 2, ...(attempts === undefined ? {} : { maximumAttempts: attempts }) },
+  });
+}
+
+/** Where a machine is to be had, and what can be done with it there. */
+export async function runDescribeAccount(request: AccountRequest): Promise<AccountReply> {
+  return scheduleActivity<AccountReply>('DESCRIBE_ACCOUNT', [request], {
+    taskQueue: coreQueue, summary: `DESCRIBE_ACCOUNT ${request.provider}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '5 minutes',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 5 },
   });
 }
 

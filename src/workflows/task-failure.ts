@@ -1,5 +1,5 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
-import type { Action } from '../model/action.js';
+import type { AnyAction } from '../model/action.js';
 import type { FailureDetails, FailureRecord } from '../model/failure.js';
 import type { JsonObject } from '../model/json.js';
 
@@ -10,7 +10,7 @@ export interface TaskFailure {
 }
 
 /** Turns what a failed activity threw into the record that state and status keep. */
-export function readTaskFailure(error: unknown, task: { readonly taskId: string; readonly action: Action; readonly service?: string }, at: string): TaskFailure {
+export function readTaskFailure(error: unknown, task: { readonly taskId: string; readonly action: AnyAction; readonly service?: string }, at: string): TaskFailure {
   const { cause, timedOut } = unwrap(error);
   const details = detailsOf(cause);
   const kind = timedOut === undefined ? kindOf(cause) : 'Timeout';

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
+import type { Library } from '../library.js';
 import type { MachineRecord } from '../machine.js';
 import { killMarked, markerVariable } from '../processes.js';
 import type { Launcher } from '../ssh/launch.js';
@@ -11,13 +12,17 @@ export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 const shells = ['/bin/bash', '/bin/sh'] as const;
 
 /** A machine that is a folder: commands run as the service's own user, with the folder as their home. Works everywhere. */
-export function directoryKind(markerStart: string): Kind {
+export function directoryKind(markerStart: string, library: Library): Kind {
   const user = userInfo().username;
-  return { name: 'directory', user, boot: (machine, folder) => boot(machine, folder, markerStart) };
+  const build: Kind['build'] = (machine, folder) => makeDisk(folder, (disk) => {
+    const [image] = library.stackOf(machine.image);
+    if (image !== undefined) cpSync(library.partFolder(image.image, 'files'), disk, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+    writeAuthorizedKeys(disk, machine.publicKeys);
+  });
+  return { name: 'directory', user, build, boot: (machine, folder) => boot(machine, build(machine, folder), markerStart) };
 }
 
-async function boot(machine: MachineRecord, folder: string, markerStart: string): Promise<Booted> {
-  const home = makeDisk(folder, (disk) => writeAuthorizedKeys(disk, machine.publicKeys));
+async function boot(machine: MachineRecord, home: string, markerStart: string): Promise<Booted> {
   const marker = `${markerStart}/${machine.id}`;
   const server = await SshServer.listen({
     address: machine.address, port: machine.port, hostKey: machine.hostKey.private,

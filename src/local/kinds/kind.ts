@@ -14,6 +14,8 @@ export interface Booted {
 /** A way to make machines. */
 export interface Kind {
   readonly name: KindName;
+  /** Makes the machine's disk from its image, whole or not at all, unless it is there; gives its folder. */
+  build(machine: MachineRecord, folder: string): string;
   /** The user people log in as. */
   readonly user: string;
   /** Starts the machine on the disk in its folder, which is made when it is not there. @throws Error that says why it cannot boot. */
@@ -37,7 +39,9 @@ export function authorizedKeysFile(home: string): string {
   return join(home, '.ssh', 'authorized_keys');
 }
 
+/** The keys of this machine alone, whatever an image brought. */
 export function writeAuthorizedKeys(home: string, publicKeys: readonly string[]): void {
+  rmSync(join(home, '.ssh'), { recursive: true, force: true });
   mkdirSync(join(home, '.ssh'), { mode: 0o700 });
   writeFileSync(authorizedKeysFile(home), publicKeys.map((key) => `${key}\n`).join(''), { mode: 0o600 });
 }

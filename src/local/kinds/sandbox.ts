@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, cpSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Library } from '../library.js';
 import type { MachineRecord } from '../machine.js';
 import { markerVariable, startTimeOf } from '../processes.js';
 import { SshServer } from '../ssh/server.js';
 import { loginShell, systemPath } from './directory.js';
-import { lowerLayersOf } from './images.js';
 import { authorizedKeysFile, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
 import { sandboxInit } from './sandbox-init.js';
 import { waitForSshBanner } from './ssh-banner.js';
@@ -19,6 +19,7 @@ const sshdPaths = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd', '/
 export interface SandboxOptions {
   readonly markerStart: string;
   readonly dataFolder: string;
+  readonly library: Library;
   /** OpenSSH's server; absent: our own SSH server, whose commands enter the sandbox. */
   readonly sshd: string | undefined;
 }
@@ -33,15 +34,28 @@ export function findSshd(): string | undefined {
  * and root only. It shares the host's kernel and network, and is no security boundary.
  */
 export function sandboxKind(options: SandboxOptions): Kind {
-  return { name: 'sandbox', user: 'root', boot: (machine, folder) => boot(machine, folder, options) };
+  const build: Kind['build'] = (machine, folder) => makeDisk(folder, (disk) => buildDisk(machine, disk, options.library));
+  return { name: 'sandbox', user: 'root', build, boot: (machine, folder) => boot(machine, build(machine, folder), options) };
 }
 
-async function boot(machine: MachineRecord, folder: string, options: SandboxOptions): Promise<Booted> {
-  const disk = makeDisk(folder, (path) => {
-    for (const name of ['upper', 'work', 'mnt', 'home', 'root']) mkdirSync(join(path, name), { mode: name === 'root' ? 0o700 : 0o755 });
-    writeAuthorizedKeys(join(path, 'root'), machine.publicKeys);
-    writeFileSync(join(path, 'host-key'), machine.hostKey.private, { mode: 0o600 });
-  });
+/** An image's layers lie below; the homes, which are mounts of their own, are copied from its uppermost. */
+function buildDisk(machine: MachineRecord, disk: string, library: Library): void {
+  const [image] = library.stackOf(machine.image);
+  for (const name of ['upper', 'work', 'mnt']) mkdirSync(join(disk, name), { mode: 0o755 });
+  for (const name of ['home', 'root']) {
+    if (image === undefined) mkdirSync(join(disk, name), { mode: name === 'root' ? 0o700 : 0o755 });
+    else cpSync(library.partFolder(image.image, name), join(disk, name), { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  }
+  writeAuthorizedKeys(join(disk, 'root'), machine.publicKeys);
+  writeFileSync(join(disk, 'host-key'), machine.hostKey.private, { mode: 0o600 });
+}
+
+/** Lower layers of the overlay, uppermost first, as paths from the disk: the options of a mount cannot carry blanks. */
+function lowerLayersOf(machine: MachineRecord, disk: string, library: Library): string {
+  return [...library.stackOf(machine.image).map(({ image }) => relative(disk, library.partFolder(image, 'upper'))), '/'].join(':');
+}
+
+async function boot(machine: MachineRecord, disk: string, options: SandboxOptions): Promise<Booted> {
   const started = startInit(machine, disk, options);
   const exited = new Promise<string>((resolve) => {
     started.once('exit', (code, signal) => resolve(`its first process ended (${signal ?? `exit code ${code}`})`));
@@ -63,7 +77,7 @@ function startInit(machine: MachineRecord, disk: string, options: SandboxOptions
   const script = join(disk, 'init.sh');
   writeFileSync(script, sandboxInit, { mode: 0o600 });
   const words = [
-    disk, machine.hostname, options.dataFolder, process.execPath, lowerLayersOf(machine.image).join(':'), machine.address, String(machine.port), options.sshd ?? '',
+    disk, machine.hostname, options.dataFolder, process.execPath, lowerLayersOf(machine, disk, options.library), machine.address, String(machine.port), options.sshd ?? '',
   ];
   const output = openSync(consoleFile(disk), 'w', 0o600);
   try {

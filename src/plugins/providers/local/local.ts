@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import {
-  Provider, PluginError, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+  Provider, PluginError, type CanCapture, type CanFind, type CanList, type CanLoad, type CanPower, type CanShowImages, type CanTellAssigned, type CreateInput,
+  type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PowerReading, type SizeReading, type TaskResult,
 } from '../../contract.js';
 import { createdSchema, detailsSchema, LocalApi, parseAnswer, type MachineSummary } from './api.js';
+import { LocalVerbs } from './verbs.js';
 
 const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), publicKeys: z.array(z.string()).optional() });
 
@@ -10,7 +12,7 @@ const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), public
 const lookAgainMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
-export class LocalProvider extends Provider implements CanList, CanFind {
+export class LocalProvider extends Provider implements CanList, CanFind, CanPower, CanLoad, CanCapture, CanShowImages, CanTellAssigned {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { key, token, hostname, flavor, image, tags } = input;
     const { publicKeys } = this.#fields();
@@ -69,6 +71,42 @@ export class LocalProvider extends Provider implements CanList, CanFind {
       const { id, user } = parseAnswer(detailsSchema, answer.body, call);
       return { ...machine, created: { providerid: id, 'ssh-auth': { user } } };
     }));
+  }
+
+  async powerStatus(machine: MachineInput): Promise<PowerReading> {
+    return (await this.#verbs(machine)).powerStatus();
+  }
+
+  async powerOn(machine: MachineInput): Promise<Outcome> {
+    return (await this.#verbs(machine)).powerOn();
+  }
+
+  async powerOff(machine: MachineInput): Promise<Outcome> {
+    return (await this.#verbs(machine)).powerOff();
+  }
+
+  async assignedImage(machine: MachineInput): Promise<string | undefined> {
+    return (await this.#verbs(machine)).assignedImage();
+  }
+
+  async imageExists(input: ImageInput): Promise<Knowledge> {
+    return (await this.#verbs(input)).imageExists(input.providerImage);
+  }
+
+  async imageSize(input: ImageInput): Promise<SizeReading> {
+    return (await this.#verbs(input)).imageSize(input.providerImage);
+  }
+
+  async load(input: ImageInput): Promise<Outcome> {
+    return (await this.#verbs(input)).job('load', input);
+  }
+
+  async capture(input: ImageInput): Promise<Outcome> {
+    return (await this.#verbs(input)).job('capture', input);
+  }
+
+  async #verbs(machine: MachineInput): Promise<LocalVerbs> {
+    return new LocalVerbs(this.#api(), this.signal, machine.providerid ?? await this.#idOf(machine.key));
   }
 
   #withKey(key: string): Promise<readonly MachineSummary[]> {

@@ -3,12 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/task.js';
-import { Provider, type Claims, type CreateInput, type Machine, type MachineInput, type PluginContext } from '../../contract.js';
+import {
+  Provider, type CanLoad, type Claims, type CreateInput, type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PluginContext,
+} from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { hostKeysFor } from '../../known-hosts.js';
 import { answersSsh } from './liveness.js';
 import { readAccount, type StaticAccount, type StaticMachine } from './machines.js';
 import { machineOfSlot, slotsOf } from './slots.js';
+import { standalone } from './verbs.js';
 
 const askedAtOnce = 32;
 
@@ -16,7 +19,7 @@ const askedAtOnce = 32;
  * Machines that exist: CREATE takes one that nobody has, DELETE gives it back and changes nothing on it. Who has which
  * is kept by the engine (claims): machines carry no tags, and workers on different hosts must agree.
  */
-export class StaticProvider extends Provider {
+export class StaticProvider extends Provider implements CanLoad {
   private readonly claims: Claims;
 
   constructor(context: PluginContext) {
@@ -28,9 +31,10 @@ export class StaticProvider extends Provider {
   /** The same key gets the same machine however often it asks. */
   async create({ key, flavor, image }: CreateInput): Promise<TaskResult> {
     const { machines, liveness } = await this.account();
-    const fitting = machines.filter((machine) => (machine.flavor ?? flavor) === flavor && (machine.image ?? image) === image);
+    const { machine: named } = this.fields;
+    const fitting = machines.filter((machine) => (named === undefined || machine.name === named) && (machine.flavor ?? flavor) === flavor && (machine.image ?? image) === image);
     if (fitting.length === 0) {
-      throw new PluginError('Invalid', `provider ${this.task.provider.name} has no machine of flavor ${flavor} with image ${image}; `
+      throw new PluginError('Invalid', `provider ${this.task.provider.name} has no machine${named === undefined ? '' : ` ${JSON.stringify(named)}`} of flavor ${flavor} with image ${image}; `
         + `its machines are ${machines.map(describe).join(', ')}`);
     }
     const name = liveness === 'none' ? await this.claims.take(key, slotsOf(fitting)) : await this.takeLiving(key, fitting);
@@ -115,6 +119,14 @@ export class StaticProvider extends Provider {
 
   private account(): Promise<StaticAccount> {
     return readAccount(this.fields, this.task.provider.name, this.log);
+  }
+
+  load(input: ImageInput): Promise<Outcome> {
+    return standalone.load(input);
+  }
+
+  imageExists(input: ImageInput): Promise<Knowledge> {
+    return standalone.imageExists(input);
   }
 
   private unlisted(name = 'of this node'): PluginError {

@@ -1,0 +1,60 @@
+import { machineActions, machineActionTable } from '../../model/machine/actions.js';
+import type { AccountReply, AccountRequest } from '../../model/machine/messages.js';
+import type { RegisteredPlugin, Registry } from '../../plugins/registry.js';
+import { PluginError } from '../../plugins/errors.js';
+import { checkFields } from '../../schema/fields.js';
+import { formatProblem, hasErrors } from '../../schema/problem.js';
+import { ApplicationFailure } from '@temporalio/common';
+import type { ProviderAccount } from '../parts.js';
+
+export interface AccountParts {
+  readonly registry: Registry;
+  readonly providers: Readonly<Record<string, ProviderAccount>>;
+  /** Loads and captures of a site that go on at once. */
+  readonly loadsAtOnce: number;
+}
+
+export interface AccountActivities {
+  readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
+}
+
+/** The activity DESCRIBE_ACCOUNT: where a machine is to be had, what can be done with it, and whether what was written fits. */
+export function createAccountActivities(parts: AccountParts): AccountActivities {
+  return {
+    DESCRIBE_ACCOUNT: async (request) => {
+      try {
+        return describe(parts, request);
+      } catch (error) {
+        if (error instanceof PluginError) throw ApplicationFailure.nonRetryable(error.message, error.kind);
+        throw error;
+      }
+    },
+  };
+}
+
+function describe({ registry, providers, loadsAtOnce }: AccountParts, request: AccountRequest): AccountReply {
+  const account = providers[request.provider];
+  if (account === undefined) {
+    throw new PluginError('Invalid', `heddle.yaml has no provider "${request.provider}" (it has: ${Object.keys(providers).join(', ') || 'none'})`);
+  }
+  const plugin = registry.provider(account.type);
+  const { problems } = checkFields(plugin.descriptor, 'user', request.fields, ['fields']);
+  if (hasErrors(problems)) throw new PluginError('Invalid', `the fields for provider ${request.provider} are wrong: ${problems.map(formatProblem).join('; ')}`);
+  const system = request.system === null ? undefined : registry.automator(request.system);
+  if (system !== undefined && !system.abilities.includes('postLoad')) {
+    throw new PluginError('Invalid', `automator ${request.system} has no part for the system of machines; name one that has postLoad, or none`);
+  }
+  const { flavor, image } = request;
+  return {
+    type: account.type, site: account.site, flavor: account.hardware?.[flavor] ?? flavor, image: account.images?.[image] ?? image, can: actionsOf(plugin, system), places: loadsAtOnce,
+  };
+}
+
+function actionsOf(plugin: RegisteredPlugin<never, unknown>, system: RegisteredPlugin<never, unknown> | undefined): readonly string[] {
+  return machineActions.filter((action) => {
+    const { by, method } = machineActionTable[action];
+    if (by === 'engine' || method === undefined) return true;
+    if (action === 'POWER_RESET') return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
+    return (by === 'provider' ? plugin : system)?.abilities.includes(method) === true;
+  });
+}

@@ -1,0 +1,73 @@
+import type { Known, Power } from '../../model/machine/answer.js';
+import type { Evidence, RecordReading } from '../../model/machine/evidence.js';
+import { decideNodeStatus } from '../../model/machine/node-status.js';
+import { readPower, readWord } from '../../schema/machine-answer.js';
+import { reachNode } from '../automator-task.js';
+import { whyOf } from './answers.js';
+import { askProvider, requireAbility } from './ask-provider.js';
+import { openShell, parseRecord, readRecordText } from './image-record.js';
+import type { Handler, MachineCall } from './machine-parts.js';
+import { checkImage } from './system-verbs.js';
+
+/** NODE_STATUS: looks at all there is to see of a machine, changes nothing, and has it judged. What cannot be seen is unknown. */
+export const nodeStatus: Handler = async (call) => {
+  const notes: string[] = [];
+  const seen = await askPower(call, notes);
+  const { ping, ssh } = await askSsh(call, seen.power, notes);
+  const record = ssh === 'yes' ? await askRecord(call, notes) : { is: 'unknown' as const };
+  const before: Evidence = { ping, ssh, ...seen, record, notes };
+  const { image } = call.request.order;
+  const first = decideNodeStatus(before, image);
+  if (first.status !== 'READY') return { status: first };
+  // Asked last, for it is the costliest, and only of an image that is right so far.
+  const check = await checkImage(call);
+  if (check?.why !== undefined) notes.push(check.why);
+  return { status: decideNodeStatus({ ...before, ...(check === undefined ? {} : { check: check.is }) }, image) };
+};
+
+async function askPower(call: MachineCall, notes: string[]): Promise<Pick<Evidence, 'power' | 'bootTarget' | 'assigned'>> {
+  const { attempt } = call;
+  try {
+    return await askProvider(call, async (open) => {
+      const { abilities } = open.plugin;
+      const reading = abilities.includes('powerStatus')
+        ? readPower(await requireAbility(open, 'powerStatus')(open.machine), open.source('powerStatus')) : { power: 'unknown' as const };
+      if (reading.why !== undefined) notes.push(reading.why);
+      const word = async (method: 'bootTarget' | 'assignedImage'): Promise<string | undefined> =>
+        (abilities.includes(method) ? readWord(await requireAbility(open, method)(open.machine), open.source(method)) : undefined);
+      const [bootTarget, assigned] = [await word('bootTarget'), await word('assignedImage')];
+      return { power: reading.power, ...(bootTarget === undefined ? {} : { bootTarget }), ...(assigned === undefined ? {} : { assigned }) };
+    });
+  } catch (error) {
+    notes.push(whyOf(error, attempt.signal));
+    return { power: 'unknown' };
+  }
+}
+
+/** Silence is no answer: only a machine that is certainly off certainly has no SSH. */
+async function askSsh(call: MachineCall, power: Power, notes: string[]): Promise<{ readonly ping: Known; readonly ssh: Known }> {
+  const { parts, request, attempt } = call;
+  attempt.at('looks whether SSH answers');
+  try {
+    const { address } = await reachNode(parts, request, attempt);
+    await parts.nodes.probe(address, AbortSignal.any([attempt.signal, attempt.detach]));
+    return { ping: 'yes', ssh: 'yes' };
+  } catch (error) {
+    const why = whyOf(error, AbortSignal.any([attempt.signal, attempt.detach]));
+    notes.push(why);
+    // A refusal comes from somebody.
+    const ping: Known = /ECONNREFUSED|refused the login|shows host key|does not answer as an SSH server/.test(why) ? 'yes' : power === 'off' ? 'no' : 'unknown';
+    return { ping, ssh: power === 'off' ? 'no' : 'unknown' };
+  }
+}
+
+async function askRecord(call: MachineCall, notes: string[]): Promise<RecordReading> {
+  call.attempt.at('reads the record of the image');
+  try {
+    const text = await readRecordText(await openShell(call));
+    return text === undefined ? { is: 'missing' } : { is: 'read', record: parseRecord(text) };
+  } catch (error) {
+    notes.push(whyOf(error, AbortSignal.any([call.attempt.signal, call.attempt.detach])));
+    return { is: 'unknown' };
+  }
+}

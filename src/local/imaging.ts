@@ -1,0 +1,146 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { ApiError, messageOf } from './errors.js';
+import type { Inventory } from './inventory.js';
+import type { Journal } from './journal.js';
+import type { Kind } from './kinds/kind.js';
+import { imageNamePattern, isHost, type Library } from './library.js';
+import type { Log } from './log.js';
+import type { Job, KindName, MachineRecord } from './machine.js';
+import type { Power } from './power.js';
+
+const image = z.string().regex(imageNamePattern, { error: 'must be a name, or name@revision' });
+export const imageJobSchema = z.strictObject({ image, token: z.string().min(8).max(512) });
+export type ImageJobRequest = z.infer<typeof imageJobSchema>;
+
+export interface ImagingParts {
+  readonly inventory: Inventory;
+  readonly journal: Journal;
+  readonly library: Library;
+  readonly kinds: ReadonlyMap<KindName, Kind>;
+  readonly power: Power;
+  readonly log: Log;
+  /** How long a write takes at least, in ms. */
+  readonly writeDelayMs: number;
+}
+
+/** Puts images onto machines that are switched off, and makes images of such machines. One job of a machine at a time. */
+export class Imaging {
+  readonly #parts: ImagingParts;
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(parts: ImagingParts) {
+    this.#parts = parts;
+  }
+
+  /** Goes on with what a power cut interrupted. */
+  restore(): void {
+    for (const machine of this.#parts.inventory.all()) if (machine.job?.state === 'running') this.#start(machine.id, machine.job);
+  }
+
+  begin(id: string, kind: Job['kind'], request: ImageJobRequest): object {
+    const machine = this.#existing(id);
+    const known = machine.job?.token === request.token ? machine.job : undefined;
+    if (known !== undefined) {
+      if (known.kind !== kind || known.image !== request.image) throw new ApiError('IdempotencyMismatch', `This token was used for ${known.kind} of ${known.image}.`);
+      this.#note(kind, machine, { repeated: true });
+      return known;
+    }
+    if (machine.job?.state === 'running') throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
+    if (machine.state !== 'stopped') throw new ApiError('Conflict', `Machine ${id} is ${machine.state}; switch it off first.`);
+    this.#check(machine, kind, request);
+    const job: Job = { kind, image: request.image, token: request.token, state: 'running' };
+    this.#parts.inventory.update(id, { job });
+    this.#note(kind, machine);
+    this.#start(id, job);
+    return job;
+  }
+
+  job(id: string): object {
+    return { job: this.#existing(id).job ?? null };
+  }
+
+  show(name: string): object {
+    const facts = this.#parts.library.get(name);
+    if (isHost(name)) return { image: name, sizeBytes: 0 };
+    if (facts === undefined) throw new ApiError('NotFound', `There is no image ${name}.`);
+    const { image: named, kind, base, sizeBytes, createdAt } = facts;
+    return { image: named, kind, base, sizeBytes, createdAt };
+  }
+
+  remove(name: string): void {
+    const { inventory, library } = this.#parts;
+    if (library.get(name) === undefined) throw new ApiError('NotFound', `There is no image ${name}.`);
+    const users = inventory.all().filter((machine) => library.stackOf(machine.image).some((layer) => layer.image === name)).map(({ id }) => id);
+    const layers = library.names().filter((other) => other !== name && library.stackOf(other).some((layer) => layer.image === name));
+    if (users.length > 0 || layers.length > 0) throw new ApiError('Conflict', `Image ${name} is in use by ${[...users, ...layers].join(', ')}.`);
+    library.remove(name);
+  }
+
+  /** Interrupted jobs go on at the next start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+
+  #check(machine: MachineRecord, kind: Job['kind'], { image: name }: ImageJobRequest): void {
+    const { library } = this.#parts;
+    const facts = library.get(name);
+    if (kind === 'capture') {
+      if (library.isKnown(name)) throw new ApiError('Conflict', `There is an image ${name} already.`);
+      return;
+    }
+    if (!library.isKnown(name)) throw new ApiError('NotFound', `There is no image ${name}. Known: ${library.names().join(', ')}.`);
+    if (facts !== undefined && facts.kind !== machine.kind) throw new ApiError('Conflict', `Image ${name} was captured on a ${facts.kind}, and machine ${machine.id} is a ${machine.kind}.`);
+  }
+
+  #start(id: string, job: Job): void {
+    const work = this.#carryOut(id, job).finally(() => this.#running.delete(work));
+    this.#running.add(work);
+  }
+
+  async #carryOut(id: string, job: Job): Promise<void> {
+    const { inventory, power, log, writeDelayMs } = this.#parts;
+    const stopping = this.#stopping.signal;
+    try {
+      if (writeDelayMs > 0) await sleep(writeDelayMs, undefined, { signal: stopping });
+      await power.whenOff(id);
+      await (job.kind === 'load' ? this.#write(id, job) : this.#capture(id, job));
+      inventory.update(id, { job: { ...job, state: 'done' } });
+    } catch (error) {
+      if (stopping.aborted) return;
+      log.warn(`${job.kind} of ${job.image} on machine ${id} failed: ${messageOf(error)}`, { machine: id });
+      inventory.update(id, { job: { ...job, state: 'failed', reason: messageOf(error) } });
+    }
+  }
+
+  async #write(id: string, { image: name }: Job): Promise<void> {
+    const { inventory, kinds } = this.#parts;
+    const folder = inventory.folderOf(id);
+    for (const disk of ['disk', 'disk.new']) await rm(join(folder, disk), { recursive: true, force: true });
+    const machine = inventory.update(id, { image: name });
+    if (machine !== undefined) kinds.get(machine.kind)?.build(machine, folder);
+  }
+
+  async #capture(id: string, { image: name, token }: Job): Promise<void> {
+    const { inventory, library, kinds } = this.#parts;
+    const machine = inventory.get(id);
+    // Made, and the end was not noted any more.
+    if (machine === undefined || library.get(name)?.token === token) return;
+    const disk = kinds.get(machine.kind)?.build(machine, inventory.folderOf(id));
+    if (disk !== undefined) await library.capture(disk, { image: name, kind: machine.kind, base: machine.image, token });
+  }
+
+  #existing(id: string): MachineRecord {
+    const machine = this.#parts.inventory.get(id);
+    if (machine === undefined || machine.state === 'deleting') throw new ApiError('NotFound', `There is no machine ${id}.`);
+    return machine;
+  }
+
+  #note(operation: Job['kind'], { id, hostname, key }: MachineRecord, more: { readonly repeated?: true } = {}): void {
+    this.#parts.journal.append({ operation, id, hostname, key, ...more });
+  }
+}

@@ -1,0 +1,46 @@
+import type { MachineIntent, MachineState } from './machine.js';
+import { eventsFrom, nextState, type MachineEvent } from './states.js';
+
+/** The event that an operation begins with; absent where it needs none. */
+export const openingEvents: Readonly<Partial<Record<MachineIntent['kind'], MachineEvent>>> = {
+  load: 'begin load', unload: 'begin load', capture: 'begin capture', reserve: 'reserve', 'log in': 'log in', 'time out': 'time out',
+  release: 'release', maintain: 'maintain', restore: 'restore',
+};
+
+/** Why a machine does not take an operation now; undefined when it does. */
+export function refusalOf(machine: MachineState, intent: MachineIntent): string | undefined {
+  const { name, operation, state, half } = machine;
+  if (operation !== undefined) {
+    return `machine ${name} is busy: ${wordsOf(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it`;
+  }
+  if (intent.kind === 'remove' && intent.force !== true && (state === 'reserved' || state === 'in use')) return `machine ${name} is ${state}${forUser(machine)}; --force removes it all the same`;
+  if (intent.kind === 'load' && intent.force !== true && state === 'maintenance') return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
+  if (intent.kind === 'restore' && half !== undefined) return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
+  const event = openingEvents[intent.kind];
+  if (event === undefined || nextState(state, event) !== undefined) return lackingAbility(machine, intent);
+  return `machine ${name} is ${state}${forUser(machine)}, where '${event}' is not allowed; allowed are ${eventsFrom(state).join(', ')}`;
+}
+
+export function wordsOf(intent: MachineIntent): string {
+  switch (intent.kind) {
+    case 'power': return `power ${intent.verb}`;
+    case 'load': case 'capture': return `${intent.kind} ${intent.image.name}@${intent.image.revision}`;
+    case 'reserve': case 'log in': return `${intent.kind} for ${intent.user}`;
+    default: return intent.kind;
+  }
+}
+
+function lackingAbility({ account, name }: MachineState, intent: MachineIntent): string | undefined {
+  if (account === undefined) return undefined;
+  const lacks = (action: string): string | undefined => (account.can.includes(action) ? undefined
+    : `machine ${name} is of provider type ${account.type}, which cannot do ${action}; it can do ${account.can.join(', ')}`);
+  if (intent.kind === 'power') return lacks(`POWER_${intent.verb.toUpperCase()}`);
+  if (intent.kind === 'load') return lacks('LOAD');
+  if (intent.kind === 'capture') return lacks('CAPTURE') ?? lacks('IMAGE_EXISTS');
+  if (intent.kind === 'unload' && !account.can.includes('UNLOAD') && !account.can.includes('SANITIZE')) return lacks('UNLOAD');
+  return undefined;
+}
+
+function forUser({ user }: MachineState): string {
+  return user === undefined ? '' : ` (${user})`;
+}

@@ -1,0 +1,60 @@
+/** What can be done with a machine that is there, beside CREATE, CONFIRM and DELETE. The names are activity types. */
+export const machineActions = [
+  'NODE_STATUS', 'POWER_STATUS', 'POWER_ON', 'POWER_OFF', 'POWER_RESET', 'SET_BOOT', 'IMAGE_EXISTS', 'RETRIEVE_IMAGE', 'GET_IMAGE_SIZE', 'GET_CURRENT_IMAGE',
+  'LOAD', 'CAPTURE', 'UNLOAD', 'REACH', 'PRE_RELOAD', 'POST_LOAD', 'PRE_CAPTURE', 'SANITIZE', 'TAINT', 'TAKE_SLOT', 'GIVE_SLOT',
+] as const;
+export type MachineAction = (typeof machineActions)[number];
+
+export interface MachineActionRow {
+  /** Who carries it out: the provider's ability, the system's own part, or the engine. */
+  readonly by: 'provider' | 'system' | 'engine';
+  /** The method that a provider or an automator has for it. */
+  readonly method?: string;
+  readonly queue: 'provider' | 'site';
+  /** Longest one attempt may take, in ms. */
+  readonly attemptMs: number;
+  /** Longest time over all attempts while the answer is not known, in ms. */
+  readonly budgetMs: number;
+  /** Attempts at most; absent: as many as the budget allows. */
+  readonly attempts?: number;
+  /** Longest time without any progress that the plugin tells of, in ms. */
+  readonly noProgressMs?: number;
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const look = { by: 'provider', queue: 'site', attemptMs: minute, budgetMs: 2 * minute } as const;
+const power = { by: 'provider', queue: 'provider', attemptMs: 5 * minute, budgetMs: 10 * minute } as const;
+const system = { by: 'system', queue: 'site', attemptMs: 15 * minute, budgetMs: 20 * minute } as const;
+
+export const machineActionTable: Readonly<Record<MachineAction, MachineActionRow>> = {
+  NODE_STATUS: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 2 * minute },
+  POWER_STATUS: { ...look, method: 'powerStatus' },
+  POWER_ON: { ...power, method: 'powerOn' },
+  POWER_OFF: { ...power, method: 'powerOff' },
+  // Sent once and never again: what a lost answer means nobody knows.
+  POWER_RESET: { ...power, method: 'powerReset', attempts: 1 },
+  SET_BOOT: { ...power, method: 'setBoot' },
+  IMAGE_EXISTS: { ...look, method: 'imageExists' },
+  RETRIEVE_IMAGE: { by: 'provider', method: 'retrieveImage', queue: 'provider', attemptMs: 2 * hour, budgetMs: 2 * hour, noProgressMs: 10 * minute },
+  GET_IMAGE_SIZE: { ...look, method: 'imageSize' },
+  GET_CURRENT_IMAGE: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 2 * minute },
+  LOAD: { by: 'provider', method: 'load', queue: 'provider', attemptMs: 2 * hour, budgetMs: 2 * hour, noProgressMs: 10 * minute },
+  CAPTURE: { by: 'provider', method: 'capture', queue: 'provider', attemptMs: 6 * hour, budgetMs: 6 * hour, noProgressMs: 20 * minute },
+  UNLOAD: { by: 'provider', method: 'unload', queue: 'provider', attemptMs: 10 * minute, budgetMs: 20 * minute },
+  // One look per attempt, as CONFIRM does.
+  REACH: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 15 * minute },
+  PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 2 * minute },
+  POST_LOAD: { ...system, method: 'postLoad' },
+  PRE_CAPTURE: { ...system, method: 'preCapture' },
+  SANITIZE: { ...system, method: 'sanitize' },
+  TAINT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 5 * minute },
+  TAKE_SLOT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 30 * minute },
+  GIVE_SLOT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 30 * minute },
+};
+
+export function isMachineAction(action: string): action is MachineAction {
+  return machineActions.some((known) => known === action);
+}

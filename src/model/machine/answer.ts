@@ -1,0 +1,19 @@
+/**
+ * What trying to do something came to. `unknown`: nobody can tell, for a network or a management controller did not answer. It
+ * is never taken for either of the others.
+ */
+export type Answer = 'done' | 'not done' | 'unknown';
+
+/** What is known of a yes-or-no question. */
+export type Known = 'yes' | 'no' | 'unknown';
+
+/** What a power reading shows. */
+export type Power = 'on' | 'off' | 'unknown';
+
+/** Why a task failed, read as an answer: kinds of failure after which it is certain that nothing was done. */
+const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'ScriptFailed'];
+
+/** Whatever does not certainly say "not done" is unknown: an outcome that was lost, a time limit, a fault of ours. */
+export function answerOfFailure(kind: string): Exclude<Answer, 'done'> {
+  return certain.includes(kind) ? 'not done' : 'unknown';
+}

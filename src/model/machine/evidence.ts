@@ -1,0 +1,26 @@
+import type { Known, Power } from './answer.js';
+import type { CurrentImage } from './current-image.js';
+
+/** All that a look at a machine brought, before anybody judged it. Each piece says of itself when it is not known. */
+export interface Evidence {
+  /** Whether anything answers at its address: a connection that is refused is an answer, too. */
+  readonly ping: Known;
+  /** Whether somebody can log in. `no` only where that is certain, for the machine is switched off. */
+  readonly ssh: Known;
+  readonly power: Power;
+  /** What it boots next, where the provider tells: `disk`, `pxe`. */
+  readonly bootTarget?: string;
+  /** The image that the provider has it down for, where the provider tells. */
+  readonly assigned?: string;
+  readonly record: RecordReading;
+  /** Whether the system on it says that the image is as it should be; absent where nobody can ask. */
+  readonly check?: Known;
+  /** Why the pieces that are unknown are so, and what else people should read. */
+  readonly notes: readonly string[];
+}
+
+/** `missing`: the machine itself said that there is none. `unknown`: it could not be asked. */
+export type RecordReading =
+  | { readonly is: 'read'; readonly record: CurrentImage }
+  | { readonly is: 'missing' }
+  | { readonly is: 'unknown' };

@@ -1,0 +1,74 @@
+import type { JsonObject } from '../json.js';
+import type { TaskRequest } from '../messages.js';
+import type { Known, Power } from './answer.js';
+import type { ImageRef } from './image.js';
+import type { NodeStatusReport } from './node-status.js';
+
+/** What a machine's workflow hands to the activity of a machine action. */
+export interface MachineTaskRequest extends TaskRequest {
+  readonly order: MachineOrder;
+}
+
+/** What the action is about, beside the machine itself. */
+export interface MachineOrder {
+  /** For POWER_…, NODE_STATUS and REACH: absent. For NODE_STATUS with it: the one that is wanted. */
+  readonly image?: ImageRef;
+  /** Names one load or one capture for ever. */
+  readonly token?: string;
+  /** The automator that has the system's part; absent where the resource has none. */
+  readonly system?: string;
+  /** RFC 3339; the same in every attempt. */
+  readonly at: string;
+  /** For REACH: what is on the disk is new, and may show another host key. */
+  readonly fresh?: true;
+  /** Who has or had the machine. */
+  readonly user?: string;
+  /** For TAINT. */
+  readonly reason?: string;
+  /** For TAKE_SLOT and GIVE_SLOT: whose workers, how many places. */
+  readonly slots?: { readonly site: string; readonly places: number };
+  /** For SET_BOOT. */
+  readonly boot?: 'disk' | 'image';
+}
+
+/** What came of it. An answer other than done is a failure, and no outcome. */
+export interface MachineTaskOutcome {
+  /** Merged into the machine's payload. */
+  readonly payload?: JsonObject;
+  readonly power?: { readonly power: Power; readonly why?: string };
+  readonly status?: NodeStatusReport;
+  readonly exists?: { readonly is: Known; readonly why?: string };
+  readonly sizeMb?: number;
+  readonly record?: RecordView;
+  /** Name of the task's log in the store. */
+  readonly log?: string;
+}
+
+/** A machine's record of its image, read just now; null where it has none. */
+export interface RecordView {
+  readonly name: string | null;
+  readonly revision: string | null;
+  readonly tainted: readonly string[] | null;
+  readonly postLoad: string | null;
+}
+
+/** A provider account, as a machine is to be registered from it. */
+export interface AccountRequest {
+  readonly provider: string;
+  readonly flavor: string;
+  readonly image: string;
+  readonly fields: JsonObject;
+  readonly system: string | null;
+}
+
+export interface AccountReply {
+  readonly type: string;
+  readonly site: string;
+  /** The provider's own words. */
+  readonly flavor: string;
+  readonly image: string;
+  /** The machine actions that the provider, and the system's part, can carry out. */
+  readonly can: readonly string[];
+  /** Loads and captures of its site at once. */
+  readonly places: number;
+}

@@ -1,0 +1,85 @@
+import type { Known, Power } from './answer.js';
+import { isTainted, postLoadOf, revisionOf, taintReasons, type CurrentImage } from './current-image.js';
+import type { Evidence } from './evidence.js';
+import type { ImageRef } from './image.js';
+
+/**
+ * `READY`: it has the image, untouched. `POST_LOAD`: it has it, and only the steps after loading are missing. `RELOAD`: it
+ * certainly has not, or somebody may have been in it. `UNKNOWN`: none of these is certain, so nothing is done to it.
+ */
+export const verdicts = ['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'] as const;
+export type Verdict = (typeof verdicts)[number];
+
+/** The result of NODE_STATUS, in the words of the interface that it comes from; null: not known. */
+export interface NodeStatusReport {
+  readonly status: Verdict;
+  /** The rule that decided. */
+  readonly why: string;
+  readonly ping: 0 | 1 | null;
+  readonly ssh: 0 | 1 | null;
+  readonly rpower: 0 | 1 | null;
+  readonly nodeset: string | null;
+  readonly nodetype: string | null;
+  readonly currentimage: string | null;
+  readonly evidence: {
+    readonly revision: string | null;
+    readonly wanted: string | null;
+    readonly tainted: boolean | null;
+    readonly taintReasons: readonly string[];
+    readonly postLoad: string | null;
+    readonly check: Known | null;
+    readonly notes: readonly string[];
+  };
+}
+
+/** Judges a machine by what was seen of it. Without a wanted image any revision is right. */
+export function decideNodeStatus(evidence: Evidence, wanted: ImageRef | undefined): NodeStatusReport {
+  const record = evidence.record.is === 'read' ? evidence.record.record : undefined;
+  const { status, why } = rules.map((rule) => rule(evidence, record, wanted)).find((found) => found !== undefined) ?? ready;
+  return {
+    status, why, ping: bit(evidence.ping), ssh: bit(evidence.ssh), rpower: powerBit(evidence.power),
+    nodeset: evidence.bootTarget ?? null, nodetype: evidence.assigned ?? null, currentimage: record === undefined || record.name === '' ? null : record.name,
+    evidence: {
+      revision: (record === undefined ? undefined : revisionOf(record)) ?? null, wanted: wanted?.revision ?? null,
+      tainted: record === undefined ? null : isTainted(record), taintReasons: record === undefined ? [] : taintReasons(record),
+      postLoad: (record === undefined ? undefined : postLoadOf(record)) ?? null, check: evidence.check ?? null, notes: evidence.notes,
+    },
+  };
+}
+
+interface Decision {
+  readonly status: Verdict;
+  readonly why: string;
+}
+type Rule = (evidence: Evidence, record: CurrentImage | undefined, wanted: ImageRef | undefined) => Decision | undefined;
+
+const reload = (why: string): Decision => ({ status: 'RELOAD', why });
+const unknown = (why: string): Decision => ({ status: 'UNKNOWN', why });
+const ready: Decision = { status: 'READY', why: 'it has the image, and nobody was in it' };
+
+/** In this order; the first that speaks decides. What is not known stops the ones after it, for they build on it. */
+const rules: readonly Rule[] = [
+  ({ ssh }) => (ssh === 'no' ? reload('it is switched off, so SSH does not answer') : undefined),
+  ({ ssh }) => (ssh === 'unknown' ? unknown('whether SSH answers is not known') : undefined),
+  ({ record }) => (record.is === 'missing' ? reload('it has no record of its image') : undefined),
+  ({ record }) => (record.is === 'unknown' ? unknown('the record of its image could not be read') : undefined),
+  (_, record) => (record !== undefined && revisionOf(record) === undefined ? reload('the record of its image names no revision') : undefined),
+  (_, record, wanted) => (record !== undefined && wanted !== undefined && revisionOf(record) !== wanted.revision
+    ? reload(`it has revision ${revisionOf(record)}, not ${wanted.revision}`) : undefined),
+  (_, record, wanted) => (record !== undefined && wanted !== undefined && record.name !== wanted.name
+    ? reload(`it has image ${record.name || 'without a name'}, not ${wanted.name}`) : undefined),
+  (_, record) => (record !== undefined && isTainted(record) ? reload(`somebody may have been in it: ${taintReasons(record).join(', ') || 'no reason given'}`) : undefined),
+  (_, record) => (record !== undefined && postLoadOf(record) === undefined ? { status: 'POST_LOAD', why: 'the steps after loading were not done' } : undefined),
+  ({ check }) => (check === 'no' ? reload('its system says that the image is not as it should be') : undefined),
+  ({ check }) => (check === 'unknown' ? unknown('whether its system is as it should be is not known') : undefined),
+];
+
+function bit(known: Known): 0 | 1 | null {
+  if (known === 'unknown') return null;
+  return known === 'yes' ? 1 : 0;
+}
+
+function powerBit(power: Power): 0 | 1 | null {
+  if (power === 'unknown') return null;
+  return power === 'on' ? 1 : 0;
+}

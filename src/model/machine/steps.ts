@@ -1,0 +1,72 @@
+import type { MachineAction } from './actions.js';
+import type { Verdict } from './node-status.js';
+
+/** One row of a procedure: an activity, and what it means for the machine when it ends one way or the other. */
+export interface ProcedureStep {
+  readonly step: string;
+  readonly action: MachineAction;
+  /** Usual time, in ms, for the estimate of what is left; measured times take its place. */
+  readonly usualMs: number;
+  /** Left out where the provider, or the system's part, has no such ability. */
+  readonly optional?: true;
+  /** Its failure is noted, and the procedure goes on. */
+  readonly mayFail?: true;
+  /** From here until the image is whole there is half an image on the disk. */
+  readonly breaks?: true;
+  /** From here on the image on the disk is whole. */
+  readonly mends?: true;
+}
+
+const minute = 60_000;
+
+/** LOAD. Nothing of the machine changes before `power off`, and nothing of its disk before `write`. */
+export const loadSteps: readonly ProcedureStep[] = [
+  { step: 'check image', action: 'IMAGE_EXISTS', usualMs: 2_000, optional: true },
+  { step: 'retrieve image', action: 'RETRIEVE_IMAGE', usualMs: 5 * minute, optional: true },
+  { step: 'wait for a place', action: 'TAKE_SLOT', usualMs: 1_000 },
+  { step: 'prepare reload', action: 'PRE_RELOAD', usualMs: 5_000, optional: true, mayFail: true },
+  { step: 'power off', action: 'POWER_OFF', usualMs: 15_000, optional: true },
+  { step: 'set boot', action: 'SET_BOOT', usualMs: 2_000, optional: true },
+  { step: 'write', action: 'LOAD', usualMs: 3 * minute, breaks: true },
+  { step: 'power on', action: 'POWER_ON', usualMs: 15_000, optional: true },
+  { step: 'wait', action: 'REACH', usualMs: minute },
+  { step: 'post-load', action: 'POST_LOAD', usualMs: 10_000, optional: true },
+  { step: 'record', action: 'GET_CURRENT_IMAGE', usualMs: 2_000, mends: true },
+];
+
+/** CAPTURE. The machine is in maintenance all the time; what was made is then proved by loading it. */
+export const captureSteps: readonly ProcedureStep[] = [
+  { step: 'check target', action: 'IMAGE_EXISTS', usualMs: 2_000 },
+  { step: 'wait for a place', action: 'TAKE_SLOT', usualMs: 1_000 },
+  { step: 'pre-capture', action: 'PRE_CAPTURE', usualMs: 20_000, optional: true },
+  { step: 'power off', action: 'POWER_OFF', usualMs: 15_000, optional: true },
+  { step: 'capture', action: 'CAPTURE', usualMs: 5 * minute },
+  { step: 'size', action: 'GET_IMAGE_SIZE', usualMs: 2_000 },
+];
+
+/** What LOAD has to do by what NODE_STATUS said. `unknown`: nothing, for nobody knows what would be lost. */
+export type LoadPlan = 'nothing' | 'post-load' | 'everything' | 'unknown';
+
+export function planLoad(verdict: Verdict): LoadPlan {
+  const plans = { READY: 'nothing', POST_LOAD: 'post-load', RELOAD: 'everything', UNKNOWN: 'unknown' } as const;
+  return plans[verdict];
+}
+
+/** The steps of a plan: with the image in place only those after waiting for the machine. */
+export function stepsOfLoad(plan: 'post-load' | 'everything'): readonly ProcedureStep[] {
+  return plan === 'everything' ? loadSteps : loadSteps.filter(({ action }) => action === 'POST_LOAD' || action === 'GET_CURRENT_IMAGE');
+}
+
+/** Those of a procedure that the provider and the system's part can do. */
+export function possibleSteps(steps: readonly ProcedureStep[], can: (action: MachineAction) => boolean): readonly ProcedureStep[] {
+  return steps.filter(({ optional, action }) => optional !== true || can(action));
+}
+
+/** Time left from a step on, in ms, by what the steps took last time, else by what they usually take. */
+export function estimateLeft(steps: readonly ProcedureStep[], from: string, spentMs: number, measured: Readonly<Record<string, number>>): number {
+  const at = steps.findIndex(({ step }) => step === from);
+  const usual = ({ step, usualMs }: ProcedureStep): number => measured[step] ?? usualMs;
+  const left = steps.slice(Math.max(at, 0)).reduce((sum, step) => sum + usual(step), 0);
+  const current = steps[at];
+  return Math.max(0, left - Math.min(spentMs, current === undefined ? 0 : usual(current)));
+}

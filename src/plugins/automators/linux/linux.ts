@@ -1,0 +1,75 @@
+import { Automator, PluginError, type Knowledge, type Outcome, type SshAuth, type SystemInput, type SystemPart, type TaskResult } from '../../contract.js';
+import { capturePrograms, freshRecord, postLoadTag, readRecord, writeRecord } from './record.js';
+import { sanitizeProgram } from './sanitize.js';
+
+/** Linux on a machine whose images are loaded and captured. */
+export class LinuxAutomator extends Automator implements SystemPart {
+  override async bootstrap(): Promise<void> {}
+
+  override install(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.#run(script, data);
+  }
+
+  override configure(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.#run(script, data);
+  }
+
+  override init(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.#run(script, data);
+  }
+
+  override start(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.#run(script, data);
+  }
+
+  override stop(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.#run(script, data);
+  }
+
+  override remove(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
+    return this.#run(script, data);
+  }
+
+  /** The record goes into the image, without tags: wherever it is loaded, the steps after loading are still to be done. */
+  async preCapture(input: SystemInput): Promise<Outcome> {
+    await writeRecord(this.shell, freshRecord(input));
+    return this.#exec('what belongs to this one machine could not be taken out', capturePrograms);
+  }
+
+  /** An image that was installed, not captured, brings no record; one that names another revision is not what was wanted. */
+  async postLoad(input: SystemInput): Promise<Outcome> {
+    const found = await readRecord(this.shell);
+    if (found?.revision !== undefined && found.revision !== input.image.revision) {
+      return { answer: 'not done', why: `its record names revision ${found.revision}, not ${input.image.revision}` };
+    }
+    await writeRecord(this.shell, postLoadTag(found?.revision === undefined ? freshRecord(input) : found.text, input.at));
+    return { answer: 'done' };
+  }
+
+  /** What is about to be overwritten is written out, so that nothing hangs in the middle of it. */
+  preReload(): Promise<Outcome> {
+    return this.#exec('its disks could not be synchronised', 'sync');
+  }
+
+  async sanitize({ user = '' }: SystemInput): Promise<Outcome> {
+    return this.#exec('what its user left could not be taken out', sanitizeProgram, [user]);
+  }
+
+  /** A system whose home takes no file is not as its image was. */
+  async checkImage(): Promise<Knowledge> {
+    const { exitCode, stderr } = await this.shell.exec(['sh', '-c', 'probe="${HOME:?}/.heddle-probe.$$"; echo probe >"$probe" && rm -f "$probe"'], { timeoutMs: 20_000 });
+    return exitCode === 0 ? { is: 'yes' } : { is: 'no', why: `its home cannot be written: ${stderr.trim().slice(-300)}` };
+  }
+
+  async #exec(wrong: string, program: string, words: readonly string[] = []): Promise<Outcome> {
+    const { exitCode, stderr } = await this.shell.exec(['sh', '-c', program, 'sh', ...words], { timeoutMs: 120_000 });
+    return exitCode === 0 ? { answer: 'done' } : { answer: 'not done', why: `${wrong}: exit code ${exitCode} ${stderr.trim().slice(-300)}`.trim() };
+  }
+
+  async #run(script: string, data: string): Promise<TaskResult> {
+    if (script.trim() === '') throw new PluginError('Invalid', `automator linux: the ${this.task.taskName} script of ${this.task.service?.name ?? '-'} is empty`);
+    const { exitCode, stdout, stderr, results } = await this.shell.run({ text: script, stdin: data });
+    if (exitCode !== 0) throw new PluginError('ScriptFailed', `the script ended with exit code ${exitCode}`, { stdout, stderr, exitCode });
+    return results === undefined ? {} : { result: results };
+  }
+}

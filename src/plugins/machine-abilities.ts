@@ -1,0 +1,131 @@
+import type { Answer, Known, Power } from '../model/machine/answer.js';
+import type { ImageRef } from '../model/machine/image.js';
+import type { MachineInput } from './contract.js';
+
+export type { ImageRef } from '../model/machine/image.js';
+
+/**
+ * What a verb came to. `unknown` when nobody answered; throwing Retryable, NotReady or UnknownOutcome says the same, and any other
+ * kind of PluginError says `not done`. `why` belongs to all but `done`.
+ */
+export interface Outcome {
+  readonly answer: Answer;
+  readonly why?: string;
+}
+
+/** What a question came to; `why` belongs to `unknown`. */
+export interface Knowledge {
+  readonly is: Known;
+  readonly why?: string;
+}
+
+export interface PowerReading {
+  readonly power: Power;
+  readonly why?: string;
+}
+
+/** `sizeMb` in whole megabytes, rounded up; absent: not known. */
+export interface SizeReading {
+  readonly sizeMb?: number;
+  readonly why?: string;
+}
+
+export interface ImageInput extends MachineInput {
+  readonly image: ImageRef;
+  /** The provider's own word for it: what the account's `images` maps the name to, else the name with its revision. */
+  readonly providerImage: string;
+  /** Names this load or capture for ever. Asked again with the same token, the provider goes on with what it began and never begins a second time. */
+  readonly token: string;
+  /** Tells how far it is, in words; the engine gives up when nothing new was told for too long. */
+  readonly progress: (text: string) => void;
+}
+
+/**
+ * Ability: power. Each verb returns when it is so, or when it certainly is not, or when the call's deadline nears; it may be
+ * called again. What is as it should be already is done, without a command to the machine.
+ */
+export interface CanPower {
+  powerStatus(machine: MachineInput): Promise<PowerReading>;
+  powerOn(machine: MachineInput): Promise<Outcome>;
+  /** Hard where a gentle way does not end it. */
+  powerOff(machine: MachineInput): Promise<Outcome>;
+}
+
+/** Ability: a reset by one command. Without it the engine switches off and on. It ends with the machine on, whatever it was. */
+export interface CanReset {
+  powerReset(machine: MachineInput): Promise<Outcome>;
+}
+
+export type BootTarget = 'disk' | 'image';
+
+/** Ability: what the machine boots next: its disk, or whatever writes the image. */
+export interface CanSetBoot {
+  setBoot(machine: MachineInput, target: BootTarget): Promise<Outcome>;
+  bootTarget?(machine: MachineInput): Promise<string | undefined>;
+}
+
+/** Ability: the library of images. `imageSize` is asked after `imageExists` said yes. */
+export interface CanShowImages {
+  imageExists(input: ImageInput): Promise<Knowledge>;
+  imageSize(input: ImageInput): Promise<SizeReading>;
+}
+
+/** Ability: brings an image from elsewhere into the library that `load` reads. What is there already is done. */
+export interface CanRetrieve {
+  retrieveImage(input: ImageInput): Promise<Outcome>;
+}
+
+/**
+ * Ability: puts an image onto the machine, which is switched off where it has power verbs. Returns when it is whole. `not done`
+ * promises that the disk is as it was; a write that stopped in the middle is `unknown`.
+ */
+export interface CanLoad {
+  load(input: ImageInput): Promise<Outcome>;
+}
+
+/** Ability: makes an image of what the machine is now, whole or not at all; never over one that is there. */
+export interface CanCapture {
+  capture(input: ImageInput): Promise<Outcome>;
+}
+
+/** Ability: gives back what the machine held, and leaves nothing of its user. Without it the system's part sanitises. */
+export interface CanUnload {
+  unload(machine: MachineInput): Promise<Outcome>;
+}
+
+/** Ability: the image that the provider has the machine down for; evidence only. */
+export interface CanTellAssigned {
+  assignedImage(machine: MachineInput): Promise<string | undefined>;
+}
+
+/** What a provider may be able to do with a machine that is there. */
+export type MachineAbilities = CanPower & CanReset & CanSetBoot & CanShowImages & CanRetrieve & CanLoad & CanCapture & CanUnload & CanTellAssigned;
+
+export interface SystemInput {
+  /** The image that is loaded, or that is to be captured. */
+  readonly image: ImageRef;
+  readonly machine: { readonly id: string; readonly hostname: string };
+  /** Who had the machine, where that is known. */
+  readonly user?: string;
+  /** RFC 3339; the same in every attempt of a task. */
+  readonly at: string;
+  /** Asks the engine to reset this very machine; it is waited for until it answers again. */
+  readonly resetNode: () => Promise<Outcome>;
+}
+
+/**
+ * Ability of an automator: the system's part in loading and capturing, over the node's shell. Each may be called twice.
+ * A resource that is no computer may have some of these, or none.
+ */
+export interface SystemPart {
+  /** Makes the system fit to be captured: writes the record of the image, takes out what belongs to this one machine. */
+  preCapture(input: SystemInput): Promise<Outcome>;
+  /** The steps after loading; ends with the tag that says that they are done. */
+  postLoad(input: SystemInput): Promise<Outcome>;
+  /** Last rites for the system that a load is about to overwrite. */
+  preReload(input: SystemInput): Promise<Outcome>;
+  /** Takes out what a user left, where no load follows. */
+  sanitize(input: SystemInput): Promise<Outcome>;
+  /** Whether the system is as its image should be. */
+  checkImage(input: SystemInput): Promise<Knowledge>;
+}

@@ -1,0 +1,103 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import type { ImageInput, Knowledge, Outcome, PowerReading, SizeReading } from '../../contract.js';
+import { parseAnswer, type ApiCall, type LocalApi } from './api.js';
+
+/** Between two looks at a machine that changes, in ms. */
+const everyMs = 150;
+
+const stateSchema = z.object({ state: z.string(), reason: z.string().optional(), image: z.string() });
+const jobSchema = z.object({ job: z.object({ token: z.string(), state: z.enum(['running', 'done', 'failed']), reason: z.string().optional() }).nullable() });
+const imageSchema = z.object({ sizeBytes: z.number() });
+
+/** What the machine service does with a machine that is there. */
+export class LocalVerbs {
+  readonly #api: LocalApi;
+  readonly #signal: AbortSignal;
+  readonly #path: string;
+
+  constructor(api: LocalApi, signal: AbortSignal, id: string) {
+    this.#api = api;
+    this.#signal = signal;
+    this.#path = `/v1/machines/${encodeURIComponent(id)}`;
+  }
+
+  async powerStatus(): Promise<PowerReading> {
+    const seen = await this.#look();
+    if (seen === undefined) return { power: 'unknown', why: 'the machine service has no such machine' };
+    if (seen.state === 'deleting') return { power: 'unknown', why: 'the machine is being deleted' };
+    return { power: isOff(seen.state) ? 'off' : 'on' };
+  }
+
+  async assignedImage(): Promise<string | undefined> {
+    return (await this.#look())?.image;
+  }
+
+  powerOn(): Promise<Outcome> {
+    return this.#bring('on', (state) => state === 'running', isOff);
+  }
+
+  powerOff(): Promise<Outcome> {
+    return this.#bring('off', (state) => state === 'stopped', (state) => state !== 'stopped');
+  }
+
+  async imageExists(image: string): Promise<Knowledge> {
+    const answer = await this.#api.call({ method: 'GET', path: imagePath(image) });
+    return { is: answer.found ? 'yes' : 'no' };
+  }
+
+  async imageSize(image: string): Promise<SizeReading> {
+    const call = { method: 'GET', path: imagePath(image) } as const;
+    const answer = await this.#api.call(call);
+    if (!answer.found) return { why: `the machine service has no image ${image}` };
+    return { sizeMb: Math.ceil(parseAnswer(imageSchema, answer.body, call).sizeBytes / 2 ** 20) };
+  }
+
+  /** The same token is the same job: asked again, this only goes on waiting. */
+  async job(kind: 'load' | 'capture', { providerImage, token, progress }: ImageInput): Promise<Outcome> {
+    const begin: ApiCall = { method: 'POST', path: `${this.#path}/${kind}`, body: { image: providerImage, token } };
+    if (!(await this.#api.call(begin)).found) return { answer: 'not done', why: `the machine service has no such machine, or no image ${providerImage}` };
+    for (;;) {
+      const call = { method: 'GET', path: `${this.#path}/job` } as const;
+      const answer = await this.#api.call(call);
+      const { job } = parseAnswer(jobSchema, answer.found ? answer.body : { job: null }, call);
+      if (job?.token !== token) return { answer: 'unknown', why: `the machine service knows nothing of this ${kind} any more` };
+      if (job.state === 'done') return { answer: 'done' };
+      if (job.state === 'failed') return { answer: kind === 'capture' ? 'not done' : 'unknown', why: job.reason ?? 'no reason given' };
+      progress(`${kind} of ${providerImage} goes on`);
+      await this.#pause();
+    }
+  }
+
+  async #bring(power: 'on' | 'off', isThere: (state: string) => boolean, needsCommand: (state: string) => boolean): Promise<Outcome> {
+    let seen = await this.#look();
+    if (seen !== undefined && needsCommand(seen.state)) {
+      await this.#api.call({ method: 'POST', path: `${this.#path}/power`, body: { power } });
+      seen = await this.#look();
+    }
+    for (; ; seen = await this.#look()) {
+      if (seen === undefined || seen.state === 'deleting') return { answer: 'not done', why: 'the machine service has no such machine' };
+      if (isThere(seen.state)) return { answer: 'done' };
+      if (seen.state === 'failed') return { answer: 'not done', why: seen.reason ?? 'the machine failed' };
+      await this.#pause();
+    }
+  }
+
+  async #look(): Promise<z.infer<typeof stateSchema> | undefined> {
+    const call = { method: 'GET', path: this.#path } as const;
+    const answer = await this.#api.call(call);
+    return answer.found ? parseAnswer(stateSchema, answer.body, call) : undefined;
+  }
+
+  async #pause(): Promise<void> {
+    await pause(everyMs, undefined, { signal: this.#signal });
+  }
+}
+
+function imagePath(image: string): string {
+  return `/v1/images/${encodeURIComponent(image)}`;
+}
+
+function isOff(state: string): boolean {
+  return state === 'stopped' || state === 'failed';
+}

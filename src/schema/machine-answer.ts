@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import type { Knowledge, Outcome, PowerReading, SizeReading } from '../plugins/machine-abilities.js';
+import { PluginError } from '../plugins/errors.js';
+
+const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();
+const outcomeSchema = z.strictObject({ answer: z.enum(['done', 'not done', 'unknown']), why });
+const knowledgeSchema = z.strictObject({ is: z.enum(['yes', 'no', 'unknown']), why });
+const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), why });
+const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
+const wordSchema = z.string().transform((text) => text.slice(0, 200)).optional();
+
+export interface AnswerSource {
+  readonly plugin: string;
+  readonly method: string;
+}
+
+/** What plugins answer for machines, checked where it comes in. @throws PluginError UnknownOutcome: what was answered says nothing. */
+export const readOutcome = (value: unknown, source: AnswerSource): Outcome => read(outcomeSchema, value, source);
+export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge => read(knowledgeSchema, value, source);
+export const readPower = (value: unknown, source: AnswerSource): PowerReading => read(powerSchema, value, source);
+export const readSize = (value: unknown, source: AnswerSource): SizeReading => read(sizeSchema, value, source);
+export const readWord = (value: unknown, source: AnswerSource): string | undefined => read(wordSchema, value, source);
+
+function read<Schema extends z.ZodType>(schema: Schema, value: unknown, { plugin, method }: AnswerSource): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`);
+  throw new PluginError('UnknownOutcome', `plugin ${plugin} gave no answer that can be read from ${method}: ${faults.join('; ')}`);
+}

@@ -1,0 +1,97 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
+import type { OperationResult } from '../../model/machine/machine.js';
+import type { MachineTaskOutcome } from '../../model/machine/messages.js';
+import { captureSteps, possibleSteps } from '../../model/machine/steps.js';
+import { refuse, toNotDone } from './failure.js';
+import { backOn, load } from './load.js';
+import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
+import { can, runAction, runStep } from './run-step.js';
+import { givePlace, placesOf } from './slots.js';
+
+export interface CaptureOrder {
+  readonly image: ImageRef;
+  /** Load what was made onto the same machine, and have the machine say that it has it. */
+  readonly prove: boolean;
+  readonly withinMs: number;
+  readonly token: string;
+}
+
+/**
+ * CAPTURE: makes an image of what the machine is. From beginning to end the machine is in maintenance, and whatever goes wrong leaves
+ * it there, with its disk as it is. Only an image that is there, with a size, may cost the disk that it was made of: by its proof.
+ */
+export async function capture(memory: MachineMemory, order: CaptureOrder): Promise<OperationResult> {
+  const { image, prove, withinMs, token } = order;
+  happen(memory, 'begin capture', `${formatImageRef(image)} is being captured`);
+  const end = Date.now() + withinMs;
+  try {
+    const sizeMb = await makeImage(memory, order, end);
+    const result = { image, ...(sizeMb === undefined ? {} : { sizeMb }) };
+    changeOperation(memory, { result });
+    if (!prove) {
+      await backOn(memory);
+      change(memory, { why: `${formatImageRef(image)} was captured here and not proved` });
+      return result;
+    }
+    delete memory.offByUs;
+    await load(memory, { image, force: true, withinMs: Math.max(1, end - Date.now()), token: `${token}/proof` });
+    return result;
+  } catch (error) {
+    await CancellationScope.nonCancellable(() => stay(memory, order, error));
+    throw error;
+  }
+}
+
+async function makeImage(memory: MachineMemory, { image, token, withinMs }: CaptureOrder, end: number): Promise<number | undefined> {
+  const steps = possibleSteps(captureSteps, (action) => can(memory, action));
+  let sizeMb: number | undefined;
+  try {
+    for (const step of steps) {
+      const leftMs = end - Date.now();
+      if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`);
+      const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, slots: placesOf(memory) } })
+        .catch((error: unknown) => { throw toNotDone(memory, step.action, error); });
+      if (step.action === 'IMAGE_EXISTS') refuseTarget(memory, image, outcome);
+      if (step.action === 'GET_IMAGE_SIZE') sizeMb = outcome.sizeMb;
+    }
+  } finally {
+    await givePlace(memory);
+  }
+  if (sizeMb === 0) refuse(memory, 'GET_IMAGE_SIZE', 'unknown', `${formatImageRef(image)} was captured, and its size is said to be 0`);
+  return sizeMb;
+}
+
+/** Nothing is ever written over an image, nor over what may be one. */
+function refuseTarget(memory: MachineMemory, image: ImageRef, { exists }: MachineTaskOutcome): void {
+  if (exists?.is === 'no') return;
+  const what = formatImageRef(image);
+  if (exists?.is === 'yes') refuse(memory, 'IMAGE_EXISTS', 'not done', `there is an image ${what} already; capture another revision of ${image.name}`);
+  refuse(memory, 'IMAGE_EXISTS', 'unknown', `whether there is an image ${what} already is not known, so nothing was captured: ${exists?.why ?? 'no reason was given'}`);
+}
+
+async function stay(memory: MachineMemory, { image }: CaptureOrder, error: unknown): Promise<void> {
+  const why = error instanceof Error && !isCancellation(error) ? error.message : 'it was cancelled';
+  // A proof that failed or was left out has its own word for the machine; people are to look at it all the same.
+  if (memory.state.state === 'failed') happen(memory, 'maintain');
+  else if (memory.state.half === undefined) await backOn(memory);
+  change(memory, { why: `the capture of ${formatImageRef(image)} failed: ${why}` });
+}
+
+/** What a user leaves behind is taken out, or the machine is given back. */
+export async function unload(memory: MachineMemory): Promise<OperationResult> {
+  const before = memory.state.state;
+  happen(memory, 'begin load');
+  const action = can(memory, 'UNLOAD') ? 'UNLOAD' : 'SANITIZE';
+  try {
+    await runAction(memory, action, action === 'SANITIZE' ? { order: { image: memory.state.image ?? { name: 'none', revision: '0' }, ...(memory.state.user === undefined ? {} : { user: memory.state.user }) } } : {});
+  } catch (error) {
+    await CancellationScope.nonCancellable(async () => { happen(memory, 'load left out', 'what its user left is still on it', before); });
+    throw toNotDone(memory, action, error);
+  }
+  happen(memory, 'load done');
+  const { user: _user, image: _image, ...state } = memory.state;
+  memory.state = state;
+  note(memory, action === 'UNLOAD' ? 'unloaded by the provider' : 'sanitised by its own system');
+  return {};
+}

@@ -1,0 +1,155 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
+import type { MachineTaskOutcome } from '../../model/machine/messages.js';
+import type { OperationResult } from '../../model/machine/machine.js';
+import type { MachineStateName } from '../../model/machine/states.js';
+import { planLoad, possibleSteps, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
+import { refuse, toNotDone } from './failure.js';
+import { change, happen, note, now, type MachineMemory } from './memory.js';
+import { can, runAction, runStep } from './run-step.js';
+import { givePlace, placesOf } from './slots.js';
+
+export interface LoadOrder {
+  readonly image: ImageRef;
+  /** Write it whatever is there, without asking. */
+  readonly force: boolean;
+  /** Longest time over all, in ms. */
+  readonly withinMs: number;
+  /** Distinguishes several writes of one operation. */
+  readonly token: string;
+}
+
+/**
+ * LOAD: brings an image onto the machine. What has the image already is left alone; what nobody can tell is left alone too, and
+ * said so. From the first byte written until the image was proved, the machine is nobody's.
+ */
+export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
+  const { image, force } = order;
+  const before = memory.state.state;
+  const end = Date.now() + order.withinMs;
+  const status = force ? undefined : (await runAction(memory, 'NODE_STATUS', { order: { image } }).catch((error: unknown) => { throw toNotDone(memory, 'NODE_STATUS', error); })).status;
+  const plan = status === undefined ? 'everything' : planLoad(status.status);
+  if (plan === 'unknown') {
+    refuse(memory, 'NODE_STATUS', 'unknown', `whether ${memory.state.name} has ${formatImageRef(image)} is not known, so nothing was done: ${status?.why}; ${status?.evidence.notes.join('; ')}. `
+      + 'Mend what does not answer and ask again, or load with --force');
+  }
+  const seen = status === undefined ? {} : { status };
+  if (plan === 'nothing') {
+    takeOver(memory, image);
+    return { ...seen, image, did: plan };
+  }
+  happen(memory, 'begin load');
+  try {
+    if (plan === 'post-load' && await postLoad(memory, order, end)) return done(memory, { ...seen, image, did: 'post-load' });
+    await write(memory, order, end);
+    return done(memory, { ...seen, image, did: 'everything' });
+  } catch (error) {
+    await CancellationScope.nonCancellable(() => leave(memory, before, error));
+    throw error;
+  }
+}
+
+/** Only the steps after loading. False when the system itself says that it cannot: then the whole image is written. */
+async function postLoad(memory: MachineMemory, order: LoadOrder, end: number): Promise<boolean> {
+  try {
+    await runSteps(memory, order, possibleSteps(stepsOfLoad('post-load'), (action) => can(memory, action)), end);
+    return true;
+  } catch (error) {
+    const why = toNotDone(memory, 'POST_LOAD', error);
+    if (why.answer === 'unknown') throw why;
+    note(memory, `the steps after loading failed, so the image is written anew: ${why.message}`);
+    return false;
+  }
+}
+
+async function write(memory: MachineMemory, order: LoadOrder, end: number): Promise<void> {
+  const steps = possibleSteps(stepsOfLoad('everything'), (action) => can(memory, action));
+  try {
+    await runSteps(memory, order, steps, end);
+  } finally {
+    await givePlace(memory);
+  }
+}
+
+async function runSteps(memory: MachineMemory, order: LoadOrder, steps: readonly ProcedureStep[], end: number): Promise<void> {
+  let isHere = false;
+  for (const step of steps) {
+    if (step.action === 'RETRIEVE_IMAGE' && isHere) continue;
+    if (step.breaks === true) change(memory, { half: order.image });
+    const leftMs = end - Date.now();
+    if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the load was not done within its ${order.withinMs} ms; it was about to ${step.step}`);
+    const { image, token } = order;
+    try {
+      const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, boot: 'image', fresh: true, slots: placesOf(memory) } });
+      if (step.action === 'IMAGE_EXISTS') isHere = judgeImage(memory, order, outcome);
+      if (step.action === 'GET_CURRENT_IMAGE') judgeRecord(memory, order, outcome);
+    } catch (error) {
+      const why = toNotDone(memory, step.action, error);
+      // The provider promises that then the disk is as it was.
+      if (step.breaks === true && why.answer === 'not done') wholeAsBefore(memory);
+      if (step.mayFail !== true) throw why;
+      note(memory, `${step.step}: ${why.message}`);
+    }
+  }
+}
+
+function wholeAsBefore(memory: MachineMemory): void {
+  const { half: _half, ...state } = memory.state;
+  memory.state = state;
+}
+
+/** Whether the image is where the machine can have it written from. */
+function judgeImage(memory: MachineMemory, { image }: LoadOrder, { exists }: MachineTaskOutcome): boolean {
+  if (exists?.is === 'yes') return true;
+  const what = `image ${formatImageRef(image)}`;
+  if (exists?.is === 'unknown') refuse(memory, 'IMAGE_EXISTS', 'unknown', `whether ${what} exists is not known: ${exists.why ?? 'no reason was given'}`);
+  if (!can(memory, 'RETRIEVE_IMAGE')) refuse(memory, 'IMAGE_EXISTS', 'not done', `there is no ${what} at provider ${memory.state.registration.provider}`);
+  return false;
+}
+
+/** The machine itself must say that it has the image; where nothing could write a record, there is none to ask for. */
+function judgeRecord(memory: MachineMemory, { image }: LoadOrder, { record }: MachineTaskOutcome): void {
+  if (record?.revision === image.revision || !can(memory, 'POST_LOAD')) return;
+  refuse(memory, 'GET_CURRENT_IMAGE', 'not done', `after the load the machine says that it has revision ${record?.revision ?? 'none'}, not ${formatImageRef(image)}`);
+}
+
+function done(memory: MachineMemory, result: OperationResult): OperationResult {
+  happen(memory, 'load done');
+  if (result.image !== undefined) takeOver(memory, result.image);
+  return result;
+}
+
+function takeOver(memory: MachineMemory, image: ImageRef): void {
+  const { half, user, ...state } = memory.state;
+  const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
+  memory.state = {
+    ...state, image: same && state.image !== undefined ? state.image : { ...image, since: now() },
+    ...(user === undefined || state.state === 'available' ? {} : { user }),
+  };
+}
+
+/** The end of a load that did not come to its end: with half an image on the disk the machine is failed, else it is as it was. */
+async function leave(memory: MachineMemory, before: MachineStateName, error: unknown): Promise<void> {
+  const why = error instanceof Error && !isCancellation(error) ? error.message : 'the load was cancelled';
+  if (memory.state.half !== undefined) {
+    const { image: _gone, ...state } = memory.state;
+    memory.state = state;
+    happen(memory, 'load failed', `that its disk has a whole image is not proved: ${why}`);
+    return;
+  }
+  await backOn(memory);
+  happen(memory, 'load left out', why, before);
+}
+
+/** It may have been switched off already; its disk is as it was. */
+export async function backOn(memory: MachineMemory): Promise<void> {
+  if (memory.offByUs !== true) return;
+  try {
+    if (can(memory, 'SET_BOOT')) await runAction(memory, 'SET_BOOT', { order: { boot: 'disk' } });
+    if (can(memory, 'POWER_ON')) await runAction(memory, 'POWER_ON');
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    note(memory, `it could not be switched on again: ${toNotDone(memory, 'POWER_ON', error).message}`);
+  }
+}
+

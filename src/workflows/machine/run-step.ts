@@ -1,0 +1,52 @@
+import { workflowInfo } from '@temporalio/workflow';
+import { machineActionTable, type MachineAction } from '../../model/machine/actions.js';
+import type { MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
+import { estimateLeft, type ProcedureStep } from '../../model/machine/steps.js';
+import { machineWorkflowId, taskId } from '../../model/names.js';
+import { mergePayload } from '../../model/payload.js';
+import { runMachineTask } from '../run-task.js';
+import { change, changeOperation, now, type MachineMemory } from './memory.js';
+
+/** A machine has one key for as long as it is registered. */
+export const incarnation = 1;
+
+export interface StepOptions {
+  readonly order?: Partial<MachineOrder>;
+  /** Time left over all, in ms. */
+  readonly leftMs?: number;
+}
+
+/** Carries out one action as an activity and takes over what it brought. */
+export async function runAction(memory: MachineMemory, action: MachineAction, { order = {}, leftMs }: StepOptions = {}): Promise<MachineTaskOutcome> {
+  const { name, uid, registration, account, payload, operation } = memory.state;
+  if (account === undefined) throw new Error(`${name} has no account yet`);
+  memory.tasks = (memory.tasks ?? 0) + 1;
+  if (action === 'POWER_OFF') memory.offByUs = true;
+  const { system } = registration;
+  const outcome = await runMachineTask(action, {
+    // The same action may come twice in one operation.
+    taskId: taskId({ clusterUid: uid, nodeId: name, incarnation, action, operation: `${operation?.id ?? '-'}.${memory.tasks}` }),
+    clusterId: machineWorkflowId(name), clusterUid: uid, nodeId: name, incarnation, run: 1, operation: `${operation?.id ?? '-'}.${memory.tasks}`,
+    config: payload, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId, provider: { name: registration.provider, type: account.type, fields: registration.fields },
+    order: { at: operation?.startedAt ?? now(), ...(system === null ? {} : { system }), ...order },
+  }, { site: account.site, provider: registration.provider, ...(leftMs === undefined ? {} : { leftMs }) });
+  if (outcome.payload !== undefined) change(memory, { payload: mergePayload(memory.state.payload, outcome.payload) });
+  return outcome;
+}
+
+export function can(memory: MachineMemory, action: MachineAction): boolean {
+  const { account, registration } = memory.state;
+  if (machineActionTable[action].by === 'system' && registration.system === null) return false;
+  return account?.can.includes(action) === true;
+}
+
+/** One step of a procedure, shown while it runs; how long it took is remembered for the next estimate. */
+export async function runStep(memory: MachineMemory, steps: readonly ProcedureStep[], step: ProcedureStep, options: StepOptions): Promise<MachineTaskOutcome> {
+  const began = Date.now();
+  changeOperation(memory, {
+    step: { step: step.step, number: steps.indexOf(step) + 1, of: steps.length, since: now(), leftMs: estimateLeft(steps, step.step, 0, memory.state.measured) },
+  });
+  const outcome = await runAction(memory, step.action, options);
+  change(memory, { measured: { ...memory.state.measured, [step.step]: Date.now() - began } });
+  return outcome;
+}

@@ -1,0 +1,21 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { MachineOrder } from '../../model/machine/messages.js';
+import { toNotDone } from './failure.js';
+import { note, type MachineMemory } from './memory.js';
+import { runAction } from './run-step.js';
+
+export function placesOf({ state: { account } }: MachineMemory): NonNullable<MachineOrder['slots']> {
+  return { site: account?.site ?? '', places: account?.places ?? 1 };
+}
+
+/** A place that was not given back is the same machine's at its next load, so failing here stops nobody else for long. */
+export async function givePlace(memory: MachineMemory): Promise<void> {
+  await CancellationScope.nonCancellable(async () => {
+    try {
+      await runAction(memory, 'GIVE_SLOT', { order: { slots: placesOf(memory) } });
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      note(memory, `its place among the loads of the site was not given back: ${toNotDone(memory, 'GIVE_SLOT', error).message}`);
+    }
+  });
+}
