@@ -29,7 +29,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^schema\//, may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml)$/ },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:/ },
-  { files: /^client\//, may: /^(model|schema|client)\/|^workflows\/messages\.js$|^@temporalio\/(client|common)$|^node:/, mayTypes: /^workflows\// },
+  { files: /^client\//, may: /^(model|schema|client)\/|^workflows\/([a-z-]+\/)?messages\.js$|^@temporalio\/(client|common)$|^node:/, mayTypes: /^workflows\// },
   { files: /^local\//, may: /^local\/|^node:|^(ssh2|zod)$/ },
 ];
 

@@ -9,12 +9,17 @@ const packages = [
   { name: 'postgresql', has: () => onPath('initdb') || postgresFolder() },
   { name: 'openssh-server', has: () => existsSync('/usr/sbin/sshd') },
   { name: 'python3-venv', has: () => spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0 },
+  { name: 'ipmitool', has: () => onPath('ipmitool') },
 ];
+
+/** Emulators of management controllers, pure Python, in an environment of their own; `imports` tells whether they are there. */
+const emulators = { folder: 'emulators', packages: ['pyghmi==1.6.19', 'sushy-tools==2.2.0'], imports: 'import pyghmi, sushy_tools' };
 
 await runMain(async () => {
   const missing = packages.filter(({ has }) => !has()).map(({ name }) => name);
   if (missing.length > 0) installPackages(missing);
   installMoto();
+  installEmulators(join(cacheFolder(), emulators.folder));
   const servers = join(cacheFolder(), 'servers');
   if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server'))) return say(`the servers are built: ${servers}`);
   if (!onPath('go')) throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');
@@ -32,6 +37,15 @@ function installMoto() {
   run(['python3', '-m', 'venv', folder]);
   run([join(folder, 'bin', 'pip'), 'install', '-q', '--disable-pip-version-check', 'moto[ec2]==5.2.5', 'flask==3.1.3', 'flask-cors==6.0.5']);
   writeFileSync(done, '');
+}
+
+/** @param {string} folder */
+function installEmulators(folder) {
+  const python = join(folder, 'bin', 'python');
+  if (existsSync(python) && spawnSync(python, ['-c', emulators.imports]).status === 0) return;
+  say(`installs ${emulators.packages.join(' and ')} into ${folder}`);
+  run(['python3', '-m', 'venv', folder]);
+  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...emulators.packages]);
 }
 
 /** @param {readonly string[]} names */

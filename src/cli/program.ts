@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addClusterVerbs } from './cluster-verbs.js';
+import { addMachineVerbs } from './machine/verbs.js';
 import { addOperationVerbs } from './operation-verbs.js';
 import type { Run } from './options.js';
 import { addSystemVerbs } from './system-verbs.js';
@@ -25,6 +26,7 @@ export function createProgram(run: Run): Command {
     .addHelpText('after', `\n${exitCodeHelp}`);
   addClusterVerbs(program, run);
   addOperationVerbs(program, run);
+  addMachineVerbs(program, run);
   addSystemVerbs(program, run);
   return program;
 }

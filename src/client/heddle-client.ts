@@ -19,6 +19,7 @@ import { HeddleError } from './errors.js';
 import { nodesOfGroups, withGroups } from './groups.js';
 import { deleteLeaks, readLeaks, sweepNow, type LeaksView } from './leaks.js';
 import { listClusters, type ClusterListing } from './list.js';
+import { MachineClient } from './machine/machine-client.js';
 import { preview, type PlanPreview } from './preview.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
 
@@ -42,11 +43,14 @@ export type OperateIntent = OperateRequest['intent'];
 /** Everything a user does with clusters, over a Temporal client that carries Heddle's plugin. */
 export class HeddleClient {
   readonly temporal: Client;
+  /** Machines that are registered by themselves, and the images on them. */
+  readonly machines: MachineClient;
   readonly #by: string;
 
   constructor(temporal: Client, options: HeddleClientOptions = {}) {
     this.temporal = temporal;
     this.#by = options.by ?? `${userInfo().username}@${hostname()}`;
+    this.machines = new MachineClient(temporal, this.#by);
   }
 
   /**

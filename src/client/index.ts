@@ -1,4 +1,8 @@
 export { HeddleClient, type ApplyOptions, type HeddleClientOptions, type OperateIntent } from './heddle-client.js';
+export { MachineClient, type MachineRequestIntent } from './machine/machine-client.js';
+export type { MachineOperation, MachineView, Registration } from '../model/machine/machine.js';
+export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
+export { formatImageRef, parseImageRef, type ImageRef } from '../model/machine/image.js';
 export type { PlanPreview } from './preview.js';
 export { HeddleError, type HeddleErrorCode } from './errors.js';
 export type { LeaksView } from './leaks.js';

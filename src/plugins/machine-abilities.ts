@@ -1,34 +1,9 @@
-import type { Answer, Known, Power } from '../model/machine/answer.js';
+import type { Knowledge, Outcome, PowerReading, SizeReading } from '../model/machine/answer.js';
 import type { ImageRef } from '../model/machine/image.js';
 import type { MachineInput } from './contract.js';
 
+export type { Knowledge, Outcome, PowerReading, SizeReading } from '../model/machine/answer.js';
 export type { ImageRef } from '../model/machine/image.js';
-
-/**
- * What a verb came to. `unknown` when nobody answered; throwing Retryable, NotReady or UnknownOutcome says the same, and any other
- * kind of PluginError says `not done`. `why` belongs to all but `done`.
- */
-export interface Outcome {
-  readonly answer: Answer;
-  readonly why?: string;
-}
-
-/** What a question came to; `why` belongs to `unknown`. */
-export interface Knowledge {
-  readonly is: Known;
-  readonly why?: string;
-}
-
-export interface PowerReading {
-  readonly power: Power;
-  readonly why?: string;
-}
-
-/** `sizeMb` in whole megabytes, rounded up; absent: not known. */
-export interface SizeReading {
-  readonly sizeMb?: number;
-  readonly why?: string;
-}
 
 export interface ImageInput extends MachineInput {
   readonly image: ImageRef;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Knowledge, Outcome, PowerReading, SizeReading } from '../plugins/machine-abilities.js';
+import type { Knowledge, Outcome, PowerReading, SizeReading } from '../model/machine/answer.js';
 import { PluginError } from '../plugins/errors.js';
 
 const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();

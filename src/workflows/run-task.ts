@@ -52,7 +52,7 @@ export async function runMachineTask(
     activityId: request.taskId, taskQueue: queue === 'site' ? siteQueue(site) : providerQueue(site, provider), summary: taskTitle(action, request.nodeId),
     startToCloseTimeout: Math.min(attemptMs, leftMs), scheduleToCloseTimeout: Math.min(budgetMs, leftMs), heartbeatTimeout,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '1 second', maximumInterval: '15 seconds', backoffCoefficient: 2, ...(attempts === undefined ? {} : { maximumAttempts: attempts }) },
+    retry: attempts === undefined ? takeOver : { ...takeOver, maximumAttempts: attempts },
   });
 }
 
@@ -60,7 +60,7 @@ export async function runMachineTask(
 export async function runDescribeAccount(request: AccountRequest): Promise<AccountReply> {
   return scheduleActivity<AccountReply>('DESCRIBE_ACCOUNT', [request], {
     taskQueue: coreQueue, summary: `DESCRIBE_ACCOUNT ${request.provider}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '5 minutes',
-    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 5 },
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', maximumAttempts: 5 },
   });
 }
 

@@ -5,7 +5,7 @@ import { parseOptions } from '../../src/local/options.js';
 describe('command line of the machine service', () => {
   it('needs no more than a data folder', () => {
     expect(parseOptions(['--data', 'some folder'])).toEqual({
-      dataFolder: resolve('some folder'), port: 0, kind: 'auto', sshd: undefined, addressRange: undefined, bootDelayMs: 300, deleteDelayMs: 200, logLevel: 'info',
+      dataFolder: resolve('some folder'), port: 0, kind: 'auto', sshd: undefined, addressRange: undefined, bootDelayMs: 300, deleteDelayMs: 200, writeDelayMs: 0, logLevel: 'info',
     });
   });
 

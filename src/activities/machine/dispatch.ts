@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { machineActions, machineActionTable, type MachineAction } from '../../model/machine/actions.js';
+import { machineActions, machineActionTable, machineRetry, type MachineAction } from '../../model/machine/actions.js';
 import type { MachineTaskOutcome, MachineTaskRequest } from '../../model/machine/messages.js';
 import type { Task } from '../../model/task.js';
 import { openAttempt } from '../attempt.js';
@@ -28,7 +28,7 @@ async function runAction(parts: ActivityParts, action: MachineAction, request: M
     attempt.log.debug(`${attempt.title} done`);
     return { ...outcome, log: attempt.output.name };
   } catch (error) {
-    const failure = toFailure(error, attempt);
+    const failure = toFailure(error, attempt, machineRetry);
     if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} let go`, { reason: failure.message });
     else attempt.log.warn(failure.message);
     throw failure;

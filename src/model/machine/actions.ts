@@ -29,6 +29,9 @@ const look = { by: 'provider', queue: 'site', attemptMs: minute, budgetMs: 2 * m
 const power = { by: 'provider', queue: 'provider', attemptMs: 5 * minute, budgetMs: 10 * minute } as const;
 const system = { by: 'system', queue: 'site', attemptMs: 15 * minute, budgetMs: 20 * minute } as const;
 
+/** While an answer is unknown it is asked for again. */
+export const machineRetry = { initialMs: second, maximumMs: 15 * second } as const;
+
 export const machineActionTable: Readonly<Record<MachineAction, MachineActionRow>> = {
   NODE_STATUS: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 2 * minute },
   POWER_STATUS: { ...look, method: 'powerStatus' },
@@ -46,7 +49,8 @@ export const machineActionTable: Readonly<Record<MachineAction, MachineActionRow
   UNLOAD: { by: 'provider', method: 'unload', queue: 'provider', attemptMs: 10 * minute, budgetMs: 20 * minute },
   // One look per attempt, as CONFIRM does.
   REACH: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 15 * minute },
-  PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 2 * minute },
+  // What is about to be overwritten is not waited for.
+  PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 20 * second },
   POST_LOAD: { ...system, method: 'postLoad' },
   PRE_CAPTURE: { ...system, method: 'preCapture' },
   SANITIZE: { ...system, method: 'sanitize' },

@@ -10,6 +10,32 @@ export type Known = 'yes' | 'no' | 'unknown';
 /** What a power reading shows. */
 export type Power = 'on' | 'off' | 'unknown';
 
+/**
+ * What a verb came to. `unknown` when nobody answered; throwing Retryable, NotReady or UnknownOutcome says the same, and any other
+ * kind of PluginError says `not done`. `why` belongs to all but `done`.
+ */
+export interface Outcome {
+  readonly answer: Answer;
+  readonly why?: string;
+}
+
+/** What a question came to; `why` belongs to `unknown`. */
+export interface Knowledge {
+  readonly is: Known;
+  readonly why?: string;
+}
+
+export interface PowerReading {
+  readonly power: Power;
+  readonly why?: string;
+}
+
+/** `sizeMb` in whole megabytes, rounded up; absent: not known. */
+export interface SizeReading {
+  readonly sizeMb?: number;
+  readonly why?: string;
+}
+
 /** Why a task failed, read as an answer: kinds of failure after which it is certain that nothing was done. */
 const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'ScriptFailed'];
 

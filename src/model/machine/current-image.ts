@@ -30,7 +30,7 @@ export const recordKeys = {
 export const tags = { postLoad: 'vcld_post_load', tainted: 'vcld_tainted' } as const;
 
 /** What is read of a record, in characters; the rest of a longer one is not looked at. */
-export const longestRecord = 65_536;
+export const longestRecord = 32_768;
 
 const longestValue = 1_024;
 
@@ -73,9 +73,12 @@ export function writeCurrentImage(record: ImageRecord): string {
   return [clean(record.name), line('id'), line('prettyName'), line('revision'), line('createdAt'), line('machineId'), line('hostname')].join('\n');
 }
 
-/** Sets a tag: earlier lines of it and blank lines go, the new one comes last, and no line end follows. */
+/**
+ * Sets a tag: earlier lines of it and blank lines go, the new one comes last, and no line end follows. Of a text that is too long the end
+ * is left out, so that the tag is among what is read.
+ */
 export function setTag(text: string, name: string, value: string, at: string): string {
-  return [...linesOf(text).filter((line) => !line.startsWith(`${name}=`)), `${name}=${clean(value)} (${clean(at)})`].join('\n');
+  return [...linesOf(text.slice(0, longestRecord - 2 * longestValue)).filter((line) => !line.startsWith(`${name}=`)), `${name}=${clean(value)} (${clean(at)})`].join('\n');
 }
 
 /** Reasons for a taint accumulate; one that is there already is not written again. */

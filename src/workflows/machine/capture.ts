@@ -4,7 +4,7 @@ import type { OperationResult } from '../../model/machine/machine.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import { captureSteps, possibleSteps } from '../../model/machine/steps.js';
 import { refuse, toNotDone } from './failure.js';
-import { backOn, load } from './load.js';
+import { backOn, load, stopIfCancelled } from './load.js';
 import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
 import { can, runAction, runStep } from './run-step.js';
 import { givePlace, placesOf } from './slots.js';
@@ -34,8 +34,7 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
       change(memory, { why: `${formatImageRef(image)} was captured here and not proved` });
       return result;
     }
-    delete memory.offByUs;
-    await load(memory, { image, force: true, withinMs: Math.max(1, end - Date.now()), token: `${token}/proof` });
+    await load(memory, { image, force: true, silent: memory.offByUs === true, withinMs: Math.max(1, end - Date.now()), token: `${token}/proof` });
     return result;
   } catch (error) {
     await CancellationScope.nonCancellable(() => stay(memory, order, error));
@@ -48,6 +47,7 @@ async function makeImage(memory: MachineMemory, { image, token, withinMs }: Capt
   let sizeMb: number | undefined;
   try {
     for (const step of steps) {
+      stopIfCancelled();
       const leftMs = end - Date.now();
       if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`);
       const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, slots: placesOf(memory) } })

@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import type { OperationResult } from '../../model/machine/machine.js';
@@ -15,6 +15,8 @@ export interface LoadOrder {
   readonly force: boolean;
   /** Longest time over all, in ms. */
   readonly withinMs: number;
+  /** The machine is known to be off, or not to answer: its system is not asked for anything. */
+  readonly silent?: boolean;
   /** Distinguishes several writes of one operation. */
   readonly token: string;
 }
@@ -25,7 +27,7 @@ export interface LoadOrder {
  */
 export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image, force } = order;
-  const before = memory.state.state;
+  const { state: before, half } = memory.state;
   const end = Date.now() + order.withinMs;
   const status = force ? undefined : (await runAction(memory, 'NODE_STATUS', { order: { image } }).catch((error: unknown) => { throw toNotDone(memory, 'NODE_STATUS', error); })).status;
   const plan = status === undefined ? 'everything' : planLoad(status.status);
@@ -41,7 +43,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   happen(memory, 'begin load');
   try {
     if (plan === 'post-load' && await postLoad(memory, order, end)) return done(memory, { ...seen, image, did: 'post-load' });
-    await write(memory, order, end);
+    await write(memory, { ...order, silent: order.silent === true || half !== undefined || (status !== undefined && status.ssh !== 1) }, end);
     return done(memory, { ...seen, image, did: 'everything' });
   } catch (error) {
     await CancellationScope.nonCancellable(() => leave(memory, before, error));
@@ -75,6 +77,8 @@ async function runSteps(memory: MachineMemory, order: LoadOrder, steps: readonly
   let isHere = false;
   for (const step of steps) {
     if (step.action === 'RETRIEVE_IMAGE' && isHere) continue;
+    if (step.action === 'PRE_RELOAD' && order.silent === true) continue;
+    stopIfCancelled();
     if (step.breaks === true) change(memory, { half: order.image });
     const leftMs = end - Date.now();
     if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the load was not done within its ${order.withinMs} ms; it was about to ${step.step}`);
@@ -91,6 +95,11 @@ async function runSteps(memory: MachineMemory, order: LoadOrder, steps: readonly
       note(memory, `${step.step}: ${why.message}`);
     }
   }
+}
+
+/** A task that ended well all the same was waited for; nothing more is begun, least of all a write. */
+export function stopIfCancelled(): void {
+  if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('the operation was cancelled');
 }
 
 function wholeAsBefore(memory: MachineMemory): void {

@@ -95,7 +95,8 @@ export class LocalVerbs {
 }
 
 function imagePath(image: string): string {
-  return `/v1/images/${encodeURIComponent(image)}`;
+  // The service reads the path as it is.
+  return `/v1/images/${encodeURIComponent(image).replaceAll('%40', '@')}`;
 }
 
 function isOff(state: string): boolean {

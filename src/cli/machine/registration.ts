@@ -1,0 +1,44 @@
+import type { JsonObject } from '../../model/json.js';
+import { CliError } from '../cli-error.js';
+import type { ServerOptions } from '../configuration.js';
+import { createOutput } from '../output.js';
+import { requireWorker, withSession } from '../session.js';
+import { finishOperation } from './follow.js';
+
+export interface AddOptions extends ServerOptions {
+  readonly provider: string;
+  readonly flavor: string;
+  readonly image: string;
+  readonly field?: readonly string[];
+  readonly system: string;
+  readonly wait: boolean;
+}
+
+/** Registers a machine. */
+export async function add(name: string, options: AddOptions): Promise<number> {
+  const { provider, flavor, image, system, wait } = options;
+  const fields = readFields(options.field ?? []);
+  const output = createOutput(options);
+  return withSession(options, async (session) => {
+    await requireWorker(session);
+    const { operation } = await session.client.machines.add(name, { provider, flavor, image, fields, system: system === 'none' ? null : system });
+    return finishOperation(session, output, name, operation, { wait });
+  });
+}
+
+function readFields(pairs: readonly string[]): JsonObject {
+  return Object.fromEntries(pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new CliError('Usage', `--field ${pair} is no NAME=VALUE`, { next: 'heddle machine add --help' });
+    return [pair.slice(0, at), readValue(pair.slice(at + 1))];
+  }));
+}
+
+/** Numbers, true, lists and mappings are written as JSON; everything else is text. */
+function readValue(text: string): JsonObject[string] {
+  try {
+    return JSON.parse(text) as JsonObject[string];
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,17 @@
+import type { Client } from '@temporalio/client';
+import { machineWorkflowType } from '../../model/names.js';
+
+/** Names of the machines that are registered, as the server's index has them. */
+export async function listMachineNames(temporal: Client): Promise<readonly string[]> {
+  const { namespace } = temporal.options;
+  const query = `WorkflowType = '${machineWorkflowType}' AND ExecutionStatus = 'Running'`;
+  const names: string[] = [];
+  for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
+    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> = await temporal.workflowService.listWorkflowExecutions({
+      namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }),
+    });
+    names.push(...page.executions.flatMap(({ execution }) => execution?.workflowId?.replace(/^machine\//, '') ?? []));
+    ({ nextPageToken } = page);
+  }
+  return names.toSorted();
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import type { Known, Power } from '../../../src/model/machine/answer.js';
+import { parseCurrentImage } from '../../../src/model/machine/current-image.js';
+import type { Evidence, RecordReading } from '../../../src/model/machine/evidence.js';
+import { decideNodeStatus, type Verdict } from '../../../src/model/machine/node-status.js';
+import { planLoad } from '../../../src/model/machine/steps.js';
+
+const wanted = { name: 'base', revision: '7' };
+const record = (...lines: readonly string[]): RecordReading => {
+  const parsed = parseCurrentImage(['base', ...lines].join('\n'));
+  return parsed === undefined ? { is: 'missing' } : { is: 'read', record: parsed };
+};
+const whole = record('imagerevision_id=7', 'vcld_post_load=success (now)');
+const healthy: Evidence = { ping: 'yes', ssh: 'yes', power: 'on', record: whole, check: 'yes', notes: [] };
+
+/** The decision order of the reference, and what must not decide. */
+const cases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = [
+  ['it has the image, untouched', {}, 'READY'],
+  ['nobody can ask its system', { check: undefined as never }, 'READY'],
+  ['its controller does not answer, and it does', { power: 'unknown' }, 'READY'],
+  ['it is switched off', { ssh: 'no', ping: 'no', power: 'off', record: { is: 'unknown' } }, 'RELOAD'],
+  ['SSH does not answer', { ssh: 'unknown', ping: 'unknown', record: { is: 'unknown' } }, 'UNKNOWN'],
+  ['nothing answers', { ssh: 'unknown', ping: 'unknown', power: 'unknown', record: { is: 'unknown' } }, 'UNKNOWN'],
+  ['SSH refuses', { ssh: 'unknown', ping: 'yes', record: { is: 'unknown' } }, 'UNKNOWN'],
+  ['it has no record', { record: { is: 'missing' } }, 'RELOAD'],
+  ['its record cannot be read', { record: { is: 'unknown' } }, 'UNKNOWN'],
+  ['its record names no revision', { record: record('vcld_post_load=success (now)') }, 'RELOAD'],
+  ['it has another revision of the image', { record: record('imagerevision_id=6', 'vcld_post_load=success (now)') }, 'RELOAD'],
+  ['another image with this number', { record: { is: 'read', record: { name: 'other', values: { imagerevision_id: '7', vcld_post_load: 'success' } } } }, 'RELOAD'],
+  ['somebody was in it', { record: record('imagerevision_id=7', 'vcld_post_load=success (now)', 'vcld_tainted=user ada (now)') }, 'RELOAD'],
+  ['somebody was in it before it was finished', { record: record('imagerevision_id=7', 'vcld_tainted=') }, 'RELOAD'],
+  ['the steps after loading are missing', { record: record('imagerevision_id=7') }, 'POST_LOAD'],
+  ['they are missing, and nobody knows of its system', { record: record('imagerevision_id=7'), check: 'unknown' }, 'POST_LOAD'],
+  ['its system says no', { check: 'no' }, 'RELOAD'],
+  ['its system cannot be asked', { check: 'unknown' }, 'UNKNOWN'],
+];
+
+describe('NODE_STATUS', () => {
+  it.each(cases)('%s', (_, part, verdict) => {
+    expect(decideNodeStatus({ ...healthy, ...part }, wanted).status).toBe(verdict);
+  });
+
+  it('nothing that is unknown ever leads to a reload: with it known the other way, a reload has a reason of its own', () => {
+    const known: readonly Known[] = ['yes', 'no', 'unknown'];
+    const powers: readonly Power[] = ['on', 'off', 'unknown'];
+    const records: readonly RecordReading[] = [whole, { is: 'missing' }, { is: 'unknown' }, record('imagerevision_id=6')];
+    for (const ssh of known) for (const power of powers) for (const reading of records) for (const check of known) {
+      const { status, evidence } = decideNodeStatus({ ...healthy, ssh, power, record: reading, check }, wanted);
+      const reasons = [ssh === 'no', reading.is === 'missing', evidence.revision !== null && evidence.revision !== '7', check === 'no'];
+      if (planLoad(status) === 'everything') expect(reasons).toContain(true);
+      if (ssh === 'unknown' || (ssh === 'yes' && reading.is === 'unknown')) expect(status).toBe('UNKNOWN');
+    }
+  });
+
+  it('tells what it saw in the words it came with', () => {
+    expect(decideNodeStatus({ ...healthy, power: 'unknown', bootTarget: 'disk', assigned: 'base' }, wanted)).toMatchObject({
+      status: 'READY', ping: 1, ssh: 1, rpower: null, nodeset: 'disk', nodetype: 'base', currentimage: 'base',
+      evidence: { revision: '7', wanted: '7', tainted: false, postLoad: 'success (now)', check: 'yes' },
+    });
+    expect(decideNodeStatus({ ...healthy, power: 'off', ssh: 'no', ping: 'no', record: { is: 'unknown' } }, wanted)).toMatchObject({ ping: 0, ssh: 0, rpower: 0, currentimage: null, evidence: { tainted: null } });
+  });
+
+  it('without a wanted image any revision is right', () => {
+    expect(decideNodeStatus(healthy, undefined).status).toBe('READY');
+  });
+});
