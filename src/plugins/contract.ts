@@ -3,7 +3,7 @@ import type { Task, TaskResult } from '../model/task.js';
 
 export type { Json, JsonObject } from '../model/json.js';
 export type { Peer, Task, TaskResult } from '../model/task.js';
-export { PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
+export { isPluginError, PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
 export { takeSteps, undoSteps, type Step } from './steps.js';
 export type {
   BootTarget, CanCapture, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTellAssigned, CanUnload, ImageInput, ImageRef, Knowledge,

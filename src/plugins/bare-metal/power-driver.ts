@@ -1,0 +1,111 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Outcome, PowerReading } from '../../model/machine/answer.js';
+
+/** What a management controller can be told. A refusal says that nothing was done; whatever else goes wrong is thrown, or read. */
+export interface PowerControls {
+  read(): Promise<PowerReading>;
+  on(): Promise<Told>;
+  /** Asks the system to shut down; absent where that cannot be asked for. */
+  readonly shutDown?: () => Promise<Told>;
+  off(): Promise<Told>;
+  /** Off and on in one command; absent where there is none. */
+  readonly cycle?: () => Promise<Told>;
+}
+
+export type Told = { readonly told: true } | { readonly told: false; readonly why: string };
+
+export interface PowerLimits {
+  /** Wait for a command to show, in ms. */
+  readonly settleMs: number;
+  /** How long a system may take to shut down before its power is cut, in ms; 0: cut at once. */
+  readonly shutDownMs: number;
+  /** Between two readings, in ms. */
+  readonly everyMs: number;
+  /** Equal readings in a row before one is believed. */
+  readonly readings: number;
+}
+
+const commands = 2;
+
+/** Power verbs over a controller: looks first, commands only what is not so, and believes only what it reads afterwards. */
+export class PowerDriver {
+  readonly #controls: PowerControls;
+  readonly #limits: PowerLimits;
+  readonly #signal: AbortSignal;
+
+  constructor(controls: PowerControls, limits: PowerLimits, signal: AbortSignal) {
+    this.#controls = controls;
+    this.#limits = limits;
+    this.#signal = signal;
+  }
+
+  /** Controllers that switch slowly show the old state for a while: a reading counts when it stays. */
+  async status(): Promise<PowerReading> {
+    const { readings, everyMs } = this.#limits;
+    let last = await this.#controls.read();
+    for (let equal = 1; equal < readings;) {
+      await this.#pause(everyMs);
+      const next = await this.#controls.read();
+      if (next.power === 'unknown') return next;
+      equal = next.power === last.power ? equal + 1 : 1;
+      last = next;
+    }
+    return last;
+  }
+
+  async on(): Promise<Outcome> {
+    return this.#bring('on', () => this.#controls.on());
+  }
+
+  async off(): Promise<Outcome> {
+    const { shutDown } = this.#controls;
+    const { shutDownMs } = this.#limits;
+    const now = await this.status();
+    if (now.power === 'off') return { answer: 'done' };
+    // A system that does not listen, or that stays up in the middle of shutting down, is cut off after its time.
+    if (now.power === 'on' && shutDown !== undefined && shutDownMs > 0 && (await shutDown()).told && await this.#shows('off', shutDownMs)) return { answer: 'done' };
+    return this.#bring('off', () => this.#controls.off());
+  }
+
+  /** Ends with the machine on, from wherever it was. */
+  async reset(): Promise<Outcome> {
+    const { power, why } = await this.status();
+    if (power === 'unknown') return unknown(why);
+    if (power === 'off') return this.on();
+    const { cycle } = this.#controls;
+    // One command does it where the controller has it; else two, each seen to its end.
+    if (cycle !== undefined && (await cycle()).told) return await this.#shows('on', this.#limits.settleMs) ? { answer: 'done' } : this.on();
+    const off = await this.#bring('off', () => this.#controls.off());
+    return off.answer === 'done' ? this.on() : off;
+  }
+
+  async #bring(wanted: 'on' | 'off', command: () => Promise<Told>): Promise<Outcome> {
+    const now = await this.status();
+    if (now.power === wanted) return { answer: 'done' };
+    if (now.power === 'unknown') return unknown(now.why);
+    let refused: string | undefined;
+    for (let time = 1; time <= commands; time += 1) {
+      const said = await command();
+      refused = said.told ? undefined : said.why;
+      if (await this.#shows(wanted, refused === undefined ? this.#limits.settleMs : 0)) return { answer: 'done' };
+    }
+    if (refused !== undefined) return { answer: 'not done', why: refused };
+    return unknown(`it was told twice to switch ${wanted}, and does not read so after ${this.#limits.settleMs} ms each`);
+  }
+
+  async #shows(wanted: 'on' | 'off', withinMs: number): Promise<boolean> {
+    for (const end = Date.now() + withinMs; ;) {
+      if ((await this.status()).power === wanted) return true;
+      if (Date.now() > end) return false;
+      await this.#pause(this.#limits.everyMs);
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: this.#signal });
+  }
+}
+
+function unknown(why = 'the controller does not say'): Outcome {
+  return { answer: 'unknown', why };
+}

@@ -1,0 +1,120 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import { PluginError, type Outcome, type PowerReading } from '../../contract.js';
+import type { Told } from '../../bare-metal/index.js';
+import type { Controller, RedfishAnswer, RedfishHttp } from './http.js';
+
+const link = z.object({ '@odata.id': z.string() });
+const collectionSchema = z.object({ Members: z.array(link) });
+const systemSchema = z.object({
+  '@odata.id': z.string().optional(),
+  PowerState: z.string().nullish(),
+  Boot: z.object({ BootSourceOverrideTarget: z.string().nullish(), BootSourceOverrideEnabled: z.string().nullish() }).partial().optional(),
+  Actions: z.object({
+    '#ComputerSystem.Reset': z.object({ target: z.string().optional(), 'ResetType@Redfish.AllowableValues': z.array(z.string()).optional() }).optional(),
+  }).optional(),
+});
+type System = z.output<typeof systemSchema>;
+const taskSchema = z.object({ TaskState: z.string().optional(), TaskStatus: z.string().optional() });
+const errorSchema = z.object({ error: z.object({ code: z.string().optional(), message: z.string().optional() }) });
+
+const endedStates = ['Completed', 'Killed', 'Exception', 'Cancelled', 'Canceled'];
+const taskEveryMs = 500;
+
+/** One computer system behind a Redfish service. */
+export class RedfishSystem {
+  readonly #http: RedfishHttp;
+  readonly #controller: Controller;
+  readonly #signal: AbortSignal;
+
+  constructor(http: RedfishHttp, controller: Controller, signal: AbortSignal) {
+    this.#http = http;
+    this.#controller = controller;
+    this.#signal = signal;
+  }
+
+  async power(): Promise<PowerReading> {
+    const { PowerState } = (await this.#read()).system;
+    if (PowerState === 'On') return { power: 'on' };
+    if (PowerState === 'Off') return { power: 'off' };
+    return { power: 'unknown', why: `the controller says that its power is ${PowerState ?? 'nothing'}` };
+  }
+
+  /** The first of these types that the controller allows; told only when it has accepted it, and ended its task. */
+  async reset(types: readonly string[]): Promise<Told> {
+    const { system, path } = await this.#read();
+    const action = system.Actions?.['#ComputerSystem.Reset'];
+    const allowed = action?.['ResetType@Redfish.AllowableValues'];
+    const type = types.find((one) => allowed === undefined || allowed.includes(one));
+    if (type === undefined) return { told: false, why: `the controller allows none of ${types.join(', ')}, only ${allowed?.join(', ')}` };
+    const answer = await this.#http.call('POST', action?.target ?? `${path}/Actions/ComputerSystem.Reset`, { ResetType: type });
+    if (answer.status < 300) return this.#follow(answer);
+    // Busy or broken for now; whether anything happened shows in the power.
+    if (answer.status === 429 || answer.status === 503 || answer.status === 409) throw new PluginError('Retryable', `${type} was put off: ${wordsOf(answer)}`);
+    return { told: false, why: `${type} was refused: ${wordsOf(answer)}` };
+  }
+
+  async setBoot(target: 'Pxe' | 'Hdd', enabled: 'Once' | 'Continuous'): Promise<Outcome> {
+    const { path, etag } = await this.#read();
+    const answer = await this.#http.call('PATCH', path, { Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } }, etag === undefined ? {} : { 'if-match': etag });
+    if (answer.status === 202) {
+      const { told } = await this.#follow(answer);
+      return { answer: told ? 'done' : 'unknown', ...(told ? {} : { why: 'its task did not end well' }) };
+    }
+    if (answer.status < 300) return { answer: 'done' };
+    return { answer: answer.status >= 500 || answer.status === 412 || answer.status === 409 ? 'unknown' : 'not done', why: `the boot source was refused: ${wordsOf(answer)}` };
+  }
+
+  async bootTarget(): Promise<string | undefined> {
+    return (await this.#read()).system.Boot?.BootSourceOverrideTarget?.toLowerCase();
+  }
+
+  async #read(): Promise<{ readonly system: System; readonly path: string; readonly etag: string | undefined }> {
+    const asked = await this.#path();
+    const answer = await this.#http.call('GET', asked);
+    if (answer.status === 404) throw new PluginError('Invalid', `the controller at ${this.#controller.url} has no system ${asked}`);
+    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${asked}: ${wordsOf(answer)}`);
+    const system = parse(systemSchema, answer, asked);
+    return { system, path: system['@odata.id'] ?? asked, etag: answer.etag };
+  }
+
+  async #path(): Promise<string> {
+    const { system } = this.#controller;
+    if (system !== undefined) return system.startsWith('/') ? system : `/redfish/v1/Systems/${encodeURIComponent(system)}`;
+    const path = '/redfish/v1/Systems';
+    const answer = await this.#http.call('GET', path);
+    if (answer.status >= 300) throw new PluginError('Retryable', `GET ${path}: ${wordsOf(answer)}`);
+    const { Members } = parse(collectionSchema, answer, path);
+    const [only] = Members;
+    if (only !== undefined && Members.length === 1) return only['@odata.id'];
+    throw new PluginError('Invalid', `the controller at ${this.#controller.url} has ${Members.length} systems; name one in heddle.yaml: ${Members.map((member) => member['@odata.id']).join(', ')}`);
+  }
+
+  /** What the controller goes on with by itself is waited for; a task that is forgotten has ended. */
+  async #follow({ status, location }: RedfishAnswer): Promise<Told> {
+    if (status !== 202 || location === undefined) return { told: true };
+    for (;;) {
+      const answer = await this.#http.call('GET', location);
+      if (answer.status === 404 || answer.status === 204) return { told: true };
+      if (answer.status === 200) {
+        const { TaskState, TaskStatus } = parse(taskSchema, answer, location);
+        if (TaskState === undefined || TaskState === 'Completed') return TaskStatus === 'Critical' ? { told: false, why: 'its task ended critically' } : { told: true };
+        if (endedStates.includes(TaskState)) return { told: false, why: `its task ended as ${TaskState}` };
+      } else if (answer.status !== 202) {
+        throw new PluginError('Retryable', `GET ${location}: ${wordsOf(answer)}`);
+      }
+      await pause(taskEveryMs, undefined, { signal: this.#signal });
+    }
+  }
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, { body }: RedfishAnswer, what: string): z.output<Schema> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new PluginError('Retryable', `GET ${what} gave an answer that is not Redfish: ${parsed.error.issues.slice(0, 3).map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; ')}`);
+}
+
+function wordsOf({ status, body }: RedfishAnswer): string {
+  const parsed = errorSchema.safeParse(body);
+  return `${status}${parsed.success ? ` ${parsed.data.error.message ?? parsed.data.error.code ?? ''}`.slice(0, 300) : ''}`;
+}
