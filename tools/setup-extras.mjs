@@ -3,11 +3,17 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
+import { makeNodeImage } from './node-image.mjs';
 
 /** What `npm run test:real` needs of the system, and how to see that it is there. */
 const packages = [
   { name: 'postgresql', has: () => onPath('initdb') || postgresFolder() },
   { name: 'openssh-server', has: () => existsSync('/usr/sbin/sshd') },
+  { name: 'podman', has: () => onPath('podman') },
+  { name: 'runc', has: () => onPath('runc') },
+  { name: 'iptables', has: () => onPath('iptables') },
+  { name: 'catatonit', has: () => existsSync('/usr/bin/catatonit') || onPath('catatonit') },
+  { name: 'debootstrap', has: () => onPath('debootstrap') },
   { name: 'python3-venv', has: () => spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0 },
   { name: 'ipmitool', has: () => onPath('ipmitool') },
 ];
@@ -20,6 +26,7 @@ await runMain(async () => {
   if (missing.length > 0) installPackages(missing);
   installMoto();
   installEmulators(join(cacheFolder(), emulators.folder));
+  makeNodeImage();
   const servers = join(cacheFolder(), 'servers');
   if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server'))) return say(`the servers are built: ${servers}`);
   if (!onPath('go')) throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');

@@ -1,0 +1,124 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { tagNames } from '../../../model/names.js';
+import {
+  PluginError, Provider, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+} from '../../contract.js';
+import { isHostKey } from '../../known-hosts.js';
+import { DockerApi } from './api.js';
+import { readSingleFile } from './archive.js';
+import { containerName, makeContainer } from './container.js';
+import { readFields, type DockerFields } from './fields.js';
+import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
+
+/** How long to wait before looking again, in ms. */
+const lookAgainMs = 300;
+
+/** How often a name that is taken is looked for while its container is being made. */
+const looks = 10;
+
+/** How a daemon says that a name is taken: Docker with 409, Podman with 500. */
+const nameTaken = /already in use|already exists|name .* in use/i;
+
+/** Containers with an SSH server, of Docker or Podman. */
+export class DockerProvider extends Provider implements CanList, CanFind {
+  override async create(input: CreateInput): Promise<TaskResult> {
+    const fields = readFields(this.fields);
+    const api = this.#api(fields);
+    const id = await this.#createOnce(api, input, fields);
+    const { status } = await api.call({ method: 'POST', path: `/containers/${id}/start`, also: [304] });
+    if (status !== 304) this.log.info(`container ${id.slice(0, 12)} is started`, { providerid: id });
+    return { result: created(id, fields) };
+  }
+
+  override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
+    const fields = readFields(this.fields);
+    const details = await inspect(this.#api(fields), providerid ?? containerName(key));
+    if (details === undefined) throw notReady(`there is no container ${providerid ?? `of key ${key}`}`);
+    const { Id: id, State: { Status, ExitCode } } = details;
+    const { state } = machineOf(details, fields);
+    if (state === 'failed' || state === 'gone') throw new PluginError('Invalid', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
+    if (state === 'stopped' && ExitCode !== 0 && ExitCode < 128) {
+      throw new PluginError('Invalid', `container ${id.slice(0, 12)} ended by itself with exit code ${ExitCode}. Has its image an SSH server? Its own log tells more: docker logs ${id.slice(0, 12)}`);
+    }
+    if (state !== 'running') throw notReady(`container ${id.slice(0, 12)} is ${Status}`);
+    const place = placeOf(details, fields);
+    if (place === undefined) throw notReady(`container ${id.slice(0, 12)} has no ${fields.reachBy === 'port' ? 'port' : 'address'} yet`);
+    const hostKeys = await this.#hostKeys(id, fields);
+    return {
+      result: {
+        ipaddress: place.host, 'ssh-port': place.port, 'ssh-host-key': hostKeys,
+        'ssh-auth': { user: fields.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+      },
+    };
+  }
+
+  override async delete({ providerid, key }: MachineInput): Promise<void> {
+    const api = this.#api(readFields(this.fields));
+    const { status } = await api.call({ method: 'DELETE', path: `/containers/${encodeURIComponent(providerid ?? containerName(key))}?force=true&v=true`, also: [404, 409] });
+    // 409: it is being removed already.
+    if (status === 409) throw notReady(`container ${providerid ?? `of key ${key}`} is being removed`);
+  }
+
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    const fields = readFields(this.fields);
+    const api = this.#api(fields);
+    const filters = JSON.stringify({ label: Object.entries(tags).map(([name, value]) => `${name}=${value}`) });
+    const found = await api.read(listSchema, { method: 'GET', path: `/containers/json?all=true&filters=${encodeURIComponent(filters)}` });
+    const details = await Promise.all(found.map(({ Id }) => inspect(api, Id)));
+    return details.flatMap((one) => (one === undefined ? [] : [machineOf(one, fields)])).filter(({ state }) => state !== 'gone');
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    const fields = readFields(this.fields);
+    return (await this.list({ [tagNames.key]: key })).map((machine) => ({ ...machine, created: created(machine.providerid, fields) }));
+  }
+
+  /** The container of this key: a new one, or the one that an earlier attempt made. */
+  async #createOnce(api: DockerApi, input: CreateInput, fields: DockerFields): Promise<string> {
+    const name = containerName(input.key);
+    try {
+      const { Id } = await api.read(createdSchema, { method: 'POST', path: `/containers/create?name=${name}`, body: makeContainer(input, fields) });
+      return Id;
+    } catch (error) {
+      if (!(error instanceof PluginError) || !nameTaken.test(error.message)) throw error;
+      for (let look = 0; look < looks; look += 1) {
+        const details = await inspect(api, name);
+        if (details !== undefined) return ours(details, input.key);
+        // The name is taken before the container can be seen.
+        await pause(lookAgainMs, undefined, { signal: this.signal });
+      }
+      throw new PluginError('Retryable', `the name ${name} is taken, and there is no container of that name`, { cause: error });
+    }
+  }
+
+  /** As the daemon shows them: the first login needs to trust nobody. */
+  async #hostKeys(id: string, fields: DockerFields): Promise<readonly string[]> {
+    const files = await Promise.all(['ed25519', 'ecdsa'].map((type) => this.#api(fields).call({ method: 'GET', path: `/containers/${id}/archive?path=/etc/ssh/ssh_host_${type}_key.pub`, also: [404] })));
+    // Ours makes them before its server starts, and this one last.
+    if (fields.command === undefined && files[0]?.status === 404) throw notReady(`container ${id.slice(0, 12)} has not made its host keys yet`);
+    const keys = files.flatMap(({ status, body }) => (status === 404 ? [] : [readSingleFile(body)?.split(/\s+/).slice(0, 2).join(' ') ?? ''])).filter(isHostKey);
+    if (keys.length === 0) throw notReady(`container ${id.slice(0, 12)} has no host key in /etc/ssh yet`);
+    return keys;
+  }
+
+  #api(fields: DockerFields): DockerApi {
+    return new DockerApi(fields, this.signal);
+  }
+}
+
+function created(id: string, { user }: DockerFields): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+  return { providerid: id, 'ssh-auth': { user } };
+}
+
+function inspect(api: DockerApi, id: string): Promise<Details | undefined> {
+  return api.find(detailsSchema, `/containers/${encodeURIComponent(id)}/json`);
+}
+
+function ours({ Id, Config: { Labels } }: Details, key: string): string {
+  if (Labels[tagNames.key] === key) return Id;
+  throw new PluginError('Invalid', `container ${Id.slice(0, 12)} has the name of the machine of key ${key}, and is another's. Remove it.`);
+}
+
+function notReady(message: string): PluginError {
+  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+}
