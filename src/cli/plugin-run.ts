@@ -117,7 +117,7 @@ async function callAutomator(automator: Automator, { taskName, config, service }
 }
 
 function shellOf(pool: ReturnType<typeof createPool>, { task, signal, log }: PluginContext): ReturnType<typeof createShell> {
-  const target = readTarget(task.nodeId, task.config, authOf(task.config));
+  const target = readTarget(task.nodeId, { payload: task.config, auth: authOf(task.config) });
   return createShell({ pool, target, signal, log, runId: `${task.taskId}.1`, onOutput: (_stream, chunk) => log.info(Buffer.from(chunk).toString('utf8').trimEnd()) });
 }
 

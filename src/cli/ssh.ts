@@ -20,8 +20,12 @@ export async function ssh(name: string, node: string, command: readonly string[]
       if (!(cause instanceof HeddleError) || cause.code !== 'NotFound') throw cause;
       throw new CliError('NotFound', cause.message, { next: `heddle nodes ${name}`, cause });
     });
-    const { value } = await resolveSecrets(authOf(payload), { environment: config.environment }, `ssh-auth of ${node}`);
-    return readTarget(node, payload, isJsonObject(value) ? value : {});
+    const { nodes } = await client.status(name);
+    const jump = config.providers[nodes.find(({ nodeId }) => nodeId === node)?.provider ?? '']?.jump;
+    const secrets = { environment: config.environment };
+    const { value: auth } = await resolveSecrets(authOf(payload), secrets, `ssh-auth of ${node}`);
+    const { value: way = null } = jump === undefined ? {} : await resolveSecrets(jump, secrets, `jump host on the way to ${node}`);
+    return readTarget(node, { payload, auth: isJsonObject(auth) ? auth : {}, ...(isJsonObject(way) ? { jump: way } : {}) });
   });
   return runOn(target, node, command);
 }

@@ -34,7 +34,7 @@ export function serversOf(client: HeddleClient, cluster: string): Servers {
   let rows = 0;
   const run = async (node: string, words: readonly string[]): Promise<string> => {
     const payload = await client.payload(cluster, node);
-    const connection = await pool.acquire(readTarget(node, payload, authOf(payload)));
+    const connection = await pool.acquire(readTarget(node, { payload, auth: authOf(payload) }));
     const { exitCode, stdout, stderr } = await exec(connection, words);
     if (exitCode !== 0) throw new Error(`${words.join(' ')} on ${node} ended with ${exitCode}: ${stderr}`);
     return stdout;
