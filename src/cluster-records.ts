@@ -1,6 +1,6 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import type { ClusterRecords, LivingCluster } from './activities/cluster-records.js';
-import { clusterWorkflowType, machineWorkflowType, ownerWorkflowId } from './model/names.js';
+import { clusterWorkflowType, machineWorkflowType, ownerWorkflowId, poolWorkflowType } from './model/names.js';
 import { readUid } from './workflow-runs.js';
 import { disownUpdate, ownersQuery } from './workflows/messages.js';
 
@@ -22,7 +22,7 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
 }
 
 /** Workflows that have machines. */
-const ownerTypes: readonly string[] = [clusterWorkflowType, machineWorkflowType];
+const ownerTypes: readonly string[] = [clusterWorkflowType, machineWorkflowType, poolWorkflowType];
 const isOwner = `WorkflowType IN (${ownerTypes.map((type) => `'${type}'`).join(', ')})`;
 
 /** Closed for good; a workflow that is neither of these goes on, or is continued by another run. */

@@ -11,6 +11,7 @@ import { createMachineActivities } from './activities/machine/dispatch.js';
 import { createLookActivities } from './activities/looks.js';
 import type { ActivityParts, NodeAccess, NodeAddress } from './activities/parts.js';
 import { createPlanActivity } from './activities/plan.js';
+import { createPlanPoolActivity } from './activities/plan-pool.js';
 import { createSweepActivities } from './activities/sweep-ground.js';
 import { readClusterRecords } from './cluster-records.js';
 import type { Config } from './config.js';
@@ -87,7 +88,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   } as const satisfies Partial<WorkerOptions>;
   const looks = createLookActivities(parts);
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
+    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createPlanPoolActivity({ registry, providers }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
     ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...createMachineActivities(parts), ...looks } })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {

@@ -1,6 +1,9 @@
 import type { NamedMachine, Ownership } from '../model/ownership.js';
 
-/** What the Temporal server and the workflows of clusters tell of who is there, and who has which machine. */
+/**
+ * What the Temporal server and the workflows of clusters tell of who is there, and who has which machine. Pools count as clusters
+ * here; they are named `pool/<name>`, as the tags of their machines have it.
+ */
 export interface ClusterRecords {
   /** `living`: its workflow runs, or ended a moment ago; `ended`: it is closed; `unknown`: the server has no such workflow. The workflow itself is looked up, so nothing lags. */
   standing(clusterName: string): Promise<'living' | 'ended' | 'unknown'>;

@@ -1,6 +1,6 @@
 import type { LookedAt } from '../model/look.js';
 import { tagNames } from '../model/names.js';
-import type { Claims, Machine, MachineInput } from '../plugins/contract.js';
+import type { AccountQuota, Claims, Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities } from '../plugins/registry.js';
 import { openAccount, type AccountName } from './account.js';
@@ -18,6 +18,8 @@ export interface AccountView {
   list(): Promise<readonly Machine[] | undefined>;
   /** One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows. */
   lookUp(node: LookedAt): Promise<Machine | undefined>;
+  /** Undefined where the provider cannot tell. */
+  quota(): Promise<AccountQuota | undefined>;
 }
 
 /** @throws PluginError as opening the account does. */
@@ -58,6 +60,7 @@ export async function viewAccount(parts: ActivityParts, lists: SharedLists, clus
         throw new PluginError('Retryable', `provider ${ref.name} did not list its machines (${error instanceof Error ? error.message : String(error)})`, { cause: error });
       });
     },
+    quota: () => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.())),
     lookUp: (node) => call(async (provider) => {
       const machine = machineInput(parts.installation, clusterId, node, fields);
       const found = provider.find === undefined ? undefined : machineOf(await provider.find(machine.key), machine.key, machine.providerid);
@@ -89,6 +92,13 @@ export function machineOf(machines: readonly Machine[], key: string, providerid:
     const own = machine.key ?? machine.tags[tagNames.key];
     return providerid === undefined ? own === key : machine.providerid === providerid && (own === undefined || own === key);
   });
+}
+
+/** It may come from a program. @throws PluginError Invalid for what is no quota. */
+function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuota | undefined {
+  const areAmounts = (amounts: unknown): boolean => typeof amounts === 'object' && amounts !== null && Object.values(amounts).every((amount) => typeof amount === 'number' && amount >= 0);
+  if (quota === undefined || (areAmounts(quota.limits) && areAmounts(quota.used))) return quota;
+  throw new PluginError('Invalid', `plugin ${plugin} returned no valid quota: {limits: {nodes: 10}, used: {nodes: 2}} is expected`);
 }
 
 /** One answer serves a whole survey: claims are asked for each machine that is looked up. */

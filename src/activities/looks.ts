@@ -5,6 +5,8 @@ import { toFailure } from './failures.js';
 import { findLeaks } from './find-leaks.js';
 import { findMachines } from './find-machines.js';
 import { openLook } from './open-look.js';
+import type { QuotaReply, QuotaRequest } from '../model/pool/messages.js';
+import { readQuota } from './read-quota.js';
 import type { ActivityParts } from './parts.js';
 import { createSharedLists, type SharedLists } from './shared-lists.js';
 import { survey } from './survey.js';
@@ -14,6 +16,7 @@ export interface LookActivities {
   readonly SURVEY: (request: SurveyRequest) => Promise<SurveyReply>;
   readonly FIND_MACHINES: (request: FindMachinesRequest) => Promise<FindMachinesReply>;
   readonly FIND_LEAKS: (request: FindLeaksRequest) => Promise<FindLeaksReply>;
+  readonly READ_QUOTA: (request: QuotaRequest) => Promise<QuotaReply>;
 }
 
 export function createLookActivities(parts: ActivityParts): LookActivities {
@@ -22,6 +25,7 @@ export function createLookActivities(parts: ActivityParts): LookActivities {
     SURVEY: (request) => runLook(parts, lists, 'SURVEY', request, survey),
     FIND_MACHINES: (request) => runLook(parts, lists, 'FIND_MACHINES', request, findMachines),
     FIND_LEAKS: (request) => runLook(parts, lists, 'FIND_LEAKS', request, findLeaks),
+    READ_QUOTA: (request) => runLook(parts, lists, 'READ_QUOTA', request, readQuota),
   };
 }
 

@@ -55,7 +55,7 @@ const service = {
 export const actionTable: Readonly<Record<Action, ActionRow>> = {
   CREATE: { ...provider, queue: 'provider', attemptMs: 5 * minute, budgetMs: 30 * minute, retry: { initialMs: second, maximumMs: 30 * second } },
   // One look per attempt; waiting between looks costs neither history nor a slot.
-  CONFIRM: { ...provider, queue: 'site', attemptMs: minute, budgetMs: 10 * minute, retry: { initialMs: second, maximumMs: 10 * second } },
+  CONFIRM: { ...provider, queue: 'site', attemptMs: minute, budgetMs: 10 * minute, retry: { initialMs: 100, maximumMs: 10 * second } },
   BOOTSTRAP: service,
   INSTALL: service,
   CONFIGURE: service,

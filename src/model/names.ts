@@ -7,6 +7,7 @@ export const planWorkflowType = 'plan';
 export const claimsWorkflowType = 'claims';
 export const sweepWorkflowType = 'sweep';
 export const machineWorkflowType = 'machine';
+export const poolWorkflowType = 'pool';
 
 /** The Temporal Schedule that starts passes of the sweep. */
 export const sweepScheduleId = 'heddle-sweep';
@@ -36,6 +37,11 @@ export function ownerWorkflowId(owner: string): string {
 /** Places for loads and captures of a site, given out as machines of an account are. */
 export function slotsOf(site: string): string {
   return `slots-of-site/${site}`;
+}
+
+/** Also how tags and logs name a pool, where they would name a cluster: no cluster's name has a slash. */
+export function poolWorkflowId(poolName: string): string {
+  return `pool/${poolName}`;
 }
 
 /** Who has which machine of a provider account whose machines carry no tags. */

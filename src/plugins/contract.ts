@@ -141,6 +141,17 @@ export interface CanFind {
   find(key: string): Promise<readonly Machine[]>;
 }
 
+/** What an account allows at most, and what of it is in use, by whomever: `nodes`, `cores`, `memory` in MiB, or words of its own. */
+export interface AccountQuota {
+  readonly limits: Readonly<Record<string, number>>;
+  readonly used: Readonly<Record<string, number>>;
+}
+
+/** Ability: the account's own quota, for pools to stay within. Called outside of tasks: `this.task` names no node. */
+export interface CanQuota {
+  quota(): Promise<AccountQuota>;
+}
+
 /**
  * An automator carries out a service's actions on a node, seven methods in all. BOOTSTRAP is not tied to a service: it
  * runs for every registered automator, any number of times, and must not interfere with the others.

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
-import type { Automator, CanFind, CanList, MachineAbilities, PluginContext, PluginLog, Provider, Shell, SystemPart } from './contract.js';
+import type { Automator, CanFind, CanList, CanQuota, MachineAbilities, PluginContext, PluginLog, Provider, Shell, SystemPart } from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
@@ -14,7 +14,7 @@ import { Workshop } from './program/workshop.js';
 
 export type ProviderContext = PluginContext & AttemptContext;
 export type AutomatorContext = PluginContext & AttemptContext & { readonly shell: Shell };
-export type ProviderWithAbilities = Provider & Partial<CanList & CanFind & MachineAbilities>;
+export type ProviderWithAbilities = Provider & Partial<CanList & CanFind & CanQuota & MachineAbilities>;
 export type AutomatorWithAbilities = Automator & Partial<SystemPart>;
 
 export interface RegisteredPlugin<Context, Instance> {

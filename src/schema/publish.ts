@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { configSchema } from './config.js';
 import { descriptorSchema } from './descriptor.js';
+import { poolsSchema } from './pool/written.js';
 import { writtenSpecSchema } from './spec.js';
 
 /** The JSON Schemas that editors complete and check by, as text, by file name. Draft 7 is what editors know best. */
@@ -12,6 +13,7 @@ export function publishedSchemas(): Readonly<Record<string, string>> {
     'cluster.schema.json': publish(writtenSpecSchema),
     'heddle.schema.json': publish(configSchema),
     'plugin.schema.json': publish(descriptorSchema),
+    'pools.schema.json': publish(poolsSchema),
   };
 }
 

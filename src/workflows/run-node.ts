@@ -34,6 +34,8 @@ export interface NodeOwner {
   addTasks(count: number): void;
   stepFailed(step: Step, failure: FailureRecord): void;
   nextIncarnation(): number;
+  /** Machines to try before it gives up: three, and each placement once, unless given. What the last one left is not cleaned up. */
+  readonly launches?: number;
   /** Plugins as they were when the work was planned. */
   readonly plugins?: PluginPins;
   /** Where the node's machine may come from, in order of preference. */
@@ -91,7 +93,7 @@ async function carryOut(owner: NodeOwner, chain: readonly Step[], step: Step): P
 async function obtainMachine(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
   const create = chain.find((step) => step.action === 'CREATE') ?? { action: 'CREATE' };
   const confirm = chain.find((step) => step.action === 'CONFIRM') ?? { action: 'CONFIRM' };
-  const limit = Math.max(launches, owner.placements.length);
+  const limit = owner.launches ?? Math.max(launches, owner.placements.length);
   for (let launch = 1; ; launch += 1) {
     if (owner.node().facts.machine === undefined) choosePlacement(owner, launch);
     const end = await createAndConfirm(owner, create, confirm);
@@ -197,8 +199,7 @@ async function backOff(owner: NodeOwner, step: Step, again: number): Promise<voi
 }
 
 function isPermanent(owner: NodeOwner, step: Step, failure: FailureRecord): boolean {
-  const codes = actionSpec(owner, step)?.permanentExitCodes ?? [];
-  return failure.exitCode !== undefined && codes.includes(failure.exitCode);
+  return failure.exitCode !== undefined && actionSpec(owner, step)?.permanentExitCodes?.includes(failure.exitCode) === true;
 }
 
 function stopped(owner: NodeOwner): ChainEnd {

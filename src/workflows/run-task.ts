@@ -7,6 +7,7 @@ import type { AccountReply, AccountRequest, MachineTaskOutcome, MachineTaskReque
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
 import type { Placement } from '../model/node.js';
+import type { PoolPlan, QuotaReply, QuotaRequest } from '../model/pool/messages.js';
 import { takeOverAfterMs } from '../model/resumption.js';
 
 /** Longest silence of activities that are no tasks; a false alarm only has them done again. */
@@ -116,6 +117,22 @@ export async function runFindLeaks(site: string, request: FindLeaksRequest): Pro
 export async function runDisown(request: DisownRequest): Promise<DisownReply> {
   return scheduleActivity<DisownReply>('DISOWN', [request], {
     taskQueue: coreQueue, summary: `DISOWN ${request.machines.length} machines`, startToCloseTimeout: '2 minutes',
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+  });
+}
+
+/** Checks the configuration of a pool against what workers have, and finds where its machines come from. */
+export async function runPlanPool(input: { readonly poolName: string; readonly spec: unknown }): Promise<PoolPlan> {
+  return scheduleActivity<PoolPlan>('PLAN_POOL', [input], {
+    taskQueue: coreQueue, summary: `PLAN_POOL of ${input.poolName}`, startToCloseTimeout: '1 minute', heartbeatTimeout,
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 10 },
+  });
+}
+
+/** Reads what a provider account allows, and what of it is in use. */
+export async function runReadQuota({ site }: Placement, request: QuotaRequest): Promise<QuotaReply> {
+  return scheduleActivity<QuotaReply>('READ_QUOTA', [request], {
+    taskQueue: siteQueue(site), summary: `READ_QUOTA of ${request.provider.name}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '2 minutes', heartbeatTimeout,
     retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
   });
 }

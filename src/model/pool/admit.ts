@@ -6,6 +6,7 @@ import { fulfilIfWhole } from './hand-out.js';
 import { keepReady } from './keep-ready.js';
 import { makeNode, makeSlice } from './make.js';
 import type { PoolNode } from './node.js';
+import { inOrder } from './order.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
@@ -26,12 +27,6 @@ export function admit(pool: PoolState, now: number): void {
     if (!serve(pool, book, request, now)) unserved.add(signature);
   }
   keepReady(pool, book, now);
-}
-
-/** Requests that wait, the next one first. */
-export function inOrder(pool: PoolState): readonly NodeRequest[] {
-  return Object.values(pool.requests).filter(({ state }) => state === 'requested')
-    .toSorted((one, other) => one.priority - other.priority || one.seq - other.seq);
 }
 
 /** Requests of one signature are alike in all that admission asks. */

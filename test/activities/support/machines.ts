@@ -47,7 +47,7 @@ export async function openMachineBench(service: TestService, { descriptor = {}, 
   const run: MachineBench['run'] = (action, asked, attempt) => inActivity(tasks[action], attempt)(asked);
   return {
     service, parts, run,
-    looks: { SURVEY: inActivity(looks.SURVEY), FIND_MACHINES: inActivity(looks.FIND_MACHINES), FIND_LEAKS: inActivity(looks.FIND_LEAKS) },
+    looks: { SURVEY: inActivity(looks.SURVEY), FIND_MACHINES: inActivity(looks.FIND_MACHINES), FIND_LEAKS: inActivity(looks.FIND_LEAKS), READ_QUOTA: inActivity(looks.READ_QUOTA) },
     survey: (nodes, attempt) => inActivity(looks.SURVEY, attempt)({ clusterId: 'web', provider: account, nodes }),
     async up(nodeId, more) {
       const asked = taskOn(nodeId, {}, more);

@@ -13,6 +13,7 @@ import { createInFlight } from '../../../src/activities/in-flight.js';
 import { createLookActivities } from '../../../src/activities/looks.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
 import { createPlanActivity } from '../../../src/activities/plan.js';
+import { createPlanPoolActivity } from '../../../src/activities/plan-pool.js';
 import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
 import { coreQueue, providerQueue, siteQueue } from '../../../src/model/names.js';
@@ -82,7 +83,7 @@ export async function openHarness({ temporalAddress, workflowBundlePath, limits 
   const workers = await Promise.all([
     Worker.create({
       ...base, taskQueue: coreQueue, workflowBundle: { codePath: workflowBundlePath }, maxCachedWorkflows: cachedWorkflows,
-      activities: { ...plan, ...createEarlierRunsActivity(parts) },
+      activities: { ...plan, ...createPlanPoolActivity({ registry, providers }), ...createEarlierRunsActivity(parts) },
     }),
     ...[siteQueue(site), providerQueue(site, account)].map((taskQueue) => Worker.create({ ...base, taskQueue, activities: tasks })),
   ]);

@@ -21,6 +21,9 @@ export const detailsSchema = summarySchema.extend({
   port: z.number(), user: z.string(), password: z.string(), hostKey: z.string(),
 });
 export const createdSchema = z.object({ id: z.string(), state: z.string(), user: z.string().optional() });
+const limitsSchema = z.object({ machines: z.number(), cores: z.number(), memoryMb: z.number() });
+export type Limits = z.infer<typeof limitsSchema>;
+export const quotaSchema = z.object({ limits: limitsSchema, use: limitsSchema });
 const pageSchema = z.object({ machines: z.array(summarySchema), next: z.string().optional() });
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 

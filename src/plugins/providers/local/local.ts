@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import {
-  Provider, PluginError, type CanCapture, type CanFind, type CanList, type CanLoad, type CanPower, type CanShowImages, type CanTellAssigned, type CreateInput,
+  Provider, PluginError, type AccountQuota, type CanCapture, type CanFind, type CanList, type CanLoad, type CanPower, type CanQuota, type CanShowImages, type CanTellAssigned, type CreateInput,
   type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PowerReading, type SizeReading, type TaskResult,
 } from '../../contract.js';
-import { createdSchema, detailsSchema, LocalApi, parseAnswer, type MachineSummary } from './api.js';
+import { createdSchema, detailsSchema, LocalApi, parseAnswer, quotaSchema, type Limits, type MachineSummary } from './api.js';
 import { LocalVerbs } from './verbs.js';
 
 const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), publicKeys: z.array(z.string()).optional() });
@@ -12,7 +12,7 @@ const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), public
 const lookAgainMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
-export class LocalProvider extends Provider implements CanList, CanFind, CanPower, CanLoad, CanCapture, CanShowImages, CanTellAssigned {
+export class LocalProvider extends Provider implements CanList, CanFind, CanPower, CanQuota, CanLoad, CanCapture, CanShowImages, CanTellAssigned {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { key, token, hostname, flavor, image, tags } = input;
     const { publicKeys } = this.#fields();
@@ -73,6 +73,14 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
     }));
   }
 
+  /** What the service lets all machines take together, and what they take, ours or not. */
+  async quota(): Promise<AccountQuota> {
+    const call = { method: 'GET', path: '/v1/quota' } as const;
+    const answer = await this.#api().call(call);
+    const { limits, use } = parseAnswer(quotaSchema, answer.found ? answer.body : undefined, call);
+    return { limits: amountsOf(limits), used: amountsOf(use) };
+  }
+
   async powerStatus(machine: MachineInput): Promise<PowerReading> {
     return (await this.#verbs(machine)).powerStatus();
   }
@@ -129,6 +137,10 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
     const { endpoint, apiKey } = this.#fields();
     return new LocalApi({ endpoint, apiKey, signal: this.signal });
   }
+}
+
+function amountsOf({ machines, cores, memoryMb }: Limits): AccountQuota['limits'] {
+  return { nodes: machines, cores, memory: memoryMb };
 }
 
 function machinePath(id: string): string {

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Json } from '../model/json.js';
+import { stableJson } from '../model/payload.js';
+import type { PlannedPlacement } from '../model/plan.js';
+import type { PoolPlan } from '../model/pool/messages.js';
+import type { OfferSpec, PoolSpec, ProviderPoolSpec } from '../model/pool/spec.js';
+import { checkFields } from '../schema/fields.js';
+import { parsePool } from '../schema/pool/closed.js';
+import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../schema/problem.js';
+import { suggest } from '../schema/suggest.js';
+import { heartbeating } from './heartbeating.js';
+import type { ProviderAccount } from './parts.js';
+import type { PlanParts } from './plan.js';
+
+export interface PlanPoolRequest {
+  readonly poolName: string;
+  /** A closed pool. */
+  readonly spec: unknown;
+}
+
+/** The activity PLAN_POOL: checks a pool against plugins and configuration, and finds where its machines come from. No side effects. */
+export function createPlanPoolActivity(parts: Pick<PlanParts, 'registry' | 'providers'>): { readonly PLAN_POOL: (input: PlanPoolRequest) => Promise<PoolPlan> } {
+  return {
+    PLAN_POOL: heartbeating(async ({ poolName, spec: written }) => {
+      const reading = parsePool(written);
+      if (!reading.ok) throw invalid(reading.problems);
+      const { spec } = reading;
+      if (spec.name !== poolName) throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of pool "${poolName}"`)]);
+      const problems = Object.entries(spec.providerPools).flatMap(([name, provider]) => checkProviderPool(parts, provider, ['providerPools', name]));
+      if (hasErrors(problems)) throw invalid(problems);
+      return { spec, placements: placementsOf(parts.providers, spec) };
+    }),
+  };
+}
+
+function invalid(problems: readonly Problem[]): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problems.map(formatProblem).join('\n'), 'Invalid', problems);
+}
+
+function checkProviderPool({ providers, registry }: Pick<PlanParts, 'registry' | 'providers'>, { provider, labels }: ProviderPoolSpec, at: Path): readonly Problem[] {
+  const account = providers[provider];
+  if (account === undefined) {
+    const known = Object.keys(providers);
+    return [errorAt([...at, 'provider'], `names provider "${provider}", which the workers do not have`, suggest(provider, known) ?? 'Add it to heddle.yaml on the workers.')];
+  }
+  const { descriptor } = registry.provider(account.type);
+  return Object.entries(labels).flatMap(([label, { fields }]) => checkFields(descriptor, 'user', fields, [...at, 'labels', label, 'fields']).problems);
+}
+
+function placementsOf(providers: Readonly<Record<string, ProviderAccount>>, spec: PoolSpec): PoolPlan['placements'] {
+  return Object.fromEntries(Object.entries(spec.providerPools).map(([name, { provider, labels }]) =>
+    [name, Object.fromEntries(Object.entries(labels).map(([label, offer]) => [label, placementOf(provider, providers[provider], offer)]))]));
+}
+
+function placementOf(provider: string, account: ProviderAccount | undefined, { hardware, image, fields, confirmWithinMs, slots }: OfferSpec): PlannedPlacement {
+  const asked = {
+    provider, type: account?.type ?? '', site: account?.site ?? '', flavor: account?.hardware?.[hardware] ?? hardware, image: account?.images?.[image] ?? image, fields,
+  };
+  const told: Json = slots === undefined ? asked : { ...asked, slots };
+  const digest = createHash('sha256').update(stableJson(told)).digest('hex').slice(0, 16);
+  return { ...asked, ...(confirmWithinMs === undefined ? {} : { confirmWithinMs }), digest };
+}

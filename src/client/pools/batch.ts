@@ -1,0 +1,42 @@
+/** Collects what is asked while an earlier question is under way, and asks it all at once after that. */
+export class Batch<Item, Answer> {
+  readonly #send: (items: readonly Item[]) => Promise<readonly Answer[]>;
+  readonly #most: number;
+  #waiting: { readonly item: Item; readonly resolve: (answer: Answer) => void; readonly reject: (error: unknown) => void }[] = [];
+  #sending = false;
+
+  /** `send` gives an answer for each item, in their order. */
+  constructor(send: (items: readonly Item[]) => Promise<readonly Answer[]>, most: number) {
+    this.#send = send;
+    this.#most = most;
+  }
+
+  add(item: Item): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      // Whatever is asked in the same turn of the event loop goes along.
+      queueMicrotask(() => void this.#flush());
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#sending) return;
+    this.#sending = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, this.#most);
+      try {
+        const answers = await this.#send(batch.map(({ item }) => item));
+        for (const [index, { resolve, reject }] of batch.entries()) {
+          const answer = answers[index];
+          if (index in answers) resolve(answer as Answer);
+          else reject(new Error('the pool gave no answer'));
+        }
+      } catch (error) {
+        if (batch.length === 1) batch[0]?.reject(error);
+        // One of them is wrong: each is asked by itself, so that only that one is refused.
+        else await Promise.all(batch.map(async ({ item, resolve, reject }) => this.#send([item]).then(([answer]) => resolve(answer as Answer), reject)));
+      }
+    }
+    this.#sending = false;
+  }
+}

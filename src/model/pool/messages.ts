@@ -1,0 +1,60 @@
+import type { PlannedPlacement } from '../plan.js';
+import type { Amounts } from './amounts.js';
+import type { PoolSpec } from './spec.js';
+
+/** Input of a pool's workflow that a client starts. */
+export interface PoolStart {
+  readonly heddle: { readonly uid: string };
+}
+
+export interface ConfigureRequest {
+  /** A closed pool; it is checked again when it is planned. */
+  readonly spec: unknown;
+  readonly by: string;
+}
+
+export interface ConfigureReply {
+  /** It was configured so already. */
+  readonly unchanged: boolean;
+  readonly poolUid: string;
+}
+
+/** What PLAN_POOL gives: the pool, and where the machines of each provider pool and label come from. */
+export interface PoolPlan {
+  readonly spec: PoolSpec;
+  readonly placements: Readonly<Record<string, Readonly<Record<string, PlannedPlacement>>>>;
+}
+
+export interface EndRequest {
+  readonly ids: readonly string[];
+  readonly how: 'returned' | 'cancelled';
+}
+
+export interface HoldRequest {
+  readonly nodeId: string;
+  readonly by: string;
+  readonly comment: string;
+  /** Ms; absent: until somebody ends it, or the label's limit. */
+  readonly forMs?: number;
+}
+
+export interface DeleteNodesRequest {
+  readonly nodeIds: readonly string[];
+  readonly by: string;
+  /** Forget them without deleting their machines: for machines that cannot be deleted. */
+  readonly abandon?: true;
+}
+
+/** Which requests to tell of: by their ids, or those that changed after a version. */
+export type RequestsWanted = { readonly ids: readonly string[] } | { readonly since: number };
+
+/** Input of READ_QUOTA. */
+export interface QuotaRequest {
+  readonly provider: { readonly name: string; readonly type: string };
+}
+
+/** What an account allows, and what of it is in use, by whomever. */
+export interface QuotaReply {
+  /** Absent where the provider cannot tell. */
+  readonly quota?: { readonly limits: Amounts; readonly used: Amounts };
+}

@@ -1,0 +1,178 @@
+import type { JsonObject } from '../json.js';
+import { stripSecrets } from '../strip-secrets.js';
+import { openBook } from './book.js';
+import type { Amounts } from './amounts.js';
+import type { PoolNode, PoolNodeState } from './node.js';
+import { inOrder } from './order.js';
+import type { EndedRequest, NodeRequest, RequestState } from './request.js';
+import type { PoolState } from './state.js';
+
+/** A request as its requester sees it. */
+export interface RequestView {
+  readonly id: string;
+  readonly state: RequestState | EndedRequest['how'];
+  readonly labels: readonly string[];
+  readonly requester: string;
+  readonly priority?: number;
+  readonly tenant?: string;
+  readonly attributes?: JsonObject;
+  readonly providerPool?: string;
+  /** Once it is fulfilled, in the order of the labels; credentials included. */
+  readonly nodes?: readonly GrantedNode[];
+  /** Ids of nodes that are being made for it. */
+  readonly making?: readonly string[];
+  /** Why each provider pool cannot serve it. */
+  readonly declined?: Readonly<Record<string, string>>;
+  readonly waits?: string;
+  /** Ms since the epoch. */
+  readonly createdAt?: number;
+  readonly since: number;
+  readonly expiresAt?: number;
+  readonly version: number;
+}
+
+/** A node for who has it. */
+export interface GrantedNode {
+  readonly id: string;
+  readonly label: string;
+  readonly hostname: string;
+  /** How to reach it: `ipaddress`, `ssh-port`, `ssh-auth`, `ssh-host-key`. Credentials included. */
+  readonly payload: JsonObject;
+  /** From the provider pool's configuration. */
+  readonly attributes: JsonObject;
+}
+
+export interface RequestsPage {
+  /** Ask again for what changed after this. */
+  readonly version: number;
+  readonly requests: readonly RequestView[];
+}
+
+/** A node for people; holds no secret. */
+export interface PoolNodeView {
+  readonly id: string;
+  readonly label: string;
+  readonly providerPool: string;
+  readonly provider: string;
+  readonly state: PoolNodeState;
+  readonly since: number;
+  readonly createdAt: number;
+  readonly request?: string;
+  readonly requester?: string;
+  readonly tenant?: string;
+  readonly ipaddress?: string;
+  readonly providerid?: string;
+  readonly hold?: PoolNode['hold'];
+  readonly why?: string;
+  readonly backing?: string;
+  readonly slots?: number;
+  readonly handedOut: number;
+}
+
+export interface PoolNodesPage {
+  readonly nodes: readonly PoolNodeView[];
+  /** Present when there are more. */
+  readonly next?: string;
+}
+
+export interface LabelView {
+  readonly minReady: number;
+  readonly onReturn: string;
+  /** Nodes by state. */
+  readonly nodes: Readonly<Partial<Record<PoolNodeState, number>>>;
+  /** Requests for it that wait. */
+  readonly waiting: number;
+  /** The provider pools that serve it, the first by priority first. */
+  readonly servedBy: readonly { readonly providerPool: string; readonly provider: string; readonly priority: number; readonly slots?: number }[];
+}
+
+export interface ProviderPoolView {
+  readonly provider: string;
+  readonly priority: number;
+  readonly limits: Amounts;
+  readonly used: Amounts;
+  /** What the account's own quota leaves to this pool. */
+  readonly quota?: Amounts;
+  /** Why nothing is made there now. */
+  readonly paused?: string;
+}
+
+export interface PoolView {
+  readonly name: string;
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, LabelView>>;
+  readonly providerPools: Readonly<Record<string, ProviderPoolView>>;
+  readonly tenants: Readonly<Record<string, { readonly limits: Amounts; readonly used: Amounts }>>;
+  readonly requests: Readonly<Record<RequestState, number>>;
+  readonly leaving?: { readonly by: string; readonly at: number };
+}
+
+export function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
+  const { id, state, labels, requester, priority, attributes, createdAt, since, version, tenant, providerPool, declined, waits, expiresAt, nodes } = request;
+  return {
+    id, state, labels, requester, priority, attributes, createdAt, since, version, ...(tenant === undefined ? {} : { tenant }),
+    ...(providerPool === undefined ? {} : { providerPool }), ...(Object.keys(declined).length === 0 ? {} : { declined }),
+    ...(waits === undefined || state === 'fulfilled' ? {} : { waits }), ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, node)) } : {}), ...(state === 'pending' ? { making: nodes } : {}),
+  };
+}
+
+export function viewEnded({ id, how, labels, requester, at, version }: EndedRequest): RequestView {
+  return { id, state: how, labels, requester, since: at, version };
+}
+
+export function viewRequests(pool: PoolState, wanted: { readonly ids: readonly string[] } | { readonly since: number }): RequestsPage {
+  const isWanted = ({ id, version }: { readonly id: string; readonly version: number }): boolean =>
+    ('ids' in wanted ? wanted.ids.includes(id) : version > wanted.since);
+  const open = 'ids' in wanted ? wanted.ids.flatMap((id) => pool.requests[id] ?? []) : Object.values(pool.requests).filter(isWanted);
+  return { version: pool.counters.version, requests: [...open.map((request) => viewRequest(pool, request)), ...pool.ended.filter(isWanted).map(viewEnded)] };
+}
+
+function grantedNode(pool: PoolState, id: string): GrantedNode {
+  const node = pool.nodes[id];
+  if (node === undefined) return { id, label: '', hostname: '', payload: {}, attributes: {} };
+  const { machine } = node.backing === undefined ? node : pool.nodes[node.backing] ?? node;
+  const attributes = pool.spec?.providerPools[node.providerPool]?.attributes ?? {};
+  return { id, label: node.label, hostname: machine.hostname, payload: machine.payload, attributes };
+}
+
+export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
+  const { id, label, providerPool, state, since, createdAt, request, tenant, hold, why, backing, slots, handedOut } = node;
+  const { payload, placement } = (backing === undefined ? node : pool.nodes[backing] ?? node).machine;
+  const { ipaddress, providerid } = stripSecrets(payload);
+  const requester = request === undefined ? undefined : pool.requests[request]?.requester;
+  return {
+    id, label, providerPool, provider: placement?.provider ?? pool.spec?.providerPools[providerPool]?.provider ?? '', state, since, createdAt, handedOut,
+    ...(request === undefined ? {} : { request }), ...(requester === undefined ? {} : { requester }), ...(tenant === undefined ? {} : { tenant }),
+    ...(typeof ipaddress === 'string' ? { ipaddress } : {}), ...(typeof providerid === 'string' ? { providerid } : {}),
+    ...(hold === undefined ? {} : { hold }), ...(why === undefined ? {} : { why }), ...(backing === undefined ? {} : { backing }), ...(slots === undefined ? {} : { slots }),
+  };
+}
+
+export function viewPool(pool: PoolState, now: number): PoolView {
+  const book = openBook(pool, now);
+  const { name, uid, spec, leaving } = pool;
+  const requests: Record<RequestState, number> = { requested: 0, pending: 0, fulfilled: 0, failed: 0 };
+  for (const { state } of Object.values(pool.requests)) requests[state] += 1;
+  return {
+    name, uid, requests, ...(leaving === undefined ? {} : { leaving }),
+    labels: Object.fromEntries(Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, label)])),
+    providerPools: Object.fromEntries(Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
+      const paused = pool.paused[provider]?.why;
+      const quota = pool.quotas[provider]?.limits;
+      return [key, { provider, priority, limits, used: book.used[key] ?? {}, ...(quota === undefined ? {} : { quota }), ...(paused === undefined ? {} : { paused }) }];
+    })),
+    tenants: Object.fromEntries(Object.entries(spec?.tenants ?? {}).map(([tenant, limits]) => [tenant, { limits, used: book.tenants[tenant] ?? {} }])),
+  };
+}
+
+function viewLabel(pool: PoolState, label: string): LabelView {
+  const { minReady = 0, onReturn = 'delete' } = pool.spec?.labels[label] ?? {};
+  const nodes: Partial<Record<PoolNodeState, number>> = {};
+  for (const node of Object.values(pool.nodes)) if (node.label === label && node.slots === undefined) nodes[node.state] = (nodes[node.state] ?? 0) + 1;
+  const servedBy = Object.entries(pool.spec?.providerPools ?? {}).flatMap(([providerPool, { provider, priority, labels }]) => {
+    const slots = labels[label]?.slots;
+    return labels[label] === undefined ? [] : [{ providerPool, provider, priority, ...(slots === undefined ? {} : { slots }) }];
+  }).toSorted((one, other) => one.priority - other.priority);
+  return { minReady, onReturn, nodes, waiting: inOrder(pool).filter(({ labels }) => labels.includes(label)).length, servedBy };
+}

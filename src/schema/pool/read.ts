@@ -1,0 +1,38 @@
+import type { PoolSpec } from '../../model/pool/spec.js';
+import { isPlainObject } from '../plain-json.js';
+import { errorAt, hasErrors, maxProblems, placeProblems, type Path, type Place, type Problem } from '../problem.js';
+import { readTextFile } from '../read-text.js';
+import { readYaml } from '../yaml-source.js';
+import { problemsFromZod } from '../zod-problems.js';
+import { checkPool } from './check.js';
+import { normalisePool } from './normalise.js';
+import { poolsSchema } from './written.js';
+
+/** It must fit into one message to the server. */
+export const maxPoolsBytes = 1024 * 1024;
+
+export type PoolsReading =
+  | { readonly ok: true; readonly pools: readonly PoolSpec[]; readonly locate: (path: Path) => Place }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Reads a pools.yaml; a file that cannot be read is a problem like any other. */
+export function loadPoolsFile(fileName: string): PoolsReading {
+  const read = readTextFile(fileName, maxPoolsBytes);
+  if (read.ok) return readPoolsFile(read.text, fileName);
+  const place = { file: fileName, line: 1, column: 1 };
+  return { ok: false, problems: [{ ...errorAt([], `cannot read the pools: ${read.wrong}`, 'Give the path of a pools.yaml.'), place }] };
+}
+
+/** Checks the text of a pools.yaml; all problems are found at once, each with its place. */
+export function readPoolsFile(text: string, fileName: string): PoolsReading {
+  const source = readYaml(text, fileName, { bytes: maxPoolsBytes, depth: 32 });
+  if (!source.ok) return source;
+  const { value, locate } = source;
+  const fail = (problems: readonly Problem[]): PoolsReading => ({ ok: false, problems: placeProblems(problems.slice(0, maxProblems), locate) });
+  if (!isPlainObject(value)) return fail([errorAt([], 'pools are a mapping: pools: {<name>: {labels, providerPools}}')]);
+  const parsed = poolsSchema.safeParse(value);
+  if (!parsed.success) return fail(problemsFromZod(poolsSchema, parsed.error, value));
+  const pools = Object.entries(parsed.data.pools).map(([name, written]) => normalisePool(name, written));
+  const problems = pools.flatMap((pool) => checkPool(pool, ['pools', pool.name]));
+  return hasErrors(problems) ? fail(problems) : { ok: true, pools, locate };
+}

@@ -1,0 +1,24 @@
+import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import type { Json } from '../../model/json.js';
+import { stableJson } from '../../model/payload.js';
+import { configurePool } from '../../model/pool/configure.js';
+import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
+import { runPlanPool } from '../run-task.js';
+import { noteChange, type PoolMemory } from './memory.js';
+
+/** Has the configuration checked by a worker, which knows the provider accounts, and takes it over whole or not at all. */
+export async function configure(memory: PoolMemory, { spec }: ConfigureRequest): Promise<ConfigureReply> {
+  const { pool } = memory;
+  try {
+    const plan = await runPlanPool({ poolName: pool.name, spec });
+    const before = stableJson({ spec: pool.spec ?? null, placements: pool.placements } as unknown as Json);
+    const unchanged = before === stableJson({ spec: plan.spec, placements: plan.placements } as unknown as Json);
+    if (!unchanged) configurePool(pool, plan);
+    noteChange(memory);
+    return { unchanged, poolUid: pool.uid };
+  } catch (error) {
+    // Any other error of a handler would fail the workflow task again and again.
+    if (error instanceof ActivityFailure) throw ApplicationFailure.nonRetryable(error.cause?.message ?? error.message, 'Invalid');
+    throw error;
+  }
+}

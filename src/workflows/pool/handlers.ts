@@ -1,0 +1,137 @@
+import { setHandler } from '@temporalio/workflow';
+import { readMachineKey } from '../../model/names.js';
+import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/ownership.js';
+import { admit } from '../../model/pool/admit.js';
+import { refuseDemand } from '../../model/pool/check-demand.js';
+import { emptyPool } from '../../model/pool/configure.js';
+import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/hand-out.js';
+import { endHold, nodeGone } from '../../model/pool/outcome.js';
+import type { DeleteNodesRequest } from '../../model/pool/messages.js';
+import type { NodeDemand } from '../../model/pool/request.js';
+import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
+import { readRefusal } from '../../model/refusal.js';
+import { configure } from './configure.js';
+import {
+  configureUpdate, deleteNodesUpdate, deletePoolUpdate, endHoldUpdate, endUpdate, holdUpdate, nodePayloadQuery, poolDisownUpdate, poolNodesQuery, poolOwnersQuery,
+  poolQuery, poolSpecQuery, renewUpdate, requestsQuery, requestUpdate,
+} from './messages.js';
+import { noteChange, type PoolMemory } from './memory.js';
+
+/** Nodes of one page. */
+const pageSize = 500;
+
+/** All that a pool answers. Handlers change state and are done at once; the main loop does the work. */
+export function handleMessages(memory: PoolMemory): void {
+  const { pool } = memory;
+  const count = (): void => {
+    memory.updates += 1;
+    noteChange(memory);
+  };
+  setHandler(configureUpdate, (request) => {
+    count();
+    return configure(memory, request);
+  }, { validator: (request) => refuse(readRefusal(request) ?? leavingText(memory)), description: 'Bring the pool to a configuration.' });
+  setHandler(requestUpdate, (demands) => {
+    count();
+    return takeDemands(memory, demands);
+  }, { validator: (demands) => refuse(readRefusal(demands) ?? refuseDemands(memory, demands)), description: 'Ask for nodes.' });
+  setHandler(endUpdate, ({ ids, how }) => {
+    count();
+    for (const id of ids) giveBack(pool, id, how, Date.now());
+  }, { description: 'End requests: give their nodes back, or cancel them.' });
+  setHandler(renewUpdate, (ids) => {
+    count();
+    return ids.filter((id) => !renewLease(pool, id, Date.now()));
+  }, { description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.' });
+  handleNodes(memory, count);
+  setHandler(deletePoolUpdate, ({ by }) => {
+    count();
+    emptyPool(pool, by, Date.now());
+  }, { description: 'Delete all nodes, then the pool.' });
+  setHandler(poolDisownUpdate, (machines) => disown(memory, machines), { description: 'Say whose machines these are; keys of free ones are never used again.' });
+  handleQueries(memory);
+}
+
+function handleNodes(memory: PoolMemory, count: () => void): void {
+  const { pool } = memory;
+  const unknown = (nodeId: string): string | undefined => (pool.nodes[nodeId] === undefined ? `pool ${pool.name} has no node ${nodeId}` : undefined);
+  setHandler(holdUpdate, ({ nodeId, ...hold }) => {
+    count();
+    holdNode(pool, nodeId, hold, Date.now());
+  }, {
+    validator: ({ nodeId }) => refuse(unknown(nodeId) ?? (['in-use', 'ready', 'used'].includes(pool.nodes[nodeId]?.state ?? '') ? undefined : `node ${nodeId} is ${pool.nodes[nodeId]?.state}; one that is ready, in use or used can be held`)),
+    description: 'Keep a node for somebody who looks into it.',
+  });
+  setHandler(endHoldUpdate, ({ nodeId }) => {
+    count();
+    endHold(pool, nodeId, Date.now());
+  }, {
+    validator: ({ nodeId }) => refuse(unknown(nodeId) ?? (pool.nodes[nodeId]?.state === 'hold' ? undefined : `node ${nodeId} is not held`)),
+    description: 'End a hold: the node is treated as a used one.',
+  });
+  setHandler(deleteNodesUpdate, ({ nodeIds, by, abandon }) => {
+    count();
+    for (const id of nodeIds) {
+      deleteNode(pool, id, `deleted by ${by}`, Date.now());
+      if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
+    }
+  }, { validator: ({ nodeIds }: DeleteNodesRequest) => refuse(nodeIds.flatMap((id) => unknown(id) ?? [])[0]), description: 'Delete nodes.' });
+}
+
+function handleQueries({ pool }: PoolMemory): void {
+  setHandler(poolQuery, () => viewPool(pool, Date.now()), { description: 'Labels, provider pools and counts.' });
+  setHandler(poolSpecQuery, () => pool.spec ?? null, { description: 'The configuration.' });
+  setHandler(requestsQuery, (wanted) => viewRequests(pool, wanted), { description: 'Requests, with the credentials of handed-out nodes.' });
+  setHandler(poolNodesQuery, (after) => {
+    const all = Object.values(pool.nodes);
+    const from = after === '' ? 0 : all.findIndex(({ machine }) => machine.nodenum > Number(after));
+    const page = from < 0 ? [] : all.slice(from, from + pageSize);
+    const last = page.at(-1);
+    return { nodes: page.map((node) => viewNode(pool, node)), ...(last === undefined || last === all.at(-1) ? {} : { next: String(last.machine.nodenum) }) };
+  }, { description: 'A page of nodes, without secrets.' });
+  setHandler(nodePayloadQuery, (nodeId) => {
+    const node = pool.nodes[nodeId];
+    return (node?.backing === undefined ? node : pool.nodes[node.backing])?.machine.payload ?? null;
+  }, { description: 'All that is known of a node, credentials included.' });
+  setHandler(poolOwnersQuery, (machines) => machines.map((machine) => ownershipOf(pool, machine)), { description: 'Whose machines are these?' });
+}
+
+function takeDemands(memory: PoolMemory, demands: readonly NodeDemand[]): readonly RequestView[] {
+  const { pool } = memory;
+  const now = Date.now();
+  for (const demand of demands) addRequest(pool, demand, now);
+  // What is ready is handed out with the answer.
+  if (!memory.draining) admit(pool, now);
+  return viewRequests(pool, { ids: demands.map(({ id }) => id) }).requests;
+}
+
+function refuseDemands({ pool }: PoolMemory, demands: unknown): string | undefined {
+  if (!Array.isArray(demands) || demands.length === 0) return 'a list of requests is expected: [{id, labels, requester}]';
+  for (const demand of demands as readonly unknown[]) {
+    const why = refuseDemand(pool, demand);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+function leavingText({ pool }: PoolMemory): string | undefined {
+  return pool.leaving === undefined ? undefined : `pool ${pool.name} is being deleted; apply again when it is gone`;
+}
+
+function refuse(why: string | undefined): void {
+  if (why !== undefined) throw new Error(why);
+}
+
+function ownershipOf({ nodes, uid }: PoolMemory['pool'], machine: NamedMachine): Ownership {
+  const machines = Object.fromEntries(Object.entries(nodes).flatMap(([id, { machine: node, backing }]) => (backing === undefined && id === readMachineKey(machine.key)?.nodeId ? [[id, node]] : [])));
+  return ownershipAmong(machines, uid, machine);
+}
+
+/** After a reset the counter may stand before nodes that were made: their numbers are not given again. */
+function disown({ pool }: PoolMemory, machines: readonly NamedMachine[]): readonly Ownership[] {
+  for (const { key } of machines) {
+    const number = Number(/-([1-9][0-9]*)$/.exec(readMachineKey(key)?.nodeId ?? '')?.[1] ?? 0);
+    if (readMachineKey(key)?.clusterUid === pool.uid) pool.counters.node = Math.max(pool.counters.node, number);
+  }
+  return machines.map((machine) => ownershipOf(pool, machine));
+}

@@ -1,0 +1,91 @@
+import { ActivityFailure, log } from '@temporalio/workflow';
+import { poolWorkflowId } from '../../model/names.js';
+import { isChecked, quotaAgeMs } from '../../model/pool/due.js';
+import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
+import type { PoolNode } from '../../model/pool/node.js';
+import { nodeUnwell, nodeWell } from '../../model/pool/outcome.js';
+import type { PoolState } from '../../model/pool/state.js';
+import { runReadQuota, runSurvey } from '../run-task.js';
+import { noteChange, type PoolMemory } from './memory.js';
+
+/** Nodes that one activity looks at. */
+const nodesPerLook = 25;
+
+/** Begins the looks that are due: at ready nodes, where the configuration says so, and at the quotas of accounts that are asked for machines. */
+export function beginLooks(memory: PoolMemory, now: number): void {
+  const { pool } = memory;
+  for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
+    const checkedAt = pool.checkedAt[name];
+    if (checkEveryMs === undefined || checkedAt === undefined || checkedAt + checkEveryMs > now) continue;
+    pool.checkedAt[name] = now;
+    look(memory, `check ${name}`, () => check(pool, name));
+  }
+  if (!isBusy(pool)) return;
+  for (const account of accountsOf(pool)) {
+    if ((pool.quotas[account]?.readAt ?? -Infinity) + quotaAgeMs > now) continue;
+    look(memory, `quota of ${account}`, () => readQuota(pool, account));
+  }
+}
+
+/** Only a pool that makes machines, or would like to, needs to know its quotas. */
+function isBusy({ nodes, requests }: PoolState): boolean {
+  return Object.values(nodes).some(({ state }) => state === 'building') || Object.values(requests).some(({ state }) => state === 'requested');
+}
+
+function look(memory: PoolMemory, what: string, work: () => Promise<void>): void {
+  if (memory.looking[what] === true) return;
+  memory.looking[what] = true;
+  work().catch((error: unknown) => {
+    if (!(error instanceof ActivityFailure)) throw error;
+    log.warn(`${what} did not work`, { why: error.cause?.message ?? error.message });
+  }).finally(() => {
+    delete memory.looking[what];
+    noteChange(memory);
+  });
+}
+
+async function check(pool: PoolState, name: string): Promise<void> {
+  const nodes = Object.values(pool.nodes).filter((node) => node.providerPool === name && isChecked(node) && node.machine.placement !== undefined);
+  const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerLook) }, (_, index) => nodes.slice(index * nodesPerLook, (index + 1) * nodesPerLook));
+  await Promise.all(batches.map(async (batch) => checkBatch(pool, batch)));
+}
+
+async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<void> {
+  const placement = nodes[0]?.machine.placement;
+  if (placement === undefined) return;
+  const { provider, type, fields } = placement;
+  const looked = nodes.map(({ id, machine: { incarnation, payload } }) => ({ nodeId: id, incarnation, keyUid: pool.uid, config: payload }));
+  const { sightings, unknown } = await runSurvey(placement, { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked });
+  const unsure = new Set(unknown.map(({ nodeId }) => nodeId));
+  for (const { id } of nodes) {
+    const seen = sightings.find(({ nodeId }) => nodeId === id);
+    // A machine that came up again, or moved, is not the one that was made ready.
+    if (seen !== undefined) nodeUnwell(pool, id, seen.why, Date.now());
+    else if (!unsure.has(id)) nodeWell(pool, id, Date.now());
+  }
+}
+
+function accountsOf({ spec }: PoolState): readonly string[] {
+  return [...new Set(Object.values(spec?.providerPools ?? {}).filter(({ ignoreQuota }) => ignoreQuota !== true).map(({ provider }) => provider))];
+}
+
+/** What others use of the account is not ours to have. */
+async function readQuota(pool: PoolState, account: string): Promise<void> {
+  const placement = Object.values(pool.placements).flatMap((offers) => Object.values(offers)).find(({ provider }) => provider === account);
+  if (placement === undefined) return;
+  const ours = usedOf(pool, account);
+  const { quota } = await runReadQuota(placement, { provider: { name: account, type: placement.type } });
+  const none: Amounts = {};
+  if (quota === undefined) {
+    pool.quotas[account] = { limits: none, total: none, readAt: Date.now() };
+    return;
+  }
+  const others = excess(quota.used, Object.fromEntries(Object.keys(quota.used).map((key) => [key, ours[key] ?? 0])));
+  const limits = Object.fromEntries(Object.entries(minus(quota.limits, others)).filter(([key]) => quota.limits[key] !== undefined).map(([key, left]) => [key, Math.max(0, left)]));
+  pool.quotas[account] = { limits, total: quota.limits, readAt: Date.now() };
+}
+
+function usedOf({ nodes, spec }: PoolState, account: string): Amounts {
+  return Object.values(nodes).filter(({ providerPool }) => spec?.providerPools[providerPool]?.provider === account)
+    .reduce<Amounts>((sum, { uses }) => plus(sum, uses), {});
+}

@@ -1,0 +1,28 @@
+import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import type { NamedMachine, Ownership } from '../../model/ownership.js';
+import type { JsonObject } from '../../model/json.js';
+import type { ConfigureReply, ConfigureRequest, DeleteNodesRequest, EndRequest, HoldRequest, RequestsWanted } from '../../model/pool/messages.js';
+import type { NodeDemand } from '../../model/pool/request.js';
+import type { PoolSpec } from '../../model/pool/spec.js';
+import type { PoolNodesPage, PoolView, RequestsPage, RequestView } from '../../model/pool/view.js';
+
+/** Everything a pool's workflow can be asked. Names are part of the interface: other clients call them too. */
+export const configureUpdate = defineUpdate<ConfigureReply, [ConfigureRequest]>('configure');
+/** Many at a time: one update each would keep the server busier than the pool. */
+export const requestUpdate = defineUpdate<readonly RequestView[], [readonly NodeDemand[]]>('request');
+export const endUpdate = defineUpdate<void, [EndRequest]>('end');
+/** Gives the ids of those that there is nothing to renew of. */
+export const renewUpdate = defineUpdate<readonly string[], [readonly string[]]>('renew');
+export const holdUpdate = defineUpdate<void, [HoldRequest]>('hold');
+export const endHoldUpdate = defineUpdate<void, [{ readonly nodeId: string }]>('endHold');
+export const deleteNodesUpdate = defineUpdate<void, [DeleteNodesRequest]>('deleteNodes');
+export const deletePoolUpdate = defineUpdate<void, [{ readonly by: string }]>('deletePool');
+export const poolQuery = defineQuery<PoolView>('pool');
+export const poolSpecQuery = defineQuery<PoolSpec | null>('spec');
+/** Credentials of handed-out nodes included. */
+export const requestsQuery = defineQuery<RequestsPage, [RequestsWanted]>('requests');
+/** A page of nodes, in the order of their making: the first for an empty text, then what `next` says. */
+export const poolNodesQuery = defineQuery<PoolNodesPage, [after: string]>('nodes');
+export const nodePayloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
+export const poolOwnersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');
+export const poolDisownUpdate = defineUpdate<readonly Ownership[], [readonly NamedMachine[]]>('disown');

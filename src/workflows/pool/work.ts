@@ -1,0 +1,99 @@
+import { CancellationScope, isCancellation, log } from '@temporalio/workflow';
+import { cleanUpFailed, launchFailed, nodeBuilt, nodeCleaned, nodeGone, postpone } from '../../model/pool/outcome.js';
+import { changePoolNode, type PoolState } from '../../model/pool/state.js';
+import type { PoolNode } from '../../model/pool/node.js';
+import { runNode, type ChainEnd } from '../run-node.js';
+import { noteChange, type PoolMemory, type Work } from './memory.js';
+import { poolOwner, type Errand } from './owner.js';
+
+/** Machines that cannot be deleted are tried again after so long, and later each time. */
+const firstAgainMs = 60_000;
+const lastAgainMs = 30 * 60_000;
+
+/** Begins what each node's state asks for, and ends what it does not any more. Looks at state alone, so a new run goes on by it as well. */
+export function beginWork(memory: PoolMemory, now: number): void {
+  for (const node of Object.values(memory.pool.nodes)) {
+    if (node.backing !== undefined) continue;
+    const underWay = memory.work[node.id];
+    const due = dueWork(memory.pool, node, now);
+    if (underWay === undefined) {
+      if (due !== undefined) begin(memory, node.id, due);
+    } else if (underWay.kind !== due && underWay.kind !== 'delete') underWay.scope.cancel();
+  }
+}
+
+function dueWork({ spec }: PoolState, { state, label, againAt = 0 }: PoolNode, now: number): Work['kind'] | undefined {
+  switch (state) {
+    case 'building': return 'build';
+    case 'used': return spec?.labels[label]?.cleanUp === undefined ? undefined : 'clean';
+    case 'deleting': return againAt <= now ? 'delete' : undefined;
+    default: return undefined;
+  }
+}
+
+const carryOut = { build, clean, delete: remove } as const;
+
+function begin(memory: PoolMemory, id: string, kind: Work['kind']): void {
+  const scope = new CancellationScope({ cancellable: true });
+  memory.work[id] = { kind, scope };
+  scope.run(() => carryOut[kind](memory, id, () => scope.consideredCancelled)).catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  }).finally(() => {
+    delete memory.work[id];
+    noteChange(memory);
+  });
+}
+
+async function build(memory: PoolMemory, nodeId: string, isOver: () => boolean): Promise<void> {
+  const { pool } = memory;
+  const owner = poolOwner(memory, { nodeId, operation: 'launch', isOver });
+  if (owner.placements.length === 0 && owner.node().facts.machine === undefined) {
+    return launchFailed(pool, nodeId, { kind: 'Invalid', message: 'its label is not served there any more' }, Date.now());
+  }
+  const end = await runNode(owner, [{ action: 'CREATE' }, { action: 'CONFIRM' }]);
+  if (end === 'done') return nodeBuilt(pool, nodeId, Date.now());
+  if (end !== 'failed') return;
+  const { kind, message } = failureOf(pool, nodeId);
+  log.warn(`node ${nodeId} was not built`, { kind });
+  launchFailed(pool, nodeId, { kind, message }, Date.now());
+}
+
+async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean): Promise<void> {
+  const { pool } = memory;
+  const node = pool.nodes[nodeId];
+  const cleanUp = pool.spec?.labels[node?.label ?? '']?.cleanUp;
+  if (node === undefined || cleanUp === undefined) return;
+  const { script, sudo, timeoutMs } = cleanUp;
+  const command = { text: script, ...(sudo === undefined ? {} : { sudo }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  changePoolNode(pool, nodeId, (before) => ({ ...before, machine: { ...before.machine, runs: {} } }));
+  const end = await errand(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, 'EXEC');
+  if (end === 'done') nodeCleaned(pool, nodeId, Date.now());
+  if (end === 'failed') cleanUpFailed(pool, nodeId, failureOf(pool, nodeId).message, Date.now());
+}
+
+async function remove(memory: PoolMemory, nodeId: string, isOver: () => boolean): Promise<void> {
+  const { pool } = memory;
+  const node = pool.nodes[nodeId];
+  // Nothing was ever asked for.
+  if (node?.machine.facts.machine === undefined) return nodeGone(pool, nodeId, Date.now());
+  changePoolNode(pool, nodeId, (before) => ({ ...before, machine: withoutFailure(before.machine) }));
+  const end = await errand(memory, { nodeId, operation: 'delete', isOver }, 'DELETE');
+  if (end === 'done') return nodeGone(pool, nodeId, Date.now());
+  if (end !== 'failed') return;
+  const waitedMs = (pool.nodes[nodeId]?.againAt ?? 0) - node.since;
+  const againMs = Math.min(lastAgainMs, Math.max(firstAgainMs, waitedMs));
+  log.warn(`node ${nodeId} was not deleted`, { againMs });
+  postpone(pool, nodeId, `is not deleted yet: ${failureOf(pool, nodeId).message}`, Date.now() + againMs);
+}
+
+function errand(memory: PoolMemory, about: Errand, action: 'EXEC' | 'DELETE'): Promise<ChainEnd> {
+  return runNode(poolOwner(memory, about), [{ action }]);
+}
+
+function failureOf({ nodes }: PoolState, nodeId: string): { readonly kind: string; readonly message: string } {
+  return nodes[nodeId]?.machine.failure ?? { kind: 'Internal', message: 'nobody said why' };
+}
+
+function withoutFailure({ failure: _failure, ...machine }: PoolNode['machine']): PoolNode['machine'] {
+  return machine;
+}

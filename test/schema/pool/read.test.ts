@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { parsePool } from '../../../src/schema/pool/closed.js';
+import { readPoolsFile } from '../../../src/schema/pool/read.js';
+import { formatProblem } from '../../../src/schema/problem.js';
+
+const good = `pools:
+  ci:
+    labels:
+      small: {minReady: 2, maxReadyAge: 8h, maxHoldAge: 1d, onReturn: reuse, cleanUp: {script: rm -rf work, timeout: 5m}}
+      large: {}
+    providerPools:
+      main:
+        provider: local
+        limits: {nodes: 10, cores: 20}
+        checkEvery: 1m
+        labels:
+          small: {hardware: small, image: host, uses: {cores: 1}, confirmWithin: 2m}
+          large: {slots: 4, minRetention: 1m}
+    tenants:
+      acme: {nodes: 3}
+`;
+
+function problemsOf(text: string): readonly string[] {
+  const reading = readPoolsFile(text, 'pools.yaml');
+  return reading.ok ? [] : reading.problems.map(formatProblem);
+}
+
+describe('pools.yaml', () => {
+  it('is read with its defaults written out, and its closed form is taken again', () => {
+    const reading = readPoolsFile(good, 'pools.yaml');
+    if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
+    const [pool] = reading.pools;
+    expect(pool).toMatchObject({
+      name: 'ci', tenants: { acme: { nodes: 3 } },
+      labels: {
+        small: { minReady: 2, maxReadyAgeMs: 28_800_000, spareAgeMs: 600_000, onReturn: 'reuse', cleanUp: { script: 'rm -rf work', timeoutMs: 300_000 } },
+        large: { minReady: 0, onReturn: 'delete' },
+      },
+      providerPools: { main: { priority: 100, launchAttempts: 3, checkEveryMs: 60_000, labels: { small: { uses: { nodes: 1, cores: 1 } }, large: { slots: 4, hardware: 'default' } } } },
+    });
+    expect(parsePool(pool)).toEqual({ ok: true, spec: pool });
+  });
+
+  it.each([
+    ['a label that is served and not declared', good.replace('      large: {}\n', ''), 'pools.yaml:12:11: pools.ci.providerPools.main.labels.large: label large is not declared. Known are: small.'],
+    ['a label that nobody serves', good.replace('          large: {slots: 4, minRetention: 1m}\n', ''), 'pools.yaml:5:7: pools.ci.labels.large: no provider pool serves this label. Name it under providerPools.<name>.labels, or remove it.'],
+    ['an unknown key', good.replace('checkEvery', 'chekEvery'), 'pools.yaml:10:9: pools.ci.providerPools.main.chekEvery: is an unknown key. Did you mean "checkEvery"?'],
+    ['a limit that no machine fits in', good.replace('cores: 20', 'cores: 0.5'), 'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.uses: one machine takes 1 cores, 1 nodes, more than the limits of the provider pool. Raise the limits, or take the label out.'],
+    ['a clean-up of nodes that are deleted', good.replace('onReturn: reuse, ', ''), 'pools.yaml:4:61: pools.ci.labels.small.cleanUp: is of no use: used nodes are deleted. Say onReturn: reuse.'],
+    ['a time that is none', good.replace('maxReadyAge: 8h', 'maxReadyAge: soon'), 'pools.yaml:4:28: pools.ci.labels.small.maxReadyAge: "soon" is not a duration of 1 ms to 30 days. A ready node that is older is replaced: "8h".'],
+    ['retention of machines that are not shared', good.replace('slots: 4, ', ''), 'pools.yaml:13:19: pools.ci.providerPools.main.labels.large.minRetention: is about machines that several nodes share. Give slots as well, or take it out.'],
+    ['no pool at all', 'pools: {}', 'pools.yaml:1:1: pools: {} has no pool. Pools by name.'],
+    ['a list', '- pools', 'pools.yaml:1:1: pools are a mapping: pools: {<name>: {labels, providerPools}}'],
+  ])('names the line of %s', (_what, text, expected) => {
+    expect(problemsOf(text)).toEqual([expected]);
+  });
+
+  it('refuses a closed pool of another make', () => {
+    const { ok } = parsePool({ name: 'ci', labels: {}, providerPools: {}, tenants: {}, more: 1 });
+    expect(ok).toBe(false);
+    expect(parsePool('ci').ok).toBe(false);
+  });
+});
