@@ -1,0 +1,64 @@
+// A simulated cloud for bench/pools.mjs: it is in the process of the bench, so that it outlives killed workers.
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+
+/** Machines are active so many ms after they were asked for. */
+export async function startCloud(activeAfterMs) {
+  const machines = new Map();
+  const counts = { created: 0, deleted: 0 };
+  const byToken = new Map();
+  const server = createServer((incoming, outgoing) => {
+    const [, verb, id] = incoming.url.split('/');
+    const answer = (body) => outgoing.end(JSON.stringify(body));
+    if (verb === 'create') {
+      let made = byToken.get(id);
+      if (made === undefined) {
+        counts.created += 1;
+        made = { id: `m-${counts.created}`, at: Date.now() };
+        byToken.set(id, made);
+        machines.set(made.id, made);
+      }
+      return answer({ id: made.id });
+    }
+    const machine = machines.get(id);
+    if (verb === 'look') return answer(machine === undefined ? { state: 'gone' } : { state: Date.now() - machine.at >= activeAfterMs ? 'active' : 'building', leftMs: machine.at + activeAfterMs - Date.now() });
+    if (machines.delete(id)) counts.deleted += 1;
+    return answer({});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: server.address().port, counts, machines, stop: () => server.close() };
+}
+
+/** A provider plugin, as the registry holds one; it is never looked for in folders. */
+export function cloudProvider({ Provider, PluginError }, agent, port) {
+  const ask = (path) => new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path, agent }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('end', () => resolve(JSON.parse(text)));
+    }).on('error', reject).end();
+  });
+  class Simulated extends Provider {
+    async create({ token }) {
+      const { id } = await ask(`/create/${token}`);
+      return { result: { providerid: id, 'ssh-auth': { user: 'root' } } };
+    }
+
+    async confirm({ providerid }) {
+      const { state, leftMs } = await ask(`/look/${providerid}`);
+      if (state === 'gone') throw new PluginError('Invalid', 'it is gone');
+      if (state !== 'active') throw new PluginError('NotReady', 'it is building', { retryAfterMs: leftMs });
+      return { result: { ipaddress: '127.0.0.1', 'ssh-port': 22, 'ssh-host-key': 'simulated' } };
+    }
+
+    async delete({ providerid }) {
+      await ask(`/delete/${providerid}`);
+      return {};
+    }
+  }
+  const descriptor = {
+    name: 'simulated', type: 'provider', entry: '-', class: '-', version: '1.0.0', description: '-', requests: [], abilities: [], environment: {}, passEnvironment: [], limits: {},
+    idempotency: 'token', consistencyWindowMs: 0, callDeadlineMs: 60_000, prepares: 'all', capabilities: [],
+  };
+  return { descriptor, digest: '-', folder: '/', abilities: [], create: (context) => new Simulated(context) };
+}

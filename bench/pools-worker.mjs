@@ -1,0 +1,58 @@
+// The worker of bench/pools.mjs: all parts of the product, but for the cloud and SSH, which are simulated.
+// Usage: node bench/pools-worker.mjs ADDRESS KEYS PORT
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { cloudProvider } from './pools-cloud.mjs';
+
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const load = (path) => import(join(dist, path));
+const { createAbsences } = await load('activities/absence.js');
+const { createTaskActivities } = await load('activities/dispatch.js');
+const { createInFlight } = await load('activities/in-flight.js');
+const { createLookActivities } = await load('activities/looks.js');
+const { createPlanPoolActivity } = await load('activities/plan-pool.js');
+const { readClusterRecords } = await load('cluster-records.js');
+const contract = await load('plugins/contract.js');
+const { openKeyRing } = await load('secrets/keys.js');
+const { createRedactor } = await load('secrets/redact.js');
+const { createFolderStore } = await load('store/folder.js');
+const { heddle } = await load('temporal-plugin.js');
+const { readWorkflowRuns } = await load('workflow-runs.js');
+
+const drop = () => {};
+Runtime.install({ logger: { trace: drop, debug: drop, info: drop, warn: drop, error: console.error, log: drop }, shutdownSignals: [] });
+const [, , address, keys, port] = process.argv;
+const plugins = [heddle({ keys: openKeyRing({ folder: keys, create: false }) })];
+const connection = await NativeConnection.connect({ address });
+const temporal = new Client({ connection: await Connection.connect({ address }), plugins });
+const provider = cloudProvider(contract, new Agent({ keepAlive: true, maxSockets: 100 }), Number(port));
+const registry = { provider: () => provider, providers: () => [provider], automators: () => [], automator: () => undefined, versions: () => [], close: async () => {} };
+const nobody = () => {};
+const parts = {
+  registry, providers: { cloud: { type: 'simulated', site: 'default', fields: {} } }, installation: 'bench', inFlight: createInFlight(),
+  log: { debug: nobody, info: nobody, warn: nobody, error: nobody }, logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
+  nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => undefined },
+  resolveSecrets: async (value) => ({ value, secrets: [] }), redact: createRedactor, askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
+  claims: () => ({}), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+};
+const base = { connection, plugins, shutdownGraceTime: '1 second' };
+const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
+const workers = await Promise.all([
+  Worker.create({
+    ...base, taskQueue: 'heddle', workflowBundle: { codePath: join(dist, 'workflow-bundle.js') }, maxCachedWorkflows: 500, maxConcurrentWorkflowTaskExecutions: 40,
+    stickyQueueScheduleToStartTimeout: '1 second', activities: createPlanPoolActivity(parts),
+  }),
+  Worker.create({ ...base, taskQueue: 'heddle.default', maxConcurrentActivityTaskExecutions: 300, activities: tasks }),
+  Worker.create({ ...base, taskQueue: 'heddle.default.cloud', maxConcurrentActivityTaskExecutions: 50, activities: tasks }),
+]);
+const done = Promise.all(workers.map((worker) => worker.run()));
+console.log('worker is ready');
+process.on('message', (what) => {
+  if (what === 'cpu') process.send(process.cpuUsage());
+});
+process.on('SIGTERM', () => workers.forEach((worker) => worker.shutdown()));
+await done;
+process.exit(0);

@@ -1,0 +1,200 @@
+// Pools: how soon nodes are had, how many a second, what a kill costs, and what idle nodes cost. The cloud is simulated: active after 0.1 s.
+// Usage: npm run build && node bench/pools.mjs [PART ...]    parts: single, burst, queue, kill, evict, idle; burst:500 for one size
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { startCloud } from './pools-cloud.mjs';
+
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const load = (path) => import(join(dist, path));
+const { startServer } = await load('server/start.js');
+const { findBinary } = await load('server/find-binary.js');
+const { heddleSearchAttributes } = await load('server/setup.js');
+const { openKeyRing } = await load('secrets/keys.js');
+const { heddle } = await load('temporal-plugin.js');
+const { PoolClient } = await load('client/pools/pool-client.js');
+const { loadConfig } = await load('config.js');
+
+const asked = process.argv.slice(2);
+const parts = asked.length > 0 ? asked : ['single', 'burst', 'queue', 'kill', 'evict', 'idle'];
+const folder = mkdtempSync(join(tmpdir(), 'heddle-pools-'));
+const { cacheFolder, environment } = loadConfig({ cwd: '/' });
+const found = await findBinary({ temporalCli: environment.TEMPORAL_CLI, path: environment.PATH, cacheFolder, download: false, say: () => {} });
+const server = await startServer({ binary: found.path, dataFolder: join(folder, 'server'), port: 0, ui: false, searchAttributes: heddleSearchAttributes, say: () => {} });
+const cloud = await startCloud(100);
+const keys = join(folder, 'keys');
+const keyRing = openKeyRing({ folder: keys, create: true });
+const connection = await Connection.connect({ address: server.address });
+const temporal = new Client({ connection, plugins: [heddle({ keys: keyRing })] });
+let worker = await startWorker();
+let pools = 0;
+try {
+  for (const part of parts) {
+    const [name, size] = part.split(':');
+    await { single, burst, queue, kill, evict, idle }[name](size === undefined ? undefined : Number(size));
+  }
+} finally {
+  await end(worker, 'SIGTERM');
+  cloud.stop();
+  await connection.close();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function single() {
+  const fresh = await open({});
+  say(`one fresh node: ${await latencies(fresh, 30)}`);
+  const warm = await open({ minReady: 3 });
+  await untilReady(warm, 3);
+  say(`one ready node: ${await latencies(warm, 30, () => untilReady(warm, 3))}`);
+}
+
+async function latencies(pool, count, before = async () => {}) {
+  const took = [];
+  for (let each = 0; each < count; each += 1) {
+    await before();
+    const began = performance.now();
+    const { id } = await pool.obtain(['a']);
+    took.push(performance.now() - began);
+    await pool.giveBack(id);
+  }
+  return percentiles(took);
+}
+
+async function burst(only) {
+  for (const count of only === undefined ? [100, 1_000, 2_000] : [only]) {
+    const pool = await open({});
+    const cpu = await cpuOf();
+    const began = performance.now();
+    const waits = await Promise.all(Array.from({ length: count }, async () => {
+      const { id } = await pool.obtain(['a']);
+      const at = performance.now() - began;
+      await pool.giveBack(id);
+      return at;
+    }));
+    const fulfilled = Math.max(...waits) / 1_000;
+    await until(async () => cloud.machines.size === 0);
+    const gone = (performance.now() - began) / 1_000;
+    const { worker: ours, server: theirs } = diff(await cpuOf(), cpu);
+    say(`${count} requests at once: the last fulfilled after ${fulfilled.toFixed(1)} s (${Math.round(count / fulfilled)}/s), the last machine gone after ${gone.toFixed(1)} s (${Math.round(count / gone)}/s), `
+      + `${(ours / count).toFixed(1)} ms CPU of the worker and ${(theirs / count).toFixed(1)} ms of the server for each; load ${loadavg()[0].toFixed(1)}`);
+  }
+}
+
+async function queue() {
+  const pool = await open({}, { limits: { nodes: 10 } });
+  const began = performance.now();
+  const times = await Promise.all(Array.from({ length: 100 }, async () => {
+    const { id } = await pool.obtain(['a']);
+    const at = performance.now() - began;
+    await pool.giveBack(id);
+    return at;
+  }));
+  const sorted = times.toSorted((one, other) => one - other);
+  const quarters = [0, 25, 50, 75].map((from) => `${(25_000 / (sorted[from + 24] - (sorted[from - 1] ?? 0))).toFixed(1)}/s`);
+  say(`100 requests on a pool of 10: ${(100_000 / sorted[99]).toFixed(1)}/s; by quarters ${quarters.join(', ')}`);
+}
+
+async function kill() {
+  const pool = await open({});
+  const { created } = cloud.counts;
+  const requests = await Promise.all(Array.from({ length: 50 }, () => pool.request(['a'])));
+  await until(async () => cloud.counts.created - created >= 25);
+  await end(worker, 'SIGKILL');
+  const killed = performance.now();
+  worker = await startWorker();
+  const started = performance.now();
+  const held = await Promise.all(requests.map(({ id }) => pool.waitFor(id)));
+  const made = cloud.counts.created - created;
+  say(`kill -9 of the worker with 50 building: all ${held.length} fulfilled ${((performance.now() - killed) / 1_000).toFixed(1)} s after the kill, `
+    + `${((performance.now() - started) / 1_000).toFixed(1)} s after the next worker was ready; machines made: ${made}, thrown away: ${made - 50}`);
+  await Promise.all(held.map(({ id }) => pool.giveBack(id)));
+}
+
+async function evict() {
+  const pool = await open({ minReady: 5 }, { limits: { nodes: 5 } });
+  await untilReady(pool, 5);
+  const { deleted } = cloud.counts;
+  const got = await pool.obtain(['b']);
+  say(`5 idle nodes fill the pool, one request for another label: ${cloud.counts.deleted - deleted} deleted`);
+  await pool.giveBack(got.id);
+}
+
+async function idle(count = 1_000) {
+  const pool = await open({ minReady: count });
+  const began = performance.now();
+  await untilReady(pool, count);
+  say(`${count} nodes made ready in ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+  await pause(10_000);
+  const before = await cpuOf();
+  await pause(30_000);
+  const { worker: ours, server: theirs } = diff(await cpuOf(), before);
+  say(`${count} ready nodes at rest: worker ${(ours / 300).toFixed(2)} % and server ${(theirs / 300).toFixed(2)} % of one core, over 30 s`);
+}
+
+async function open(label, more = {}) {
+  pools += 1;
+  const name = `bench-${pools}`;
+  const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
+  const pool = new PoolClient(temporal, name, { by: 'bench' });
+  await pool.apply({
+    name, tenants: {}, labels: Object.fromEntries(['a', 'b'].map((key) => [key, { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...(key === 'a' ? label : {}) }])),
+    providerPools: { main: { provider: 'cloud', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer, b: offer }, ...more } },
+  });
+  return pool;
+}
+
+function untilReady(pool, count) {
+  return until(async () => ((await pool.view()).labels.a.nodes.ready ?? 0) >= count);
+}
+
+async function until(check) {
+  while (!(await check())) await pause(20);
+}
+
+async function startWorker() {
+  const child = fork(fileURLToPath(new URL('pools-worker.mjs', import.meta.url)), [server.address, keys, String(cloud.port)], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => { output += text; });
+  while (!output.includes('worker is ready')) {
+    if (child.exitCode !== null) throw new Error(`the worker ended: ${output}`);
+    await pause(5);
+  }
+  return child;
+}
+
+/** Ms of CPU that worker and server have used. */
+async function cpuOf() {
+  worker.send('cpu');
+  const [{ user, system }] = await once(worker, 'message');
+  const stat = await readFile(`/proc/${server.pid}/stat`, 'utf8');
+  const [utime, stime] = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 13).map(Number);
+  return { worker: (user + system) / 1_000, server: (utime + stime) * 10 };
+}
+
+function diff(after, before) {
+  return { worker: after.worker - before.worker, server: after.server - before.server };
+}
+
+async function end(child, signal) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  await exit;
+}
+
+function percentiles(values) {
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (share) => `${(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] / 1_000).toFixed(3)} s`;
+  return `p50 ${at(0.5)}, p95 ${at(0.95)}, at most ${at(1)} (${sorted.length})`;
+}
+
+function say(line) {
+  console.log(line);
+}
