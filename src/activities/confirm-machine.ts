@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../model/json.js';
 import { mergePayload } from '../model/payload.js';
 import { isPluginError, PluginError } from '../plugins/errors.js';
@@ -8,7 +9,7 @@ import { refuseFailure, takeResult } from './results.js';
 
 /** Ready means: the provider says so, there is an address, and SSH answers there under the expected host key. */
 export async function confirmMachine(parts: ActivityParts, { plugin, provider, request, attempt, machine }: ProviderCall, budget: AbortSignal): Promise<JsonObject> {
-  const taken = takeResult(plugin.descriptor.name, await provider.confirm(machine), request.config);
+  const taken = takeResult(plugin.descriptor.name, await lookSoon(provider, machine, attempt, budget), request.config);
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const config = mergePayload(request.config, taken.result);
   const { value, secrets } = await parts.resolveSecrets(config, `payload of ${request.nodeId}`);
@@ -25,5 +26,25 @@ export async function confirmMachine(parts: ActivityParts, { plugin, provider, r
     if (!isPluginError(error) || error.kind === 'Invalid') throw error;
     // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
     throw new PluginError('NotReady', error.message, { cause: error, retryAfterMs: 1_000, result: taken.result });
+  }
+}
+
+/** How soon a further look must be due, and for how long looks follow each other within one attempt, in ms. */
+const soonMs = 300;
+const lookingMs = 1_500;
+
+/**
+ * A machine that is there in a moment is waited for: another attempt begins only after a second or so, however soon it is asked for. Later
+ * attempts look once, so that a slow machine holds no place.
+ */
+async function lookSoon(provider: ProviderCall['provider'], machine: ProviderCall['machine'], attempt: ProviderCall['attempt'], budget: AbortSignal): ReturnType<ProviderCall['provider']['confirm']> {
+  for (const until = Date.now() + lookingMs; ;) {
+    try {
+      return await provider.confirm(machine);
+    } catch (error) {
+      const waitMs = isPluginError(error) && error.kind === 'NotReady' && attempt.number === 1 ? error.retryAfterMs ?? Infinity : Infinity;
+      if (waitMs > soonMs || Date.now() + waitMs > until) throw error;
+      await wait(waitMs, undefined, { signal: AbortSignal.any([attempt.signal, attempt.detach, budget]) });
+    }
   }
 }
