@@ -6,7 +6,7 @@ import { HeddleError } from '../client/errors.js';
 import { clusterWorkflowId, searchAttributes } from '../model/names.js';
 import { cleanLine } from './clean-text.js';
 import { CliError } from './cli-error.js';
-import { decodeFirst } from './decode-history.js';
+import { decodeFirst } from './system/decode-history.js';
 import type { Session } from './session.js';
 import { formatMoment, timeText } from './time-text.js';
 

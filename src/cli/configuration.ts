@@ -1,6 +1,6 @@
 import { loadConfig, type Config } from '../config.js';
 import { parseKeyRing, openKeyRing, type KeyRing } from '../secrets/keys.js';
-import { findDev, type DevRecord } from './dev-record.js';
+import { findDev, type DevRecord } from './system/dev-record.js';
 
 /** Options that verbs share; a verb has those that mean something to it. */
 export interface CommonOptions {

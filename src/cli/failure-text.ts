@@ -2,7 +2,7 @@ import type { FailureRecord } from '../model/failure.js';
 import type { Operation } from '../model/operation.js';
 import type { ClusterStatus, NodeStatus } from '../model/status.js';
 import { cleanLine, cleanText } from './clean-text.js';
-import { taskWords } from './node-words.js';
+import { taskWords } from './look/node-words.js';
 import type { Output } from './output.js';
 import { formatAge } from './time-text.js';
 

@@ -1,8 +1,8 @@
 import type { ApplyReply } from '../model/messages.js';
 import { exitCodes } from './exit-codes.js';
-import { followOperation } from './follow-operation.js';
+import { followOperation } from './operate/follow-operation.js';
 import type { Output } from './output.js';
-import { reportEnd } from './report-operation.js';
+import { reportEnd } from './operate/report-operation.js';
 import type { Session } from './session.js';
 
 export interface FinishOptions {

@@ -2,12 +2,12 @@ import type { Client } from '@temporalio/client';
 import type { Operation } from '../model/operation.js';
 import type { ClusterStatus } from '../model/status.js';
 import { cleanLine } from './clean-text.js';
-import { decodeFailure } from './decode-history.js';
-import { followTasks } from './follow-tasks.js';
+import { decodeFailure } from './system/decode-history.js';
+import { followTasks } from './operate/follow-tasks.js';
 import type { ProgressView } from './live-view.js';
-import { describeDoing } from './node-words.js';
+import { describeDoing } from './look/node-words.js';
 import type { Output } from './output.js';
-import type { TaskRun } from './task-events.js';
+import type { TaskRun } from './look/task-events.js';
 import { formatAge, formatClock, formatDuration } from './time-text.js';
 
 /** After so long without a line, one says that the work goes on. */

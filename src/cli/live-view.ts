@@ -1,7 +1,7 @@
 import type { Operation } from '../model/operation.js';
 import type { ClusterStatus } from '../model/status.js';
 import type { Output } from './output.js';
-import { renderProgress, type ViewLine } from './progress-view.js';
+import { renderProgress, type ViewLine } from './operate/progress-view.js';
 
 /** Shows an operation while it is under way. */
 export interface ProgressView {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { readDevRecord, type DevRecord } from '../../src/cli/dev-record.js';
+import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
 import { isRunning } from '../../src/server/process.js';
 import { until } from '../support/until.js';
 import { type Ended, runHeddle, type Running, startHeddle } from './support/run-heddle.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { cleanJson, cleanLine, cleanText } from '../../src/cli/clean-text.js';
-import { describeGate } from '../../src/cli/node-words.js';
-import { drawPlan } from '../../src/cli/plan-graph.js';
-import { describeCounts } from '../../src/cli/plan-words.js';
-import { renderProgress } from '../../src/cli/progress-view.js';
+import { describeGate } from '../../src/cli/look/node-words.js';
+import { drawPlan } from '../../src/cli/plan/graph.js';
+import { describeCounts } from '../../src/cli/plan/words.js';
+import { renderProgress } from '../../src/cli/operate/progress-view.js';
 import { cutTo, formatTable } from '../../src/cli/table.js';
 import { formatDuration } from '../../src/cli/time-text.js';
 import type { NodeStatus } from '../../src/model/status.js';

@@ -1,7 +1,7 @@
 import type { MachineView } from '../../model/machine/machine.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
-import { catchInterrupt } from '../follow-operation.js';
+import { catchInterrupt } from '../operate/follow-operation.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';

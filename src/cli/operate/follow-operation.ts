@@ -1,0 +1,70 @@
+import { findOperation, type WaitResult } from '../../client/wait.js';
+import type { ClusterStatus } from '../../model/status.js';
+import { CliError } from '../cli-error.js';
+import { openLineView } from '../line-view.js';
+import { openLiveView, type ProgressView } from '../live-view.js';
+import type { Output } from '../output.js';
+import type { Session } from '../session.js';
+
+export interface FollowRequest {
+  readonly name: string;
+  readonly operation: string;
+  /** Milliseconds since the epoch; tasks that ended earlier are not told again. */
+  readonly since: number;
+  /** Only a terminal shows progress, and it is wiped out at the end: what follows is what one wants to see. */
+  readonly fleeting?: boolean;
+  /** Gets every look, where a program reads them. */
+  readonly onStatus?: (status: ClusterStatus) => void;
+}
+
+const silent: ProgressView = { show: () => undefined, warn: () => undefined, end: async () => undefined };
+
+/**
+ * Waits for an operation's end and shows its progress. Ctrl-C ends the waiting, not the work.
+ * @throws CliError Interrupted; HeddleError NoWorker or NoServer after minutes of silence.
+ */
+export async function followOperation(session: Session, output: Output, request: FollowRequest): Promise<WaitResult> {
+  const { name, operation } = request;
+  const view = openView(session, output, request);
+  const interrupt = catchInterrupt();
+  try {
+    const waiting = session.client.waitFor(name, operation, {
+      signal: interrupt.signal,
+      onStatus: (status) => {
+        const found = findOperation(status, operation);
+        if (found !== undefined) view.show(status, found);
+        view.warn(undefined);
+        request.onStatus?.(status);
+      },
+      onSilence: (error) => view.warn(error.code === 'NoServer' ? 'The server does not answer; looking again.' : 'No worker answers; the work goes on when one is back.'),
+    });
+    // What the wait does after an interrupt is of no interest any more.
+    waiting.catch(() => undefined);
+    return await Promise.race([waiting, interrupt.happened]);
+  } catch (cause) {
+    if (!interrupt.signal.aborted) throw cause;
+    throw new CliError('Interrupted', `stopped watching; operation ${operation} of ${name} goes on`, { next: `heddle status ${name} --watch`, cause });
+  } finally {
+    interrupt.release();
+    await view.end();
+  }
+}
+
+function openView(session: Session, output: Output, { name, operation, since, fleeting = false }: FollowRequest): ProgressView {
+  if (output.json) return silent;
+  if (output.live) return openLiveView(output, process.stdout, { fleeting });
+  if (fleeting) return silent;
+  return openLineView(output, { temporal: session.temporal, cluster: name, operation, since });
+}
+
+/** Ctrl-C, a plain kill, a closed terminal: once; the second one is the system's. */
+export function catchInterrupt(): { readonly signal: AbortSignal; readonly happened: Promise<never>; readonly release: () => void } {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(new Error('interrupted'));
+  const happened = new Promise<never>((_resolve, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
+  });
+  happened.catch(() => undefined);
+  process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort);
+  return { signal: controller.signal, happened, release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort) };
+}

@@ -1,0 +1,85 @@
+import type { Descriptor, FieldDeclaration, FieldScope } from '../../schema/descriptor.js';
+import { fieldsJsonSchema } from '../../schema/fields.js';
+import { suggest } from '../../schema/suggest.js';
+import { loadRegistry, type RegisteredAutomator, type RegisteredProvider } from '../../plugins/registry.js';
+import { CliError } from '../cli-error.js';
+import { readConfiguration, type CommonOptions } from '../configuration.js';
+import { exitCodes } from '../exit-codes.js';
+import { createOutput, type Output } from '../output.js';
+import { formatTable } from '../table.js';
+
+type Plugin = RegisteredProvider | RegisteredAutomator;
+
+/** The plugins that a worker with this configuration has; it is looked at here, no worker is asked. */
+export async function list(options: CommonOptions): Promise<number> {
+  const plugins = await loadPlugins(options);
+  const output = createOutput(options);
+  const rows = plugins.map(({ descriptor: { type, name, version, description } }) => [type, name, version, description]);
+  for (const line of formatTable(['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'], rows)) output.line(line);
+  output.document({ plugins: plugins.map(summarise) });
+  return exitCodes.ok;
+}
+
+export async function show(name: string, options: CommonOptions & { readonly schema?: boolean }): Promise<number> {
+  const plugins = await loadPlugins(options);
+  const found = plugins.filter(({ descriptor }) => descriptor.name === name);
+  if (found.length === 0) {
+    const near = suggest(name, plugins.map(({ descriptor }) => descriptor.name)) ?? '';
+    throw new CliError('NotFound', `there is no plugin ${JSON.stringify(name)}. ${near}`.trim(), { next: 'heddle plugins' });
+  }
+  const output = createOutput(options);
+  if (options.schema === true) {
+    const schemas = found.map((plugin) => ({
+      type: plugin.descriptor.type, name, admin: fieldsJsonSchema(plugin.descriptor, 'admin'), user: fieldsJsonSchema(plugin.descriptor, 'user'),
+    }));
+    createOutput({ json: true }).document(schemas.length === 1 ? schemas[0] : schemas);
+    return exitCodes.ok;
+  }
+  for (const plugin of found) printPlugin(output, plugin);
+  output.document({ plugins: found.map(summarise) });
+  return exitCodes.ok;
+}
+
+async function loadPlugins(options: CommonOptions): Promise<readonly Plugin[]> {
+  const { pluginFolders: folders, programs } = readConfiguration(options);
+  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
+  await registry.close();
+  return [...registry.providers(), ...registry.automators()];
+}
+
+function summarise({ descriptor, digest, folder, abilities }: Plugin): object {
+  return { ...descriptor, digest, folder, abilities };
+}
+
+function printPlugin(output: Output, { descriptor, folder, digest, abilities }: Plugin): void {
+  output.line(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
+  output.line(`  ${descriptor.description}`);
+  output.line(`  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`);
+  output.line(`  digest ${digest}`);
+  if (abilities.length > 0) output.line(`  abilities: ${abilities.join(', ')}`);
+  for (const [name, { path, description = '' }] of Object.entries(descriptor.resources ?? {})) output.line(`  resource ${name}: ${path} ${description}`.trimEnd());
+  if (descriptor.type === 'provider') output.line(`  keeps CREATE to one machine by: ${descriptor.idempotency}; lists lag at most ${descriptor.consistencyWindowMs} ms`);
+  printFields(output, descriptor, 'admin', 'fields of a provider account, in heddle.yaml');
+  printFields(output, descriptor, 'user', 'fields in a cluster file');
+}
+
+function printFields(output: Output, { fields }: Descriptor, scope: FieldScope, title: string): void {
+  const declared = Object.entries(fields?.[scope] ?? {});
+  if (declared.length === 0) return;
+  const required = fields?.required[scope] ?? [];
+  const rows = declared.map(([key, field]) => [key, describeType(field), describeNeed(key, required), field.description ?? field.title]);
+  output.line(`  ${title}:`);
+  for (const line of formatTable(['', '', '', ''], rows).slice(1)) output.line(`    ${line}`);
+}
+
+function describeType(field: FieldDeclaration): string {
+  const options = field.options === undefined ? '' : ` (${field.options.join('|')})`;
+  const fallback = field.default === undefined ? '' : `, ${JSON.stringify(field.default)} unless given`;
+  return `${field.type}${options}${field.secret === true ? ', secret' : ''}${fallback}`;
+}
+
+/** Of several sets of fields one must be there; a field in all of them is always needed. */
+function describeNeed(key: string, sets: readonly (readonly string[])[]): string {
+  if (sets.length > 0 && sets.every((set) => set.includes(key))) return 'required';
+  return sets.some((set) => set.includes(key)) ? 'one of several' : 'optional';
+}

@@ -1,0 +1,56 @@
+import type { Json, JsonObject } from '../../model/json.js';
+import { stripSecrets } from '../../model/strip-secrets.js';
+import type { Config } from '../../config.js';
+import { loadRegistry } from '../../plugins/registry.js';
+import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
+import { exitCodes } from '../exit-codes.js';
+import { createOutput } from '../output.js';
+import { formatTable } from '../table.js';
+
+/** What is configured and where each setting came from; secrets are left out. */
+export async function show(options: ServerOptions): Promise<number> {
+  const config = readConfiguration(options);
+  const { address, namespace, from, dev } = await chooseServer(config, options);
+  const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, file, pluginFolders, origins } = config;
+  const serverOrigin = { flag: 'flag', configuration: 'TEMPORAL_* or temporal.toml', dev: 'heddle dev, which runs here', default: 'default' }[from];
+  const settings = { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, 'temporal.address': address, 'temporal.namespace': namespace };
+  const shownOrigins: Readonly<Record<string, string | undefined>> = {
+    ...origins, 'temporal.address': serverOrigin, ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
+  };
+  const hide = await secretHider(config);
+  const providers = Object.fromEntries(Object.entries(config.providers).map(([name, provider]) => [name, { ...provider, fields: hide(provider.type, provider.fields) }]));
+  const output = createOutput(options);
+  output.line(file === undefined ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
+  const rows = Object.entries(settings).map(([key, value]) => [key, value, shownOrigins[key] ?? '-']);
+  for (const line of formatTable(['SETTING', 'VALUE', 'FROM'], rows)) output.line(line);
+  output.line(`plugin folders: ${['(built in)', ...pluginFolders].join(', ')}`);
+  if (Object.keys(providers).length === 0) output.line('providers: none');
+  for (const [name, { type, site: at, fields }] of Object.entries(providers)) {
+    output.line(`provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`);
+  }
+  if (dev !== undefined) output.line(`heddle dev runs here, with what its workers have in ${dev.workerConfig}`);
+  output.document({ file: file ?? null, ...(dev === undefined ? {} : { devWorkerConfig: dev.workerConfig }), ...settings, pluginFolders, providers, origins: shownOrigins });
+  return exitCodes.ok;
+}
+
+type Hide = (type: string, fields: JsonObject) => JsonObject;
+
+/** The plugin says which fields are secret; where it cannot be asked, any may be. */
+async function secretHider({ pluginFolders: folders, programs }: Config): Promise<Hide> {
+  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } }).catch(() => undefined);
+  await registry?.close();
+  return (type, fields) => {
+    const declared = registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor.fields?.admin;
+    const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
+    return stripSecrets(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value])));
+  };
+}
+
+function describeFields(fields: JsonObject): string {
+  const entries = Object.entries(fields).map(([key, value]) => `${key}=${describeValue(value)}`);
+  return entries.length === 0 ? 'no fields' : entries.join(' ');
+}
+
+function describeValue(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

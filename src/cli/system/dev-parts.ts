@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../config.js';
+import { startCodecServer, type CodecServer } from '../../secrets/codec-server.js';
+import { openKeyRing } from '../../secrets/keys.js';
+import { readLogTail } from '../../server/launch.js';
+import { recordProcess, type ProcessRecord } from '../../server/process.js';
+import { heddleSearchAttributes } from '../../server/setup.js';
+import { startServer, type RunningServer } from '../../server/start.js';
+import { openKeys } from '../configuration.js';
+import type { DevRecord } from './dev-record.js';
+import { startMachines, type RunningMachines } from './dev-machines.js';
+import { startDevWorker } from './dev-worker.js';
+import type { KeptUp } from './keep-up.js';
+
+export interface DevOptions {
+  readonly port: number;
+  readonly uiPort?: number;
+  readonly machines: 'auto' | 'sandbox' | 'directory';
+  readonly say: (line: string) => void;
+  /** Called when the record has changed: a part was started again. */
+  readonly onChange: () => void;
+}
+
+/** All that runs, in the order it was started. */
+export interface DevParts {
+  /** Where everything is now. */
+  readonly record: () => Promise<Omit<DevRecord, 'owner'>>;
+  /** What the machines are: `sandbox` or `directory`. */
+  readonly machineKind: string;
+  /** Settles when the server ends by itself, with how. */
+  readonly serverEnded: Promise<string>;
+  readonly serverLogTail: () => Promise<string>;
+  /** Stops all, the last started first. */
+  readonly stop: () => Promise<void>;
+}
+
+/** @throws Error that says which part did not start and why; what was started is stopped. */
+export async function startParts(config: Config, binary: string, options: DevOptions): Promise<DevParts> {
+  const running: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of running.splice(0).toReversed()) await end();
+  };
+  try {
+    const { server, codec } = await startServerAndCodec(config, binary, options, running);
+    const upkeep = { logFolder: join(config.dataFolder, 'logs'), say: options.say, onBack: options.onChange };
+    const machines = await startMachines({ ...upkeep, folder: join(config.dataFolder, 'machines'), kind: options.machines });
+    running.push(machines.stop);
+    const workerConfig = await writeWorkerConfig(config, machines);
+    const worker = await startDevWorker({ ...upkeep, config, configFile: workerConfig, address: server.address, namespace: server.namespace });
+    running.push(worker.stop);
+    return {
+      record: () => recordOf(server, codec, machines, worker, workerConfig), machineKind: machines.kind, stop,
+      serverEnded: server.ended, serverLogTail: () => readLogTail(server.logFile),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function recordOf(server: RunningServer, codec: CodecServer, machines: RunningMachines, worker: KeptUp, workerConfig: string): ReturnType<DevParts['record']> {
+  const { endpoint, apiKeyFile } = machines;
+  const processes = { server: await seeProcess(server.pid), machines: await seeProcess(machines.pid()), worker: await seeProcess(worker.pid()) };
+  return {
+    address: server.address, namespace: server.namespace, ui: server.uiAddress ?? '', codecEndpoint: codec.url, workerConfig,
+    machines: { endpoint, apiKeyFile }, processes,
+  };
+}
+
+/** A process that has just ended is recorded as one that never ran. */
+async function seeProcess(pid: number): Promise<ProcessRecord> {
+  return (await recordProcess(pid)) ?? { pid, started: 'gone' };
+}
+
+/** The server is told where the codec is, and the codec which page may ask it; the codec starts first, and learns the page after. */
+async function startServerAndCodec(
+  config: Config, binary: string, { port, uiPort, say }: DevOptions, running: (() => Promise<void>)[],
+): Promise<{ readonly server: RunningServer; readonly codec: CodecServer }> {
+  // A key may be invented here: the server is ours, and new with it.
+  const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: true }) : openKeys(config);
+  const origins: string[] = [];
+  const codec = await startCodecServer({ keyRing, port: 0, origins, token: randomBytes(24).toString('base64url') });
+  running.push(() => codec.stop());
+  const server = await startServer({
+    binary, dataFolder: join(config.dataFolder, 'server'), port, codecEndpoint: codec.url, searchAttributes: heddleSearchAttributes, say,
+    ...(uiPort === undefined ? {} : { uiPort }),
+  });
+  running.push(() => server.stop());
+  if (server.uiAddress !== undefined) origins.push(server.uiAddress, server.uiAddress.replace('127.0.0.1', 'localhost'));
+  return { server, codec };
+}
+
+/**
+ * The configuration of our worker, and of any that joins it: what is configured, and the machine service as provider
+ * `local` unless that name is taken.
+ */
+async function writeWorkerConfig(config: Config, { endpoint, apiKeyFile }: RunningMachines): Promise<string> {
+  const { dataFolder, cacheFolder, site, pluginFolders, keyFolder, storeFolder, encryption } = config;
+  const local = {
+    type: 'local', site, fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } },
+    // What clusters get that name neither.
+    hardware: { default: 'small' }, images: { default: 'host' },
+  };
+  const document = {
+    dataFolder, cacheFolder, site, encryption, plugins: pluginFolders, keys: { folder: keyFolder }, store: { folder: storeFolder },
+    providers: { local, ...config.providers },
+  };
+  const file = join(dataFolder, 'dev-worker.yaml');
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  await writeFile(`${file}.new`, `# Written by heddle dev at each start.\n${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return file;
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRunning, type ProcessRecord } from '../../server/process.js';
+
+/** Where `heddle dev` of a data folder runs; kept as dev.json in the folder while it does. */
+export interface DevRecord {
+  readonly owner: ProcessRecord;
+  /** host:port of the Temporal server. */
+  readonly address: string;
+  readonly namespace: string;
+  /** URL of the Web UI. */
+  readonly ui: string;
+  /** For `temporal --codec-endpoint`; holds a token, so it is a secret. */
+  readonly codecEndpoint: string;
+  /** URL of the machine service, and the file with its key. */
+  readonly machines: { readonly endpoint: string; readonly apiKeyFile: string };
+  /** The configuration that its worker has, for further workers. */
+  readonly workerConfig: string;
+  readonly processes: { readonly server: ProcessRecord; readonly machines: ProcessRecord; readonly worker: ProcessRecord };
+}
+
+export function devRecordFile(dataFolder: string): string {
+  return join(dataFolder, 'dev.json');
+}
+
+/** The record of a `heddle dev` that runs now; undefined when none does. A record that a killed one left does not count. */
+export async function findDev(dataFolder: string): Promise<DevRecord | undefined> {
+  const record = await readDevRecord(dataFolder);
+  return record !== undefined && (await isRunning(record.owner)) ? record : undefined;
+}
+
+/** The record as it was left, also by one that was killed. */
+export async function readDevRecord(dataFolder: string): Promise<DevRecord | undefined> {
+  const text = await readFile(devRecordFile(dataFolder), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : parse(text);
+}
+
+export async function writeDevRecord(dataFolder: string, record: DevRecord): Promise<void> {
+  const file = devRecordFile(dataFolder);
+  const aside = `${file}.${randomUUID()}`;
+  await writeFile(aside, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(aside, file);
+}
+
+export async function removeDevRecord(dataFolder: string): Promise<void> {
+  await rm(devRecordFile(dataFolder), { force: true });
+}
+
+/** Only `heddle dev` writes the file, and whole; what is no record is as good as none. */
+function parse(text: string): DevRecord | undefined {
+  try {
+    const record = JSON.parse(text) as Partial<DevRecord> | null;
+    const complete = Number.isInteger(record?.owner?.pid) && typeof record?.address === 'string' && typeof record.workerConfig === 'string' && typeof record.processes === 'object';
+    return complete ? record as DevRecord : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import type { Config } from '../../config.js';
+import { coreQueue } from '../../model/names.js';
+import { launch, readLogTail, type Launched } from '../../server/launch.js';
+import { keepUp, type KeptUp } from './keep-up.js';
+import { workerProgram } from './worker.js';
+
+export interface DevWorkerOptions {
+  readonly config: Config;
+  /** What the worker is configured with. */
+  readonly configFile: string;
+  readonly address: string;
+  readonly namespace: string;
+  readonly logFolder: string;
+  readonly say: (line: string) => void;
+  readonly onBack: () => void;
+}
+
+const startLimitMs = 60_000;
+
+/** Starts a worker of our server, and again whenever it dies. */
+export async function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
+  const logFile = join(options.logFolder, 'worker.log');
+  const again = async (): Promise<Launched> => {
+    const child = await launch('/usr/bin/env', [...environmentWords(options), process.execPath, workerProgram, '--config', options.configFile], logFile);
+    try {
+      await waitUntilPolling(child, options, logFile);
+      return child;
+    } catch (error) {
+      await child.end();
+      throw error;
+    }
+  };
+  return keepUp(await again(), { name: 'worker', logFile, say: options.say, onBack: options.onBack, again });
+}
+
+/** The user's own Temporal settings, which may name another server with its certificates, are not meant for ours. */
+function environmentWords({ config, address, namespace }: DevWorkerOptions): readonly string[] {
+  const unset = Object.keys(config.environment).filter((name) => name.startsWith('TEMPORAL_')).flatMap((name) => ['-u', name]);
+  return [...unset, 'TEMPORAL_CONFIG_FILE=/dev/null', `TEMPORAL_ADDRESS=${address}`, `TEMPORAL_NAMESPACE=${namespace}`];
+}
+
+/** A worker is there when the server has heard this very process ask for work. */
+async function waitUntilPolling(child: Launched, { address, namespace }: DevWorkerOptions, logFile: string): Promise<void> {
+  let gone: string | undefined;
+  void child.ended.then((how) => (gone = how));
+  const connection = Connection.lazy({ address });
+  try {
+    for (const limit = Date.now() + startLimitMs; Date.now() < limit && gone === undefined; await sleep(100)) {
+      const { pollers } = await connection.withDeadline(Date.now() + 5_000, () =>
+        connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name: coreQueue }, taskQueueType: 1 }));
+      if (pollers?.some(({ identity }) => identity?.startsWith(`${child.pid}@`))) return;
+    }
+  } finally {
+    await connection.close();
+  }
+  const how = gone === undefined ? `did not ask for work within ${startLimitMs / 1_000} s` : `ended with ${gone}`;
+  throw new Error(`The worker ${how}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`);
+}

@@ -1,0 +1,58 @@
+import { existsSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Config } from '../../config.js';
+import { loadRegistry } from '../../plugins/registry.js';
+import { openKeys } from '../configuration.js';
+import { fail, ok, warn, type Finding } from './finding.js';
+import { describeError } from '../report-error.js';
+
+const gibibyte = 1024 ** 3;
+
+export function checkNode(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return ok('Node', process.versions.node);
+  return fail('Node', `${process.versions.node} is too old; 20.19 or newer is needed (https://nodejs.org)`);
+}
+
+/** A folder of ours is ours alone. One that is not there yet is made at first use. */
+export function checkFolder(check: string, folder: string): Finding {
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  if (stat === undefined) return ok(check, `${folder} is made at first use`);
+  if (process.getuid !== undefined && stat.uid !== process.getuid()) return fail(check, `${folder} belongs to user ${stat.uid}, not to us`);
+  const mode = stat.mode & 0o777;
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return ok(check, folder);
+  return fail(check, `${folder} is open to others (mode ${mode.toString(8)})`, `chmod 700 '${folder}'`);
+}
+
+/** Of the folder, or where it will be. */
+export async function checkDisk(folder: string): Promise<Finding> {
+  let place = folder;
+  while (!existsSync(place)) place = dirname(place);
+  const { bavail, bsize } = await statfs(place);
+  const free = bavail * bsize;
+  const text = `${(free / gibibyte).toFixed(1)} GiB free at ${place}`;
+  if (free < gibibyte / 10) return fail('disk', `${text}: too little for the server's database and logs`);
+  return free < gibibyte ? warn('disk', `${text}: little for the server's database and logs`) : ok('disk', text);
+}
+
+export function checkKeys(config: Config): Finding {
+  try {
+    const keys = openKeys(config).list();
+    const current = keys.find((key) => key.current);
+    return ok('keys', `${keys.length} in ${config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS'}, ${current?.id} encrypts`);
+  } catch (error) {
+    return fail('keys', describeError(error).message, 'heddle keys import FILE, or heddle dev, or heddle keys create');
+  }
+}
+
+export async function checkPlugins({ pluginFolders: folders, programs }: Config): Promise<Finding> {
+  try {
+    const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
+    await registry.close();
+    const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string => plugins.map(({ descriptor }) => descriptor.name).join(', ');
+    return ok('plugins', `providers ${names(registry.providers())}; automators ${names(registry.automators())}`);
+  } catch (error) {
+    return fail('plugins', describeError(error).message, 'heddle plugins');
+  }
+}
