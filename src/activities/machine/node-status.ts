@@ -35,6 +35,8 @@ async function askPower(call: MachineCall, notes: string[]): Promise<Pick<Eviden
       if (reading.why !== undefined) notes.push(reading.why);
       const word = async (method: 'bootTarget' | 'assignedImage'): Promise<string | undefined> =>
         (abilities.includes(method) ? readWord(await requireAbility(open, method)(open.machine), open.source(method)) : undefined);
+      // Who does not answer the one question is not asked more.
+      if (reading.power === 'unknown') return { power: reading.power };
       const [bootTarget, assigned] = [await word('bootTarget'), await word('assignedImage')];
       return { power: reading.power, ...(bootTarget === undefined ? {} : { bootTarget }), ...(assigned === undefined ? {} : { assigned }) };
     });

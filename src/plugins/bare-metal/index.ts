@@ -1,4 +1,4 @@
 export { RealMachines } from './real-machines.js';
 export { parseFields, type RealMachine } from './machine-fields.js';
-export { PowerDriver, type PowerControls, type Told } from './power-driver.js';
+export { PowerDriver, type PowerControls, type PowerLimits, type Told } from './power-driver.js';
 export { runCommand } from './run-command.js';

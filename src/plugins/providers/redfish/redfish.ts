@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isPluginError, type BootTarget, type Outcome, type PowerReading } from '../../contract.js';
-import { parseFields, PowerDriver, RealMachines, type RealMachine } from '../../bare-metal/index.js';
+import { parseFields, PowerDriver, RealMachines, type PowerLimits, type RealMachine } from '../../bare-metal/index.js';
 import { controllerSchema, RedfishHttp } from './http.js';
 import { RedfishSystem } from './system.js';
 
@@ -10,12 +10,7 @@ const limitsSchema = z.object({ settleSeconds: z.number().min(0.1).default(60), 
 export class RedfishProvider extends RealMachines {
   protected override power(machine: RealMachine): PowerDriver {
     const { settleSeconds, shutDownSeconds, readEveryMs } = parseFields(limitsSchema, this.fields, `provider ${this.task.provider.name}`);
-    const system = this.#system(machine);
-    // Which of several names for one thing a controller knows, it says itself.
-    return new PowerDriver({
-      read: () => readPower(system), on: () => system.reset(['On', 'ForceOn']), off: () => system.reset(['ForceOff']),
-      shutDown: () => system.reset(['GracefulShutdown']), cycle: () => system.reset(['PowerCycle', 'ForceRestart']),
-    }, { settleMs: settleSeconds * 1_000, shutDownMs: shutDownSeconds * 1_000, everyMs: readEveryMs, readings: 2 }, this.signal);
+    return powerDriverOf(this.#system(machine), { settleMs: settleSeconds * 1_000, shutDownMs: shutDownSeconds * 1_000, everyMs: readEveryMs, readings: 2 }, this.signal);
   }
 
   override setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {
@@ -30,6 +25,14 @@ export class RedfishProvider extends RealMachines {
     const controller = parseFields(controllerSchema, bmc, `controller of machine ${name}`);
     return new RedfishSystem(new RedfishHttp(controller, this.signal), controller, this.signal);
   }
+}
+
+/** Which of several names for one thing a controller knows, it says itself. */
+export function powerDriverOf(system: RedfishSystem, limits: PowerLimits, signal: AbortSignal): PowerDriver {
+  return new PowerDriver({
+    read: () => readPower(system), on: () => system.reset(['On', 'ForceOn']), off: () => system.reset(['ForceOff']),
+    shutDown: () => system.reset(['GracefulShutdown']), cycle: () => system.reset(['PowerCycle', 'ForceRestart']),
+  }, limits, signal);
 }
 
 /** A controller that does not answer leaves the power unknown; one that says no is a fault that people mend. */

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { MachineService } from '../stack.js';
+import { until } from '../until.js';
+
+const emulators = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'heddle', 'emulators', 'bin');
+
+/** Why the emulators cannot be used here, in words for a test's title; undefined where they can. */
+export const noEmulators = existsSync(join(emulators, 'python')) && existsSync('/usr/bin/ipmitool') ? undefined : 'npm run setup:extras has not been run';
+
+export function emulatorProgram(name: string): string {
+  return join(emulators, name);
+}
+
+/** Machines of the machine service, each behind a management controller of its own. */
+export interface Rack {
+  /** Fields of an account of provider type ipmi. */
+  readonly fields: object;
+  readonly controllers: ChildProcess;
+  /** Commands that a machine's controller was given, in their order. */
+  commands(machine: string): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+interface Details {
+  readonly state: string;
+  readonly address: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly hostKey: string;
+}
+
+export async function makeMachines(service: MachineService, names: readonly string[]): Promise<readonly (Omit<Details, 'state'> & { readonly name: string; readonly id: string })[]> {
+  return Promise.all(names.map(async (name) => {
+    const { id } = await service.call('POST', '/v1/machines', { key: name, token: `token-of-${name}`, hostname: `machine-${name}`, flavor: 'tiny', image: 'host' }) as { readonly id: string };
+    const { state: _state, ...details } = await until(`${name} runs`, async () => {
+      const seen = await service.call('GET', `/v1/machines/${id}`) as Details;
+      return seen.state === 'running' && seen;
+    }, 60_000);
+    const { address, port, user, password, hostKey } = details;
+    return { name, id, address, port, user, password, hostKey };
+  }));
+}
+
+export async function buildRack(service: MachineService, folder: string, names: readonly string[], more: object = {}): Promise<Rack> {
+  const apiKey = (await readFile(service.apiKeyFile, 'utf8')).trim();
+  const machines = await makeMachines(service, names);
+  const imagerConfig = join(folder, 'imager.json');
+  await writeFile(imagerConfig, JSON.stringify({ endpoint: service.endpoint, apiKey, machines: Object.fromEntries(machines.map(({ name, id }) => [name, id])) }), { mode: 0o600 });
+  const log = join(folder, 'bmc.log');
+  await writeFile(log, '');
+  const ports = await freePorts(names.length);
+  const config = { log, endpoint: service.endpoint, apiKey, controllers: machines.map(({ name, id }, index) => ({ name, port: ports[index], machine: id })) };
+  const controllers = spawn(emulatorProgram('python'), [join(import.meta.dirname, 'bmcs.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  controllers.stdin.end(JSON.stringify(config));
+  let output = '';
+  controllers.stdout.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
+  await until('the controllers are ready', () => output.includes('ready'));
+  const imager = (what: string): readonly string[] => [process.execPath, join(import.meta.dirname, 'imager.mjs'), imagerConfig, what, '{machine}', '{providerImage}', '{token}'];
+  return {
+    fields: {
+      machines: machines.map(({ id: _id, ...machine }) => machine),
+      controllers: Object.fromEntries(names.map((name, index) => [name, { host: '127.0.0.1', port: ports[index], user: 'admin', password: 'secret' }])),
+      imager: { exists: imager('exists'), size: imager('size'), load: imager('load'), capture: imager('capture') },
+      readEveryMs: 50, settleSeconds: 20, ...more,
+    },
+    controllers,
+    commands: async (machine) => (await readFile(log, 'utf8')).split('\n').flatMap((line) => (line.startsWith(`${machine} `) ? [line.slice(machine.length + 1)] : [])),
+    stop: async () => {
+      if (controllers.exitCode !== null || controllers.signalCode !== null) return;
+      const ended = once(controllers, 'exit');
+      controllers.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** UDP ports of loopback that nobody has at this moment. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const sockets = await Promise.all(Array.from({ length: count }, async () => {
+    const socket = createSocket('udp4');
+    const bound = once(socket, 'listening');
+    socket.bind(0, '127.0.0.1');
+    await bound;
+    return socket;
+  }));
+  const ports = sockets.map((socket) => socket.address().port);
+  await Promise.all(sockets.map(async (socket) => {
+    const closed = once(socket, 'close');
+    socket.close();
+    await closed;
+  }));
+  return ports;
+}
