@@ -5,10 +5,11 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { env } from 'node:process';
 import type { MachineService } from '../stack.js';
 import { until } from '../until.js';
 
-const emulators = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'heddle', 'emulators', 'bin');
+const emulators = join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'heddle', 'emulators', 'bin');
 
 /** Why the emulators cannot be used here, in words for a test's title; undefined where they can. */
 export const noEmulators = existsSync(join(emulators, 'python')) && existsSync('/usr/bin/ipmitool') ? undefined : 'npm run setup:extras has not been run';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PowerDriver } from '../../../../src/plugins/bare-metal/index.js';
+import type { PowerDriver } from '../../../../src/plugins/bare-metal/index.js';
 import { controllerSchema, RedfishHttp, type Controller } from '../../../../src/plugins/providers/redfish/http.js';
 import { powerDriverOf } from '../../../../src/plugins/providers/redfish/redfish.js';
 import { RedfishSystem } from '../../../../src/plugins/providers/redfish/system.js';
