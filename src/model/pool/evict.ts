@@ -11,7 +11,10 @@ export interface Need {
   readonly now: number;
 }
 
-/** Deletes idle nodes, the oldest first, until what goes anyway and what is deleted is enough for the request; never one more. */
+/**
+ * Deletes idle nodes, the oldest first, until what goes anyway and what is deleted is enough for the request; never one more. Where
+ * that is not enough, machines that have room for further nodes get none, so that they too are empty in time.
+ */
 export function makeRoom(pool: PoolState, book: Book, { name, missing, request, now }: Need): void {
   let left = minus(missing, book.leaving[name] ?? {});
   if (isCovered(left, missing)) return;
@@ -29,6 +32,20 @@ export function makeRoom(pool: PoolState, book: Book, { name, missing, request, 
     }
     left = minus(left, node.uses);
     if (isCovered(left, missing)) return;
+  }
+  closeRooms(pool, book, name, { left, missing });
+}
+
+/** The emptiest first: one that is closed only gets emptier, so it is the same one in the next pass. */
+function closeRooms(pool: PoolState, book: Book, name: string, need: { readonly left: Amounts; readonly missing: Amounts }): void {
+  let { left } = need;
+  const open = Object.entries(book.rooms).flatMap(([key, rooms]) => (key.startsWith(`${name}/`) ? rooms : []));
+  for (const room of open.toSorted((one, other) => other.free / other.slots - one.free / one.slots || (one.backing < other.backing ? -1 : 1))) {
+    const backing = pool.nodes[room.backing];
+    if (backing === undefined || !helps(backing, left)) continue;
+    room.free = 0;
+    left = minus(left, backing.uses);
+    if (isCovered(left, need.missing)) return;
   }
 }
 
