@@ -26,6 +26,8 @@ export interface Config {
   readonly site: string;
   /** Provider accounts by name. */
   readonly providers: Readonly<Record<string, ProviderConfig>>;
+  /** The administrators' fields of automators as written, by the automators' names. Secrets are references. */
+  readonly automators: Readonly<Record<string, { readonly fields: JsonObject }>>;
   /** Folders that hold `providers/` and `automators/`, besides the built-in one. */
   readonly pluginFolders: readonly string[];
   /** What plugins that run as programs get of the environment, and may use. */
@@ -122,6 +124,7 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env 
     cacheFolder: chooseFolder('cacheFolder', ['cacheFolder'], 'HEDDLE_CACHE_FOLDER', written.cacheFolder, join(xdg(env, 'XDG_CACHE_HOME', home, '.cache'), 'heddle')),
     site,
     providers,
+    automators: written.automators,
     pluginFolders: written.plugins.map((entry, index) => findPluginFolder(entry, base, home, found?.locate(['plugins', index]))),
     programs: { environment: env, limits: Object.fromEntries(Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)])) },
     keyFolder: chooseFolder('keyFolder', ['keys', 'folder'], undefined, written.keys.folder, join(dataFolder, 'keys')),
@@ -241,10 +244,6 @@ function toAbsolute(path: string, base: string, home: string): string {
   return resolve(base, path);
 }
 
-function nonEmpty(value: string | undefined): string | undefined {
-  return value === undefined || value === '' ? undefined : value;
-}
+const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-function placeText({ file, line }: Place): string {
-  return `${file}:${line}`;
-}
+const placeText = ({ file, line }: Place): string => `${file}:${line}`;

@@ -18,7 +18,7 @@ import type { Config } from './config.js';
 import type { Json } from './model/json.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue, providerQueue, siteQueue } from './model/names.js';
 import { PluginError, type Claims } from './plugins/contract.js';
-import { checkAccounts } from './plugins/check-accounts.js';
+import { checkAccounts, checkAutomators } from './plugins/check-accounts.js';
 import { loadRegistry } from './plugins/registry.js';
 import type { KeyRing } from './secrets/keys.js';
 import { allowReferences, forbiddenReferences as findForbidden } from './secrets/allowed.js';
@@ -58,6 +58,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
     folders: config.pluginFolders, programs: config.programs, log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
   const providers = checkAccounts(registry, config.providers, config.locate);
+  const automators = checkAutomators(registry, config.automators, config.locate);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
   const plugin = heddle({ keys: keyRing, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
@@ -72,7 +73,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] => findForbidden(value, allows);
   const pool = createPool();
   const parts: ActivityParts = {
-    registry, providers, installation, inFlight, log,
+    registry, providers, automators, installation, inFlight, log,
     nodes: accessNodes(pool), logs: createFolderStore({ folder: config.storeFolder }),
     resolveSecrets: async (value, place) => resolveSecrets(value, secretSources, place).catch((error: unknown) => {
       throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
@@ -88,7 +89,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   } as const satisfies Partial<WorkerOptions>;
   const looks = createLookActivities(parts);
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createPlanPoolActivity({ registry, providers }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
+    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, automators, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createPlanPoolActivity({ registry, providers }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
     ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...createMachineActivities(parts), ...looks } })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
@@ -151,6 +152,7 @@ async function readInstallation(temporal: Client, namespace: string): Promise<st
 function accessNodes(pool: ConnectionPool): NodeAccess {
   return {
     probe: (address, signal) => probe(targetOf(address), { signal, openJump: (jump) => pool.acquire(jump, signal) }),
+    connect: async (address, { host, port }, signal) => (await pool.acquire(targetOf(address), signal)).forward(host, port),
     shell: (address, { timeoutMs, ...options }) => {
       const shell = createShell({ ...options, pool, target: targetOf(address) });
       return timeoutMs === undefined ? shell : { ...shell, run: (script) => shell.run({ timeoutMs, ...script }) };

@@ -21,12 +21,16 @@ const packages = [
 /** Emulators of management controllers, pure Python, in an environment of their own; `imports` tells whether they are there. */
 const emulators = { folder: 'emulators', packages: ['pyghmi==1.6.19', 'sushy-tools==2.2.0'], imports: 'import pyghmi, sushy_tools' };
 
+/** The newest that runs on Python 3.11. */
+const ansible = 'ansible-core==2.19.14';
+
 await runMain(async () => {
   const missing = packages.filter(({ has }) => !has()).map(({ name }) => name);
   if (missing.length > 0) installPackages(missing);
   installMoto();
   installEmulators(join(cacheFolder(), emulators.folder));
   makeNodeImage();
+  installAnsible();
   const servers = join(cacheFolder(), 'servers');
   if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server'))) return say(`the servers are built: ${servers}`);
   if (!onPath('go')) throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');
@@ -66,6 +70,15 @@ function installPackages(names) {
   const script = `if [ ! -e ${guard} ]; then printf '#!/bin/sh\\nexit 101\\n' >${guard}; chmod 755 ${guard}; trap 'rm -f ${guard}' EXIT; fi
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends ${names.join(' ')}`;
   run(['sh', '-ec', script]);
+}
+
+/** Into a folder of its own: the system's Python is left as it is. */
+function installAnsible() {
+  const folder = join(cacheFolder(), 'ansible');
+  if (existsSync(join(folder, 'bin', 'ansible-playbook'))) return say(`ansible-core is there: ${folder}`);
+  say(`installs ${ansible} from the Python package index into ${folder}`);
+  run(['python3', '-m', 'venv', folder]);
+  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ansible]);
 }
 
 /** @param {string[]} words */

@@ -9,6 +9,7 @@ import { PluginError } from '../plugins/errors.js';
 import type { AutomatorWithAbilities, RegisteredAutomator } from '../plugins/registry.js';
 import { addWay, readAddress } from './address.js';
 import type { Attempt } from './attempt.js';
+import { awaitHealth, type Checked } from './health.js';
 import { resolveOwnSecret } from './own-secret.js';
 import type { ActivityParts, NodeAddress, ShellOptions } from './parts.js';
 import { refuseFailure, takeResult } from './results.js';
@@ -53,7 +54,17 @@ export async function runServiceAction(parts: ActivityParts, task: Task, request
   const taken = takeResult(name, returned, request.config);
   refuseFailure(name, 'ScriptFailed', taken);
   await printOutput(attempt, taken);
+  if (request.check !== undefined) await awaitHealth(parts, request, checkedNode(parts, request, node, attempt), attempt);
   return taken.result;
+}
+
+/** The node as the check of its service sees it. */
+function checkedNode(parts: ActivityParts, request: TaskRequest, { address }: Node, attempt: Attempt): Checked {
+  const { ipaddress } = request.config;
+  const shell = parts.nodes.shell(address, {
+    runId: runId(request.taskId, request.run), signal: attempt.signal, detach: attempt.detach, log: attempt.log, turn: turnOf(request), onOutput: () => undefined,
+  });
+  return { address, ipaddress: typeof ipaddress === 'string' ? ipaddress : address.host, shell };
 }
 
 async function callMethod(automator: Automator, task: Task, sshAuth: SshAuth, fields: JsonObject): Promise<TaskResult | void> {
@@ -104,14 +115,17 @@ export interface Opening {
 /** Calls the automator. What it leaves running on the node when the call is over, however it ended, is let go of. */
 export async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: (automator: AutomatorWithAbilities) => Promise<Returned>): Promise<Returned> {
   const over = new AbortController();
+  const { name } = opening.plugin.descriptor;
+  const { value, secrets } = await parts.resolveSecrets(parts.automators[name]?.fields ?? {}, `fields of automator ${name}`);
+  opening.attempt.hide(secrets);
   try {
-    return await call(open(parts, opening, over.signal));
+    return await call(open(parts, opening, isJsonObject(value) ? value : {}, over.signal));
   } finally {
     over.abort(new Error('the call is over'));
   }
 }
 
-function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, over: AbortSignal): AutomatorWithAbilities {
+function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, fields: JsonObject, over: AbortSignal): AutomatorWithAbilities {
   const timeoutMs = request.service?.timeoutMs;
   const shell = parts.nodes.shell(node.address, {
     runId: run, signal: attempt.signal, detach: AbortSignal.any([attempt.detach, over]), log: attempt.log, turn: turnOf(request),
@@ -120,7 +134,8 @@ function open(parts: ActivityParts, { plugin, task, request, attempt, node, run 
   });
   const { startToCloseTimeoutMs } = activityInfo();
   return plugin.create({
-    task, log: attempt.log, signal: attempt.signal, fields: {}, shell, detach: attempt.detach,
+    task, log: attempt.log, signal: attempt.signal, fields, shell, address: node.address, detach: attempt.detach,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
     endsAt: Date.now() + startToCloseTimeoutMs - Math.min(lastWordsMs, startToCloseTimeoutMs / 10),
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
   });

@@ -1,6 +1,7 @@
+import type { Duplex } from 'node:stream';
 import type { Json, JsonObject } from '../model/json.js';
 import type { PeersPage, PeersRequest } from '../model/messages.js';
-import type { Claims, PluginLog, Shell } from '../plugins/contract.js';
+import type { Claims, NodeAddress, PluginLog, Shell } from '../plugins/contract.js';
 import type { Registry } from '../plugins/registry.js';
 import type { Absences } from './absence.js';
 import type { ClusterRecords } from './cluster-records.js';
@@ -10,6 +11,8 @@ export interface ActivityParts {
   readonly registry: Registry;
   /** Provider accounts of this worker's configuration, by name. */
   readonly providers: Readonly<Record<string, ProviderAccount>>;
+  /** The administrator's fields of automators, by their names; secrets are references. */
+  readonly automators: Readonly<Record<string, { readonly fields: JsonObject }>>;
   readonly nodes: NodeAccess;
   readonly logs: LogStore;
   readonly log: WorkerLog;
@@ -85,20 +88,7 @@ export interface Redactor {
   stream(): { push(chunk: Uint8Array): Uint8Array; end(): Uint8Array };
 }
 
-/** How to reach a node; secrets are resolved. */
-export interface NodeAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password?: string;
-  /** Private key, PEM. */
-  readonly key?: string;
-  /** Socket of an SSH agent on the worker. */
-  readonly agent?: string;
-  readonly hostKey?: string | readonly string[];
-  /** The host that the connection goes through; its key is known. */
-  readonly jump?: Omit<NodeAddress, 'jump' | 'hostKey'> & { readonly hostKey: string | readonly string[] };
-}
+export type { NodeAddress } from '../plugins/contract.js';
 
 export interface NodeAccess {
   /**
@@ -107,6 +97,8 @@ export interface NodeAccess {
    */
   probe(address: NodeAddress, signal: AbortSignal): Promise<{ readonly hostKey: string; readonly bootId?: string }>;
   shell(address: NodeAddress, options: ShellOptions): Shell;
+  /** A connection that the node itself makes. @throws PluginError when it cannot. */
+  connect(address: NodeAddress, to: { readonly host: string; readonly port: number }, signal: AbortSignal): Promise<Duplex>;
 }
 
 export interface ShellOptions {

@@ -8,6 +8,7 @@ import type { Plan, PlannedPlacement, PluginPins, ServedPlan } from '../model/pl
 import type { Limits, ServerFeatures } from '../model/state.js';
 import type { ClusterSpec, GroupSpec } from '../model/spec.js';
 import type { Registry } from '../plugins/registry.js';
+import type { Descriptor } from '../schema/descriptor.js';
 import { checkFields } from '../schema/fields.js';
 import { parseSpec } from '../schema/parse-spec.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../schema/problem.js';
@@ -17,6 +18,8 @@ import type { ActivityParts, ProviderAccount } from './parts.js';
 export interface PlanParts {
   readonly registry: Registry;
   readonly providers: Readonly<Record<string, ProviderAccount>>;
+  /** The administrator's fields of automators, by their names. */
+  readonly automators?: ActivityParts['automators'];
   readonly features: ServerFeatures;
   readonly limits: Limits;
   readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
@@ -81,13 +84,23 @@ function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Probl
       const path: Path = ['services', service, 'actions', key];
       const plugin = parts.registry.automators().find(({ descriptor }) => descriptor.name === action.type);
       if (plugin === undefined) return [unknown([...path, 'type'], 'automator', action.type, parts.registry.automators().map(({ descriptor }) => descriptor.name))];
-      return [...checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems, ...checkReferences(parts, action.fields, [...path, 'fields'])];
+      return [
+        ...checkSetUp(parts, plugin.descriptor, [...path, 'type']), ...checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems,
+        ...checkReferences(parts, action.fields, [...path, 'fields']),
+      ];
     }));
   return [...groups, ...actions, ...checkReferences(parts, spec.config, ['config'])];
 }
 
 function checkReferences({ forbiddenReferences }: PlanParts, value: Json, path: Path): readonly Problem[] {
   return forbiddenReferences(value).map((place) => errorAt([...path, ...place], 'refers to a secret that cluster files may not use here', 'heddle.yaml of the workers says under secrets.allow which they may.'));
+}
+
+/** Whether an administrator filled in what the automator needs to know of its workers. */
+function checkSetUp(parts: PlanParts, descriptor: Descriptor, path: Path): readonly Problem[] {
+  const settings = parts.automators?.[descriptor.name]?.fields ?? {};
+  const { problems } = checkFields(descriptor, 'admin', settings, ['automators', descriptor.name, 'fields']);
+  return problems.map((problem) => errorAt(path, `names automator "${descriptor.name}", which is not set up on the workers`, `In their heddle.yaml: ${formatProblem(problem)}`));
 }
 
 function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly Problem[] {

@@ -3,6 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { LookedAt, Sighting, SurveyReply, SurveyRequest, Unseen } from '../model/look.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Attempt } from './attempt.js';
+import { checkServices } from './check-services.js';
 import { viewAccount } from './look-account.js';
 import { lookAtNode, unknown, type Looking, type Verdict } from './look-node.js';
 import { keyOf } from './machine-input.js';
@@ -27,7 +28,10 @@ export async function survey(parts: ActivityParts, lists: SharedLists, request: 
   const { retryPolicy } = activityInfo();
   const last = Math.min(patience, retryPolicy?.maximumAttempts || patience);
   if (passing?.kind === 'unknown' && attempt.number < last) throw new PluginError('Retryable', passing.why);
+  const checked = nodes.filter(({ checks }, index) => checks !== undefined && verdicts[index]?.kind === 'fine');
+  const health = checked.length === 0 ? undefined : await checkServices(parts, request, checked, attempt);
   return {
+    ...(health === undefined ? {} : { health }),
     sightings: nodes.flatMap(({ nodeId, incarnation }, index): readonly Sighting[] => {
       const verdict = verdicts[index];
       return verdict?.kind === 'drift' ? [{ nodeId, incarnation, seen: verdict.seen, why: attempt.redact(verdict.why) }] : [];

@@ -32,7 +32,8 @@ export function addClusterVerbs(program: Command, run: Run): void {
     .action((options) => run(async () => (await import('./look/list.js')).list(options)));
 
   server(verb('status <name>', 'where it stands, what is wrong, what to do')
-    .option('-w, --watch', 'show the operation under way until it ends'))
+    .option('-w, --watch', 'show the operation under way until it ends')
+    .option('--look', 'look at its machines and services first'))
     .action((name, options) => run(async () => (await import('./look/status.js')).status(name, options)));
 
   server(verb('nodes <name>', 'its nodes'))

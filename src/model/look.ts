@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.js';
+import type { HealthCheck } from './health.js';
 import type { Drift } from './node.js';
 
 /** What the activities that only look at machines are asked, and what they say. Plain JSON. */
@@ -20,6 +21,8 @@ export interface LookedAt {
   readonly placement?: string;
   /** The node's payload: `providerid`, `ipaddress`, `ssh-*`, `boot-id`. */
   readonly config: JsonObject;
+  /** Checks of the services that run there, by their names. */
+  readonly checks?: Readonly<Record<string, HealthCheck>>;
 }
 
 /** Input of SURVEY: machines of one provider account, all of one cluster. */
@@ -50,6 +53,16 @@ export interface Unseen {
 export interface SurveyReply {
   readonly sightings: readonly Sighting[];
   readonly unknown: readonly Unseen[];
+  /** What the checks of services found on machines that are as they should be; absent where none was asked for. */
+  readonly health?: readonly HealthSighting[];
+}
+
+export interface HealthSighting {
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly service: string;
+  readonly well: boolean;
+  readonly why?: string;
 }
 
 /** Input of FIND_MACHINES. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.js';
+import type { HealthCheck } from './health.js';
 import type { Intent } from './intent.js';
 import type { PluginPins } from './plan.js';
 import type { CurrentCluster } from './plan-operation.js';
@@ -98,6 +99,8 @@ export interface TaskRequest {
   readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };
   /** The plugins that may carry it out, as they were when the operation was planned. */
   readonly plugins?: PluginPins;
+  /** For START: what it waits for when its action is done. */
+  readonly check?: HealthCheck;
   /** For EXEC. */
   readonly command?: { readonly text: string; readonly sudo?: true; readonly timeoutMs?: number };
 }

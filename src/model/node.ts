@@ -2,6 +2,7 @@ import type { Action } from './action.js';
 import type { JsonObject } from './json.js';
 import type { PlannedPlacement } from './plan.js';
 import type { FailureRecord } from './failure.js';
+import type { ServiceHealth } from './health.js';
 
 /** Where a node's machine comes from; frozen with the machine, so that a retried CREATE asks for the same again. */
 export interface Placement {
@@ -87,6 +88,8 @@ export interface NodeState {
   /** What was expected of the machine and what was found, when it was looked at last and was not as it should be. */
   readonly drift?: { readonly seen: Drift; readonly why: string };
   readonly current?: CurrentTask;
+  /** How services that have a check were found last, by their names. For people. */
+  readonly health?: Readonly<Record<string, ServiceHealth>>;
 }
 
 /** A machine that an earlier life of the cluster left, and that a node takes over. */

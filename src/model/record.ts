@@ -1,4 +1,5 @@
 import { serviceActions, type Action, type ServiceAction } from './action.js';
+import type { ServiceHealth } from './health.js';
 import type { JsonObject } from './json.js';
 import type { AdoptedMachine, NodeFacts, NodeState, Placement, ServiceFacts } from './node.js';
 import { mergePayload } from './payload.js';
@@ -19,7 +20,7 @@ export function recordAdopted(node: NodeState, { keyUid, incarnation, providerid
   return { ...taken, keyUid, adopt: true, payload: { ...taken.payload, providerid } };
 }
 
-function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, ...node }: NodeState): NodeState {
+function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, health: _health, ...node }: NodeState): NodeState {
   return node;
 }
 
@@ -32,7 +33,9 @@ export function ownKeys(node: NodeState, placement: Placement): JsonObject {
 }
 
 export function recordBegun(node: NodeState, step: Step): NodeState {
-  return step.service === undefined ? node : withService(node, step.service, { begun: step.action });
+  if (step.service === undefined) return node;
+  const ends = step.action === 'START' || step.action === 'STOP' || step.action === 'REMOVE';
+  return withService(ends ? recordHealth(node, step.service, undefined) : node, step.service, { begun: step.action });
 }
 
 /** When a task was done: in which operation, and with which version of the peers. */
@@ -46,7 +49,7 @@ export function recordDone(node: NodeState, step: Step, result: JsonObject, occa
   const merged = { ...node, payload: mergePayload(node.payload, result) };
   const { action, service } = step;
   if (service !== undefined && isServiceAction(action)) return recordServiceAction(merged, service, { action, digest: step.digest ?? 'done' }, occasion);
-  if (action === 'DELETE') return { ...node, payload: {}, runs: {}, facts: { services: {} } };
+  if (action === 'DELETE') return { ...withoutHealth(node), payload: {}, runs: {}, facts: { services: {} } };
   if (action === 'CONFIRM') return recordConfirmed(merged);
   if (action === 'BOOTSTRAP') return withFacts(merged, { BOOTSTRAP: step.digest ?? 'done' });
   if (action === 'EXEC') return withFacts(merged, { EXEC: occasion.operation });
@@ -66,6 +69,17 @@ function recordConfirmed(node: NodeState): NodeState {
 interface Done {
   readonly action: ServiceAction;
   readonly digest: string;
+}
+
+function withoutHealth({ health: _health, ...node }: NodeState): NodeState {
+  return node;
+}
+
+/** What a check found; undefined when the service does not run, and nothing can be said of it. */
+export function recordHealth({ health: before = {}, ...node }: NodeState, service: string, found: ServiceHealth | undefined): NodeState {
+  const { [service]: _before, ...others } = before;
+  const health = found === undefined ? others : { ...others, [service]: found };
+  return Object.keys(health).length === 0 ? node : { ...node, health };
 }
 
 function recordServiceAction(node: NodeState, service: string, { action, digest }: Done, { operation, peers }: Occasion): NodeState {

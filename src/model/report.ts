@@ -47,6 +47,7 @@ export function nodeStatus(node: NodeState): NodeStatus {
     state: stateOf(node), payload: stripSecrets(node.payload),
     ...(node.current === undefined ? {} : { current: node.current }),
     ...(node.failure === undefined ? {} : { failure: node.failure }),
+    ...(node.health === undefined ? {} : { health: node.health }),
     ...(node.drift === undefined || node.facts.seen === undefined ? {} : { drift: node.drift }),
   };
 }

@@ -1,4 +1,5 @@
 import type { ServiceActionKey } from './action.js';
+import type { HealthCheck } from './health.js';
 import type { JsonObject } from './json.js';
 
 /**
@@ -82,6 +83,8 @@ export interface ServiceSpec {
   /** What is done when those nodes or their addresses change. */
   readonly onPeersChange: PeersChange;
   readonly actions: Readonly<Partial<Record<ServiceActionKey, ServiceActionSpec>>>;
+  /** What START waits for, and status shows. */
+  readonly check?: HealthCheck;
 }
 
 export const peersNeeded = ['all', 'dependencies', 'none'] as const;

@@ -1,4 +1,5 @@
 import type { FailureRecord } from './failure.js';
+import type { ServiceHealth } from './health.js';
 import type { JsonObject } from './json.js';
 import type { CurrentTask, Drift } from './node.js';
 import type { Operation } from './operation.js';
@@ -52,6 +53,8 @@ export interface NodeStatus {
   readonly failure?: FailureRecord;
   /** How the machine was found when it was looked at last and was not as it should be. */
   readonly drift?: { readonly seen: Drift; readonly why: string };
+  /** What the checks of its services found last, by their names. */
+  readonly health?: Readonly<Record<string, ServiceHealth>>;
   /** The payload without what is marked secret. */
   readonly payload: JsonObject;
 }

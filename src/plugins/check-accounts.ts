@@ -1,12 +1,12 @@
 import type { JsonObject } from '../model/json.js';
+import type { Descriptor } from '../schema/descriptor.js';
 import { checkFields } from '../schema/fields.js';
 import { errorAt, hasErrors, placeProblems, ProblemsError, type Path, type Place, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
 import type { Registry } from './registry.js';
 
-interface Account {
+interface Account extends Settings {
   readonly type: string;
-  readonly fields: JsonObject;
 }
 
 /**
@@ -17,19 +17,48 @@ interface Account {
 export function checkAccounts<Some extends Account>(
   registry: Registry, accounts: Readonly<Record<string, Some>>, locate?: (path: Path) => Place,
 ): Readonly<Record<string, Some>> {
-  const problems: Problem[] = [];
-  const types = registry.providers().map(({ descriptor }) => descriptor.name);
-  const checked = Object.entries(accounts).map(([name, account]): readonly [string, Some] => {
-    const path = ['providers', name];
-    const plugin = registry.providers().find(({ descriptor }) => descriptor.name === account.type);
-    if (plugin === undefined) {
-      problems.push(errorAt([...path, 'type'], `there is no provider plugin "${account.type}" on this worker`, suggest(account.type, types)));
-      return [name, account];
-    }
-    const fields = checkFields(plugin.descriptor, 'admin', account.fields, [...path, 'fields']);
-    problems.push(...fields.problems);
-    return [name, { ...account, fields: fields.values }];
+  return checkAll(registry.providers(), accounts, {
+    what: 'provider', title: 'The provider accounts cannot be used:', locate, typeOf: (_name, { type }) => type, pathOf: (name) => ['providers', name, 'type'],
   });
-  if (hasErrors(problems)) throw new ProblemsError('The provider accounts cannot be used:', locate === undefined ? problems : placeProblems(problems, locate));
+}
+
+/** Checks the settings of automators in the same way; those that are not mentioned are left as they are. */
+export function checkAutomators<Some extends Settings>(
+  registry: Registry, settings: Readonly<Record<string, Some>>, locate?: (path: Path) => Place,
+): Readonly<Record<string, Some>> {
+  return checkAll(registry.automators(), settings, {
+    what: 'automator', title: 'The settings of automators cannot be used:', locate, typeOf: (name) => name, pathOf: (name) => ['automators', name],
+  });
+}
+
+interface Settings {
+  readonly fields: JsonObject;
+}
+
+interface Kind<Some> {
+  readonly what: string;
+  readonly title: string;
+  readonly locate: ((path: Path) => Place) | undefined;
+  readonly typeOf: (name: string, settings: Some) => string;
+  /** Where the plugin is named. */
+  readonly pathOf: (name: string) => Path;
+}
+
+function checkAll<Some extends Settings>(
+  plugins: readonly { readonly descriptor: Descriptor }[], all: Readonly<Record<string, Some>>, { what, title, locate, typeOf, pathOf }: Kind<Some>,
+): Readonly<Record<string, Some>> {
+  const problems: Problem[] = [];
+  const checked = Object.entries(all).map(([name, settings]): readonly [string, Some] => {
+    const type = typeOf(name, settings);
+    const plugin = plugins.find(({ descriptor }) => descriptor.name === type);
+    if (plugin === undefined) {
+      problems.push(errorAt(pathOf(name), `there is no ${what} plugin "${type}" on this worker`, suggest(type, plugins.map(({ descriptor }) => descriptor.name))));
+      return [name, settings];
+    }
+    const fields = checkFields(plugin.descriptor, 'admin', settings.fields, [`${what}s`, name, 'fields']);
+    problems.push(...fields.problems);
+    return [name, { ...settings, fields: fields.values }];
+  });
+  if (hasErrors(problems)) throw new ProblemsError(title, locate === undefined ? problems : placeProblems(problems, locate));
   return Object.fromEntries(checked);
 }

@@ -16,7 +16,10 @@ export interface PluginContext {
   readonly log: PluginLog;
   /** Aborted when the task is cancelled, or when the call's deadline has passed. */
   readonly signal: AbortSignal;
-  /** The administrator's fields of the provider with the user's over them, checked, defaults filled in, secrets resolved. */
+  /**
+   * For providers the administrator's fields with the user's over them; for automators those that the administrator gave
+   * under `automators` in heddle.yaml. Checked, defaults filled in, secrets resolved.
+   */
   readonly fields: JsonObject;
   /** For providers whose machines carry no tags: who has which machine of this provider account. */
   readonly claims?: Claims;
@@ -152,6 +155,33 @@ export interface CanQuota {
   quota(): Promise<AccountQuota>;
 }
 
+/** What an automator has at hand besides. */
+export interface AutomatorParts {
+  readonly shell: Shell;
+  /** The way to the node, for a tool on the worker that logs in by itself; absent in plugins that run as programs. */
+  readonly address?: NodeAddress;
+  /** Longest time that the user gives this run, in ms; scripts keep it by themselves. */
+  readonly timeoutMs?: number;
+  /** Aborted when this attempt ends and another takes over: what goes on at the node is let go of, not ended. */
+  readonly detach?: AbortSignal;
+}
+
+/** How to reach a node; secrets are resolved. */
+export interface NodeAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password?: string;
+  /** Private key, PEM. */
+  readonly key?: string;
+  /** Socket of an SSH agent on the worker. */
+  readonly agent?: string;
+  /** The keys that its SSH server may show, each `<type> <base64>`. */
+  readonly hostKey?: string | readonly string[];
+  /** The host that the connection goes through; its key is known. */
+  readonly jump?: Omit<NodeAddress, 'jump' | 'hostKey'> & { readonly hostKey: string | readonly string[] };
+}
+
 /**
  * An automator carries out a service's actions on a node, seven methods in all. BOOTSTRAP is not tied to a service: it
  * runs for every registered automator, any number of times, and must not interfere with the others.
@@ -160,13 +190,16 @@ export abstract class Automator {
   readonly task: Task;
   readonly log: PluginLog;
   readonly signal: AbortSignal;
+  /** What the administrator gave for this automator. */
+  readonly fields: JsonObject;
   /** The node of this task. */
   readonly shell: Shell;
 
-  constructor(context: PluginContext & { readonly shell: Shell }) {
+  constructor(context: PluginContext & AutomatorParts) {
     this.task = context.task;
     this.log = context.log;
     this.signal = context.signal;
+    this.fields = context.fields;
     this.shell = context.shell;
   }
 

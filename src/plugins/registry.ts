@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
-import type { Automator, CanFind, CanList, CanQuota, MachineAbilities, PluginContext, PluginLog, Provider, Shell, SystemPart } from './contract.js';
+import type { Automator, AutomatorParts, CanFind, CanList, CanQuota, MachineAbilities, PluginContext, PluginLog, Provider, SystemPart } from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
@@ -13,7 +13,7 @@ import type { Reservation } from './program/runner.js';
 import { Workshop } from './program/workshop.js';
 
 export type ProviderContext = PluginContext & AttemptContext;
-export type AutomatorContext = PluginContext & AttemptContext & { readonly shell: Shell };
+export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
 export type ProviderWithAbilities = Provider & Partial<CanList & CanFind & CanQuota & MachineAbilities>;
 export type AutomatorWithAbilities = Automator & Partial<SystemPart>;
 

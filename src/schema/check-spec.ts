@@ -88,6 +88,8 @@ function checkService(spec: ClusterSpec, name: string, service: ServiceSpec): re
   return [
     ...(placed ? [] : [warningAt(path, 'no group of nodes has this service', 'Name it under nodes.<group>.services, or remove it.')]),
     ...needs,
+    ...(service.check !== undefined && service.actions.start === undefined
+      ? [warningAt([...path, 'check'], 'the service has no start action that could wait for it', 'It is only shown by heddle status, after a look.')] : []),
     ...missing.map((action) => errorAt([...path, 'onPeersChange'], `is ${service.onPeersChange}, but the service has no action ${action}`,
       `Add actions.${action}, or say nothing.`)),
   ];

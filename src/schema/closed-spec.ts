@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defaultRepair, failurePolicies, peersChanges, peersNeeded, type ClusterSpec } from '../model/spec.js';
+import { closedCheckSchema } from './health.js';
 import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { anyJsonSchema, fieldsSchema, maxNodes } from './spec.js';
 
@@ -24,6 +25,7 @@ const service = z.strictObject({
   runtime: needs,
   peers: z.enum(peersNeeded),
   onPeersChange: z.enum(peersChanges),
+  check: closedCheckSchema.exactOptional(),
   actions: z.strictObject({
     install: action.exactOptional(), configure: action.exactOptional(), initialize: action.exactOptional(),
     start: action.exactOptional(), stop: action.exactOptional(), remove: action.exactOptional(),

@@ -63,6 +63,9 @@ export const configSchema = z.strictObject({
   cacheFolder: pathSchema.exactOptional().meta({ title: 'Cache folder', description: 'Where downloads are kept; may be deleted at any time.' }),
   site: simpleNameSchema.exactOptional().meta({ title: 'Site', description: 'The place whose machines this worker reaches; default unless given.' }),
   providers: z.record(simpleNameSchema, providerSchema).prefault({}).meta({ title: 'Providers', description: 'Provider accounts by the names that clusters use.' }),
+  automators: z.record(pluginNameSchema, z.strictObject({
+    fields: fieldsSchema.prefault({}).meta({ title: 'Fields', description: 'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.' }),
+  }).meta({ title: 'Automator', description: 'What an automator needs to know on this worker: {fields}.' })).prefault({}).meta({ title: 'Automators', description: 'Settings of automators, by their names.' }),
   plugins: z.array(pathSchema).max(100).prefault([]).meta({
     title: 'Plugins', description: 'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
   }),

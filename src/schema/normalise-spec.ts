@@ -1,6 +1,7 @@
 import { serviceActionKeys, type ServiceActionKey } from '../model/action.js';
 import type { ClusterSpec, GroupSpec, Needs, PeersChange, PlacementChoice, RepairSpec, ServiceActionSpec, ServiceSpec } from '../model/spec.js';
 import { parseDuration } from './duration.js';
+import { normaliseCheck } from './health.js';
 import type { WrittenAction, WrittenGroup, WrittenService, WrittenSpec } from './spec.js';
 
 /** What hardware and image are called where nobody named them. */
@@ -56,6 +57,7 @@ function normaliseService(service: WrittenService): ServiceSpec {
     peers: service.peers,
     onPeersChange: service.onPeersChange ?? defaultPeersChange(service),
     actions,
+    ...present('check', service.check === undefined ? undefined : normaliseCheck(service.check)),
   };
 }
 

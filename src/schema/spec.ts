@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Json } from '../model/json.js';
 import { defaultRepair, failurePolicies, peersChanges, peersNeeded } from '../model/spec.js';
 import { durationSchema } from './duration.js';
+import { checkSchema } from './health.js';
 import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 
 /** The largest group, and the largest cluster. */
@@ -50,6 +51,7 @@ const serviceSchema = z.strictObject({
     title: 'When peers change',
     description: 'What is done when those nodes change: configure (the default, where there is such an action), restart as well, or nothing.',
   }),
+  check: checkSchema.optional(),
   actions: z.strictObject({
     install: actionSchema.optional(), configure: actionSchema.optional(), initialize: actionSchema.optional(),
     start: actionSchema.optional(), stop: actionSchema.optional(), remove: actionSchema.optional(),

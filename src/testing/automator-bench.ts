@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceAction } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
-import type { Automator, TaskResult } from '../plugins/contract.js';
+import type { Automator, NodeAddress, TaskResult } from '../plugins/contract.js';
 import { loadRegistry, type RegisteredAutomator } from '../plugins/registry.js';
+import { checkFields } from '../schema/fields.js';
+import { formatProblem, hasErrors } from '../schema/problem.js';
 import { createPool } from '../ssh/pool.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
@@ -61,6 +63,14 @@ export class AutomatorBench {
     return this.#attempt(this.plugin, action, fields, options, (automator, user) => automator[methods[action]]({ user }, script, data));
   }
 
+  /** Checked and filled in as a worker does. */
+  #admin({ descriptor }: RegisteredAutomator): JsonObject {
+    if (descriptor.name !== this.options.name) return {};
+    const { problems, values } = checkFields(descriptor, 'admin', this.options.admin ?? {}, ['admin']);
+    if (hasErrors(problems)) throw new Error(`admin fields: ${problems.map(formatProblem).join('; ')}`);
+    return values;
+  }
+
   async #attempt(
     plugin: RegisteredAutomator, taskName: ServiceAction | 'BOOTSTRAP', fields: JsonObject | undefined, options: ActionOptions,
     call: (automator: Automator, user: string) => Promise<TaskResult | void>,
@@ -81,7 +91,7 @@ export class AutomatorBench {
       onOutput: (_stream, chunk) => this.hearing.hear(Buffer.from(chunk).toString('latin1')),
     });
     try {
-      const { result, said } = takeResult(name, await call(plugin.create({ task, log, signal, fields: {}, shell }), user));
+      const { result, said } = takeResult(name, await call(plugin.create({ task, log, signal, shell, fields: this.#admin(plugin), address: addressOf(target), detach: over.signal }), user));
       this.hearing.hear(said);
       return result;
     } catch (error) {
@@ -92,6 +102,13 @@ export class AutomatorBench {
       await pool.closeAll();
     }
   }
+}
+
+function addressOf({ host, port, user, password, privateKey, agent, hostKey }: SshTarget): NodeAddress {
+  return {
+    host, port, user, ...(password === undefined ? {} : { password }), ...(privateKey === undefined ? {} : { key: privateKey }),
+    ...(agent === undefined ? {} : { agent }), ...(hostKey === undefined ? {} : { hostKey }),
+  };
 }
 
 const methods = { INSTALL: 'install', CONFIGURE: 'configure', INITIALIZE: 'init', START: 'start', STOP: 'stop', REMOVE: 'remove' } as const satisfies Record<ServiceAction, string>;

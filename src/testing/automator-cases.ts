@@ -123,7 +123,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
       for (const part of [secret, secret.toUpperCase(), secret.slice(0, -1)]) strictEqual(said.includes(part), false, 'its words hold a secret in a form that nobody can take out');
     }),
   },
-  ...fieldCases<AutomatorBench>((bench, scope) => (scope === 'user' ? bench.options.script('true', '') : {})),
+  ...fieldCases<AutomatorBench>((bench, scope) => (scope === 'user' ? bench.options.script('true', '') : bench.options.admin ?? {})),
 ];
 
 /** On a node that the automator has prepared, with a file of its own. */

@@ -12,6 +12,8 @@ export interface AutomatorSuiteOptions {
   readonly folders?: readonly string[];
   /** The fields of an action that has the node run this shell text, with the data on its standard input. */
   readonly script: (text: string, data: string) => JsonObject;
+  /** The administrator's fields, where it has any: as under `automators` in heddle.yaml. */
+  readonly admin?: JsonObject;
   /** Cases that are left out, each with its reason in words. */
   readonly without?: Readonly<Partial<Record<AutomatorCaseId, string>>>;
   /** Longest wait for something to happen on the node, in ms; a minute unless given. */

@@ -46,8 +46,8 @@ async function begin(memory: GroupMemory, { operation, fresh, condemned, survey 
 }
 
 async function look(memory: GroupMemory): Promise<void> {
-  const { cluster, clusterUid } = memory.state;
-  await surveyNodes({ memory, clusterId: cluster, uid: clusterUid, isHalted: () => isToHalt(memory) });
+  const { cluster, clusterUid, services } = memory.state;
+  await surveyNodes({ memory, clusterId: cluster, uid: clusterUid, services, isHalted: () => isToHalt(memory) });
 }
 
 function showAgain(memory: GroupMemory, nodeId: string): void {

@@ -3,6 +3,7 @@ import type { Drift } from '../model/node.js';
 import { queueOperation } from './accept.js';
 import { groupsOver, instructAll } from './groups.js';
 import type { Memory } from './memory.js';
+import { servicesOf } from '../model/state.js';
 import { surveyNodes } from './survey.js';
 
 /** Looks at the machines between operations: for a preview, and from time to time where the spec says so. */
@@ -22,7 +23,7 @@ export async function look(memory: Memory): Promise<void> {
   const { name, uid, looks } = memory.state;
   const isHalted = (): boolean => memory.state.queue.length > 0;
   instructAll(memory, { do: 'survey' });
-  await surveyNodes({ memory, clusterId: name, uid, isHalted });
+  await surveyNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
   await condition(() => groupsOver(memory) || isHalted());
   memory.state = { ...memory.state, looks: { ...memory.state.looks, done: looks.asked } };
   memory.stale = true;

@@ -73,7 +73,7 @@ async function lookAtNodes(memory: Memory): Promise<void> {
   instructAll(memory, { do: 'begin', operation: operation.id, fresh, condemned: fresh ? condemned : [], survey });
   const { fresh: _fresh, ...state } = memory.state;
   memory.state = state;
-  if (survey) await surveyNodes({ memory, clusterId: name, uid, isHalted: () => memory.halt !== undefined });
+  if (survey) await surveyNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted: () => memory.halt !== undefined });
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
 }
 

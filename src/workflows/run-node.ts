@@ -5,7 +5,7 @@ import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import type { CurrentTask, NodeState } from '../model/node.js';
 import { machinePartOf, mergePayload } from '../model/payload.js';
 import type { PlannedPlacement, PluginPins, Step } from '../model/plan.js';
-import { recordBegun, recordDone, recordMachine } from '../model/record.js';
+import { recordBegun, recordDone, recordHealth, recordMachine } from '../model/record.js';
 import type { ServiceSpec } from '../model/spec.js';
 import { runTask } from './run-task.js';
 import { actionSpec, requestFor } from './task-request.js';
@@ -177,6 +177,11 @@ async function attempt(owner: NodeOwner, step: Step, request: TaskRequest): Prom
 
 function finish(owner: NodeOwner, step: Step, result: JsonObject, peers: number): void {
   owner.change((node) => recordDone(node, step, result, { operation: owner.operation, peers }));
+  const { action, service } = step;
+  // START is done when the check has passed.
+  if (action === 'START' && service !== undefined && owner.service(service)?.check !== undefined) {
+    owner.change((node) => recordHealth(node, service, { well: true, at: owner.now() }));
+  }
   owner.stepDone(step);
 }
 

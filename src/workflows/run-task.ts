@@ -36,7 +36,7 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
     taskQueue: row.queue === 'site' ? siteQueue(placement.site) : providerQueue(placement.site, placement.provider),
     summary: taskTitle(action, request.nodeId, request.service?.name),
     // The script's own limit ends it on the node; the attempt also connects and fetches the outcome.
-    startToCloseTimeout: ownLimit === undefined ? row.attemptMs : ownLimit + 60_000,
+    startToCloseTimeout: (ownLimit === undefined ? row.attemptMs : ownLimit + 60_000) + (request.check?.withinMs ?? 0),
     heartbeatTimeout: row.heartbeatMs,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...(budgetMs === undefined ? {} : { scheduleToCloseTimeout: budgetMs }),

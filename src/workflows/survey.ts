@@ -1,6 +1,8 @@
 import { ActivityFailure, condition, log } from '@temporalio/workflow';
-import type { LookedAt, Sighting, SurveyRequest } from '../model/look.js';
+import type { HealthSighting, LookedAt, Sighting, SurveyRequest } from '../model/look.js';
 import type { NodeState, Placement } from '../model/node.js';
+import { recordHealth } from '../model/record.js';
+import type { ServiceSpec } from '../model/spec.js';
 import { changeNode, type CrewMemory } from './memory.js';
 import { runSurvey } from './run-task.js';
 
@@ -12,6 +14,7 @@ export interface Surveyed {
   /** Name and uid of the cluster. */
   readonly clusterId: string;
   readonly uid: string;
+  readonly services: Readonly<Record<string, ServiceSpec>>;
   isHalted(): boolean;
 }
 
@@ -26,20 +29,24 @@ export async function surveyNodes(surveyed: Surveyed): Promise<void> {
   await Promise.race([all, condition(() => !open || surveyed.isHalted())]);
 }
 
-async function surveyBatch({ memory, clusterId, uid }: Surveyed, nodes: readonly NodeState[]): Promise<void> {
+async function surveyBatch({ memory, clusterId, uid, services }: Surveyed, nodes: readonly NodeState[]): Promise<void> {
   const placement = nodes[0]?.placement;
   if (placement === undefined) return;
   const { provider, type, fields } = placement;
   const request: SurveyRequest = {
     clusterId, provider: { name: provider, type, fields },
-    nodes: nodes.map(({ nodeId, incarnation, keyUid, payload }): LookedAt => ({ nodeId, incarnation, keyUid: keyUid ?? uid, config: payload })),
+    nodes: nodes.map((node): LookedAt => {
+      const { nodeId, incarnation, keyUid, payload } = node;
+      return { nodeId, incarnation, keyUid: keyUid ?? uid, config: payload, ...checksOf(node, services) };
+    }),
   };
   try {
-    const { sightings, unknown } = await runSurvey(placement, request);
+    const { sightings, unknown, health = [] } = await runSurvey(placement, request);
     for (const { nodeId, why } of unknown) log.warn(`nobody can tell how ${nodeId} is`, { why });
     for (const { nodeId, incarnation } of nodes) {
       const sighting = sightings.find((found) => found.nodeId === nodeId);
-      changeNode(memory, nodeId, (node) => (node.incarnation === incarnation ? withSighting(node, sighting) : node));
+      const found = health.filter((one) => one.nodeId === nodeId);
+      changeNode(memory, nodeId, (node) => (node.incarnation === incarnation ? withHealth(withSighting(node, sighting), found) : node));
     }
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
@@ -48,10 +55,24 @@ async function surveyBatch({ memory, clusterId, uid }: Surveyed, nodes: readonly
   }
 }
 
+/** Only of what runs there anything can be said. */
+function checksOf({ facts }: NodeState, services: Surveyed['services']): Pick<LookedAt, 'checks'> {
+  const checks = Object.entries(services).flatMap(([name, { check }]) => (check === undefined || facts.services[name]?.START === undefined ? [] : [[name, check] as const]));
+  return checks.length === 0 ? {} : { checks: Object.fromEntries(checks) };
+}
+
+/** What was begun on a service meanwhile is newer than what was seen. */
+function withHealth(node: NodeState, found: readonly HealthSighting[]): NodeState {
+  const at = new Date().toISOString();
+  return found.reduce((seen, { service, well, why }) =>
+    (seen.facts.services[service]?.START === undefined ? seen : recordHealth(seen, service, { well, at, ...(why === undefined ? {} : { why }) })), node);
+}
+
 function withSighting({ facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState, sighting: Sighting | undefined): NodeState {
   if (sighting === undefined) return { ...node, facts };
   const { seen, why } = sighting;
-  return { ...node, facts: { ...facts, seen }, drift: { seen, why } };
+  const { health: _old, ...known } = node;
+  return { ...known, facts: { ...facts, seen }, drift: { seen, why } };
 }
 
 /** Nodes of one account and placement together, a few at a time. */

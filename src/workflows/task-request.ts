@@ -13,6 +13,7 @@ export function requestFor(owner: NodeOwner, step: Step, run: number): TaskReque
   const { action, service } = step;
   const spec = actionSpec(owner, step);
   const { command, ...rest } = base;
+  const check = action === 'START' && service !== undefined ? owner.service(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   return {
     ...rest, ...(action === 'EXEC' && command !== undefined ? { command } : {}), nodeId, incarnation, run, operation: owner.operation,
@@ -22,6 +23,7 @@ export function requestFor(owner: NodeOwner, step: Step, run: number): TaskReque
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
     provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },
     ...(pins === undefined ? {} : { plugins: pins }),
+    ...(check === undefined ? {} : { check }),
     ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),
     ...(service === undefined || spec === undefined ? {} : {
       service: {

@@ -4,6 +4,7 @@ import { cleanLine, cleanText } from '../clean-text.js';
 import { printFailures } from '../failure-text.js';
 import { printHistory } from './history-text.js';
 import { nextSteps, type NextStep } from './next-steps.js';
+import { healthLines, withHealth } from './health-text.js';
 import { describeDoing, describeSince } from './node-words.js';
 import type { Output } from '../output.js';
 import { formatTable } from '../table.js';
@@ -38,11 +39,12 @@ export function printNodes(output: Output, nodes: readonly NodeStatus[], now: nu
     return;
   }
   const rows = nodes.map((node) => [
-    node.nodeId, node.state, describeDoing(node), describeSince(node, now), node.ipaddress ?? '-', node.services.join(','),
+    node.nodeId, node.state, describeDoing(node), describeSince(node, now), node.ipaddress ?? '-', node.services.map((service) => withHealth(service, node.health?.[service])).join(','),
   ]);
   const [head = '', ...lines] = formatTable(['NODE', 'STATE', 'DOING', 'SINCE', 'ADDRESS', 'SERVICES'], rows);
   output.line(output.style('bold', head));
   lines.forEach((line, index) => output.line(nodes[index]?.state === 'failed' ? output.style('red', line) : line));
+  for (const line of healthLines(nodes, now)) output.line(output.style('red', cleanLine(line)));
 }
 
 export function printTroubles(output: Output, troubles: readonly Trouble[]): void {

@@ -17,10 +17,11 @@ import { formatAge, formatMoment } from '../time-text.js';
 import { findTroubles } from './troubles.js';
 
 /** Where a cluster stands, what failed or is stuck, and what to do. */
-export async function status(name: string, options: ServerOptions & { readonly watch?: boolean }): Promise<number> {
+export async function status(name: string, options: ServerOptions & { readonly watch?: boolean; readonly look?: boolean }): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     const described = await describeCluster(session, name);
+    if (options.look === true) await lookAgain(session, name);
     const found = await askWorkers(session, name);
     if (found instanceof HeddleError) return reportWhatIsKnown(session, output, described, found);
     if (options.watch === true) return watch(session, output, found);
@@ -43,6 +44,12 @@ export async function nodes(name: string, options: ServerOptions): Promise<numbe
     output.document({ cluster: name, nodes: found.nodes });
     return exitCodes.ok;
   });
+}
+
+/** Has machines and services looked at, so that what is shown is of now. */
+async function lookAgain(session: Session, name: string): Promise<void> {
+  await requireWorker(session);
+  await session.client.look(name);
 }
 
 /** The error stands for an answer that nobody gave, or that could not be read. */

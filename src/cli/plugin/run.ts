@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { serviceActions, type Action, type AnyAction } from '../../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import { machineKey, tagNames, taskId } from '../../model/names.js';
-import type { Automator, PluginContext, Task, TaskResult } from '../../plugins/contract.js';
+import type { Config } from '../../config.js';
+import type { Automator, NodeAddress, PluginContext, Task, TaskResult } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
 import { loadRegistry, type ProviderWithAbilities } from '../../plugins/registry.js';
 import { createRedactor } from '../../secrets/redact.js';
@@ -38,7 +39,7 @@ export async function runTask(name: string, file: string, options: CommonOptions
     const context = { task, fields: task.provider.fields, signal: cancel.signal, log: logTo((text) => process.stderr.write(`${redact(text)}\n`)) };
     const returned = isProviderAction(task.taskName)
       ? await callProvider(registry.provider(name).create(context), task)
-      : await callAutomator(registry.automator(name).create({ ...context, shell: shellOf(pool, context) }), task);
+      : await callAutomator(registry.automator(name).create({ ...context, ...await settingsOf(config, name), shell: shellOf(pool, context), address: addressOf(context.task) }), task);
     print({ status: 0, ...returned }, redact);
     return returned !== undefined && returned.status !== undefined && returned.status !== 0 ? exitCodes.failed : exitCodes.ok;
   } catch (error) {
@@ -51,6 +52,18 @@ export async function runTask(name: string, file: string, options: CommonOptions
     await pool.closeAll();
     await registry.close();
   }
+}
+
+/** What the administrator gave for the automator. */
+async function settingsOf(config: Config, name: string): Promise<Pick<PluginContext, 'fields'>> {
+  const { value } = await resolveSecrets(config.automators[name]?.fields ?? {}, { environment: config.environment }, `automators.${name}`);
+  return { fields: isJsonObject(value) ? value : {} };
+}
+
+/** For automators that log in by themselves. */
+function addressOf({ nodeId, config }: Task): NodeAddress {
+  const { privateKey, jump: _jump, ...target } = readTarget(nodeId, { payload: config, auth: authOf(config) });
+  return { ...target, ...(privateKey === undefined ? {} : { key: privateKey }) };
 }
 
 function print(answer: object, redact: (text: string) => string): void {

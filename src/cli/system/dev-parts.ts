@@ -105,7 +105,7 @@ async function writeWorkerConfig(config: Config, { endpoint, apiKeyFile }: Runni
   };
   const document = {
     dataFolder, cacheFolder, site, encryption, plugins: pluginFolders, keys: { folder: keyFolder }, store: { folder: storeFolder },
-    providers: { local, ...config.providers },
+    providers: { local, ...config.providers }, automators: config.automators,
   };
   const file = join(dataFolder, 'dev-worker.yaml');
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect, createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
 import { signalQuietly } from '../processes.js';
 import { authenticate, type Login } from './auth.js';
@@ -16,7 +17,7 @@ export interface SshServerOptions {
   readonly launcher: Launcher;
 }
 
-/** An SSH server of one machine. Only sessions are served: no forwarding, no agent. */
+/** An SSH server of one machine. Sessions are served, and connections that the machine makes for whoever is logged in; no agent. */
 export class SshServer {
   readonly #net: NetServer;
   readonly #sockets = new Set<Socket>();
@@ -66,7 +67,24 @@ export class SshServer {
         child.once('exit', () => this.#children.delete(child));
       });
     });
+    client.on('tcpip', (accept, reject, { destIP, destPort }) => {
+      const far = connect(destPort, destIP);
+      far.once('error', reject);
+      far.once('connect', () => {
+        far.off('error', reject);
+        join(far, accept());
+      });
+    });
   }
+}
+
+/** What one side says the other hears, until either is gone. */
+function join(one: Socket, other: Duplex): void {
+  one.on('error', () => other.destroy());
+  one.on('close', () => other.destroy());
+  other.on('error', () => one.destroy());
+  other.on('close', () => one.destroy());
+  one.pipe(other).pipe(one);
 }
 
 /** Takes connections and never says a word: a machine whose SSH server hangs. */

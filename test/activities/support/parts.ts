@@ -54,10 +54,12 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     logged.push(`${message} ${JSON.stringify(attributes)}`);
   };
   const parts: ActivityParts = {
+    automators: {},
     registry, inFlight: createInFlight(), installation: 'installation', log: { debug: write, info: write, warn: write, error: write },
     providers: { fault: { type: 'fault', site: 'here', fields: { token: { secret: 'env:TOKEN' } } } },
     nodes: {
       probe: (address, signal) => probe(address, { signal }),
+      connect: async (address, { host, port }, signal) => (await pool.acquire(address, signal)).forward(host, port),
       shell: (address, { timeoutMs: _limit, ...options }) => createShell({ pool, target: address, ...options }),
     },
     logs: createFolderStore({ folder: join(folder, 'store') }),

@@ -110,6 +110,7 @@ export function openCloud(): Cloud {
     },
     nodes: {
       probe: async ({ host }) => ({ hostKey: `key-of-${at(host).id}`, bootId: at(host).id }),
+      connect: () => Promise.reject(new PluginError('Invalid', 'nothing listens in memory')),
       shell: ({ host }, { runId, signal }) => ({
         async run({ name }) {
           if (signal.aborted) throw new PluginError('ScriptFailed', 'the script was cancelled');

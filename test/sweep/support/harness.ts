@@ -147,6 +147,7 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
   const drop = (): void => undefined;
   const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace });
   return {
+    automators: {},
     registry, nodes: cloud.nodes, providers: { [account]: { type: 'memory', site, fields: {} } }, installation: namespaceInfo?.id ?? '',
     logs: { append: () => Promise.resolve() }, log: { debug: drop, info: drop, warn: drop, error: drop }, inFlight: createInFlight(),
     resolveSecrets: (value) => Promise.resolve({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor,

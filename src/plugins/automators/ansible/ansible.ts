@@ -1,0 +1,122 @@
+import { Automator, PluginError, type AutomatorParts, type PluginContext, type SshAuth, type TaskResult } from '../../contract.js';
+import type { PlayStory } from './events.js';
+import { readFields, readSettings, type AnsibleFields } from './fields.js';
+import { keepOutcome, readRecord, takeOver, type NodeRecord, type Outcome } from './node-record.js';
+import { play } from './play.js';
+import type { ToolEnd } from './process.js';
+import { isTold, reasonOf, watchPlay, type Watch } from './watch.js';
+
+const pythonVersion = 'import sys; print("%d.%d" % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 8) else 3)';
+
+/** Carries out each action of a service by a playbook or a role, which ansible-core on the worker plays. */
+export class AnsibleAutomator extends Automator {
+  readonly #parts: AutomatorParts;
+
+  constructor(context: PluginContext & AutomatorParts) {
+    super(context);
+    this.#parts = context;
+  }
+
+  /** Ansible's modules are Python programs: sees that the node can run them. Nothing is installed. */
+  override async bootstrap(): Promise<void> {
+    readSettings(this.fields);
+    const { exitCode, stdout, stderr } = await this.shell.exec(['sh', '-c', 'command -v python3 > /dev/null || exit 127; exec python3 -c "$1"', 'heddle', pythonVersion]);
+    if (exitCode === 0) return;
+    const fault = exitCode === 127 ? 'has no python3' : exitCode === 3 ? `has Python ${stdout.trim()}, and 3.8 is the oldest that ansible-core takes` : `cannot run python3: ${stderr.trim()}`;
+    throw new PluginError('ScriptFailed', `BOOTSTRAP of ${this.task.nodeId}: the node ${fault}; choose an image with Python`, { exitCode, stdout, stderr });
+  }
+
+  override install(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
+    return this.#carryOut(data);
+  }
+
+  override configure(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
+    return this.#carryOut(data);
+  }
+
+  override init(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
+    return this.#carryOut(data);
+  }
+
+  override start(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
+    return this.#carryOut(data);
+  }
+
+  override stop(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
+    return this.#carryOut(data);
+  }
+
+  override remove(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
+    return this.#carryOut(data);
+  }
+
+  async #carryOut(data: string): Promise<TaskResult> {
+    const fields = readFields(this.task.service?.action.fields ?? {});
+    readSettings(this.fields);
+    const record = await readRecord(this.shell);
+    if (record.outcome !== undefined) return resultOf(record.outcome, watchPlay(this.shell, record.id));
+    // A first attempt that finds traces was asked for by a person, who has looked.
+    if (record.interrupted && this.task.attempt > 1 && fields.interrupted === 'hold') {
+      throw new PluginError('UnknownOutcome', 'a worker died in the middle of the play, and nobody knows how far it came: look at the node, then retry, or delete');
+    }
+    if (record.interrupted) this.log.warn('an earlier attempt was cut off: the playbook is played again from its start');
+    await takeOver(this.shell, record);
+    const watch = watchPlay(this.shell, record.id);
+    const outcome = await this.#play(record, fields, data, watch.told).catch((error: unknown) => ({ ok: false, error }) as const);
+    if (this.signal.aborted || watch.told.aborted || (!outcome.ok && await isTold(this.shell, record.id))) {
+      await watch.over;
+      this.signal.throwIfAborted();
+      throw reasonOf(watch.told);
+    }
+    if ('error' in outcome) throw outcome.error;
+    await keepOutcome(this.shell, record, outcome);
+    return resultOf(outcome, watch);
+  }
+
+  async #play(record: NodeRecord, fields: AnsibleFields, data: string, told: AbortSignal): Promise<Outcome> {
+    const { address, detach } = this.#parts;
+    if (address === undefined) throw new PluginError('Invalid', 'automator ansible was not told the way to the node');
+    const signal = AbortSignal.any([this.signal, told, ...(detach === undefined ? [] : [detach])]);
+    const { story, end } = await play({ task: this.task, address, settings: readSettings(this.fields), fields, data, place: record.place, log: this.log, signal });
+    if (detach?.aborted === true) throw new PluginError('Retryable', 'the play was cut off because this worker ends; another plays it again');
+    if (signal.aborted) return { ok: false, message: 'the play was ended', exitCode: 143, stdout: story.transcript, stderr: end.said };
+    if (end.exitCode === 0 && story.played) return { ok: true, result: story.custom, stdout: story.transcript };
+    return failureOf(story, end);
+  }
+}
+
+/** @throws PluginError where another attempt may help, or nothing was begun. */
+function failureOf(story: PlayStory, { exitCode, said }: ToolEnd): Outcome {
+  const { failed, unreachable, tasks, played, transcript } = story;
+  const output = { stdout: transcript, stderr: said };
+  if (failed !== undefined) {
+    const why = failed.message || failed.stderr || failed.stdout;
+    // So it says where a password would go to a server with an unknown key.
+    if (tasks === 1 && why.includes('Host Key checking is enabled')) throw otherKey(why);
+    return { ok: false, message: `TASK [${failed.task}] failed: ${why.slice(-2_000)}`, exitCode: failed.rc ?? exitCode, ...output };
+  }
+  if (unreachable !== undefined) {
+    // The rest was said on the way there, by the jump host's connection.
+    const why = [unreachable, said.trim()].filter((words) => words !== '').join('; ');
+    if (/Host key verification failed|No .*host key is known/i.test(why)) throw otherKey(why);
+    if (/Permission denied|Authentication fail|Invalid\/incorrect password/i.test(why)) throw new PluginError('Auth', `the login is refused: ${why}`);
+    throw new PluginError('Retryable', `Ansible does not reach the node: ${why}`, output);
+  }
+  const why = said.trim().slice(-2_000);
+  if (tasks > 0) return { ok: false, message: `the play ended with ${exitCode} after ${tasks} tasks: ${why}`, exitCode, ...output };
+  if (exitCode === 0 && !played) throw new PluginError('Invalid', 'no play of the playbook is for this node: look at its `hosts`, which may be all, group_GROUP or service_SERVICE', output);
+  throw new PluginError('Invalid', `the playbook cannot be played (exit code ${exitCode}): ${why}`, output);
+}
+
+function otherKey(why: string): PluginError {
+  return new PluginError('Invalid', `the node, or its jump host, shows another host key than it should: ${why}`);
+}
+
+async function resultOf(outcome: Outcome, watch: Watch): Promise<TaskResult> {
+  const written = await watch.over;
+  if (!outcome.ok) {
+    const { message, exitCode, stdout, stderr } = outcome;
+    throw new PluginError('ScriptFailed', message, { exitCode, stdout, stderr });
+  }
+  return { result: { ...written, ...outcome.result }, stdout: outcome.stdout };
+}
