@@ -1,6 +1,8 @@
 import type { JsonObject } from '../model/json.js';
 import type { Task, TaskResult } from '../model/task.js';
+import type { NodeAddress } from './node-address.js';
 
+export type { NodeAddress } from './node-address.js';
 export type { Json, JsonObject } from '../model/json.js';
 export type { Peer, Task, TaskResult } from '../model/task.js';
 export { isPluginError, PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
@@ -164,22 +166,6 @@ export interface AutomatorParts {
   readonly timeoutMs?: number;
   /** Aborted when this attempt ends and another takes over: what goes on at the node is let go of, not ended. */
   readonly detach?: AbortSignal;
-}
-
-/** How to reach a node; secrets are resolved. */
-export interface NodeAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password?: string;
-  /** Private key, PEM. */
-  readonly key?: string;
-  /** Socket of an SSH agent on the worker. */
-  readonly agent?: string;
-  /** The keys that its SSH server may show, each `<type> <base64>`. */
-  readonly hostKey?: string | readonly string[];
-  /** The host that the connection goes through; its key is known. */
-  readonly jump?: Omit<NodeAddress, 'jump' | 'hostKey'> & { readonly hostKey: string | readonly string[] };
 }
 
 /**
