@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { describeComponents } from './components.mjs';
 import { messageOf, root, say } from './environment.mjs';
 import { prepare } from './prepare.mjs';
 import { runTests } from './run-tests.mjs';
@@ -31,7 +32,7 @@ try {
   say(messageOf(error));
   failed += 1;
 }
-process.stdout.write(`\n${table.join('\n')}\n${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}\n`);
+process.stdout.write(`\nReal components:\n${describeComponents().join('\n')}\n\n${table.join('\n')}\n${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}\n`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 /** @param {{ title: string, words: readonly string[], counts?: RegExp }} suite */
