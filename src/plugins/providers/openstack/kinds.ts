@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { PluginError } from '../../contract.js';
+import type { Session } from './session.js';
+
+const flavorsSchema = z.object({ flavors: z.array(z.object({ id: z.string(), name: z.string() })) });
+const imagesSchema = z.object({ images: z.array(z.object({ id: z.string(), name: z.string().nullish() })) });
+
+const uuid = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
+
+/** How long an id is believed, in ms: a name may come to mean another image. */
+const rememberedMs = 60_000;
+
+/** Ids that this process looked up, by account and name: a large cluster asks for the same ones a thousand times. */
+const remembered = new Map<string, { readonly id: string; readonly until: number }>();
+
+async function remember(session: Session, name: string, lookUp: () => Promise<string>): Promise<string> {
+  const key = `${session.account} ${name}`;
+  const known = remembered.get(key);
+  if (known !== undefined && known.until > Date.now()) return known.id;
+  const id = await lookUp();
+  for (const [old, { until }] of remembered) if (until < Date.now()) remembered.delete(old);
+  remembered.set(key, { id, until: Date.now() + rememberedMs });
+  return id;
+}
+
+/** The id of a flavor by its name or id. @throws PluginError Invalid that says which there are. */
+export function flavorId(session: Session, flavor: string): Promise<string> {
+  return remember(session, `flavor ${flavor}`, () => findFlavor(session, flavor));
+}
+
+/** The id of an image by its name or id; a name that several have says nothing. */
+export function imageId(session: Session, image: string): Promise<string> {
+  return uuid.test(image) ? Promise.resolve(image) : remember(session, `image ${image}`, () => findImage(session, image));
+}
+
+async function findFlavor(session: Session, flavor: string): Promise<string> {
+  const { flavors } = await session.read(flavorsSchema, 'compute', { method: 'GET', path: '/flavors?limit=1000' });
+  const found = flavors.find(({ id, name }) => id === flavor || name === flavor);
+  if (found !== undefined) return found.id;
+  throw new PluginError('Invalid', `there is no flavor ${flavor} in this project; there are ${flavors.map(({ name }) => name).slice(0, 30).join(', ') || 'none'}`);
+}
+
+async function findImage(session: Session, image: string): Promise<string> {
+  const { images } = await session.read(imagesSchema, 'image', { method: 'GET', path: `/images?status=active&name=${encodeURIComponent(`in:"${image.replaceAll('"', '\\"')}"`)}` });
+  const [first] = images;
+  if (first !== undefined && images.length === 1) return first.id;
+  throw new PluginError('Invalid', images.length === 0 ? `there is no active image ${image} that this project may use` : `${images.length} images are named ${image}: give the id of one (${images.map(({ id }) => id).join(', ')})`);
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { readMachineKey, tagNames } from '../../../model/names.js';
+import { makeHostKey } from '../../cloud-init/host-key.js';
+import { makeUserData } from '../../cloud-init/user-data.js';
+import {
+  PluginError, Provider, takeSteps, undoSteps, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+} from '../../contract.js';
+import { readFields, type OpenStackFields } from './fields.js';
+import { flavorId, imageId } from './kinds.js';
+import { addressOf, detailsSchema, machineOf, pageSchema, type Server } from './machines.js';
+import { partsOf, type Subject } from './parts.js';
+import { Session } from './session.js';
+import { novaTags } from './tags.js';
+
+/** How long to wait before looking again, in ms. */
+const lookAgainMs = 3_000;
+
+/** Metadata of a machine that holds its host key, so that CONFIRM knows it whatever became of the account's secret. */
+const hostKeyName = 'heddle-host-key';
+
+const interfacesSchema = z.object({ interfaceAttachments: z.array(z.object({ net_id: z.string(), fixed_ips: z.array(z.object({ ip_address: z.string() })) })) });
+
+/** Servers of an OpenStack cloud. */
+export class OpenStackProvider extends Provider implements CanList, CanFind {
+  override async create(input: CreateInput): Promise<TaskResult> {
+    const fields = readFields(this.fields);
+    const session = new Session(fields, this.signal);
+    const subject: Subject = {
+      session, fields, partName: partName(input.key), servers: () => Promise.resolve([]),
+      request: async () => makeServer(input, fields, { flavorRef: await flavorId(session, input.flavor), imageRef: await imageId(session, input.image) }),
+    };
+    const { providerid = '', 'ssh-auth': auth = {} } = await takeSteps(partsOf(fields), subject);
+    this.log.info('the server is on its way', { providerid });
+    return { result: { providerid, 'ssh-auth': auth } };
+  }
+
+  override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
+    const fields = readFields(this.fields);
+    const session = new Session(fields, this.signal);
+    const server = providerid === undefined ? (await serversOf(session, { [tagNames.key]: key }))[0] : await serverOf(session, providerid);
+    if (server === undefined) throw notReady(`server ${providerid ?? `of key ${key}`} is not seen`);
+    const { id, status, fault, metadata } = server;
+    const { state } = machineOf(server, fields);
+    if (state === 'failed') throw new PluginError('Invalid', `server ${id} failed: ${fault?.message ?? 'no reason given'}. Replace the node.`);
+    if (state === 'gone' || server['OS-EXT-STS:task_state'] === 'deleting') throw new PluginError('Invalid', `server ${id} is being deleted. Replace the node.`);
+    if (state !== 'running') throw notReady(`server ${id} is ${status}`);
+    const address = addressOf(server, fields) ?? (await firstNetworkAddress(session, id, fields));
+    if (address === undefined) throw notReady(`server ${id} has no ${fields.floatingNetwork === undefined ? 'address' : 'floating address'} yet`);
+    const hostKey = metadata[hostKeyName];
+    return {
+      result: {
+        providerid: id, ipaddress: address, 'ssh-port': fields.sshPort,
+        'ssh-auth': { user: fields.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+        ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
+      },
+    };
+  }
+
+  override async delete({ providerid, key }: MachineInput): Promise<void> {
+    const fields = readFields(this.fields);
+    const session = new Session(fields, this.signal);
+    const servers = async (): Promise<readonly string[]> => (providerid === undefined ? (await serversOf(session, { [tagNames.key]: key })).map(({ id }) => id) : [providerid]);
+    await undoSteps(partsOf(fields), { session, fields, partName: partName(key), servers }, lookAgainMs);
+  }
+
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    const fields = readFields(this.fields);
+    const servers = await serversOf(new Session(fields, this.signal), tags);
+    return servers.map((server) => machineOf(server, fields)).filter(({ state }) => state !== 'gone');
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    const { user } = readFields(this.fields);
+    return (await this.list({ [tagNames.key]: key })).map((machine) => ({ ...machine, created: { providerid: machine.providerid, 'ssh-auth': { user } } }));
+  }
+}
+
+/** The body of the creating call, but for its networks. */
+export function makeServer(input: CreateInput, fields: OpenStackFields, kind: { readonly flavorRef: string; readonly imageRef: string }): object {
+  const { hostname, key, tags } = input;
+  const { hostKeySecret, publicKeys = [], userData, keyName, securityGroups, zones, configDrive, rootVolumeGb } = fields;
+  const hostKey = hostKeySecret === undefined ? undefined : makeHostKey(hostKeySecret, key);
+  // Each incarnation in the next zone: one that had no room is not asked twice in a row.
+  const zone = zones?.[((readMachineKey(key)?.incarnation ?? 1) - 1) % zones.length];
+  return {
+    name: hostname, flavorRef: kind.flavorRef, tags: novaTags(tags), metadata: { ...tags, ...(hostKey === undefined ? {} : { [hostKeyName]: hostKey.public }) },
+    user_data: Buffer.from(makeUserData({ hostname, hostKey, publicKeys, own: userData })).toString('base64'),
+    ...(rootVolumeGb === undefined ? { imageRef: kind.imageRef } : {
+      block_device_mapping_v2: [{ boot_index: 0, uuid: kind.imageRef, source_type: 'image', destination_type: 'volume', volume_size: rootVolumeGb, delete_on_termination: true }],
+    }),
+    ...(keyName === undefined ? {} : { key_name: keyName }), ...(zone === undefined ? {} : { availability_zone: zone }), ...(configDrive === undefined ? {} : { config_drive: configDrive }),
+    ...(securityGroups === undefined ? {} : { security_groups: securityGroups.map((name) => ({ name })) }),
+  };
+}
+
+function partName(key: string): string {
+  return `heddle-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
+}
+
+async function serverOf(session: Session, id: string): Promise<Server | undefined> {
+  return (await session.find(detailsSchema, 'compute', `/servers/${encodeURIComponent(id)}`))?.server;
+}
+
+/** All pages; tags tell by hash what does not fit into them, so what is found is looked at once more. */
+async function serversOf(session: Session, tags: Readonly<Record<string, string>>): Promise<readonly Server[]> {
+  const found: Server[] = [];
+  let marker: string | undefined;
+  for (;;) {
+    const query = new URLSearchParams({ tags: novaTags(tags).join(','), limit: '500', ...(marker === undefined ? {} : { marker }) });
+    const { servers, servers_links: links = [] } = await session.read(pageSchema, 'compute', { method: 'GET', path: `/servers/detail?${query.toString()}` });
+    found.push(...servers);
+    marker = servers.at(-1)?.id;
+    if (marker === undefined || !links.some(({ rel }) => rel === 'next')) return found.filter(({ metadata }) => Object.entries(tags).every(([name, value]) => metadata[name] === value));
+  }
+}
+
+/** Of several networks the first that the fields name. */
+async function firstNetworkAddress(session: Session, id: string, { networks: [network] = [], floatingNetwork }: OpenStackFields): Promise<string | undefined> {
+  if (network === undefined || floatingNetwork !== undefined) return undefined;
+  const { interfaceAttachments } = await session.read(interfacesSchema, 'compute', { method: 'GET', path: `/servers/${encodeURIComponent(id)}/os-interface` });
+  return interfaceAttachments.find(({ net_id: one }) => one === network)?.fixed_ips[0]?.ip_address;
+}
+
+function notReady(message: string): PluginError {
+  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+}
