@@ -23,7 +23,7 @@ const { heddle } = await load('temporal-plugin.js');
 const { readWorkflowRuns } = await load('workflow-runs.js');
 
 const drop = () => {};
-Runtime.install({ logger: { trace: drop, debug: drop, info: drop, warn: drop, error: console.error, log: drop }, shutdownSignals: [] });
+Runtime.install({ logger: { trace: drop, debug: drop, info: drop, warn: drop, error: drop, log: drop }, shutdownSignals: [] });
 const [, , address, keys, port] = process.argv;
 const plugins = [heddle({ keys: openKeyRing({ folder: keys, create: false }) })];
 const connection = await NativeConnection.connect({ address });
@@ -35,7 +35,7 @@ const parts = {
   registry, providers: { cloud: { type: 'simulated', site: 'default', fields: {} } }, installation: 'bench', inFlight: createInFlight(),
   log: { debug: nobody, info: nobody, warn: nobody, error: nobody }, logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
   nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => undefined },
-  resolveSecrets: async (value) => ({ value, secrets: [] }), redact: createRedactor, askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
+  resolveSecrets: async (value) => ({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor, askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
   claims: () => ({}), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
 };
 const base = { connection, plugins, shutdownGraceTime: '1 second' };

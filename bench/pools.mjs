@@ -34,11 +34,19 @@ const connection = await Connection.connect({ address: server.address });
 const temporal = new Client({ connection, plugins: [heddle({ keys: keyRing })] });
 let worker = await startWorker();
 let pools = 0;
+const opened = [];
 try {
   for (const part of parts) {
     const [name, size] = part.split(':');
     await { single, burst, queue, kill, evict, idle }[name](size === undefined ? undefined : Number(size));
+    for (const pool of opened.splice(0)) {
+      await pool.deletePool();
+      await pool.gone();
+    }
   }
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
 } finally {
   await end(worker, 'SIGTERM');
   cloud.stop();
@@ -147,6 +155,7 @@ async function open(label, more = {}) {
     name, tenants: {}, labels: Object.fromEntries(['a', 'b'].map((key) => [key, { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...(key === 'a' ? label : {}) }])),
     providerPools: { main: { provider: 'cloud', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer, b: offer }, ...more } },
   });
+  opened.push(pool);
   return pool;
 }
 

@@ -89,7 +89,7 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   } as const satisfies Partial<WorkerOptions>;
   const looks = createLookActivities(parts);
   const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, automators, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createPlanPoolActivity({ registry, providers }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
+    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, automators, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createPlanPoolActivity({ registry, providers, forbiddenReferences }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
     ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...createMachineActivities(parts), ...looks } })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {

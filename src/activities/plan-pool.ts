@@ -19,8 +19,10 @@ export interface PlanPoolRequest {
   readonly spec: unknown;
 }
 
+type Parts = Pick<PlanParts, 'registry' | 'providers' | 'forbiddenReferences'>;
+
 /** The activity PLAN_POOL: checks a pool against plugins and configuration, and finds where its machines come from. No side effects. */
-export function createPlanPoolActivity(parts: Pick<PlanParts, 'registry' | 'providers'>): { readonly PLAN_POOL: (input: PlanPoolRequest) => Promise<PoolPlan> } {
+export function createPlanPoolActivity(parts: Parts): { readonly PLAN_POOL: (input: PlanPoolRequest) => Promise<PoolPlan> } {
   return {
     PLAN_POOL: heartbeating(async ({ poolName, spec: written }) => {
       const reading = parsePool(written);
@@ -38,14 +40,18 @@ function invalid(problems: readonly Problem[]): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problems.map(formatProblem).join('\n'), 'Invalid', problems);
 }
 
-function checkProviderPool({ providers, registry }: Pick<PlanParts, 'registry' | 'providers'>, { provider, labels }: ProviderPoolSpec, at: Path): readonly Problem[] {
+function checkProviderPool({ providers, registry, forbiddenReferences }: Parts, { provider, labels }: ProviderPoolSpec, at: Path): readonly Problem[] {
   const account = providers[provider];
   if (account === undefined) {
     const known = Object.keys(providers);
     return [errorAt([...at, 'provider'], `names provider "${provider}", which the workers do not have`, suggest(provider, known) ?? 'Add it to heddle.yaml on the workers.')];
   }
   const { descriptor } = registry.provider(account.type);
-  return Object.entries(labels).flatMap(([label, { fields }]) => checkFields(descriptor, 'user', fields, [...at, 'labels', label, 'fields']).problems);
+  return Object.entries(labels).flatMap(([label, { fields }]) => {
+    const path: Path = [...at, 'labels', label, 'fields'];
+    const forbidden = forbiddenReferences(fields).map((place) => errorAt([...path, ...place], 'refers to a secret that pools may not use', 'heddle.yaml of the workers says under secrets.allow which they may.'));
+    return [...checkFields(descriptor, 'user', fields, path).problems, ...forbidden];
+  });
 }
 
 function placementsOf(providers: Readonly<Record<string, ProviderAccount>>, spec: PoolSpec): PoolPlan['placements'] {

@@ -4,6 +4,7 @@ import { addClusterVerbs } from './cluster-verbs.js';
 import { addMachineVerbs } from './machine/verbs.js';
 import { addOperationVerbs } from './operation-verbs.js';
 import type { Run } from './options.js';
+import { addPoolVerbs } from './pool/verbs.js';
 import { addSystemVerbs } from './system-verbs.js';
 
 /**
@@ -27,6 +28,7 @@ export function createProgram(run: Run): Command {
   addClusterVerbs(program, run);
   addOperationVerbs(program, run);
   addMachineVerbs(program, run);
+  addPoolVerbs(program, run);
   addSystemVerbs(program, run);
   return program;
 }

@@ -18,7 +18,7 @@ import { Batch } from './batch.js';
 import { Watch } from './watch.js';
 
 /** Requests that one message carries. */
-const perMessage = 400;
+const perMessage = 100;
 /** How long a wait outlasts silence: workers are restarted, and a long history is read anew. */
 const silenceMs = 120_000;
 
@@ -50,13 +50,13 @@ export class PoolClient {
     this.name = name;
     this.#temporal = temporal;
     this.#by = options.by ?? `${userInfo().username}@${hostname()}`;
-    this.#demands = new Batch((demands) => this.#call('request', (handle) => handle.executeUpdate(requestUpdate, { args: [demands] })), perMessage);
+    this.#demands = new Batch((demands) => this.#surely('request', (handle) => handle.executeUpdate(requestUpdate, { args: [demands] })), perMessage);
     this.#returns = new Batch(async (ids) => {
-      await this.#call('return', (handle) => handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }));
+      await this.#surely('return', (handle) => handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }));
       return ids.map(() => true);
     }, perMessage);
     this.#renewals = new Batch(async (ids) => {
-      const gone = new Set(await this.#call('renew', (handle) => handle.executeUpdate(renewUpdate, { args: [ids] })));
+      const gone = new Set(await this.#surely('renew', (handle) => handle.executeUpdate(renewUpdate, { args: [ids] })));
       return ids.map((id) => !gone.has(id));
     }, perMessage);
     this.#watch = new Watch((ids) => this.#patiently(() => this.requests(ids)));
@@ -170,12 +170,17 @@ export class PoolClient {
     });
   }
 
+  /** For what may be asked twice: a busy pool may take long to answer, and a worker is restarted now and then. */
+  #surely<Result>(what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
+    return this.#patiently(() => this.#call(what, ask));
+  }
+
   async #patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
     for (const until = Date.now() + silenceMs; ;) {
       try {
         return await ask();
       } catch (error) {
-        const passes = error instanceof HeddleError && ['NoWorker', 'NoServer', 'Failed'].includes(error.code);
+        const passes = error instanceof HeddleError && ['NoServer', 'Failed'].includes(error.code) || (error instanceof HeddleError && error.code === 'NoWorker' && error.message.includes('none answers'));
         if (!passes || Date.now() > until) throw error;
         await pause(500);
       }

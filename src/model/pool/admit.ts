@@ -1,4 +1,4 @@
-import { amountsText, plus, type Amounts } from './amounts.js';
+import { addTo, amountsText, type Amounts } from './amounts.js';
 import { offerKey, openBook, take, tenantUse, type Book } from './book.js';
 import { makeRoom } from './evict.js';
 import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
@@ -104,7 +104,7 @@ function assign(pool: PoolState, book: Book, request: NodeRequest, { name, provi
   for (const node of nodes) {
     changePoolNode(pool, node, (before) => ({ ...before, request: id, ...(tenant === undefined ? {} : { tenant }) }));
     const given = pool.nodes[node];
-    if (tenant !== undefined && given !== undefined) book.tenants[tenant] = plus(book.tenants[tenant] ?? {}, tenantUse(given));
+    if (tenant !== undefined && given !== undefined) addTo(book.tenants[tenant] ??= {}, tenantUse(given));
   }
   const { waits: _waits, target: _target, ...rest } = request;
   changeRequest(pool, id, () => ({ ...rest, state: 'pending', since: now, providerPool: name, nodes }));

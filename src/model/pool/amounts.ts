@@ -36,6 +36,11 @@ export function amountsText(amounts: Amounts): string {
   return Object.entries(amounts).map(([key, amount]) => `${amount} ${key}`).join(', ');
 }
 
+/** Adds to a sum in place: sums over all nodes of a pool are made often. */
+export function addTo(sum: Record<string, number>, amounts: Amounts): void {
+  for (const key in amounts) sum[key] = (sum[key] ?? 0) + (amounts[key] ?? 0);
+}
+
 function combine(one: Amounts, other: Amounts, sign: 1 | -1): Amounts {
   const sum: Record<string, number> = { ...one };
   for (const [key, amount] of Object.entries(other)) sum[key] = (sum[key] ?? 0) + sign * amount;

@@ -1,4 +1,4 @@
-import { excess, most, plus, type Amounts } from './amounts.js';
+import { addTo, excess, most, plus, type Amounts } from './amounts.js';
 import { isIdle, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -6,11 +6,11 @@ import type { ProviderPoolSpec } from './spec.js';
 /** What is in use and what is free, worked out once for a pass of admission and kept up to date through it. */
 export interface Book {
   /** By provider pool, by account, by tenant. */
-  readonly used: Record<string, Amounts>;
-  readonly accounts: Record<string, Amounts>;
-  readonly tenants: Record<string, Amounts>;
+  readonly used: Record<string, Record<string, number>>;
+  readonly accounts: Record<string, Record<string, number>>;
+  readonly tenants: Record<string, Record<string, number>>;
   /** By provider pool: what nodes take that will be gone by themselves. */
-  readonly leaving: Record<string, Amounts>;
+  readonly leaving: Record<string, Record<string, number>>;
   /** By provider pool and label: nodes that nobody has; ready ones first, the oldest first. */
   readonly idle: Record<string, string[]>;
   /** By provider pool and label: machines with room for further nodes; the fullest first. */
@@ -45,16 +45,16 @@ export function openBook(pool: PoolState, now: number): Book {
 function enter(pool: PoolState, book: Book, node: PoolNode): void {
   const { providerPool, uses, tenant, state } = node;
   take(pool, book, providerPool, uses);
-  if (tenant !== undefined) book.tenants[tenant] = plus(book.tenants[tenant] ?? {}, tenantUse(node));
+  if (tenant !== undefined) addTo(book.tenants[tenant] ??= {}, tenantUse(node));
   const goes = state === 'deleting' || (state === 'used' && pool.spec?.labels[node.label]?.onReturn !== 'reuse');
-  if (goes) book.leaving[providerPool] = plus(book.leaving[providerPool] ?? {}, uses);
+  if (goes) addTo(book.leaving[providerPool] ??= {}, uses);
 }
 
 /** Notes that a machine is made. */
 export function take(pool: PoolState, book: Book, providerPool: string, uses: Amounts): void {
-  book.used[providerPool] = plus(book.used[providerPool] ?? {}, uses);
+  addTo(book.used[providerPool] ??= {}, uses);
   const account = pool.spec?.providerPools[providerPool]?.provider;
-  if (account !== undefined) book.accounts[account] = plus(book.accounts[account] ?? {}, uses);
+  if (account !== undefined) addTo(book.accounts[account] ??= {}, uses);
 }
 
 /** A node that shares a machine counts as one node for its tenant, whatever stands behind it. */

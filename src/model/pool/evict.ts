@@ -1,4 +1,4 @@
-import { isNothing, minus, type Amounts } from './amounts.js';
+import { addTo, isNothing, minus, type Amounts } from './amounts.js';
 import { isOutdated, type Book } from './book.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, type PoolState } from './state.js';
@@ -21,7 +21,7 @@ export function makeRoom(pool: PoolState, book: Book, { name, missing, request, 
   for (const node of evictable(pool, book, name)) {
     if (!helps(node, left)) continue;
     changePoolNode(pool, node.id, (before) => ({ ...before, state: 'deleting', since: now, why: `makes room for request ${request}` }));
-    book.leaving[name] = minus(book.leaving[name] ?? {}, minus({}, node.uses));
+    addTo(book.leaving[name] ??= {}, node.uses);
     for (const ids of Object.values(book.idle)) {
       const at = ids.indexOf(node.id);
       if (at >= 0) ids.splice(at, 1);

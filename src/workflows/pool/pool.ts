@@ -79,9 +79,9 @@ function carryOut(memory: PoolMemory): void {
   memory.dirty = false;
   carryOutDue(state, now);
   admit(state, now);
-  beginWork(memory, now);
+  const isAllBegun = beginWork(memory, now);
   beginLooks(memory, now);
-  setAlarm(memory, nextDue(state, now), now);
+  setAlarm(memory, isAllBegun ? nextDue(state, now) : now, now);
   if (Object.keys(memory.work).length === 0) setCurrentDetails(detailsOfPool(state));
 }
 

@@ -10,16 +10,33 @@ import { poolOwner, type Errand } from './owner.js';
 const firstAgainMs = 60_000;
 const lastAgainMs = 30 * 60_000;
 
-/** Begins what each node's state asks for, and ends what it does not any more. Looks at state alone, so a new run goes on by it as well. */
-export function beginWork(memory: PoolMemory, now: number): void {
-  for (const node of Object.values(memory.pool.nodes)) {
+/** Begun in one workflow task at most: a long one would be taken for a dead one. */
+const atOnce = 50;
+/** While so many machines are being made for people who wait, others are deleted later. */
+const busyBuilding = 20;
+
+/**
+ * Begins what each node's state asks for, and ends what it does not any more. Looks at state alone, so a new run goes on by it as
+ * well. False when there is more to begin.
+ */
+export function beginWork(memory: PoolMemory, now: number): boolean {
+  const { pool, work } = memory;
+  const nodes = Object.values(pool.nodes);
+  // Where somebody waits for room, room comes first.
+  const defersDeletes = nodes.filter(({ state }) => state === 'building').length > busyBuilding && !Object.values(pool.requests).some(({ state }) => state === 'requested');
+  let begun = 0;
+  for (const node of nodes) {
     if (node.backing !== undefined) continue;
-    const underWay = memory.work[node.id];
-    const due = dueWork(memory.pool, node, now);
+    const underWay = work[node.id];
+    const due = dueWork(pool, node, now);
     if (underWay === undefined) {
-      if (due !== undefined) begin(memory, node.id, due);
+      if (due === undefined || (due === 'delete' && defersDeletes)) continue;
+      if (begun === atOnce) return false;
+      begin(memory, node.id, due);
+      begun += 1;
     } else if (underWay.kind !== due && underWay.kind !== 'delete') underWay.scope.cancel();
   }
+  return true;
 }
 
 function dueWork({ spec }: PoolState, { state, label, againAt = 0 }: PoolNode, now: number): Work['kind'] | undefined {

@@ -83,7 +83,7 @@ export async function openHarness({ temporalAddress, workflowBundlePath, limits 
   const workers = await Promise.all([
     Worker.create({
       ...base, taskQueue: coreQueue, workflowBundle: { codePath: workflowBundlePath }, maxCachedWorkflows: cachedWorkflows,
-      activities: { ...plan, ...createPlanPoolActivity({ registry, providers }), ...createEarlierRunsActivity(parts) },
+      activities: { ...plan, ...createPlanPoolActivity({ registry, providers, forbiddenReferences: () => [] }), ...createEarlierRunsActivity(parts) },
     }),
     ...[siteQueue(site), providerQueue(site, account)].map((taskQueue) => Worker.create({ ...base, taskQueue, activities: tasks })),
   ]);

@@ -1,0 +1,47 @@
+import type { ServerOptions } from '../configuration.js';
+import { confirm } from '../confirm.js';
+import { exitCodes } from '../exit-codes.js';
+import { withPool } from './look.js';
+
+export interface HoldOptions extends ServerOptions {
+  readonly comment: string;
+  /** Ms. */
+  readonly for?: number;
+  readonly end?: boolean;
+}
+
+export async function hold(name: string, node: string, options: HoldOptions): Promise<number> {
+  return withPool(name, options, async (pool, output) => {
+    if (options.end === true) await pool.endHold(node);
+    else await pool.hold(node, options.comment, options.for);
+    output.line(options.end === true ? `the hold of ${node} is over` : `${node} is held`);
+    output.document({ pool: name, node, held: options.end !== true });
+    return exitCodes.ok;
+  });
+}
+
+export interface DeleteOptions extends ServerOptions {
+  readonly wait: boolean;
+  readonly abandon?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Deletes nodes; without any, the pool and everything in it. */
+export async function remove(name: string, nodes: readonly string[], options: DeleteOptions): Promise<number> {
+  const { yes = false, json = false, abandon = false } = options;
+  return withPool(name, options, async (pool, output) => {
+    if (nodes.length > 0) {
+      await pool.deleteNodes(nodes, abandon ? { abandon: true } : {});
+      output.line(`${abandon ? 'forgotten' : 'being deleted'}: ${nodes.join(', ')}`);
+      output.document({ pool: name, nodes });
+      return exitCodes.ok;
+    }
+    const count = (await pool.nodes()).length;
+    await confirm(`Delete pool ${name} and its ${count} nodes?`, { yes, json });
+    await pool.deletePool();
+    if (options.wait) await pool.gone();
+    output.line(options.wait ? `pool ${name} is deleted` : `pool ${name} is being deleted`);
+    output.document({ pool: name, deleted: options.wait });
+    return exitCodes.ok;
+  });
+}

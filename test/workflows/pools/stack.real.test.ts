@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { PoolClient } from '../../../src/client/pools/pool-client.js';
+import type { LabelSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
+import { startStack, type Stack } from '../../support/stack.js';
+import { until } from '../../support/until.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+});
+afterAll(async () => {
+  await stack.stop();
+});
+
+function specOf(name: string, label: Partial<LabelSpec> = {}, more: Partial<ProviderPoolSpec> = {}): PoolSpec {
+  const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1, cores: 1 } };
+  return {
+    name, tenants: {}, labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
+    providerPools: { main: { provider: 'local', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer }, ...more } },
+  };
+}
+
+const machinesOf = async (pool: string): Promise<readonly unknown[]> =>
+  (await stack.service.machines()).filter(({ tags, state }) => state !== 'deleting' && (tags as Record<string, string>)['heddle-cluster'] === `pool/${pool}`);
+describe('pools on real machines', () => {
+  it('serves all requests though the worker is killed while their nodes are built, and throws none away', async () => {
+    let worker = await stack.startWorker('one');
+    const pool = new PoolClient(stack.client.temporal, 'killed', { by: 'test' });
+    await pool.apply(specOf('killed'));
+    const requests = await Promise.all(Array.from({ length: 20 }, () => pool.request(['a'])));
+    await until('some machines are made', async () => (await machinesOf('killed')).length >= 5);
+    await worker.kill();
+    worker = await stack.startWorker('two');
+    const got = await Promise.all(requests.map(({ id }) => pool.waitFor(id)));
+    const nodes = got.flatMap((request) => request.nodes ?? []);
+    expect(new Set(nodes.map(({ payload }) => payload['providerid'])).size).toBe(20);
+    expect(await machinesOf('killed')).toHaveLength(20);
+    // None was given up for another one.
+    expect(nodes.map(({ id }) => id).toSorted()).toEqual(Array.from({ length: 20 }, (_, index) => `a-${index + 1}`).toSorted());
+    expect(nodes[0]?.payload).toMatchObject({ 'ssh-auth': { password: expect.any(String) }, 'ssh-host-key': expect.any(String) });
+    // The sweep finds an owner for each of them.
+    const { leaks, accounts } = await stack.client.sweep();
+    expect(accounts).toMatchObject([{ machines: 20 }]);
+    expect(leaks).toEqual([]);
+    await pool.deletePool();
+    await pool.gone();
+    expect(await machinesOf('killed')).toEqual([]);
+    await worker.stop();
+  });
+
+  it('stays within the quota of the account, which it reads, and serves everybody in turn', async () => {
+    const worker = await stack.startWorker('three');
+    await stack.service.call('PUT', '/v1/quota', { machines: 3 });
+    const pool = new PoolClient(stack.client.temporal, 'quota', { by: 'test' });
+    await pool.apply(specOf('quota'));
+    const asked = await Promise.all(Array.from({ length: 7 }, () => pool.request(['a'])));
+    await until('the quota is known', async () => (await pool.view()).providerPools['main']?.quota?.['nodes'] === 3);
+    const served = await Promise.all(asked.map(async ({ id }) => {
+      const { nodes } = await pool.waitFor(id);
+      expect((await machinesOf('quota')).length).toBeLessThanOrEqual(3);
+      await pool.giveBack(id);
+      return nodes?.length;
+    }));
+    expect(served).toEqual([1, 1, 1, 1, 1, 1, 1]);
+    await pool.deletePool();
+    await pool.gone();
+    await worker.stop();
+  });
+
+  it('takes a ready node out of service whose machine is gone, and makes another one', async () => {
+    const worker = await stack.startWorker('four');
+    await stack.service.call('PUT', '/v1/quota', { machines: 100 });
+    const pool = new PoolClient(stack.client.temporal, 'checked', { by: 'test' });
+    await pool.apply(specOf('checked', { minReady: 1 }, { checkEveryMs: 1_000 }));
+    const first = await until('a ready node', async () => (await pool.nodes()).find(({ state }) => state === 'ready'));
+    await stack.service.call('DELETE', `/v1/machines/${first.providerid}`);
+    const second = await until('another ready node', async () => (await pool.nodes()).find(({ state, id }) => state === 'ready' && id !== first.id));
+    expect(second.providerid).not.toBe(first.providerid);
+    await pool.deletePool();
+    await pool.gone();
+    expect(await machinesOf('checked')).toEqual([]);
+    await worker.stop();
+  });
+});
