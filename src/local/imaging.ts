@@ -74,9 +74,8 @@ export class Imaging {
   remove(name: string): void {
     const { inventory, library } = this.#parts;
     if (library.get(name) === undefined) throw new ApiError('NotFound', `There is no image ${name}.`);
-    const users = inventory.all().filter((machine) => library.stackOf(machine.image).some((layer) => layer.image === name)).map(({ id }) => id);
-    const layers = library.names().filter((other) => other !== name && library.stackOf(other).some((layer) => layer.image === name));
-    if (users.length > 0 || layers.length > 0) throw new ApiError('Conflict', `Image ${name} is in use by ${[...users, ...layers].join(', ')}.`);
+    const users = inventory.all().filter((machine) => machine.image === name).map(({ id }) => id);
+    if (users.length > 0) throw new ApiError('Conflict', `Image ${name} is in use by ${users.join(', ')}.`);
     library.remove(name);
   }
 
@@ -122,7 +121,7 @@ export class Imaging {
     const folder = inventory.folderOf(id);
     for (const disk of ['disk', 'disk.new']) await rm(join(folder, disk), { recursive: true, force: true });
     const machine = inventory.update(id, { image: name });
-    if (machine !== undefined) kinds.get(machine.kind)?.build(machine, folder);
+    if (machine !== undefined) await kinds.get(machine.kind)?.build(machine, folder);
   }
 
   async #capture(id: string, { image: name, token }: Job): Promise<void> {
@@ -130,7 +129,7 @@ export class Imaging {
     const machine = inventory.get(id);
     // Made, and the end was not noted any more.
     if (machine === undefined || library.get(name)?.token === token) return;
-    const disk = kinds.get(machine.kind)?.build(machine, inventory.folderOf(id));
+    const disk = await kinds.get(machine.kind)?.build(machine, inventory.folderOf(id));
     if (disk !== undefined) await library.capture(disk, { image: name, kind: machine.kind, base: machine.image, token });
   }
 

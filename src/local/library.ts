@@ -18,7 +18,7 @@ export const imageNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}(@[A-Za-z0-9][A
 const imageSchema = z.object({
   image: z.string(),
   kind: z.enum(kindNames),
-  /** What it was captured on top of. */
+  /** What the machine had before. */
   base: z.string(),
   /** Of the capture that made it. */
   token: z.string(),
@@ -53,16 +53,14 @@ export class Library {
     return isHost(image) || this.get(image) !== undefined;
   }
 
-  /** The images an image stands on, itself first, without the host. */
-  stackOf(image: string): readonly ImageFacts[] {
-    if (isHost(image)) return [];
-    const facts = this.get(image);
-    if (facts === undefined) throw new Error(`There is no image '${image}'. Known: ${this.names().join(', ')}.`);
-    return [facts, ...this.stackOf(facts.base)];
-  }
-
-  partFolder(image: string, part: string): string {
-    return join(this.folder, image, part);
+  /**
+   * Copies what an image has of these parts into a new disk; nothing where it is the host. A layer of an overlay cannot lie inside of
+   * another one, and all of ours lie inside of the host's root: so each image holds all that differs from that.
+   */
+  async copyTo(disk: string, image: string, kind: KindName): Promise<void> {
+    if (isHost(image)) return;
+    if (this.get(image) === undefined) throw new Error(`There is no image '${image}'. Known: ${this.names().join(', ')}.`);
+    for (const part of partsOf[kind]) await copyPart(join(this.folder, image, part), kind === 'directory' ? disk : join(disk, part), kind);
   }
 
   /** Copies a disk's parts aside and gives them their name at the end. */
@@ -94,7 +92,7 @@ export function isHost(image: string): boolean {
 /** A sandbox's upper layer has marks that only root can copy, and only cp does it. */
 async function copyPart(from: string, to: string, kind: KindName): Promise<void> {
   if (kind === 'sandbox') {
-    await run('cp', ['-a', from, to]);
+    await run('cp', ['-a', '-T', from, to]);
     return;
   }
   await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });

@@ -1,4 +1,4 @@
-import { cpSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import type { Library } from '../library.js';
@@ -14,12 +14,11 @@ const shells = ['/bin/bash', '/bin/sh'] as const;
 /** A machine that is a folder: commands run as the service's own user, with the folder as their home. Works everywhere. */
 export function directoryKind(markerStart: string, library: Library): Kind {
   const user = userInfo().username;
-  const build: Kind['build'] = (machine, folder) => makeDisk(folder, (disk) => {
-    const [image] = library.stackOf(machine.image);
-    if (image !== undefined) cpSync(library.partFolder(image.image, 'files'), disk, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  const build: Kind['build'] = (machine, folder) => makeDisk(folder, async (disk) => {
+    await library.copyTo(disk, machine.image, 'directory');
     writeAuthorizedKeys(disk, machine.publicKeys);
   });
-  return { name: 'directory', user, build, boot: (machine, folder) => boot(machine, build(machine, folder), markerStart) };
+  return { name: 'directory', user, build, boot: async (machine, folder) => boot(machine, await build(machine, folder), markerStart) };
 }
 
 async function boot(machine: MachineRecord, home: string, markerStart: string): Promise<Booted> {

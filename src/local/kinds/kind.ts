@@ -15,7 +15,7 @@ export interface Booted {
 export interface Kind {
   readonly name: KindName;
   /** Makes the machine's disk from its image, whole or not at all, unless it is there; gives its folder. */
-  build(machine: MachineRecord, folder: string): string;
+  build(machine: MachineRecord, folder: string): Promise<string>;
   /** The user people log in as. */
   readonly user: string;
   /** Starts the machine on the disk in its folder, which is made when it is not there. @throws Error that says why it cannot boot. */
@@ -23,13 +23,13 @@ export interface Kind {
 }
 
 /** Makes a machine's disk whole or not at all; one that exists is left as the machine left it. */
-export function makeDisk(folder: string, build: (disk: string) => void): string {
+export async function makeDisk(folder: string, build: (disk: string) => Promise<void>): Promise<string> {
   const disk = join(folder, 'disk');
   if (existsSync(disk)) return disk;
   const aside = `${disk}.new`;
   rmSync(aside, { recursive: true, force: true });
   mkdirSync(aside, { mode: 0o700 });
-  build(aside);
+  await build(aside);
   renameSync(aside, disk);
   return disk;
 }

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, cpSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Library } from '../library.js';
@@ -35,24 +35,15 @@ export function findSshd(): string | undefined {
  */
 export function sandboxKind(options: SandboxOptions): Kind {
   const build: Kind['build'] = (machine, folder) => makeDisk(folder, (disk) => buildDisk(machine, disk, options.library));
-  return { name: 'sandbox', user: 'root', build, boot: (machine, folder) => boot(machine, build(machine, folder), options) };
+  return { name: 'sandbox', user: 'root', build, boot: async (machine, folder) => boot(machine, await build(machine, folder), options) };
 }
 
-/** An image's layers lie below; the homes, which are mounts of their own, are copied from its uppermost. */
-function buildDisk(machine: MachineRecord, disk: string, library: Library): void {
-  const [image] = library.stackOf(machine.image);
-  for (const name of ['upper', 'work', 'mnt']) mkdirSync(join(disk, name), { mode: 0o755 });
-  for (const name of ['home', 'root']) {
-    if (image === undefined) mkdirSync(join(disk, name), { mode: name === 'root' ? 0o700 : 0o755 });
-    else cpSync(library.partFolder(image.image, name), join(disk, name), { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
-  }
+/** The upper layer of the overlay, the homes, which are mounts of their own, and what goes with the machine. */
+async function buildDisk(machine: MachineRecord, disk: string, library: Library): Promise<void> {
+  for (const name of ['upper', 'work', 'mnt', 'home', 'root']) mkdirSync(join(disk, name), { mode: name === 'root' ? 0o700 : 0o755 });
+  await library.copyTo(disk, machine.image, 'sandbox');
   writeAuthorizedKeys(join(disk, 'root'), machine.publicKeys);
   writeFileSync(join(disk, 'host-key'), machine.hostKey.private, { mode: 0o600 });
-}
-
-/** Lower layers of the overlay, uppermost first, as paths from the disk: the options of a mount cannot carry blanks. */
-function lowerLayersOf(machine: MachineRecord, disk: string, library: Library): string {
-  return [...library.stackOf(machine.image).map(({ image }) => relative(disk, library.partFolder(image, 'upper'))), '/'].join(':');
 }
 
 async function boot(machine: MachineRecord, disk: string, options: SandboxOptions): Promise<Booted> {
@@ -77,7 +68,7 @@ function startInit(machine: MachineRecord, disk: string, options: SandboxOptions
   const script = join(disk, 'init.sh');
   writeFileSync(script, sandboxInit, { mode: 0o600 });
   const words = [
-    disk, machine.hostname, options.dataFolder, process.execPath, lowerLayersOf(machine, disk, options.library), machine.address, String(machine.port), options.sshd ?? '',
+    disk, machine.hostname, options.dataFolder, process.execPath, '/', machine.address, String(machine.port), options.sshd ?? '',
   ];
   const output = openSync(consoleFile(disk), 'w', 0o600);
   try {
