@@ -4,7 +4,7 @@ import {
   PluginError, Provider, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
 } from '../../contract.js';
 import { isHostKey } from '../../known-hosts.js';
-import { DockerApi } from './api.js';
+import { DockerApi, type Answer } from './api.js';
 import { readSingleFile } from './archive.js';
 import { containerName, makeContainer } from './container.js';
 import { readFields, type DockerFields } from './fields.js';
@@ -25,7 +25,7 @@ export class DockerProvider extends Provider implements CanList, CanFind {
     const fields = readFields(this.fields);
     const api = this.#api(fields);
     const id = await this.#createOnce(api, input, fields);
-    const { status } = await api.call({ method: 'POST', path: `/containers/${id}/start`, also: [304] });
+    const { status } = await start(api, id);
     if (status !== 304) this.log.info(`container ${id.slice(0, 12)} is started`, { providerid: id });
     return { result: created(id, fields) };
   }
@@ -108,6 +108,16 @@ export class DockerProvider extends Provider implements CanList, CanFind {
 
 function created(id: string, { user }: DockerFields): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
   return { providerid: id, 'ssh-auth': { user } };
+}
+
+/** The engine takes it that nothing was made where there was no room: then the container must not stay. */
+async function start(api: DockerApi, id: string): Promise<Answer> {
+  try {
+    return await api.call({ method: 'POST', path: `/containers/${id}/start`, also: [304] });
+  } catch (error) {
+    if (error instanceof PluginError && error.kind === 'Capacity') await api.call({ method: 'DELETE', path: `/containers/${id}?force=true&v=true`, also: [404, 409] });
+    throw error;
+  }
 }
 
 function inspect(api: DockerApi, id: string): Promise<Details | undefined> {

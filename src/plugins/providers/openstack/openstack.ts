@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { JsonObject } from '../../../model/json.js';
 import { readMachineKey, tagNames } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
@@ -30,9 +31,19 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
       session, fields, partName: partName(input.key), servers: () => Promise.resolve([]),
       request: async () => makeServer(input, fields, { flavorRef: await flavorId(session, input.flavor), imageRef: await imageId(session, input.image) }),
     };
-    const { providerid = '', 'ssh-auth': auth = {} } = await takeSteps(partsOf(fields), subject);
+    const { providerid = '', 'ssh-auth': auth = {} } = await this.#takeSteps(subject);
     this.log.info('the server is on its way', { providerid });
     return { result: { providerid, 'ssh-auth': auth } };
+  }
+
+  /** The engine takes it that nothing was made where there was no room or no quota: then port and address must not stay. */
+  async #takeSteps(subject: Subject): Promise<JsonObject> {
+    try {
+      return await takeSteps(partsOf(subject.fields), subject);
+    } catch (error) {
+      if (error instanceof PluginError && (error.kind === 'Capacity' || error.kind === 'Quota')) await undoSteps(partsOf(subject.fields), subject, lookAgainMs);
+      throw error;
+    }
   }
 
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {

@@ -122,6 +122,16 @@ describe('what answers at the endpoint', () => {
     await expect((await taken('other')).create(input)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('is another\'s') as string });
   });
 
+  test('and has no address left for a container that was just made, takes it away again', async () => {
+    const calls: string[] = [];
+    const provider = await answering(0, '', docker, (path) => {
+      calls.push(path.replace('/v1.40', ''));
+      return path.endsWith('/create') ? [201, '{"Id": "abc"}'] : path.endsWith('/start') ? [500, '{"message": "no available IPv4 addresses on this network"}'] : [204, ''];
+    });
+    await expect(provider.create(input)).rejects.toMatchObject({ kind: 'Capacity' });
+    expect(calls).toEqual(['/containers/create', '/containers/abc/start', '/containers/abc']);
+  });
+
   test('in the middle of a removal is asked again', async () => {
     await expect((await answering(409, '{"message": "removal of container abc is already in progress"}', docker)).delete(machine)).rejects.toMatchObject({ kind: 'NotReady' });
   });

@@ -105,6 +105,13 @@ describe('a machine', () => {
     expect(addressOf(server, readFields(account()))).toMatch(/^192\.0\.2\./);
   });
 
+  test('over the quota leaves no port and no floating address, for nobody would look for them', async () => {
+    cloud.quota = 0;
+    await expect(provider({ floatingNetwork: 'public', networks: ['net-1'] }).create(input())).rejects.toMatchObject({ kind: 'Quota' });
+    expect([cloud.ports.size, cloud.floating.size]).toEqual([0, 0]);
+    expect(cloud.calls.slice(-12)).toContain('POST /v2.0/floatingips');
+  });
+
   test('with a floating address is a port, the address and the server, each made once and all taken away', async () => {
     const floats = { floatingNetwork: 'public', networks: ['net-1', 'net-2'], hostKeySecret: 'a secret of a test that is long enough' };
     const asked = input();
