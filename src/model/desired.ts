@@ -1,4 +1,4 @@
-import { serviceActionKeys } from './action.js';
+import { serviceActionKeys, type Action } from './action.js';
 import { digestsOf, type ServiceDigests } from './chain.js';
 import type { NodeSummary, PlanningInput } from './current.js';
 import { withDependents, type Outlines, type ServiceOutline } from './dependencies.js';
@@ -64,12 +64,12 @@ export function desiredServices(input: PlanningInput, postponed: ReadonlySet<str
     outlines, digests, held, postponed, deleting: spec === undefined,
     up: width === undefined ? upOrder(outlines) : rollingOrder(outlines, held),
     down: downOrder(outlines),
-    membership: intent.kind === 'replace' ? replacedMembership(input, intent.nodes, postponed) : changedMembership(input, outlines, postponed),
+    membership: intent.kind === 'replace' ? replacedMembership(input, intent.nodes, postponed) : changedMembership(input, { outlines, held, postponed }),
     ...(width === undefined ? {} : { width }),
   };
 }
 
-function changedMembership(input: PlanningInput, outlines: Outlines, postponed: ReadonlySet<string>): Membership {
+function changedMembership(input: PlanningInput, { outlines, held, postponed }: Pick<Desired, 'outlines' | 'held' | 'postponed'>): Membership {
   const services = new Set<string>();
   let any = false;
   const note = (names: readonly string[]): void => {
@@ -87,7 +87,7 @@ function changedMembership(input: PlanningInput, outlines: Outlines, postponed: 
       continue;
     }
     if (getsAddress(input, summary)) note(wanted);
-    const joins = wanted.filter((name) => !present.includes(name) && leavesFacts(outlines[name]));
+    const joins = wanted.filter((name) => !present.includes(name) && leavesFacts(outlines[name], held.has(name)));
     if (joins.length > 0 || present.some((name) => !wanted.includes(name))) note([...wanted, ...present]);
   }
   for (const [group, missing] of Object.entries(missingNodes(input))) {
@@ -116,7 +116,8 @@ function getsAddress({ spec }: PlanningInput, { facts }: NodeSummary): boolean {
   return facts.CONFIRM === undefined || (facts.seen === 'moved' && spec?.repair.moved === 'confirm');
 }
 
-/** A service without such an action is on a node and nobody can tell from the node's facts. */
-function leavesFacts(outline: ServiceOutline | undefined): boolean {
-  return outline?.actions.some((action) => action !== 'STOP' && action !== 'REMOVE') === true;
+/** A service without such an action is on a node and nobody can tell from the node's facts. One that stays down is not started. */
+function leavesFacts(outline: ServiceOutline | undefined, held: boolean): boolean {
+  const leaving: readonly Action[] = held ? ['INSTALL', 'CONFIGURE'] : ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'];
+  return outline?.actions.some((action) => leaving.includes(action)) === true;
 }

@@ -47,8 +47,17 @@ function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSumm
   const services = input.spec?.groups[group]?.services ?? [];
   const look = lookAgain(input, facts);
   const up = buildUp(input, desired, look.facts, services);
-  const chain = [...(look.why === undefined ? up : because(up, look.why)), ...removeServices(desired, facts, services)];
+  const chain = [...explained(up, facts, look.why), ...removeServices(desired, facts, services)];
   return [...left, ...draft({ group, purpose: facts.CREATE === undefined ? 'create' : 'update', indexes: staying, services, chain })];
+}
+
+/** A look that is taken again is the reason for it, and for starting what ran before. */
+function explained(up: readonly DraftStep[], { services }: NodeSummary['facts'], why: string | undefined): readonly DraftStep[] {
+  if (why === undefined) return up;
+  return because(up, why).map((step) => {
+    const ran = step.action === 'START' && step.service !== undefined && services[step.service]?.START !== undefined;
+    return ran && step.reason === undefined ? { ...step, reason: why } : step;
+  });
 }
 
 /** The whole way down and up again. */

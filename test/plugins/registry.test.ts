@@ -85,7 +85,7 @@ describe('the registry', () => {
     write('providers/cloud/data/sizes.json', '{"a": 1}');
     const { registry } = await load();
     expect(registry.provider('cloud').digest).not.toBe(before);
-    expect(registry.versions()).toEqual([{ type: 'provider', name: 'cloud', version: '1.2.3', digest: registry.provider('cloud').digest }]);
+    expect(registry.versions()).toEqual([{ type: 'provider', name: 'cloud', version: '1.2.3', digest: registry.provider('cloud').digest, builtIn: false }]);
   });
 });
 
