@@ -1,7 +1,7 @@
 /** Words of ours that people meet. */
 export const ownWords = [
   'cluster', 'node', 'service', 'provider type', 'provider', 'automator', 'action', 'operation', 'layout', 'plan', 'kind', 'chain', 'gate',
-  'task', 'payload', 'peers', 'incarnation', 'run', 'held', 'site', 'queue', 'store', 'key ring',
+  'task', 'payload', 'peers', 'incarnation', 'run', 'held', 'site', 'queue', 'store', 'key ring', 'pool', 'label', 'provider pool', 'request', 'lease',
 ] as const;
 
 /** Every class, verb, field and state that the documents of the older systems name, by the glossary's heading for each. */

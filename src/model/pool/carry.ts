@@ -1,39 +1,67 @@
 import type { NodeState, Placement } from '../node.js';
+import { ownKeys } from '../record.js';
 import type { PoolNode } from './node.js';
+import type { NodeRequest } from './request.js';
 import type { PoolState } from './state.js';
 
 /**
- * A pool as one run hands it to the next. It must stay small, for one message carries it: nodes that are alike share what
- * is said of where their machines come from.
+ * A pool as one run hands it to the next. One message carries it, so it is kept small: what nodes share is said once, and what
+ * follows from the rest is left out.
  */
-export interface CarriedPool extends Omit<PoolState, 'nodes'> {
+export interface CarriedPool extends Omit<PoolState, 'nodes' | 'requests'> {
   readonly nodes: Readonly<Record<string, CarriedNode>>;
+  readonly requests: Readonly<Record<string, CarriedRequest>>;
   readonly machines: readonly Placement[];
 }
 
-export interface CarriedNode extends Omit<PoolNode, 'machine'> {
-  readonly machine: Omit<NodeState, 'placement' | 'services' | 'runs' | 'group' | 'nodeId'>;
+export interface CarriedNode extends Omit<PoolNode, 'machine' | 'id'> {
+  readonly machine: Omit<NodeState, 'placement' | 'services' | 'runs' | 'group' | 'nodeId' | 'hostname' | 'changedAt'>;
   /** Index of its placement among the shared ones. */
   readonly place?: number;
 }
 
-export function packPool({ nodes, ...pool }: PoolState): CarriedPool {
+export type CarriedRequest = Omit<NodeRequest, 'id' | 'declined' | 'failures' | 'attributes'> & Partial<Pick<NodeRequest, 'declined' | 'failures' | 'attributes'>>;
+
+/** What one message can carry, less room for what encryption and the message itself add. */
+export const mostCarried = 1_900_000;
+
+export function packPool({ nodes, requests, ...pool }: PoolState): CarriedPool {
   const machines: Placement[] = [];
   const places = new Map<string, number>();
-  const pack = ({ machine: { placement, services: _services, runs: _runs, group: _group, nodeId: _nodeId, ...machine }, ...node }: PoolNode): CarriedNode => {
-    if (placement === undefined) return { ...node, machine };
+  const placeOf = (placement: Placement): number => {
     const key = JSON.stringify(placement);
     const place = places.get(key) ?? machines.push(placement) - 1;
     places.set(key, place);
-    return { ...node, machine, place };
+    return place;
   };
-  return { ...pool, nodes: Object.fromEntries(Object.entries(nodes).map(([id, node]) => [id, pack(node)])), machines };
+  return {
+    ...pool,
+    nodes: mapEntries(nodes, ({ id: _id, machine, ...node }): CarriedNode => {
+      const { placement, services: _services, runs: _runs, group: _group, nodeId: _nodeId, hostname: _hostname, changedAt: _changedAt, ...rest } = machine;
+      if (placement === undefined) return { ...node, machine: rest };
+      const own = ownKeys(machine, placement);
+      const payload = Object.fromEntries(Object.entries(rest.payload).filter(([key]) => !Object.hasOwn(own, key)));
+      return { ...node, machine: { ...rest, payload }, place: placeOf(placement) };
+    }),
+    requests: mapEntries(requests, ({ id: _id, declined, failures, attributes, ...request }): CarriedRequest => ({
+      ...request, ...(Object.keys(declined).length === 0 ? {} : { declined }), ...(failures === 0 ? {} : { failures }), ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+    })),
+    machines,
+  };
 }
 
-export function unpackPool({ nodes, machines, ...pool }: CarriedPool): PoolState {
-  const unpack = ({ machine, place, ...node }: CarriedNode): PoolNode => {
+export function unpackPool({ nodes, requests, machines, ...pool }: CarriedPool): PoolState {
+  const unpack = ({ machine, place, ...node }: CarriedNode, id: string): PoolNode => {
+    const bare: NodeState = { ...machine, nodeId: id, group: node.label, hostname: `${pool.name}-${id}`, services: [], runs: {}, changedAt: 0 };
     const placement = place === undefined ? undefined : machines[place];
-    return { ...node, machine: { ...machine, nodeId: node.id, group: node.label, services: [], runs: {}, ...(placement === undefined ? {} : { placement }) } };
+    return { ...node, id, machine: placement === undefined ? bare : { ...bare, placement, payload: { ...ownKeys(bare, placement), ...machine.payload } } };
   };
-  return { ...pool, nodes: Object.fromEntries(Object.entries(nodes).map(([id, node]) => [id, unpack(node)])) };
+  return {
+    ...pool, nodes: mapEntries(nodes, unpack),
+    requests: mapEntries(requests, (request, id): NodeRequest => ({ declined: {}, failures: 0, attributes: {}, ...request, id })),
+  };
+}
+
+function mapEntries<From, To>(record: Readonly<Record<string, From>>, change: (from: From, key: string) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 }

@@ -16,6 +16,8 @@ export interface PoolMemory {
   /** Nothing new is begun: this run ends, and the next goes on. */
   draining: boolean;
   alarm?: Alarm;
+  /** Before that it is not tried to go on in a new run. */
+  carryAt?: number;
   /** Somebody wants a new run. */
   renew?: true;
   /** Updates of this run: the server takes only so many. */

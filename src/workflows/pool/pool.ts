@@ -1,7 +1,7 @@
-import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, isCancellation, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, isCancellation, log, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { admit } from '../../model/pool/admit.js';
-import { packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
+import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
 import { carryOutDue, nextDue } from '../../model/pool/due.js';
 import { deleteNode } from '../../model/pool/hand-out.js';
 import type { PoolStart } from '../../model/pool/messages.js';
@@ -16,9 +16,12 @@ import { beginWork } from './work.js';
 
 export type PoolInput = PoolStart | { readonly carried: CarriedPool };
 
-/** Tasks in flight at once, and machines that are waited for at once: together far below what the server allows a workflow. */
-const inFlight = 200;
-const lookedAt = 800;
+/**
+ * Tasks in flight at once, and machines that are waited for at once. Far below what the server allows a workflow: what ends together is
+ * taken up in one workflow task, which must not take seconds on a busy worker.
+ */
+const inFlight = 60;
+const lookedAt = 300;
 /** A busy pool goes on in a new run when its history has so many events or bytes, or so many updates came; a quiet one earlier, when the server suggests it. */
 const mostEvents = 12_000;
 const mostBytes = 12 * 1024 * 1024;
@@ -52,7 +55,7 @@ async function live(input: PoolInput | undefined, cancelled: Promise<never>): Pr
   for (;;) {
     if (memory.dirty) carryOut(memory);
     if (isOver(memory)) return `pool ${memory.pool.name} was deleted`;
-    if (isWorn(memory)) {
+    if (isWorn(memory) && mayCarry(memory)) {
       await drain(memory);
       return continueAsNew<typeof pool>({ carried: packPool(memory.pool) });
     }
@@ -104,7 +107,18 @@ function isOver({ pool: { leaving, nodes }, work }: PoolMemory): boolean {
   return leaving !== undefined && Object.keys(nodes).length === 0 && Object.keys(work).length === 0 && allHandlersFinished();
 }
 
-function isWorn({ work, updates, renew }: PoolMemory): boolean {
+/** A pool that is too large for one message goes on in this run for a while: nodes come and go. */
+function mayCarry(memory: PoolMemory): boolean {
+  const size = JSON.stringify(packPool(memory.pool)).length;
+  if (size <= mostCarried) return true;
+  log.warn('the pool is too large to go on in a new run; give nodes back, or spread it over several pools', { size, limit: mostCarried });
+  memory.carryAt = Date.now() + 30_000;
+  setAlarm(memory, memory.carryAt, Date.now());
+  return false;
+}
+
+function isWorn({ work, updates, renew, carryAt = 0 }: PoolMemory): boolean {
+  if (carryAt > Date.now()) return false;
   const { continueAsNewSuggested, historyLength, historySize } = workflowInfo();
   if (renew === true || historyLength > mostEvents || historySize > mostBytes || updates > mostUpdates) return true;
   return continueAsNewSuggested && Object.keys(work).length === 0;
