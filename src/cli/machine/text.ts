@@ -18,7 +18,8 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   if (result?.power !== undefined) output.line(cleanLine(`power: ${result.power.power}${result.power.why === undefined ? '' : `, ${result.power.why}`}`));
   if (result?.status !== undefined && (intent.kind === 'status' || state !== 'done')) printStatus(output, result.status);
   if (result?.sizeMb !== undefined && result.image !== undefined) output.line(`image ${cleanLine(formatImageRef(result.image))}: ${result.sizeMb} MB`);
-  output.line(cleanLine(`machine ${machine.name} is ${machine.state}${machine.why === undefined ? '' : `: ${machine.why}`}`));
+  const stands = intent.kind === 'remove' && state === 'done' ? 'no longer registered' : `${machine.state}${machine.why === undefined ? '' : `: ${machine.why}`}`;
+  output.line(cleanLine(`machine ${machine.name} is ${stands}`));
   if (state !== 'done') output.line(`next: heddle machine status ${cleanLine(machine.name)}`);
 }
 

@@ -37,7 +37,7 @@ interface Details {
   readonly hostKey: string;
 }
 
-export async function makeMachines(service: MachineService, names: readonly string[]): Promise<readonly (Omit<Details, 'state'> & { readonly name: string; readonly id: string })[]> {
+export async function makeMachines(service: Pick<MachineService, 'call'>, names: readonly string[]): Promise<readonly (Omit<Details, 'state'> & { readonly name: string; readonly id: string })[]> {
   return Promise.all(names.map(async (name) => {
     const { id } = await service.call('POST', '/v1/machines', { key: name, token: `token-of-${name}`, hostname: `machine-${name}`, flavor: 'tiny', image: 'host' }) as { readonly id: string };
     const { state: _state, ...details } = await until(`${name} runs`, async () => {

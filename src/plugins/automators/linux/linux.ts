@@ -4,7 +4,11 @@ import { sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
 export class LinuxAutomator extends Automator implements SystemPart {
-  override async bootstrap(): Promise<void> {}
+  /** Nothing is installed: sees that there is what a record is read and written with. */
+  override async bootstrap(): Promise<void> {
+    const { exitCode, stdout, stderr } = await this.shell.exec(['sh', '-c', 'for word in head rm cut; do command -v "$word" >/dev/null || { echo "not found: $word" >&2; exit 1; }; done'], { timeoutMs: 60_000 });
+    if (exitCode !== 0) throw new PluginError('ScriptFailed', `BOOTSTRAP of ${this.task.nodeId}: ${stderr.trim() || `exit code ${exitCode}`}`, { stdout, stderr, exitCode });
+  }
 
   override install(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
     return this.#run(script, data);
