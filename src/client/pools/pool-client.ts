@@ -59,7 +59,7 @@ export class PoolClient {
       const gone = new Set(await this.#surely('renew', (handle) => handle.executeUpdate(renewUpdate, { args: [ids] })));
       return ids.map((id) => !gone.has(id));
     }, perMessage);
-    this.#watch = new Watch((ids) => this.#patiently(() => this.requests(ids)));
+    this.#watch = new Watch((wanted) => this.#patiently(() => this.#call('requests', (handle) => handle.query(requestsQuery, wanted))));
   }
 
   /** Brings the pool to a configuration; makes the pool when there is none. @throws HeddleError Refused with what is wrong. */

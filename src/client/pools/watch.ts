@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RequestView } from '../../model/pool/view.js';
+import type { RequestsWanted } from '../../model/pool/messages.js';
+import type { RequestsPage, RequestView } from '../../model/pool/view.js';
 
 /** Wait between two looks, in ms: short at first, for a warm node is there at once, and longer when nothing happens. */
 const firstLookMs = 30;
 const lastLookMs = 500;
 
-export type Look = (ids: readonly string[]) => Promise<readonly RequestView[]>;
+export type Look = (wanted: RequestsWanted) => Promise<RequestsPage>;
 
 interface Waiting {
   readonly resolve: (request: RequestView) => void;
@@ -16,6 +17,9 @@ interface Waiting {
 export class Watch {
   readonly #look: Look;
   readonly #waiting = new Map<string, Waiting[]>();
+  /** Not looked at yet; all others are told of by what changed. */
+  readonly #fresh = new Set<string>();
+  #version: number | undefined;
   #looking = false;
   #pauseMs = firstLookMs;
 
@@ -27,6 +31,7 @@ export class Watch {
   wait(id: string): Promise<RequestView> {
     return new Promise<RequestView>((resolve, reject) => {
       this.#waiting.set(id, [...this.#waiting.get(id) ?? [], { resolve, reject }]);
+      this.#fresh.add(id);
       this.#pauseMs = firstLookMs;
       void this.#keepLooking();
     });
@@ -46,26 +51,44 @@ export class Watch {
       const settled = await this.#lookOnce();
       this.#pauseMs = settled > 0 ? firstLookMs : Math.min(lastLookMs, this.#pauseMs * 1.5);
     }
+    this.#version = undefined;
     this.#looking = false;
   }
 
   async #lookOnce(): Promise<number> {
-    const ids = [...this.#waiting.keys()];
+    const before = this.#waiting.size;
     try {
-      const requests = await this.#look(ids);
-      const over = requests.filter(({ state }) => state !== 'requested' && state !== 'pending');
-      for (const request of over) this.#settle(request.id, ({ resolve }) => resolve(request));
-      const known = new Set(requests.map(({ id }) => id));
-      for (const id of ids.filter((asked) => !known.has(asked))) this.#settle(id, ({ reject }) => reject(new Error(`the pool does not know request ${id}`)));
-      return over.length;
+      if (this.#version !== undefined && this.#waiting.size > this.#fresh.size) {
+        const { version, requests } = await this.#look({ since: this.#version });
+        this.#take(requests);
+        this.#version = version;
+      }
+      if (this.#fresh.size > 0) await this.#lookAtFresh([...this.#fresh]);
     } catch (error) {
-      for (const id of ids) this.#settle(id, ({ reject }) => reject(error));
-      return ids.length;
+      for (const id of [...this.#waiting.keys()]) this.#settle(id, ({ reject }) => reject(error));
+    }
+    return before - this.#waiting.size;
+  }
+
+  /** By their ids: they may have changed before the last change that is known. */
+  async #lookAtFresh(ids: readonly string[]): Promise<void> {
+    const { version, requests } = await this.#look({ ids });
+    this.#version ??= version;
+    for (const id of ids) this.#fresh.delete(id);
+    this.#take(requests);
+    const known = new Set(requests.map(({ id }) => id));
+    for (const id of ids.filter((asked) => !known.has(asked))) this.#settle(id, ({ reject }) => reject(new Error(`the pool does not know request ${id}`)));
+  }
+
+  #take(requests: readonly RequestView[]): void {
+    for (const request of requests) {
+      if (request.state !== 'requested' && request.state !== 'pending') this.#settle(request.id, ({ resolve }) => resolve(request));
     }
   }
 
   #settle(id: string, tell: (waiting: Waiting) => void): void {
     for (const waiting of this.#waiting.get(id) ?? []) tell(waiting);
     this.#waiting.delete(id);
+    this.#fresh.delete(id);
   }
 }

@@ -100,8 +100,8 @@ function takeDemands(memory: PoolMemory, demands: readonly NodeDemand[]): readon
   const { pool } = memory;
   const now = Date.now();
   for (const demand of demands) addRequest(pool, demand, now);
-  // What is ready is handed out with the answer.
-  if (!memory.draining) admit(pool, now);
+  // What is ready is handed out with the answer; all else is the main loop's, once for all that came.
+  if (!memory.draining && Object.values(pool.nodes).some(({ state, request }) => state === 'ready' && request === undefined)) admit(pool, now);
   return viewRequests(pool, { ids: demands.map(({ id }) => id) }).requests;
 }
 
