@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
 import { type Ground, host, openGround } from './support/ground.js';
 
 describe('a machine that is registered by itself', () => {
@@ -83,33 +82,6 @@ describe('a machine that is registered by itself', () => {
     expect(unread.machine.state).toBe('available');
     expect(await calls('load', 'silent')).toHaveLength(1);
     expect(await calls('power-off', 'silent')).toHaveLength(1);
-  });
-
-  it.concurrent('takes one operation at a time; cancelled while it is written it is failed, before that it is as it was', async () => {
-    const { add, begin, end, operate, calls } = ground;
-    await add('halted');
-    const early = await stack.service.arm({ fault: 'hold-answer', operation: 'power', hostname: 'machine-halted' });
-    const first = await begin('halted', { kind: 'load', image: host });
-    await until('switching off is asked', async () => (await stack.service.held(early)) === 1);
-    await expect(stack.client.machines.operate('halted', { kind: 'power', verb: 'on' })).rejects.toThrow(/one operation at a time/);
-    await stack.client.machines.cancel('halted');
-    await stack.service.release(early);
-    const before = await end('halted', first);
-    expect(before.operation.state).toBe('cancelled');
-    expect(before.machine).toMatchObject({ state: 'available', why: 'the load was cancelled' });
-    expect((await operate('halted', { kind: 'power', verb: 'status' })).operation.result?.power).toEqual({ power: 'on' });
-    expect(await calls('load', 'halted')).toEqual([]);
-
-    const late = await stack.service.arm({ fault: 'hold-answer', operation: 'load', hostname: 'machine-halted' });
-    const second = await begin('halted', { kind: 'load', image: host });
-    await until('the write is asked', async () => (await stack.service.held(late)) === 1);
-    await stack.client.machines.cancel('halted');
-    await stack.service.release(late);
-    const half = await end('halted', second);
-    expect(half.operation.state).toBe('cancelled');
-    expect(half.machine).toMatchObject({ state: 'failed', half: host });
-    // The way out is a load, of everything and without a question.
-    expect((await operate('halted', { kind: 'load', image: host })).machine).toMatchObject({ state: 'available', image: host });
   });
 
   it.concurrent('is removed with its machine, and the sweep takes it for nobody else\'s until then', async () => {
