@@ -86,6 +86,8 @@ export interface LoadConfigOptions {
   readonly cwd?: string;
   /** The process's own unless given. */
   readonly env?: Environment;
+  /** A file that is named but not there yet counts as one that says nothing. */
+  readonly mayBeMissing?: boolean;
 }
 
 /**
@@ -93,9 +95,9 @@ export interface LoadConfigOptions {
  * Variables go over the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER, HEDDLE_SITE, HEDDLE_KEYS. Changes nothing.
  * @throws ProblemsError with the place of everything that is wrong.
  */
-export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env }: LoadConfigOptions = {}): Config {
+export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env, mayBeMissing = false }: LoadConfigOptions = {}): Config {
   const home = env['HOME'] ?? homedir();
-  const found = findConfigFile(configFlag, cwd, env, home);
+  const found = findConfigFile({ configFlag, cwd, env, mayBeMissing }, home);
   const base = found === undefined ? cwd : dirname(found.file);
   const written = found?.config ?? configSchema.parse({});
   const origins: Record<string, string> = {};
@@ -160,14 +162,14 @@ interface FoundConfig {
   readonly locate: (path: Path) => Place;
 }
 
-function findConfigFile(flag: string | undefined, cwd: string, env: Environment, home: string): FoundConfig | undefined {
+function findConfigFile({ configFlag: flag, cwd, env, mayBeMissing }: Required<LoadConfigOptions>, home: string): FoundConfig | undefined {
   const variable = nonEmpty(env['HEDDLE_CONFIG']);
   const named = flag ?? variable;
   const candidates = named !== undefined ? [resolve(cwd, named)]
     : [join(cwd, 'heddle.yaml'), join(xdg(env, 'XDG_CONFIG_HOME', home, '.config'), 'heddle', 'heddle.yaml')];
   for (const file of candidates) {
     const read = readTextFile(file, 1024 * 1024);
-    if (!read.ok && read.missing === true && named === undefined) continue;
+    if (!read.ok && read.missing === true && (named === undefined || mayBeMissing)) continue;
     if (!read.ok) {
       const by = flag !== undefined ? '--config' : variable !== undefined ? 'HEDDLE_CONFIG' : undefined;
       const right = by === undefined ? undefined : `It was named by ${by}.`;
@@ -245,5 +247,4 @@ function toAbsolute(path: string, base: string, home: string): string {
 }
 
 const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
-
 const placeText = ({ file, line }: Place): string => `${file}:${line}`;

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { addAccountVerbs } from './account/verbs.js';
 import { withCommonOptions, type Run } from './options.js';
 import { addPluginVerbs } from './plugin-verbs.js';
 
@@ -31,6 +32,7 @@ export function addSystemVerbs(program: Command, run: Run): void {
     .action((files, options) => run(async () => (await import('./system/replay.js')).replay(files, options)));
 
   addPluginVerbs(program, run);
+  addAccountVerbs(program, run);
 
   const keys = verb('keys', 'the keys that payloads are encrypted with');
   withCommonOptions(keys.command('create').description('make the first key of a new installation'), 'configuration')

@@ -37,7 +37,7 @@ describe('the command line without a server', () => {
   it('lists every command in its help, and the options of one in that one\'s', async () => {
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);
-    const verbs = ['apply', 'plan', 'list', 'status', 'nodes', 'logs', 'ssh', 'task', 'retry', 'delete', 'dev', 'worker', 'doctor', 'replay', 'plugins', 'keys', 'server', 'config'];
+    const verbs = ['apply', 'plan', 'list', 'status', 'nodes', 'logs', 'ssh', 'task', 'retry', 'delete', 'dev', 'worker', 'doctor', 'replay', 'plugins', 'provider', 'keys', 'server', 'config'];
     for (const verb of verbs) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
     expect((await run('apply', '--help')).stdout).toContain('--create-only');
   });

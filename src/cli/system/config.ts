@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from '../../model/json.js';
-import { stripSecrets } from '../../model/strip-secrets.js';
+import type { JsonObject } from '../../model/json.js';
 import type { Config } from '../../config.js';
 import { loadRegistry } from '../../plugins/registry.js';
+import { describeFields, hideSecrets } from '../account/field-words.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
 import { createOutput } from '../output.js';
@@ -39,18 +39,5 @@ type Hide = (type: string, fields: JsonObject) => JsonObject;
 async function secretHider({ pluginFolders: folders, programs }: Config): Promise<Hide> {
   const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } }).catch(() => undefined);
   await registry?.close();
-  return (type, fields) => {
-    const declared = registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor.fields?.admin;
-    const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
-    return stripSecrets(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value])));
-  };
-}
-
-function describeFields(fields: JsonObject): string {
-  const entries = Object.entries(fields).map(([key, value]) => `${key}=${describeValue(value)}`);
-  return entries.length === 0 ? 'no fields' : entries.join(' ');
-}
-
-function describeValue(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return (type, fields) => hideSecrets(registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor, fields);
 }

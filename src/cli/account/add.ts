@@ -1,0 +1,80 @@
+import { text as readAll } from 'node:stream/consumers';
+import type { JsonObject } from '../../model/json.js';
+import type { Descriptor } from '../../schema/descriptor.js';
+import { simpleNameSchema } from '../../schema/names.js';
+import { hasErrors, ProblemsError } from '../../schema/problem.js';
+import { suggest } from '../../schema/suggest.js';
+import { CliError } from '../cli-error.js';
+import { exitCodes } from '../exit-codes.js';
+import { createOutput } from '../output.js';
+import { askFields } from './ask-fields.js';
+import { checkSome } from './check-draft.js';
+import { hideSecrets } from './field-words.js';
+import { fieldsOfArguments, fieldsOfLines } from './given-fields.js';
+import type { GivenTexts } from './given-texts.js';
+import { addAccount, refuseTaken, whenItCounts } from './save-account.js';
+import { openTerminal } from './terminal.js';
+import { openWorkspace, type AccountOptions, type Workspace } from './workspace.js';
+
+export interface AddOptions extends AccountOptions {
+  readonly type: string;
+  readonly site?: string;
+  readonly field?: GivenTexts;
+  /** `-`: lines key=value on standard input. */
+  readonly secretsFrom?: string;
+  readonly replace?: boolean;
+}
+
+/** Adds a provider account to heddle.yaml; on a terminal it asks for the fields that are not given. */
+export async function add(name: string, options: AddOptions): Promise<number> {
+  const workspace = await openWorkspace(options);
+  const { type, site, replace = false } = options;
+  const output = createOutput(options);
+  const descriptor = prepare(workspace, name, options);
+  const fields = await gatherFields(descriptor, options);
+  const saved = addAccount(workspace, { name, type, fields, ...(site === undefined ? {} : { site }) }, { replace });
+  output.line(`provider ${name} (${type}) is in ${workspace.file}`);
+  for (const file of saved.stored) output.line(`its secret is in ${file}`);
+  output.line(whenItCounts);
+  output.document({
+    provider: name, type, ...(site === undefined ? {} : { site }), file: workspace.file, fields: hideSecrets(descriptor, saved.fields), stored: saved.stored,
+  });
+  return exitCodes.ok;
+}
+
+/** Nobody is asked for fields of an account that cannot be. */
+function prepare(workspace: Workspace, name: string, { type, site, secretsFrom, replace = false }: AddOptions): Descriptor {
+  const descriptor = workspace.descriptors.find((one) => one.name === type);
+  if (descriptor === undefined) {
+    const near = suggest(type, workspace.descriptors.map((one) => one.name)) ?? '';
+    throw new CliError('NotFound', `there is no provider plugin ${JSON.stringify(type)}. ${near}`.trim(), { next: 'heddle plugins' });
+  }
+  for (const [what, text] of [['NAME', name], ['--site', site]] as const) {
+    const parsed = text === undefined ? undefined : simpleNameSchema.safeParse(text);
+    if (parsed?.success === false) throw new CliError('Usage', `${what}: ${JSON.stringify(text)} is no valid name. ${parsed.error.issues[0]?.message ?? ''}`);
+  }
+  if (secretsFrom !== undefined && secretsFrom !== '-') throw new CliError('Usage', `--secrets-from reads standard input alone: say --secrets-from - <${secretsFrom}`);
+  if (secretsFrom !== undefined && process.stdin.isTTY) throw new CliError('Usage', '--secrets-from - is for pipes: without it you are asked, and what you type is not shown');
+  refuseTaken(workspace, name, replace);
+  return descriptor;
+}
+
+async function gatherFields(descriptor: Descriptor, { field, secretsFrom, json = false }: AddOptions): Promise<JsonObject> {
+  const given = fieldsOfArguments(descriptor, field ?? []);
+  const problems = checkSome(descriptor, given);
+  if (hasErrors(problems)) throw new ProblemsError('These fields cannot be taken:', problems);
+  if (secretsFrom !== undefined) return merge(given, fieldsOfLines(descriptor, await readAll(process.stdin)));
+  const terminal = json ? undefined : openTerminal();
+  if (terminal === undefined) return given;
+  try {
+    return await askFields(terminal, descriptor, given);
+  } finally {
+    terminal.close();
+  }
+}
+
+function merge(given: JsonObject, read: JsonObject): JsonObject {
+  const twice = Object.keys(read).find((key) => given[key] !== undefined);
+  if (twice !== undefined) throw new CliError('Usage', `${twice} is given twice, by --field and on standard input`);
+  return { ...given, ...read };
+}

@@ -1,0 +1,63 @@
+import type { Json, JsonObject } from '../../model/json.js';
+import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
+import { checkFields } from '../../schema/fields.js';
+import { formatProblem, hasErrors } from '../../schema/problem.js';
+import { cleanLine } from '../clean-text.js';
+import { checkField, declaredFields } from './check-draft.js';
+import { parseFieldText, referenceForms } from './field-text.js';
+import { describeKind, describeNeed } from './field-words.js';
+import type { Terminal } from './terminal.js';
+
+/**
+ * Asks for the administrators' fields of a plugin that are not given yet, each until its value is right, and again for what is
+ * missing in the end.
+ * @throws CliError Interrupted
+ */
+export async function askFields(terminal: Terminal, descriptor: Descriptor, given: JsonObject): Promise<JsonObject> {
+  const declared = declaredFields(descriptor);
+  let fields = given;
+  const open = (): typeof declared => declared.filter(([key]) => fields[key] === undefined);
+  if (open().length === 0) return fields;
+  terminal.say(`${descriptor.name}: ${cleanLine(descriptor.description)}`);
+  terminal.say(`Enter leaves a field out. ${referenceForms} is a reference; a secret that is typed is not shown.`);
+  let next = open();
+  while (next.length > 0) {
+    for (const [key, field] of next) {
+      const value = await askField(terminal, descriptor, key, field);
+      if (value !== undefined) fields = { ...fields, [key]: value };
+    }
+    const missing = checkFields(descriptor, 'admin', fields, []).problems.filter(() => isLacking(descriptor, fields));
+    for (const problem of missing) terminal.say(`  ${cleanLine(formatProblem(problem))}`);
+    next = missing.length === 0 ? [] : open().filter(([key]) => descriptor.fields?.required.admin.some((set) => set.includes(key)));
+  }
+  return fields;
+}
+
+async function askField(terminal: Terminal, descriptor: Descriptor, key: string, field: FieldDeclaration): Promise<Json | undefined> {
+  terminal.say('');
+  terminal.say(`${cleanLine(field.title)} (${describeNeed(key, descriptor)})`);
+  if (field.description !== undefined) terminal.say(`  ${cleanLine(field.description)}`);
+  terminal.say(`  ${cleanLine(describeKind(field))}`);
+  for (;;) {
+    const value = parseFieldText(field, await readValue(terminal, key, field));
+    if (value === undefined) return undefined;
+    const problems = checkField(key, field, value);
+    if (!hasErrors(problems)) return value;
+    for (const problem of problems) terminal.say(`  ${cleanLine(formatProblem(problem))}`);
+  }
+}
+
+/** A key that is pasted has lines up to its own last one. */
+async function readValue(terminal: Terminal, key: string, field: FieldDeclaration): Promise<string> {
+  const ask = (prompt: string): Promise<string> => (field.secret === true ? terminal.askMasked(prompt) : terminal.ask(prompt));
+  const lines = [await ask(`${key}: `)];
+  if (field.type !== 'text' || !/^-----BEGIN /.test(lines[0] ?? '')) return lines.join('\n');
+  while (!/^-----END /.test(lines.at(-1) ?? '')) lines.push(await ask('... '));
+  return `${lines.join('\n')}\n`;
+}
+
+/** Whether a required field is not there; each field by itself was found right. */
+function isLacking({ fields: declared }: Descriptor, fields: JsonObject): boolean {
+  const sets = declared?.required.admin ?? [];
+  return sets.length > 0 && !sets.some((set) => set.every((key) => fields[key] !== undefined));
+}

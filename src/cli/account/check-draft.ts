@@ -1,0 +1,65 @@
+import type { JsonObject } from '../../model/json.js';
+import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
+import { checkFields } from '../../schema/fields.js';
+import { simpleNameSchema } from '../../schema/names.js';
+import { errorAt, type Path, type Problem } from '../../schema/problem.js';
+import { suggest } from '../../schema/suggest.js';
+import { isPlainSecret } from './field-text.js';
+import type { Workspace } from './workspace.js';
+
+/** An account that somebody wants, before it is checked. Plain secrets are in it. */
+export interface AccountDraft {
+  readonly name: string;
+  readonly type: string;
+  readonly site?: string;
+  readonly fields: JsonObject;
+}
+
+/** Everything that is wrong with a draft, by `name`, `type`, `site`, `fields.<key>`; `fields` where several are meant. */
+export function checkDraft({ descriptors }: Pick<Workspace, 'descriptors'>, { name, type, site, fields }: AccountDraft): readonly Problem[] {
+  const descriptor = descriptors.find((one) => one.name === type);
+  return [
+    ...checkName(['name'], name), ...(site === undefined ? [] : checkName(['site'], site)),
+    ...(descriptor === undefined ? [noType(type, descriptors)] : [...checkFields(descriptor, 'admin', fields, ['fields']).problems, ...checkSecrets(descriptor, fields)]),
+  ];
+}
+
+/** What is wrong with the value of one field, whatever the others are. */
+export function checkField(key: string, field: FieldDeclaration, value: JsonObject[string]): readonly Problem[] {
+  const alone = { fields: { admin: { [key]: field }, user: {}, required: { admin: [], user: [] } } };
+  return [...checkFields(alone, 'admin', { [key]: value }, []).problems, ...checkSecrets(alone, { [key]: value })];
+}
+
+/** What is wrong with values of which more are to come. */
+export function checkSome({ fields: declared, ...descriptor }: Descriptor, fields: JsonObject): readonly Problem[] {
+  if (declared === undefined) return [];
+  const lenient = { ...descriptor, fields: { ...declared, required: { admin: [], user: [] } } };
+  return [...checkFields(lenient, 'admin', fields, ['fields']).problems, ...checkSecrets(lenient, fields)];
+}
+
+export function declaredFields({ fields }: Pick<Descriptor, 'fields'>): readonly (readonly [string, FieldDeclaration])[] {
+  return Object.entries(fields?.admin ?? {});
+}
+
+/** As long as a worker reads from a file. */
+const longestSecret = 64 * 1024 - 1;
+
+function checkName(path: Path, name: string): readonly Problem[] {
+  const parsed = simpleNameSchema.safeParse(name);
+  return parsed.success ? [] : [errorAt(path, `${JSON.stringify(name)} is no valid name`, parsed.error.issues[0]?.message)];
+}
+
+function noType(type: string, descriptors: readonly Descriptor[]): Problem {
+  return errorAt(['type'], `there is no provider plugin ${JSON.stringify(type)}`, suggest(type, descriptors.map(({ name }) => name)));
+}
+
+/** A secret is kept in a file of its own, from which it comes back as a text. */
+function checkSecrets(descriptor: Pick<Descriptor, 'fields'>, fields: JsonObject): readonly Problem[] {
+  return declaredFields(descriptor).flatMap(([key, field]) => {
+    const value = fields[key];
+    if (!isPlainSecret(field, value)) return [];
+    if (typeof value !== 'string') return [errorAt(['fields', key], 'is a secret that is no text, which is not stored here', 'Write it into heddle.yaml by hand.')];
+    if (Buffer.byteLength(value) > longestSecret) return [errorAt(['fields', key], `has more than ${longestSecret} bytes`)];
+    return [];
+  });
+}

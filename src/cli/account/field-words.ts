@@ -1,0 +1,35 @@
+import type { JsonObject } from '../../model/json.js';
+import { stripSecrets } from '../../model/strip-secrets.js';
+import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
+
+/** `required`, `optional`, or what it is an alternative to. */
+export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>): string {
+  const sets = fields?.required.admin ?? [];
+  if (sets.length > 0 && sets.every((set) => set.includes(key))) return 'required';
+  if (!sets.some((set) => set.includes(key))) return 'optional';
+  return `needed: ${sets.map((set) => set.join(' and ')).join(', or ')}`;
+}
+
+/** What may be typed, and what holds where nothing is. */
+export function describeKind({ type, options, secret, default: fallback }: FieldDeclaration): string {
+  const kind = options === undefined ? kinds[type] : `one of ${options.join(', ')}`;
+  return `${kind}${secret === true ? ', secret' : ''}${fallback === undefined ? '' : `; ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)} unless given`}`;
+}
+
+/** Fields of an account for people. Where the plugin does not say which are secret, any may be. */
+export function hideSecrets(descriptor: Descriptor | undefined, fields: JsonObject): JsonObject {
+  const declared = descriptor?.fields?.admin;
+  const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
+  return stripSecrets(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value])));
+}
+
+/** `endpoint=http://127.0.0.1:7300 apiKey=(secret)` */
+export function describeFields(fields: JsonObject): string {
+  const entries = Object.entries(fields).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return entries.length === 0 ? 'no fields' : entries.join(' ');
+}
+
+const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
+  string: 'a line of text', text: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false', select: 'an option',
+  list: 'a list: a, b or [a, b]', map: 'a mapping: {key: value}', duration: 'a duration such as 30s', json: 'any value, as YAML or JSON',
+};

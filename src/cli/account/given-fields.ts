@@ -1,0 +1,40 @@
+import type { Json, JsonObject } from '../../model/json.js';
+import type { Descriptor } from '../../schema/descriptor.js';
+import { CliError } from '../cli-error.js';
+import { isPlainSecret, parseFieldText, referenceForms } from './field-text.js';
+import { splitPair, type GivenTexts } from './given-texts.js';
+
+/**
+ * Values of fields that stand in the command line.
+ * @throws CliError Usage where a secret stands in it: other users of the machine see command lines. The message holds no value.
+ */
+export function fieldsOfArguments(descriptor: Descriptor, given: GivenTexts): JsonObject {
+  const fields = toFields(descriptor, given, '--field');
+  for (const [key, value] of Object.entries(fields)) {
+    if (!isPlainSecret(descriptor.fields?.admin[key], value)) continue;
+    throw new CliError('Usage', `--field ${key}: a secret must not stand in a command line, where others can see it. Give a reference: --field ${key}=REFERENCE, one of `
+      + `${referenceForms}; or write ${key}=VALUE to standard input with --secrets-from -; or leave it out on a terminal and be asked.`, { next: 'heddle provider add --help' });
+  }
+  return fields;
+}
+
+/** Of --secrets-from: lines key=value. Messages tell the line, and hold no value. */
+export function fieldsOfLines(descriptor: Descriptor, text: string): JsonObject {
+  const pairs = text.split(/\r?\n/).flatMap((line, index): GivenTexts => {
+    if (line.trim() === '') return [];
+    const pair = splitPair(line);
+    if (pair === undefined) throw new CliError('Usage', `line ${index + 1} of standard input is not key=value. A secret of several lines is given as a reference: --field key=file:PATH`);
+    return [pair];
+  });
+  return toFields(descriptor, pairs, 'standard input');
+}
+
+function toFields(descriptor: Descriptor, given: GivenTexts, where: string): JsonObject {
+  const fields = new Map<string, Json>();
+  for (const [key, text] of given) {
+    if (fields.has(key)) throw new CliError('Usage', `${where}: ${key} is given twice`);
+    const value = parseFieldText(descriptor.fields?.admin[key], text);
+    if (value !== undefined) fields.set(key, value);
+  }
+  return Object.fromEntries(fields);
+}

@@ -1,0 +1,54 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { CliError } from '../cli-error.js';
+
+/** Somebody at a terminal who can be asked. */
+export interface Terminal {
+  /** For people; nothing of it goes to standard output. */
+  say(text: string): void;
+  /** One line as it was typed. @throws CliError Interrupted by Ctrl-C, Ctrl-D or a closed terminal. */
+  ask(prompt: string): Promise<string>;
+  /** The same, without showing what is typed. */
+  askMasked(prompt: string): Promise<string>;
+  close(): void;
+}
+
+/** Undefined where nobody can be asked. */
+export function openTerminal(): Terminal | undefined {
+  const { stdin, stderr } = process;
+  if (!stdin.isTTY || !stderr.isTTY) return undefined;
+  let masked = false;
+  const echo = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (!masked) stderr.write(chunk);
+      done();
+    },
+  });
+  // Without a history: else the arrow keys would bring back what was typed unseen.
+  const lines = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
+  const closed = new AbortController();
+  lines.once('SIGINT', () => lines.close()).once('close', () => closed.abort());
+  const ask = async (prompt: string): Promise<string> => {
+    try {
+      return await lines.question(prompt, { signal: closed.signal });
+    } catch (cause) {
+      stderr.write('\n');
+      throw new CliError('Interrupted', 'stopped; nothing was changed', { cause });
+    }
+  };
+  return {
+    say: (text) => void stderr.write(`${text}\n`),
+    ask,
+    async askMasked(prompt) {
+      stderr.write(prompt);
+      masked = true;
+      try {
+        return await ask('');
+      } finally {
+        masked = false;
+        if (!closed.signal.aborted) stderr.write('\n');
+      }
+    },
+    close: () => lines.close(),
+  };
+}

@@ -1,0 +1,40 @@
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loadConfig, type Config } from '../../config.js';
+import { loadRegistry } from '../../plugins/registry.js';
+import type { Descriptor } from '../../schema/descriptor.js';
+import type { CommonOptions } from '../configuration.js';
+
+export interface AccountOptions extends CommonOptions {
+  /** The heddle.yaml to read and change; need not be there yet. */
+  readonly file?: string;
+}
+
+/** Where accounts are kept, and the plugins that they may be of. */
+export interface Workspace {
+  readonly config: Config;
+  /** The heddle.yaml, there or not; where it is a link, what the link leads to. */
+  readonly file: string;
+  /** Providers, in the order of their names. */
+  readonly descriptors: readonly Descriptor[];
+}
+
+/** @throws ProblemsError with everything that is wrong in the configuration or with a plugin. */
+export async function openWorkspace(options: AccountOptions): Promise<Workspace> {
+  const named = options.file ?? options.config;
+  const config = loadConfig({ configFlag: named, mayBeMissing: true });
+  const { pluginFolders: folders, programs } = config;
+  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
+  await registry.close();
+  const file = config.file ?? resolve(named ?? (config.environment['HEDDLE_CONFIG'] || 'heddle.yaml'));
+  return { config, file: followLinks(file), descriptors: registry.providers().map(({ descriptor }) => descriptor) };
+}
+
+/** A file that is not there yet keeps its name. */
+function followLinks(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}

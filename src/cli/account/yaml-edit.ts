@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isMap, parseDocument, YAMLMap, type Document } from 'yaml';
+import type { JsonObject } from '../../model/json.js';
+import { readConfigFile, type WrittenProvider } from '../../schema/config.js';
+import { CliError } from '../cli-error.js';
+
+/** What heddle.yaml says of an account that is written here. */
+export interface WrittenAccount {
+  readonly type: string;
+  readonly site?: string;
+  readonly fields: JsonObject;
+}
+
+/**
+ * The text of heddle.yaml with an account in it; comments and order stay. Of an account that is there already, type, site and fields
+ * are written anew, and all else of it stays.
+ * @throws CliError Refused where the text cannot be changed without harm.
+ */
+export function putAccount(text: string, name: string, { type, site, fields }: WrittenAccount): string {
+  return edit(text, name, (providers, document) => {
+    const before: unknown = providers.get(name);
+    const entry = isMap(before) ? before : new YAMLMap(document.schema);
+    entry.set('type', type);
+    if (site === undefined) entry.delete('site');
+    else entry.set('site', site);
+    if (Object.keys(fields).length === 0) entry.delete('fields');
+    else entry.set('fields', document.createNode(fields));
+    if (before !== entry) providers.set(document.createNode(name), entry);
+  });
+}
+
+/** The text of heddle.yaml without an account. */
+export function dropAccount(text: string, name: string): string {
+  return edit(text, name, (providers) => {
+    providers.delete(name);
+    // In braces an empty mapping says that none is meant; else the key would have no value.
+    if (providers.items.length === 0) providers.flow = true;
+  });
+}
+
+function edit(text: string, name: string, change: (providers: YAMLMap, document: Document) => void): string {
+  const plain = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
+  const document: Document = parseDocument(plain, { version: '1.2', merge: false, resolveKnownTags: false });
+  const changed = attempt(name, () => {
+    change(providersOf(document), document);
+    return document.toString(formatOf(plain));
+  });
+  refuseOtherChanges(plain, changed, name);
+  return text.includes('\r\n') ? changed.replaceAll('\n', '\r\n') : changed;
+}
+
+function providersOf(document: Document): YAMLMap {
+  if (document.contents === null) keepComments(document);
+  const found: unknown = document.get('providers');
+  if (isMap(found)) {
+    if (found.items.length === 0) found.flow = false;
+    return found;
+  }
+  if (found !== undefined) throw new Error('providers is written in a way that is not changed here');
+  const made = new YAMLMap(document.schema);
+  document.set('providers', made);
+  return made;
+}
+
+/** A file of comments alone: they stay above what is written. */
+function keepComments(document: Document): void {
+  document.contents = new YAMLMap(document.schema);
+  const { comment } = document;
+  if (comment === null) return;
+  document.comment = null;
+  document.commentBefore = [document.commentBefore ?? '', comment].filter((part) => part !== '').join('\n');
+}
+
+/** The library writes a document anew; this keeps the ways of the file as far as it can. */
+function formatOf(text: string): { readonly lineWidth: number; readonly indent: number; readonly indentSeq: boolean; readonly flowCollectionPadding: boolean } {
+  const indent = /^( {2,8})\S/m.exec(text)?.[1]?.length ?? 2;
+  return { lineWidth: 0, indent, indentSeq: !/^( *)[^\s#-][^\n]*:\s*\n\1- /m.test(text), flowCollectionPadding: /[{[] \S/.test(text) };
+}
+
+function attempt(name: string, write: () => string): string {
+  try {
+    return write();
+  } catch (cause) {
+    throw refusal(name, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+/** What is written is read again: nothing but the one account may say anything else than before. */
+function refuseOtherChanges(before: string, after: string, name: string): void {
+  const [old, fresh] = [readConfigFile(before, 'before'), readConfigFile(after, 'after')];
+  if (!fresh.ok) throw refusal(name, fresh.problems.map(({ wrong }) => wrong).join('; '));
+  if (!old.ok || !isDeepStrictEqual(withoutAccount(old.config, name), withoutAccount(fresh.config, name))) throw refusal(name, 'other settings would change with it');
+}
+
+function withoutAccount({ providers, ...rest }: { readonly providers: Readonly<Record<string, WrittenProvider>> }, name: string): object {
+  return { ...rest, providers: Object.fromEntries(Object.entries(providers).filter(([other]) => other !== name)) };
+}
+
+function refusal(name: string, reason: string, cause?: unknown): CliError {
+  return new CliError('Refused', `heddle.yaml is not changed, because ${name} cannot be written into it: ${reason}. Change it by hand.`, { cause });
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { isPlainSecret, parseFieldText } from '../../../src/cli/account/field-text.js';
+import { hideSecrets } from '../../../src/cli/account/field-words.js';
+import type { FieldDeclaration, FieldType } from '../../../src/schema/descriptor.js';
+
+const field = (type: FieldType, more: Partial<FieldDeclaration> = {}): FieldDeclaration => ({ title: 'A field', type, ...more });
+
+describe('the text that somebody types for a field', () => {
+  it.each<[FieldType, string, unknown]>([
+    ['string', ' http://127.0.0.1:7300 ', 'http://127.0.0.1:7300'], ['string', 'unix:///run/x.sock', 'unix:///run/x.sock'],
+    ['string', 'env:NAME', { secret: 'env:NAME' }], ['text', '{secret: "file:/etc/key"}', { secret: 'file:/etc/key' }], ['text', 'a\nb\n', 'a\nb\n'],
+    ['integer', '22', 22], ['integer', '22x', '22x'], ['number', '-1.5', -1.5], ['duration', '30s', '30s'], ['duration', '1500', 1500],
+    ['boolean', 'Yes', true], ['boolean', 'false', false], ['boolean', 'maybe', 'maybe'],
+    ['list', 'a, b,,c', ['a', 'b', 'c']], ['list', 'ssh-ed25519 AAAA me,you\nssh-rsa BBBB', ['ssh-ed25519 AAAA me,you', 'ssh-rsa BBBB']],
+    ['list', '[{name: r1, port: 22}]', [{ name: 'r1', port: 22 }]], ['list', '[a', '[a'],
+    ['map', '{a: 1}', { a: 1 }], ['json', 'true', true], ['select', 'env:A', 'env:A'], ['string', '   ', undefined],
+  ])('%s %j gives %j', (type, text, value) => {
+    expect(parseFieldText(field(type), text)).toEqual(value);
+  });
+
+  it('keeps the blanks of a secret', () => {
+    expect(parseFieldText(field('string', { secret: true }), ' a b ')).toBe(' a b ');
+  });
+
+  it('is a secret where the plugin says so, and where it is a private key; a reference is none', () => {
+    const key = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n';
+    expect(isPlainSecret(field('string', { secret: true }), 'x')).toBe(true);
+    expect(isPlainSecret(field('text'), key)).toBe(true);
+    expect(isPlainSecret(field('text'), 'ssh-ed25519 AAAA')).toBe(false);
+    expect(isPlainSecret(field('string', { secret: true }), { secret: 'env:X' })).toBe(false);
+  });
+
+  it('is hidden where the plugin does not say that it is no secret', () => {
+    const fields = { admin: { url: field('string'), pin: field('string', { secret: true }) }, user: {}, required: { admin: [], user: [] } };
+    expect(hideSecrets({ name: 'a', type: 'provider', fields } as never, { url: 'u', pin: 'p', other: 'o' })).toEqual({ url: 'u', pin: '(secret)', other: '(secret)' });
+    expect(hideSecrets(undefined, { url: 'u' })).toEqual({ url: '(secret)' });
+  });
+});

@@ -1,0 +1,79 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type Ended, runHeddle } from '../support/run-heddle.js';
+
+const written = `# ours
+providers:
+  rack: {type: static, fields: {inventory: ./rack.yaml}} # in the cellar
+`;
+
+describe('heddle provider', () => {
+  let folder: string;
+  let file: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-cli-provider-'));
+    file = join(folder, 'heddle.yaml');
+    await writeFile(file, written, { mode: 0o640 });
+    await chmod(file, 0o640);
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const run = (words: readonly string[], stdin?: string): Promise<Ended> => runHeddle(['provider', ...words], {
+    distPath: inject('distPath'), cwd: folder, env: { HEDDLE_DATA_FOLDER: join(folder, 'data') }, ...(stdin === undefined ? {} : { stdin }),
+  });
+  const read = (...path: readonly string[]): Promise<string> => readFile(join(folder, ...path), 'utf8');
+  const mode = async (...path: readonly string[]): Promise<number> => (await stat(join(folder, ...path))).mode & 0o777;
+  const endpoint = ['--type', 'local', '--field', 'endpoint=http://127.0.0.1:1'];
+
+  it('keeps a secret in a file of its own, and heddle.yaml as it was but for the account', async () => {
+    const ended = await run(['add', 'try', ...endpoint, '--secrets-from', '-', '--site', 'lab'], 'apiKey=hunter22 = x\n');
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Workers read heddle.yaml when they start') });
+    expect(ended.stdout + ended.stderr).not.toContain('hunter22');
+    expect(await read('data', 'secrets', 'try', 'apiKey')).toBe('hunter22 = x\n');
+    expect([await mode('data', 'secrets'), await mode('data', 'secrets', 'try'), await mode('data', 'secrets', 'try', 'apiKey')]).toEqual([0o700, 0o700, 0o600]);
+    const text = await read('heddle.yaml');
+    expect(text.startsWith(written)).toBe(true);
+    expect(text).toContain(`secret: file:${join(folder, 'data', 'secrets', 'try', 'apiKey')}`);
+    expect(await mode('heddle.yaml')).toBe(0o640);
+    expect((await readdir(folder)).toSorted()).toEqual(['data', 'heddle.yaml']);
+
+    const { stdout } = await run(['list', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ providers: [
+      { name: 'rack', fields: { inventory: './rack.yaml' } }, { name: 'try', type: 'local', site: 'lab', fields: { endpoint: 'http://127.0.0.1:1', apiKey: '(secret)' } },
+    ] });
+    expect(await run(['remove', 'try', '--yes'])).toMatchObject({ code: 0 });
+    expect(await read('heddle.yaml')).toBe(written);
+    expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
+  });
+
+  it('takes a secret from the command line as a reference alone, and says how else', async () => {
+    const ended = await run(['add', 'try', ...endpoint, '--field', 'apiKey=hunter22']);
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/must not stand in a command line.*apiKey=REFERENCE.*--secrets-from -/) });
+    expect(ended.stderr).not.toContain('hunter22');
+    expect(await run(['add', 'try', ...endpoint, '--secrets-from', '-'], 'hunter22')).toMatchObject({ code: 2, stderr: expect.not.stringContaining('hunter22') });
+    expect(await read('heddle.yaml')).toBe(written);
+    const { code, stdout } = await run(['add', 'try', ...endpoint, '--field', 'apiKey=vault:secret/data/heddle#key', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ provider: 'try', stored: [] });
+    expect(await read('heddle.yaml')).toContain('secret: vault:secret/data/heddle#key');
+    expect(await readdir(folder)).not.toContain('data');
+  });
+
+  it('writes an account anew with --replace, and removes secrets that nothing refers to any more', async () => {
+    await run(['add', 'try', ...endpoint, '--secrets-from', '-'], 'apiKey=hunter22');
+    expect(await run(['add', 'try', '--type', 'docker', '--replace'])).toMatchObject({ code: 0 });
+    expect(await read('heddle.yaml')).toBe(`${written}  try:\n    type: docker\n`);
+    expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
+  });
+
+  it('follows a link to the file that is meant', async () => {
+    await mkdir(join(folder, 'kept'));
+    await writeFile(join(folder, 'kept', 'real.yaml'), written);
+    await symlink(join('kept', 'real.yaml'), join(folder, 'link.yaml'));
+    expect(await run(['add', 'a', '--type', 'docker', '--file', 'link.yaml'])).toMatchObject({ code: 0 });
+    expect(await read('kept', 'real.yaml')).toContain('  a:\n    type: docker\n');
+    expect(await readdir(join(folder, 'kept'))).toEqual(['real.yaml']);
+  });
+});

@@ -1,0 +1,94 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { add, type AddOptions } from '../../../src/cli/account/add.js';
+import { fieldsOfLines } from '../../../src/cli/account/given-fields.js';
+import { remove } from '../../../src/cli/account/remove.js';
+import { addAccount, removeAccount } from '../../../src/cli/account/save-account.js';
+import { openWorkspace } from '../../../src/cli/account/workspace.js';
+
+const written = `dataFolder: ./data
+providers:
+  rack: {type: static, fields: {inventory: ./rack.yaml}}
+`;
+
+describe('an account that cannot be', () => {
+  let folder: string;
+  let file: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-accounts-'));
+    file = join(folder, 'heddle.yaml');
+    await writeFile(file, written);
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const key = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----';
+  it.each<[string, string, Omit<AddOptions, 'file'>, string, string]>([
+    ['a field that the plugin has not', 'try', { type: 'local', field: [['endpont', 'x']] }, 'ProblemsError', 'Did you mean "endpoint"?'],
+    ['a field of another kind', 'try', { type: 'static', field: [['port', 'high']] }, 'ProblemsError', 'fields.port: should be a number, but is "high"'],
+    ['a required field that is missing', 'try', { type: 'local' }, 'ProblemsError', 'fields.apiKey: is missing'],
+    ['alternatives that are all missing', 'try', { type: 'static' }, 'ProblemsError', 'needs machines, or inventory'],
+    ['a type that is not there', 'try', { type: 'locl' }, 'NotFound', 'Did you mean "local"?'],
+    ['a name that is none', '../x', { type: 'docker' }, 'Usage', 'NAME: "../x" is no valid name'],
+    ['a site that is none', 'x', { type: 'docker', site: 'A B' }, 'Usage', '--site: "A B" is no valid name'],
+    ['a name that is taken', 'rack', { type: 'docker' }, 'Refused', '--replace'],
+    ['a field given twice', 'x', { type: 'docker', field: [['user', 'a'], ['user', 'b']] }, 'Usage', 'user is given twice'],
+    ['a private key in the command line', 'x', { type: 'docker', field: [['privateKey', key]] }, 'Usage', 'must not stand in a command line'],
+    ['secrets from somewhere else', 'x', { type: 'docker', secretsFrom: 'secrets.txt' }, 'Usage', '--secrets-from - <secrets.txt'],
+  ])('is refused, and nothing is changed: %s', async (_what, name, options, code, said) => {
+    const error: unknown = await add(name, { ...options, file }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject(code === 'ProblemsError' ? { name: code } : { code });
+    expect(String(error)).toContain(said);
+    expect(String(error)).not.toContain('AAAA');
+    expect(await readFile(file, 'utf8')).toBe(written);
+    expect(await readdir(folder)).toEqual(['heddle.yaml']);
+  });
+
+  it('is not removed where it is not there, nor where nobody confirms', async () => {
+    await expect(remove('x', { file, yes: true })).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(remove('rack', { file, json: true })).rejects.toMatchObject({ code: 'Usage' });
+    expect(await readFile(file, 'utf8')).toBe(written);
+  });
+
+  it('has secrets whose lines are key=value; the message names the line and holds nothing of it', async () => {
+    const { descriptors } = await openWorkspace({ file });
+    const local = descriptors.find(({ name }) => name === 'local');
+    if (local === undefined) throw new Error('local is not there');
+    expect(fieldsOfLines(local, '\napiKey=a=b \r\nendpoint=env:E\n')).toEqual({ apiKey: 'a=b ', endpoint: { secret: 'env:E' } });
+    expect(() => fieldsOfLines(local, 'apiKey=x\nhunter22')).toThrow(/^line 2 of standard input is not key=value(?!.*hunter)/);
+  });
+
+  it('leaves no secret behind where heddle.yaml cannot be written', async () => {
+    const workspace = await openWorkspace({ file });
+    const draft = { name: 'try', type: 'local', fields: { endpoint: 'x', apiKey: 'hunter22' } };
+    expect(() => addAccount({ ...workspace, file: join(folder, 'nowhere', 'heddle.yaml') }, draft, { replace: false })).toThrow(/cannot be written/);
+    expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
+  });
+
+  it('is refused where the data folder is open to others', async () => {
+    const workspace = await openWorkspace({ file });
+    const draft = { name: 'try', type: 'local', fields: { endpoint: 'x', apiKey: 'hunter22' } };
+    addAccount(workspace, draft, { replace: false });
+    await chmod(join(folder, 'data'), 0o755);
+    const before = await readFile(file, 'utf8');
+    expect(() => addAccount(workspace, { ...draft, name: 'other' }, { replace: false })).toThrow(/is open to others/);
+    expect(await readFile(file, 'utf8')).toBe(before);
+  });
+
+  it('is removed with the files of its own alone', async () => {
+    const outside = join(folder, 'mine');
+    await writeFile(outside, 'x');
+    const workspace = await openWorkspace({ file });
+    addAccount(workspace, { name: 'try', type: 'local', fields: { endpoint: 'x', apiKey: { secret: `file:${outside}` } } }, { replace: false });
+    expect(removeAccount(await openWorkspace({ file }), 'try')).toEqual([]);
+    expect(await readdir(folder)).toContain('mine');
+  });
+
+  it('is made in a file that is not there yet, which only its owner may read', async () => {
+    const fresh = join(folder, 'new.yaml');
+    addAccount(await openWorkspace({ file: fresh }), { name: 'a', type: 'docker', fields: {} }, { replace: false });
+    expect(await readFile(fresh, 'utf8')).toBe('providers:\n  a:\n    type: docker\n');
+    expect((await stat(fresh)).mode & 0o777).toBe(0o600);
+  });
+});
