@@ -16,6 +16,7 @@ const packages = [
   { name: 'debootstrap', has: () => onPath('debootstrap') },
   { name: 'python3-venv', has: () => spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0 },
   { name: 'ipmitool', has: () => onPath('ipmitool') },
+  { name: 'chromium', has: () => onPath('chromium') || onPath('chromium-browser') || onPath('google-chrome') },
 ];
 
 /** Emulators of management controllers, pure Python, in an environment of their own; `imports` tells whether they are there. */

@@ -54,11 +54,14 @@ describe('heddle dev', () => {
     expect(await run('apply', 'web.yaml')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web is as its spec says') });
     expect(await run('doctor')).toMatchObject({ code: 0 });
     expect((await fetch(record.ui)).status).toBe(200);
+    expect(dev.stdout()).toContain(`accounts  ${record.accounts}`);
+    expect(await (await fetch(record.accounts)).text()).toContain('Provider accounts');
     for (const file of ['dev.json', 'dev-worker.yaml']) expect((await stat(join(data, file))).mode & 0o077).toBe(0);
 
     dev.child.kill('SIGINT');
     expect(await dev.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('clusters go on when heddle dev is started again') });
     await expectNothingRuns(record);
+    await expect(fetch(record.accounts)).rejects.toThrow();
     expect(await readDevRecord(data)).toBeUndefined();
 
     const again = await startDev();

@@ -8,6 +8,8 @@ import { readLogTail } from '../../server/launch.js';
 import { recordProcess, type ProcessRecord } from '../../server/process.js';
 import { heddleSearchAttributes } from '../../server/setup.js';
 import { startServer, type RunningServer } from '../../server/start.js';
+import { startAccountsPage, type AccountsPage } from '../account/page/server.js';
+import type { Workspace } from '../account/workspace.js';
 import { openKeys } from '../configuration.js';
 import type { DevRecord } from './dev-record.js';
 import { startMachines, type RunningMachines } from './dev-machines.js';
@@ -19,6 +21,8 @@ export interface DevOptions {
   readonly uiPort?: number;
   readonly machines: 'auto' | 'sandbox' | 'directory';
   readonly say: (line: string) => void;
+  /** Where the page for provider accounts writes to. */
+  readonly openWorkspace: () => Promise<Workspace>;
   /** Called when the record has changed: a part was started again. */
   readonly onChange: () => void;
 }
@@ -50,8 +54,10 @@ export async function startParts(config: Config, binary: string, options: DevOpt
     const workerConfig = await writeWorkerConfig(config, machines);
     const worker = await startDevWorker({ ...upkeep, config, configFile: workerConfig, address: server.address, namespace: server.namespace });
     running.push(worker.stop);
+    const accounts = await startAccountsPage(options.openWorkspace);
+    running.push(() => accounts.stop());
     return {
-      record: () => recordOf(server, codec, machines, worker, workerConfig), machineKind: machines.kind, stop,
+      record: () => recordOf({ server, codec, machines, worker, accounts, workerConfig }), machineKind: machines.kind, stop,
       serverEnded: server.ended, serverLogTail: () => readLogTail(server.logFile),
     };
   } catch (error) {
@@ -60,11 +66,20 @@ export async function startParts(config: Config, binary: string, options: DevOpt
   }
 }
 
-async function recordOf(server: RunningServer, codec: CodecServer, machines: RunningMachines, worker: KeptUp, workerConfig: string): ReturnType<DevParts['record']> {
+interface Running {
+  readonly server: RunningServer;
+  readonly codec: CodecServer;
+  readonly machines: RunningMachines;
+  readonly worker: KeptUp;
+  readonly accounts: AccountsPage;
+  readonly workerConfig: string;
+}
+
+async function recordOf({ server, codec, machines, worker, accounts, workerConfig }: Running): ReturnType<DevParts['record']> {
   const { endpoint, apiKeyFile } = machines;
   const processes = { server: await seeProcess(server.pid), machines: await seeProcess(machines.pid()), worker: await seeProcess(worker.pid()) };
   return {
-    address: server.address, namespace: server.namespace, ui: server.uiAddress ?? '', codecEndpoint: codec.url, workerConfig,
+    address: server.address, namespace: server.namespace, ui: server.uiAddress ?? '', codecEndpoint: codec.url, accounts: accounts.url, workerConfig,
     machines: { endpoint, apiKeyFile }, processes,
   };
 }

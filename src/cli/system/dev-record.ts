@@ -13,6 +13,8 @@ export interface DevRecord {
   readonly ui: string;
   /** For `temporal --codec-endpoint`; holds a token, so it is a secret. */
   readonly codecEndpoint: string;
+  /** URL of the page for provider accounts; holds a token, so it is a secret. */
+  readonly accounts: string;
   /** URL of the machine service, and the file with its key. */
   readonly machines: { readonly endpoint: string; readonly apiKeyFile: string };
   /** The configuration that its worker has, for further workers. */

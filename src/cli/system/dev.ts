@@ -1,6 +1,7 @@
 import { prepareFolder, type Config } from '../../config.js';
 import { findBinary } from '../../server/find-binary.js';
 import { endProcess, isRunning, recordProcess } from '../../server/process.js';
+import { openWorkspace } from '../account/workspace.js';
 import { CliError } from '../cli-error.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord } from './dev-record.js';
@@ -14,7 +15,7 @@ import { formatClock } from '../time-text.js';
  * Starts everything on this machine and keeps it up until Ctrl-C. Clusters live in the data folder: started again, they
  * go on.
  */
-export async function dev(options: CommonOptions & Omit<DevOptions, 'say' | 'onChange'>): Promise<number> {
+export async function dev(options: CommonOptions & Omit<DevOptions, 'say' | 'onChange' | 'openWorkspace'>): Promise<number> {
   const config = readConfiguration(options);
   prepareFolder(config.dataFolder);
   await refuseSecond(config);
@@ -28,7 +29,7 @@ export async function dev(options: CommonOptions & Omit<DevOptions, 'say' | 'onC
   });
   let record = async (): Promise<void> => undefined;
   const onChange = (): void => void record().catch((error: unknown) => say(`${devRecordFile(config.dataFolder)} could not be written: ${String(error)}`));
-  const parts = await startParts(config, binary, { ...options, say, onChange });
+  const parts = await startParts(config, binary, { ...options, say, onChange, openWorkspace: () => openWorkspace(options) });
   try {
     record = await openRecord(config, parts);
     await announce(output, config, parts);
@@ -77,7 +78,7 @@ async function announce(output: Output, config: Config, parts: DevParts): Promis
   const record = await parts.record();
   const rows = [
     ['Web UI', `${record.ui}/namespaces/${record.namespace}/workflows`], ['Temporal', record.address],
-    ['machines', `${record.machines.endpoint} (${parts.machineKind})`], ['data', config.dataFolder],
+    ['machines', `${record.machines.endpoint} (${parts.machineKind})`], ['accounts', record.accounts], ['data', config.dataFolder],
   ] as const;
   output.line('Heddle is up. Ctrl-C stops it; clusters go on when it is started again.');
   output.line();

@@ -1,0 +1,80 @@
+import type { Json } from '../../../model/json.js';
+import type { Descriptor, FieldDeclaration } from '../../../schema/descriptor.js';
+import type { Problem } from '../../../schema/problem.js';
+import { declaredFields, type AccountDraft } from '../check-draft.js';
+import { parseFieldText, referenceForms } from '../field-text.js';
+import { describeKind, describeNeed } from '../field-words.js';
+import { html, type Markup } from './html.js';
+
+/** What somebody typed, by the names of inputs. */
+export type Typed = Pick<URLSearchParams, 'get'>;
+
+/** The form of a plugin's fields. What is wrong stands beside the field; secrets are never sent back, and are typed again. */
+export function accountForm(descriptor: Descriptor, typed: Typed, problems: readonly Problem[], base: string): Markup {
+  const said = (...path: readonly string[]): readonly Problem[] => problems.filter((problem) => path.every((part, index) => problem.path[index] === part));
+  const beside = new Set([...said('name'), ...said('site'), ...declaredFields(descriptor).flatMap(([key]) => said('fields', key))]);
+  const general = problems.filter((problem) => !beside.has(problem));
+  return html`<h1>Add an account of ${descriptor.name}</h1>
+<p>${descriptor.description}</p>
+${general.map((problem) => html`<p class="error" role="alert">${words(problem)}</p>`)}
+<form method="post" action="${base}/add/${descriptor.name}" autocomplete="off">
+${control({ key: 'name', title: 'Name', about: 'What clusters call it: lower-case letters, digits and hyphens. (required)', problems: said('name') }, (attributes) => html`<input ${attributes} required value="${typed.get('name') ?? ''}">`)}
+${control({ key: 'site', title: 'Site', about: 'The site whose workers reach its machines; each worker\'s own unless given. (optional)', problems: said('site') }, (attributes) => html`<input ${attributes} value="${typed.get('site') ?? ''}">`)}
+${declaredFields(descriptor).map(([key, field]) => fieldControl(descriptor, key, field, typed, said('fields', key)))}
+<button>Add</button>
+</form>
+<p><a href="${base}/">Back</a></p>`;
+}
+
+/** The draft that a form describes. Fields that the plugin does not declare are not looked at. */
+export function draftOf(descriptor: Descriptor, typed: Typed): AccountDraft {
+  const site = typed.get('site')?.trim() ?? '';
+  const fields = declaredFields(descriptor).flatMap(([key, field]): readonly (readonly [string, Json])[] => {
+    // Forms send their lines with both marks.
+    const value = parseFieldText(field, (typed.get(inputName(key)) ?? '').replaceAll('\r\n', '\n'));
+    return value === undefined ? [] : [[key, value]];
+  });
+  return { name: typed.get('name')?.trim() ?? '', type: descriptor.name, ...(site === '' ? {} : { site }), fields: Object.fromEntries(fields) };
+}
+
+function inputName(key: string): string {
+  return `field.${key}`;
+}
+
+function fieldControl(descriptor: Descriptor, key: string, field: FieldDeclaration, typed: Typed, problems: readonly Problem[]): Markup {
+  const need = describeNeed(key, descriptor);
+  const reference = field.secret === true || field.type === 'text' ? `, or a reference: ${referenceForms}` : '';
+  const about = [field.description, `${describeKind(field)}${reference} (${need})`].filter((part) => part !== undefined).join(' ');
+  const value = field.secret === true ? '' : typed.get(inputName(key)) ?? '';
+  const required = html` ${need === 'required' ? html`required` : undefined}`;
+  return control({ key: inputName(key), title: field.title, about, problems }, (attributes) => {
+    if (field.options !== undefined || field.type === 'boolean') return options(attributes, required, ['', ...field.options ?? ['true', 'false']], value);
+    if (field.secret === true) return field.type === 'text' ? html`<textarea ${attributes}${required} class="masked" spellcheck="false"></textarea>` : html`<input ${attributes}${required} type="password" autocomplete="new-password">`;
+    if (['text', 'list', 'map', 'json'].includes(field.type)) return html`<textarea ${attributes}${required} spellcheck="false">
+${value}</textarea>`;
+    return html`<input ${attributes}${required} value="${value}" spellcheck="false">`;
+  });
+}
+
+function options(attributes: Markup, required: Markup, choices: readonly string[], chosen: string): Markup {
+  return html`<select ${attributes}${required}>${choices.map((choice) => html`<option value="${choice}"${choice === chosen ? html` selected` : undefined}>${choice === '' ? '(not given)' : choice}</option>`)}</select>`;
+}
+
+interface Control {
+  readonly key: string;
+  readonly title: string;
+  readonly about: string;
+  readonly problems: readonly Problem[];
+}
+
+function control({ key, title, about, problems }: Control, input: (attributes: Markup) => Markup): Markup {
+  const wrong = problems.length > 0;
+  return html`<label for="${key}">${title}</label>
+<p class="about" id="${key}.about">${about}</p>
+${input(html`id="${key}" name="${key}" aria-describedby="${key}.about${wrong ? ` ${key}.error` : ''}"${wrong ? html` aria-invalid="true"` : undefined}`)}
+${wrong ? html`<p class="error" id="${key}.error">${problems.map(words).join(' ')}</p>` : undefined}`;
+}
+
+function words({ wrong, right }: Problem): string {
+  return right === undefined ? wrong : `${wrong.replace(/[.;]$/, '')}. ${right}`;
+}

@@ -1,0 +1,156 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/page/server.js';
+import { openWorkspace } from '../../../src/cli/account/workspace.js';
+import { descriptorSchema, fillDescriptor } from '../../../src/schema/descriptor.js';
+
+const hostile = '"><script>alert(1)</script>';
+
+/** A plugin whose every word is markup. */
+const descriptor = fillDescriptor(descriptorSchema.parse({
+  name: 'nasty', type: 'provider', entry: './nasty.mjs', class: 'Nasty', version: '1.0.0', description: `About ${hostile}`,
+  fields: {
+    admin: {
+      url: { title: `Title ${hostile}`, type: 'string', description: `Text ${hostile}` },
+      kind: { title: 'Kind', type: 'select', options: [hostile, "it's"] }, certificate: { title: 'Certificate', type: 'text', secret: true },
+    },
+    user: {}, required: { admin: [['url']], user: [] },
+  },
+}));
+
+describe('the page for provider accounts', () => {
+  let folder: string;
+  let file: string;
+  let page: AccountsPage;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-page-'));
+    file = join(folder, 'heddle.yaml');
+    page = await startAccountsPage(async () => {
+      const workspace = await openWorkspace({ file });
+      return { ...workspace, descriptors: [...workspace.descriptors, descriptor] };
+    });
+  });
+  afterAll(async () => {
+    await page.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const empty = '# ours\ndataFolder: ./data\n';
+  beforeEach(async () => {
+    await writeFile(file, empty);
+    await rm(join(folder, 'data'), { recursive: true, force: true });
+  });
+
+  interface Asked {
+    readonly method?: string;
+    readonly body?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly base?: string;
+  }
+
+  /** By node:http, which lets Host and Origin be anything. */
+  const ask = (path: string, { method = 'GET', body, headers = {}, base = page.url }: Asked = {}) =>
+    new Promise<{ readonly status: number | undefined; readonly text: string; readonly headers: Readonly<Record<string, unknown>> }>((resolve, reject) => {
+      const sent = request(`${base}${path}`, { method, headers, agent: false }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk)).on('end', () => resolve({ status: response.statusCode, text, headers: response.headers })).on('error', reject);
+      });
+      sent.on('error', reject).end(body);
+    });
+  const send = (type: string, values: Readonly<Record<string, string>>, more: Asked = {}): ReturnType<typeof ask> => ask(`add/${type}`, {
+    method: 'POST', body: new URLSearchParams(values).toString(), ...more,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Origin': new URL(page.url).origin, ...more.headers },
+  });
+  const right = { name: 'try', 'field.endpoint': 'http://127.0.0.1:1', 'field.apiKey': 'hunter22' };
+
+  it('is on loopback, shows the types of accounts and allows nothing but its own files', async () => {
+    expect(page.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
+    const { status, text, headers } = await ask('');
+    expect(status).toBe(200);
+    for (const type of ['aws', 'docker', 'local', 'static']) expect(text).toContain(`/add/${type}">${type}</a>`);
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'same-origin' });
+    for (const asset of ['page.css', 'page.js']) expect((await ask(asset)).status).toBe(200);
+  });
+
+  it('writes an account as the command line does: a secret into a file, the rest into heddle.yaml', async () => {
+    const { status, headers, text } = await send('local', { ...right, site: 'lab' });
+    expect(text).toBe('');
+    expect(status).toBe(303);
+    expect(headers['location']).toBe(`${new URL(page.url).pathname}?added=try`);
+    expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
+    expect((await stat(join(folder, 'data', 'secrets', 'try', 'apiKey'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, 'utf8')).toContain('# ours\ndataFolder: ./data\nproviders:\n  try:\n    type: local\n    site: lab\n    fields:\n      endpoint: http://127.0.0.1:1\n      apiKey:\n        secret: file:');
+    const list = await ask('?added=try');
+    expect(list.text).toContain('Workers read heddle.yaml when they start');
+    expect(list.text).not.toContain('hunter22');
+    expect((await send('local', right)).text).toMatch(/id="name\.error">is an account already/);
+  });
+
+  it('says what is wrong beside the field, keeps what was typed but secrets, and writes nothing', async () => {
+    const { status, text } = await send('local', { name: 'Bad Name', site: '-', 'field.endpoint': '', 'field.apiKey': 'hunter22' });
+    expect(status).toBe(422);
+    expect(text).toMatch(/id="name\.error">&#34;Bad Name&#34; is no valid name/);
+    expect(text).toMatch(/id="site\.error">/);
+    expect(text).toMatch(/id="field\.endpoint\.error">is missing/);
+    expect(text).toContain('name="name" aria-describedby="name.about name.error" aria-invalid="true" required value="Bad Name"');
+    expect(text).not.toContain('hunter22');
+    expect((await send('static', { name: 'rack', 'field.port': 'high' })).text).toMatch(/id="field\.port\.error">should be a number, but is &#34;high&#34;/);
+    expect((await send('static', { name: 'rack', 'field.port': '22' })).text).toMatch(/role="alert">fields are missing\. The plugin needs machines, or inventory/);
+    expect(await readFile(file, 'utf8')).toBe(empty);
+    expect(await readdir(folder)).not.toContain('data');
+  });
+
+  it('escapes what plugins and people say', async () => {
+    const form = await ask('add/nasty');
+    const again = await send('nasty', { name: hostile, site: hostile, 'field.kind': hostile, 'field.certificate': hostile });
+    const list = await ask(`?added=${encodeURIComponent(hostile)}`);
+    for (const { text } of [form, again, list]) {
+      expect(text).not.toContain('<script>alert');
+      expect(text.match(/<script/g)).toHaveLength(1);
+    }
+    expect(form.text).toContain('Title &#34;&#62;&#60;script&#62;alert(1)');
+    expect(form.text).toContain('it&#39;s');
+    expect(form.text).toMatch(/<textarea id="field.certificate"[^>]* class="masked"/);
+    expect(again.text).toContain('value="&#34;&#62;&#60;script&#62;alert(1)&#60;/script&#62;"');
+    expect(again.status).toBe(422);
+    expect((await send('nasty', { name: 'n', 'field.url': hostile })).status).toBe(303);
+    expect((await ask('')).text).toContain('url=&#34;&#62;&#60;script');
+  });
+
+  it('answers nobody who has not its address, or calls it by another name', async () => {
+    const { origin, host } = new URL(page.url);
+    const elsewhere: readonly (readonly [number, Asked])[] = [
+      [401, { base: `${origin}/` }], [401, { base: `${origin}/${'a'.repeat(32)}/` }], [401, { base: page.url.slice(0, -2) }],
+      [403, { headers: { Host: `localhost:${new URL(page.url).port}` } }], [403, { headers: { Host: 'rebound.example' } }], [403, { headers: { Host: host.replace(/:\d+/, '') } }],
+      [403, { headers: { Origin: 'http://evil.example' } }], [403, { headers: { Origin: 'null' } }],
+    ];
+    for (const [status, asked] of elsewhere) {
+      const { status: got, text } = await ask('', asked);
+      expect([asked, got]).toEqual([asked, status]);
+      expect(text).not.toContain('<');
+      expect((await send('local', right, asked)).status).toBe(status);
+    }
+    expect((await send('local', right, { headers: { Origin: 'http://127.0.0.1:1' } })).status).toBe(403);
+    expect((await ask('add/local', { method: 'POST', body: 'name=x', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } })).status).toBe(403);
+    expect(await readFile(file, 'utf8')).toBe(empty);
+  });
+
+  it('changes nothing by GET, and takes forms alone, of some size', async () => {
+    const query = new URLSearchParams(right).toString();
+    expect((await ask(`add/local?${query}`)).status).toBe(200);
+    expect((await send('local', right, { method: 'PUT' })).status).toBe(405);
+    expect((await send('local', right, { headers: { 'Content-Type': 'application/json' } })).status).toBe(415);
+    expect((await send('local', { name: 'x'.repeat(600_000) })).status).toBe(413);
+    expect((await send('nothing', right)).status).toBe(404);
+    expect((await ask('etc/passwd')).status).toBe(404);
+    expect(await readFile(file, 'utf8')).toBe(empty);
+  });
+
+  it('says what is wrong with a heddle.yaml that cannot be read', async () => {
+    await writeFile(file, 'providers: 3\n');
+    expect(await ask('')).toMatchObject({ status: 500, text: expect.stringContaining('providers: should be a mapping') });
+  });
+});
