@@ -22,7 +22,7 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
   { files: /^activities\//, may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^@temporalio\/(activity|common)$|^node:/ },
   { files: /^plugins\/providers\/aws\//, may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/ },
   { files: /^plugins\/providers\/static\//, may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^(zod|yaml)$/ },
-  { files: /^plugins\/(providers|automators)\//, may: /^model\/|^plugins\/(contract|errors|known-hosts|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/ },
+  { files: /^plugins\/(providers|automators)\//, may: /^model\/|^plugins\/(contract|errors|known-hosts|node-tool|task-environment|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/ },
   { files: /^plugins\/bare-metal\//, may: /^model\/|^plugins\/(contract|errors|known-hosts|machine-abilities|bare-metal\/[^/]+)\.js$|^node:|^zod$/ },
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
   { files: /^plugins\/(program\/)?[^/]+$/, may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^zod$/ },

@@ -14,6 +14,7 @@ const packages = [
   { name: 'iptables', has: () => onPath('iptables') },
   { name: 'catatonit', has: () => existsSync('/usr/bin/catatonit') || onPath('catatonit') },
   { name: 'debootstrap', has: () => onPath('debootstrap') },
+  { name: 'puppet-agent', has: () => onPath('puppet') },
   { name: 'python3-venv', has: () => spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0 },
   { name: 'ipmitool', has: () => onPath('ipmitool') },
   { name: 'chromium', has: () => onPath('chromium') || onPath('chromium-browser') || onPath('google-chrome') },

@@ -33,7 +33,9 @@ export function createShell(options: ShellOptions): Shell {
   const connect = () => pool.acquire(target);
   return {
     async run(given) {
-      const script = options.timeoutMs === undefined ? given : { timeoutMs: options.timeoutMs, ...given };
+      const limited = options.timeoutMs === undefined ? given : { timeoutMs: options.timeoutMs, ...given };
+      // Who is root already needs no sudo, which many images do not have.
+      const script = target.user === 'root' ? { ...limited, sudo: false } : limited;
       const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;
       log?.debug('script waits for its run', { run: runId });
       const end = await runOnce(

@@ -167,3 +167,22 @@ describe('secrets', () => {
     }
   });
 });
+
+describe('BOOTSTRAP', () => {
+  it('is done by every automator that prepares the node, any number of times, and fails when any of them does', async () => {
+    const node = await startNode();
+    try {
+      const { host, port, user, password } = node.target;
+      const config = { ...request({}).config, ipaddress: host, 'ssh-port': port, 'ssh-auth': { user, password: password ?? '' }, 'ssh-host-key': node.target.hostKey };
+      const bootstrap = (operation: string, automators: readonly string[]) =>
+        bench.run('BOOTSTRAP', request({}, { taskId: `u/app-1#1/-/BOOTSTRAP/${operation}`, operation, config, automators }));
+      await bootstrap('1', ['fake']);
+      await bootstrap('2', ['fake']);
+      expect((await readdir(node.home)).toSorted()).toEqual(['.heddle', '.heddle-fake']);
+      // Nobody has Chef here: the others before and after it make no difference.
+      await expect(bootstrap('3', ['chef', 'fake'])).rejects.toMatchObject({ type: 'ScriptFailed', message: expect.stringContaining('automator chef: the node has no cinc-solo or chef-solo') });
+    } finally {
+      await node.close();
+    }
+  });
+});

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -26,6 +26,17 @@ describe('run', () => {
   test('gives exit code, output and results', async () => {
     expect(await shellOf().run({ text: 'echo out; echo err >&2; echo "a.b-c_d=x = y" > "$HEDDLE_RESULT"; exit 2' }))
       .toEqual({ exitCode: 2, stdout: 'out\n', stderr: 'err\n', results: { 'a.b-c_d': 'x = y' } });
+  });
+
+  test('needs no sudo to run as root where root logs in', async () => {
+    const bin = join(node.home, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'sudo'), '#!/bin/sh\necho asked >> "$HOME/sudos"\nexit 1\n', { mode: 0o755 });
+    node.env['PATH'] = `${bin}:${node.env['PATH'] ?? ''}`;
+    const root = shellOf({ target: { ...node.target, user: 'root' } });
+    expect(await root.run({ text: 'echo done', sudo: true })).toMatchObject({ exitCode: 0, stdout: 'done\n' });
+    expect(existsSync(join(node.home, 'sudos'))).toBe(false);
+    await expect(shellOf({ runId: 'task.2' }).run({ text: 'true', sudo: true })).rejects.toMatchObject({ kind: 'Auth' });
   });
 
   test('tells scripts of one task apart by their names', async () => {

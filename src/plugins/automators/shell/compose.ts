@@ -1,5 +1,7 @@
-import { type Script, type Task, PluginError } from '../../contract.js';
+import { type Json, type JsonObject, type Script, type Task, PluginError } from '../../contract.js';
+import { taskEnvironment } from '../../task-environment.js';
 import type { ShellFields } from './fields.js';
+import { factLines, lookupProgram } from './lookup.js';
 
 /**
  * Lays the parts of standard input out as files in the run's private folder, which is emptied when the run ends, then
@@ -10,13 +12,15 @@ const prologue = `
   umask 077
   cd "$HEDDLE_RUN" || exit
   set -- $HEDDLE_PARTS
-  for file in main data task.json nodes; do
+  for file in main data task.json nodes facts heddle-get; do
     if [ "$1" -gt 0 ]; then dd bs="$1" count=1 of="$file" 2>/dev/null || exit; else true > "$file" || exit; fi
     shift
   done
+  chmod 700 heddle-get
 ) || { echo "cannot write the script's files: disk full?" >&2; exit 1; }
 HEDDLE_DATA=$HEDDLE_RUN/data HEDDLE_TASK=$HEDDLE_RUN/task.json HEDDLE_NODES=$HEDDLE_RUN/nodes
-export HEDDLE_DATA HEDDLE_TASK HEDDLE_NODES
+HEDDLE_GET=$HEDDLE_RUN/heddle-get PATH=\${PATH:+$PATH:}$HEDDLE_RUN
+export HEDDLE_DATA HEDDLE_TASK HEDDLE_NODES HEDDLE_GET PATH
 set --
 heddle_word=1
 while [ "$heddle_word" -le "$HEDDLE_WORDS" ]; do
@@ -34,7 +38,8 @@ exec "$@" < "$HEDDLE_DATA"
 export function composeScript(task: Task, script: string, data: string, fields: ShellFields): Script {
   if (script.trim() === '') throw new PluginError('Invalid', `automator shell: the ${task.taskName} script of ${task.service?.name ?? '-'} is empty`);
   const interpreter = fields.interpreter ?? interpreterOf(script);
-  const parts = [script, data, `${JSON.stringify(factsOf(task), undefined, 2)}\n`, nodeLines(task)];
+  const facts = factsOf(task);
+  const parts = [script, data, `${JSON.stringify(facts, undefined, 2)}\n`, nodeLines(task), factLines({ ...facts, ...readData(data) }), lookupProgram];
   const words = [...interpreter, ...fields.arguments];
   return {
     text: prologue,
@@ -42,7 +47,7 @@ export function composeScript(task: Task, script: string, data: string, fields: 
     sudo: fields.sudo,
     environment: {
       ...fields.environment,
-      ...namesOf(task),
+      ...taskEnvironment(task),
       HEDDLE_PARTS: parts.map((part) => Buffer.byteLength(part)).join(' '),
       HEDDLE_WORDS: String(words.length),
       // The script's own path stands behind the interpreter's words.
@@ -50,6 +55,16 @@ export function composeScript(task: Task, script: string, data: string, fields: 
       ...Object.fromEntries(words.map((word, index) => [`HEDDLE_WORD_${index + 1}`, word])),
     },
   };
+}
+
+/** Data that is a mapping can be looked up too. */
+function readData(data: string): { readonly data?: Json } {
+  if (!data.startsWith('{')) return {};
+  try {
+    return { data: JSON.parse(data) as Json };
+  } catch {
+    return {};
+  }
 }
 
 /** As the kernel reads a first line: a path, and all the rest as one argument. */
@@ -60,27 +75,12 @@ function interpreterOf(script: string): readonly string[] {
   return argument === '' ? [path] : [path, argument];
 }
 
-function namesOf(task: Task): Record<string, string> {
-  const self = task.nodes[task.nodeId];
-  // A node that leaves is no peer any more, but its payload still knows it.
-  const { ipaddress, hostname, nodenum } = task.config;
-  return {
-    HEDDLE_CLUSTER: task.clusterId,
-    HEDDLE_NODE: task.nodeId,
-    HEDDLE_SERVICE: task.service?.name ?? '',
-    HEDDLE_ACTION: task.taskName,
-    HEDDLE_NODENUM: String(self?.nodenum ?? (typeof nodenum === 'number' ? nodenum : '')),
-    HEDDLE_HOSTNAME: self?.hostname ?? (typeof hostname === 'string' ? hostname : ''),
-    HEDDLE_IPADDRESS: typeof ipaddress === 'string' ? ipaddress : self?.ipaddress ?? '',
-  };
-}
-
 /** The task without what may be secret: the login, the provider's fields, the action's fields. */
-function factsOf(task: Task) {
+function factsOf(task: Task): JsonObject {
   const { 'ssh-auth': _login, ...config } = task.config;
   const { taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, nodes, cluster, provider, service } = task;
   return {
-    taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, config, nodes, cluster,
+    taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, config, nodes: nodes as unknown as JsonObject, cluster,
     provider: { name: provider.name, type: provider.type },
     ...(service === undefined ? {} : { service: { name: service.name } }),
   };

@@ -70,6 +70,23 @@ test('gives the task as JSON without the login, the provider\'s fields and its o
   expect(text).not.toMatch(/PASSWORD-OF-NODE|KEY-OF-PROVIDER|SECRET-OF-USER/);
 });
 
+test('has a look-up for scripts that read no JSON', async () => {
+  const output: Buffer[] = [];
+  const cluster = { colour: 'blue', odd: 'a\\nb\n\tc %s $HOME "', list: ['x', 2, { deep: true }], none: null, flag: false };
+  const script = `
+    for path in cluster/colour cluster/odd cluster/list cluster/list/2/deep cluster/none cluster/flag config/web.port nodes nodes/app-1/services nodes/app-1/ipaddress data/port service/name; do
+      printf '[%s]' "$(heddle-get "$path")"
+    done
+    printf '[%s][%s]' "$(heddle-get cluster/missing otherwise)" "$(sh "$HEDDLE_GET" taskName)"
+    heddle-get 'clus*' 2>&1 && exit 1
+    heddle-get config/ssh-auth/password 2>&1 || echo "exit $?"`;
+  await automator({}, { cluster }, output).configure(auth, script, '{"port": 80}');
+  const values = [
+    'blue', cluster.odd, 'x\n2\n{"deep":true}', 'true', '', 'false', '8080', 'db-1\napp-1\napp-2', 'web\nmetrics', '127.0.0.8', '80', 'web', 'otherwise', 'INSTALL',
+  ];
+  expect(Buffer.concat(output).toString()).toBe(`${values.map((value) => `[${value}]`).join('')}heddle-get: there is no clus*\nheddle-get: there is no config/ssh-auth/password\nexit 1\n`);
+});
+
 test('passes arguments and environment as they are', async () => {
   const output: Buffer[] = [];
   const words = ['two words', `it's "quoted"`, '$HOME `id` \\', '', 'line\nbreak', '-n', '*', 7, true];

@@ -1,0 +1,68 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ChefAutomator } from '../../../../src/plugins/automators/chef/chef.js';
+import { startNode, type TestNode } from '../../../support/ssh-server.js';
+import { closeAll, toolOn } from '../support/tool.js';
+
+/** Notes its words and the files that they name. */
+const standIn = `#!/bin/sh
+printf '%s\\n' "$@" > "$HOME/words"
+cp "$2" "$HOME/solo.rb"
+cp "$4" "$HOME/node.json"
+echo "web.version=1" >> "$HEDDLE_RESULT"
+if [ -e "$HOME/fail" ]; then echo "FATAL: no such cookbook" >&2; exit 42; fi
+`;
+
+describe('automator chef, by a stand-in executable: not run against real Chef', () => {
+  let node: TestNode;
+  beforeEach(async () => {
+    node = await startNode();
+    const bin = join(node.home, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'chef-solo'), standIn, { mode: 0o755 });
+    node.env['PATH'] = `${bin}:${node.env['PATH'] ?? ''}`;
+  });
+  afterEach(async () => {
+    await closeAll();
+    await node.close();
+  });
+  const read = (name: string): string => readFileSync(join(node.home, name), 'utf8');
+
+  test('gets its run list, its configuration and the attributes, and gives results back', async () => {
+    const fields = { runList: ['recipe[web::install]', 'role[base]'], attributes: { size: { y: 3 }, web: { port: 8080 } }, cookbooks: '/srv/it\'s/books', roles: '/srv/roles', sudo: false };
+    const { automator } = toolOn(ChefAutomator, node, fields);
+    await automator.bootstrap();
+    expect(await automator.install({ user: 'tester' }, '', 'some data')).toEqual({ result: { 'web.version': '1' } });
+    const words = read('words').trim().split('\n');
+    expect(words.map((word) => word.replace(/^.*\/(?=solo\.rb|node\.json)/, ''))).toEqual([
+      '--config', 'solo.rb', '--json-attributes', 'node.json', '--override-runlist', 'recipe[web::install],role[base]', '--no-color',
+    ]);
+    expect(read('solo.rb')).toBe('cookbook_path \'/srv/it\\\'s/books\'\nrole_path \'/srv/roles\'\n');
+    expect(JSON.parse(read('node.json'))).toMatchObject({
+      colour: 'blue', size: { x: 1, y: 3 }, web: { port: 8080 },
+      heddle: { cluster: 'shop', node: 'app-1', service: 'web', action: 'INSTALL', data: 'some data', payload: { 'web.port': '8080' }, nodes: { 'app-1': { ipaddress: '127.0.0.8' } } },
+    });
+    expect(read('node.json')).not.toContain('PASSWORD-OF-NODE');
+  });
+
+  test('that fails says its last words and its exit code', async () => {
+    writeFileSync(join(node.home, 'fail'), '');
+    const { automator } = toolOn(ChefAutomator, node, { runList: ['web'], sudo: false });
+    await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 42, message: expect.stringContaining('FATAL: no such cookbook') });
+  });
+
+  test.each([
+    [{ runList: [] }, 'runList'], [{ runList: ['--help'] }, 'runList[0]'], [{ runList: ['web,other'] }, 'runList[0]'],
+    [{ runList: ['web'], cookbooks: 'books' }, 'cookbooks'], [{ runList: ['web'], roles: '/a\nsystem("id")' }, 'roles'], [{ runList: ['web'], attributes: [] }, 'attributes'],
+  ])('refuses %j', async (fields, named) => {
+    await expect(toolOn(ChefAutomator, node, fields).automator.carryOut('')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(`field ${named} `) });
+  });
+
+  test('says what a node without it needs', async () => {
+    const bare = await startNode();
+    await expect(toolOn(ChefAutomator, bare, {}).automator.bootstrap()).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('the node has no cinc-solo or chef-solo') });
+    await closeAll();
+    await bare.close();
+  });
+});

@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PuppetAutomator } from '../../../../src/plugins/automators/puppet/puppet.js';
+import { startNode, type TestNode } from '../../../support/ssh-server.js';
+import { closeAll, toolOn } from '../support/tool.js';
+
+const isThere = spawnSync('puppet', ['--version']).status === 0;
+if (!isThere) console.info('left out what a real puppet applies: npm run setup:extras installs it');
+
+describe.skipIf(!isThere)('a real puppet', () => {
+  let node: TestNode;
+  beforeEach(async () => {
+    node = await startNode();
+  });
+  afterEach(async () => {
+    await closeAll();
+    await node.close();
+  });
+
+  test('changes what is not as the manifest says, once, and says so', async () => {
+    const manifest = 'file { "${facts[\'target\']}": ensure => file, content => "${facts[\'heddle_node\']} ${facts[\'heddle_data\']} ${facts[\'port\']}\\n" }';
+    const target = join(node.home, 'file');
+    const { automator, said } = toolOn(PuppetAutomator, node, { manifest, facts: { target, port: 8080 }, sudo: false });
+    await automator.bootstrap();
+    await automator.install({ user: 'tester' }, '', '{"a": "b c"}');
+    expect(readFileSync(target, 'utf8')).toBe('app-1 {"a": "b c"} 8080\n');
+    const again = toolOn(PuppetAutomator, node, { manifest, facts: { target, port: 8080 }, sudo: false }, 'again');
+    await again.automator.install({ user: 'tester' }, '', '{"a": "b c"}');
+    expect([said, again.said]).toEqual([expect.arrayContaining(['Puppet changed what was not as the manifest says']), expect.arrayContaining(['Puppet found everything as the manifest says'])]);
+  });
+
+  test('tells what failed from what was changed', async () => {
+    const manifest = `file { '${join(node.home, 'good')}': ensure => file }\nfile { '${join(node.home, 'no/such/bad')}': ensure => file }`;
+    const { automator } = toolOn(PuppetAutomator, node, { manifest, sudo: false });
+    await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 6, message: expect.stringContaining('No such file or directory') });
+    expect(existsSync(join(node.home, 'good'))).toBe(true);
+    const broken = toolOn(PuppetAutomator, node, { manifest: 'file {', sudo: false }, 'broken');
+    await expect(broken.automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 1, message: expect.stringContaining('Syntax error') });
+  });
+});
