@@ -18,6 +18,8 @@ cat > "$manifest" || exit
 set -- apply --detailed-exitcodes --color=false --logdest=console
 if [ -n "$MODULE_PATH" ]; then set -- "$@" "--modulepath=$MODULE_PATH"; fi
 unset TOOL_PATH MODULE_PATH
+# An exec of Puppet has no HOME.
+export FACTER_heddle_home="$HOME"
 puppet "$@" "$manifest" < /dev/null
 code=$?
 rm -f "$manifest"
