@@ -55,7 +55,7 @@ function prepare(workspace: Workspace, name: string, { type, site, secretsFrom, 
   }
   if (secretsFrom !== undefined && secretsFrom !== '-') throw new CliError('Usage', `--secrets-from reads standard input alone: say --secrets-from - <${secretsFrom}`);
   if (secretsFrom !== undefined && process.stdin.isTTY) throw new CliError('Usage', '--secrets-from - is for pipes: without it you are asked, and what you type is not shown');
-  refuseTaken(workspace, name, replace);
+  refuseTaken({ file: workspace.file, providers: workspace.config.providers }, name, replace);
   return descriptor;
 }
 

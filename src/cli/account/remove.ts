@@ -7,7 +7,7 @@ import { openWorkspace, type AccountOptions } from './workspace.js';
 /** Takes a provider account out of heddle.yaml, with the secrets that were stored for it. */
 export async function remove(name: string, options: AccountOptions & { readonly yes?: boolean }): Promise<number> {
   const workspace = await openWorkspace(options);
-  findAccount(workspace, name);
+  findAccount({ file: workspace.file, providers: workspace.config.providers }, name);
   await confirm(`Remove provider ${name} from ${workspace.file}? Clusters that have machines of it can then neither be changed nor deleted.`, options);
   const removed = removeAccount(workspace, name);
   const output = createOutput(options);

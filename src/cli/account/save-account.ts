@@ -1,6 +1,7 @@
-import { readTextFile } from '../../schema/read-text.js';
 import type { Json, JsonObject } from '../../model/json.js';
+import { readConfigFile, type WrittenProvider } from '../../schema/config.js';
 import { hasErrors, ProblemsError } from '../../schema/problem.js';
+import { readTextFile } from '../../schema/read-text.js';
 import { CliError } from '../cli-error.js';
 import { checkDraft, declaredFields, type AccountDraft } from './check-draft.js';
 import { isPlainSecret } from './field-text.js';
@@ -27,17 +28,18 @@ export const whenItCounts = 'Workers read heddle.yaml when they start: start the
 export function addAccount(workspace: Workspace, draft: AccountDraft, { replace }: { readonly replace: boolean }): SavedAccount {
   const problems = checkDraft(workspace, draft);
   if (hasErrors(problems)) throw new ProblemsError(`The account ${JSON.stringify(draft.name)} cannot be added:`, problems);
-  refuseTaken(workspace, draft.name, replace);
   const { config, file, descriptors } = workspace;
+  const before = readFile(file);
+  const providers = accountsIn(before, file);
+  refuseTaken({ file, providers }, draft.name, replace);
   const place: SecretFolder = { dataFolder: config.dataFolder, account: draft.name };
   const declared = new Map(declaredFields(descriptors.find(({ name }) => name === draft.type) ?? {}));
   const secrets = Object.entries(draft.fields).flatMap(([key, value]) => (typeof value === 'string' && isPlainSecret(declared.get(key), value) ? [[key, value] as const] : []));
   const fields = { ...draft.fields, ...Object.fromEntries(secrets.map(([key]): [string, Json] => [key, secretReference(place, key)])) };
 
-  const before = readFile(file);
   const text = putAccount(before, draft.name, { type: draft.type, fields, ...(draft.site === undefined ? {} : { site: draft.site }) });
   const stored = storedFiles(place, fields);
-  const stale = storedFiles(place, config.providers[draft.name]?.fields ?? {}).filter((path) => !stored.includes(path));
+  const stale = storedFiles(place, providers[draft.name]?.fields ?? {}).filter((path) => !stored.includes(path));
   commitAll(() => refuseChanged(file, before), function* () {
     for (const [key, value] of secrets) yield stageSecret(place, key, value);
     // Last, so that it never refers to what is not there.
@@ -53,9 +55,9 @@ export function addAccount(workspace: Workspace, draft: AccountDraft, { replace 
  */
 export function removeAccount(workspace: Workspace, name: string): readonly string[] {
   const { config, file } = workspace;
-  const account = findAccount(workspace, name);
-  const place: SecretFolder = { dataFolder: config.dataFolder, account: name };
   const before = readFile(file);
+  const account = findAccount({ file, providers: accountsIn(before, file) }, name);
+  const place: SecretFolder = { dataFolder: config.dataFolder, account: name };
   const text = dropAccount(before, name);
   commitAll(() => refuseChanged(file, before), function* () {
     yield stageFile(file, text);
@@ -65,17 +67,30 @@ export function removeAccount(workspace: Workspace, name: string): readonly stri
   return stored;
 }
 
+/** The accounts of a heddle.yaml, as they were when it was read. */
+export interface Accounts {
+  readonly file: string;
+  readonly providers: Readonly<Record<string, Pick<WrittenProvider, 'fields'>>>;
+}
+
 /** @throws CliError NotFound */
-export function findAccount({ config, file }: Workspace, name: string): Workspace['config']['providers'][string] {
-  const account = Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
+export function findAccount({ file, providers }: Accounts, name: string): Accounts['providers'][string] {
+  const account = Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (account === undefined) throw new CliError('NotFound', `there is no provider account ${JSON.stringify(name)} in ${file}`, { next: 'heddle provider list' });
   return account;
 }
 
 /** @throws CliError Refused */
-export function refuseTaken({ config, file }: Workspace, name: string, replace: boolean): void {
-  if (replace || !Object.hasOwn(config.providers, name)) return;
+export function refuseTaken({ file, providers }: Accounts, name: string, replace: boolean): void {
+  if (replace || !Object.hasOwn(providers, name)) return;
   throw new CliError('Refused', `there is a provider account ${JSON.stringify(name)} in ${file} already. Choose another name, or say --replace to write it anew.`, { next: 'heddle provider list' });
+}
+
+/** Read at the last moment: while somebody was asked, another may have written. */
+function accountsIn(text: string, file: string): Accounts['providers'] {
+  const reading = readConfigFile(text, file);
+  if (!reading.ok) throw new ProblemsError('The configuration cannot be used:', reading.problems);
+  return reading.config.providers;
 }
 
 function readFile(file: string): string {

@@ -66,6 +66,14 @@ describe('an account that cannot be', () => {
     expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
   });
 
+  it('is refused where another took its name while somebody was asked; what others wrote meanwhile stays', async () => {
+    const earlier = await openWorkspace({ file });
+    addAccount(await openWorkspace({ file }), { name: 'try', type: 'docker', fields: { user: 'me' } }, { replace: false });
+    expect(() => addAccount(earlier, { name: 'try', type: 'docker', fields: {} }, { replace: false })).toThrow(/provider account "try".*already/);
+    addAccount(earlier, { name: 'other', type: 'docker', fields: {} }, { replace: false });
+    expect(await readFile(file, 'utf8')).toBe(`${written}  try:\n    type: docker\n    fields:\n      user: me\n  other:\n    type: docker\n`);
+  });
+
   it('is refused where the data folder is open to others', async () => {
     const workspace = await openWorkspace({ file });
     const draft = { name: 'try', type: 'local', fields: { endpoint: 'x', apiKey: 'hunter22' } };
