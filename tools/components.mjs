@@ -30,6 +30,7 @@ const components = [
 /** What cannot run on a machine of ours, and what stands in for it. */
 const elsewhere = [
   ['Amazon EC2', 'a paid cloud: Moto stands in, behind a proxy that keeps client tokens'],
+  ['OpenStack', 'takes minutes to install: answers of a real one were recorded; docs/providers/openstack.md says how the suite runs on a real one'],
   ['Docker Engine', 'needs a kernel and rights that this has not: Podman answers the same API; docker-compose.yml is parsed, its services run as processes'],
   ['Chef', 'cannot be had without its licence: never run'],
   ['management controllers', 'hardware: emulators stand in, whose power verbs start and stop real nodes'],

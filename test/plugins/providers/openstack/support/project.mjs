@@ -1,13 +1,23 @@
 // @ts-check
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** @typedef {{ status: number, body: any, token: string }} Answer */
 
 /**
- * Calls a service of OpenStack; behind a fault there may be plain words.
+ * Calls a service of OpenStack; behind a fault there may be plain words. On SQLite a service fails when another writes at the same moment: then it is called again.
  * @param {string} method @param {string} url @param {any} [body] @param {string} [token]
  * @returns {Promise<Answer>}
  */
 export async function call(method, url, body, token) {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await callOnce(method, url, body, token);
+    if (answer.status !== 500 || tries === 20 || !JSON.stringify(answer.body).includes('OperationalError')) return answer;
+    await pause(200);
+  }
+}
+
+/** @param {string} method @param {string} url @param {any} [body] @param {string} [token] @returns {Promise<Answer>} */
+async function callOnce(method, url, body, token) {
   const response = await fetch(url, {
     method, headers: { 'accept': 'application/json', 'openstack-api-version': 'compute 2.52', ...(token ? { 'x-auth-token': token } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -41,6 +51,11 @@ export async function prepareProject({ authUrl, username, password, project }) {
   /** @param {string} type @returns {string} */
   const endpoint = (type) => about.catalog.find((/** @type {any} */ one) => one.type === type).endpoints.find((/** @type {any} */ one) => one.interface === 'public').url.replace(/\/$/, '');
   const services = { keystone: authUrl, nova: endpoint('compute'), glance: `${endpoint('image')}/v2`, neutron: `${endpoint('network')}/v2.0` };
+  // Just started, Nova does not know its host yet, and finds none for a server.
+  for (let tries = 0; tries < 120 && (await call('GET', `${services.nova}/os-hypervisors`, undefined, token)).body?.hypervisors?.length === 0; tries += 1) await pause(500);
+  // A run that was cut leaves them, and their names are unique.
+  for (const old of (await call('GET', `${services.nova}/flavors`, undefined, token)).body.flavors) if (old.name === 'heddle.small') await call('DELETE', `${services.nova}/flavors/${old.id}`, undefined, token);
+  for (const old of (await call('GET', `${services.glance}/images?name=heddle-debian`, undefined, token)).body.images) await call('DELETE', `${services.glance}/images/${old.id}`, undefined, token);
   const name = `heddle-${Date.now()}`;
   const credential = await call('POST', `${authUrl}/users/${about.user.id}/application_credentials`, { application_credential: { name, secret } }, token);
   const flavor = await call('POST', `${services.nova}/flavors`, { flavor: { name: 'heddle.small', ram: 64, vcpus: 1, disk: 1 } }, token);

@@ -60,6 +60,7 @@ for (let tries = 0; tries < 100; tries += 1) {
   await pause(300);
 }
 await keep('server', call('GET', `${nova}/servers/${id}`, undefined, app.token));
+if (replies['server']?.body?.server?.status !== 'ACTIVE') throw new Error(`the server is not there: ${JSON.stringify(replies['server']?.body?.server?.fault ?? {})}`);
 await keep('interfaces', call('GET', `${nova}/servers/${id}/os-interface`, undefined, app.token));
 await keep('list', call('GET', `${nova}/servers/detail?tags=${encodeURIComponent('heddle-key=abc')}&limit=1`, undefined, app.token));
 await keep('list none', call('GET', `${nova}/servers/detail?tags=${encodeURIComponent('heddle-key=none')}&limit=500`, undefined, app.token));
