@@ -99,6 +99,7 @@ describe('the page for provider accounts', () => {
     expect(text).not.toContain('hunter22');
     expect((await send('static', { name: 'rack', 'field.port': 'high' })).text).toMatch(/id="field\.port\.error">should be a number, but is &#34;high&#34;/);
     expect((await send('static', { name: 'rack', 'field.port': '22' })).text).toMatch(/role="alert">fields are missing\. The plugin needs machines, or inventory/);
+    expect((await send('docker', { 'field.privateKey': '-----BEGIN PRIVATE KEY-----\r\nAAAA', 'field.user': 'me' })).text).toMatch(/^(?!.*AAAA).*value="me"/s);
     expect(await readFile(file, 'utf8')).toBe(empty);
     expect(await readdir(folder)).not.toContain('data');
   });

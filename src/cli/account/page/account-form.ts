@@ -2,7 +2,7 @@ import type { Json } from '../../../model/json.js';
 import type { Descriptor, FieldDeclaration } from '../../../schema/descriptor.js';
 import type { Problem } from '../../../schema/problem.js';
 import { declaredFields, type AccountDraft } from '../check-draft.js';
-import { parseFieldText, referenceForms } from '../field-text.js';
+import { isPlainSecret, parseFieldText, referenceForms } from '../field-text.js';
 import { describeKind, describeNeed } from '../field-words.js';
 import { html, type Markup } from './html.js';
 
@@ -45,7 +45,8 @@ function fieldControl(descriptor: Descriptor, key: string, field: FieldDeclarati
   const need = describeNeed(key, descriptor);
   const reference = field.secret === true || field.type === 'text' ? `, or a reference: ${referenceForms}` : '';
   const about = [field.description, `${describeKind(field)}${reference} (${need})`].filter((part) => part !== undefined).join(' ');
-  const value = field.secret === true ? '' : typed.get(inputName(key)) ?? '';
+  const given = typed.get(inputName(key)) ?? '';
+  const value = field.secret === true || isPlainSecret(field, given) ? '' : given;
   const required = html` ${need === 'required' ? html`required` : undefined}`;
   return control({ key: inputName(key), title: field.title, about, problems }, (attributes) => {
     if (field.options !== undefined || field.type === 'boolean') return options(attributes, required, ['', ...field.options ?? ['true', 'false']], value);
