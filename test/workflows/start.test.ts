@@ -77,7 +77,7 @@ describe('a cluster workflow started without Heddle\'s client', () => {
 
   it.concurrent.each([
     ['unknown provider', { nodes: { app: nodes(1, ['app'], { provider: 'nowhere' }) } }, 'nodes.app.provider: names provider "nowhere"'],
-    ['unknown automator', { services: { app: { actions: { start: { type: 'chef' } } } } }, 'services.app.actions.start.type: names automator "chef"'],
+    ['unknown automator', { services: { app: { actions: { start: { type: 'cfengine' } } } } }, 'services.app.actions.start.type: names automator "cfengine"'],
     ['script missing', { services: { app: { actions: { start: { type: 'shell' } } } } }, 'services.app.actions.start.fields.script: is missing'],
     ['circle', { nodes: { app: nodes(1, ['app', 'b']) }, services: { app: { requires: ['b'] }, b: { requires: ['app'] } } }, 'app -> b -> app'],
     ['zero nodes', { nodes: { app: nodes(0, ['app']) } }, 'nodes.app.count'],

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config.js';
 import { startCodecServer, type CodecServer } from '../../secrets/codec-server.js';
@@ -11,6 +10,7 @@ import { startServer, type RunningServer } from '../../server/start.js';
 import { startAccountsPage, type AccountsPage } from '../account/page/server.js';
 import type { Workspace } from '../account/workspace.js';
 import { openKeys } from '../configuration.js';
+import { writeWorkerConfig } from './dev-config.js';
 import type { DevRecord } from './dev-record.js';
 import { startMachines, type RunningMachines } from './dev-machines.js';
 import { startDevWorker } from './dev-worker.js';
@@ -105,26 +105,4 @@ async function startServerAndCodec(
   running.push(() => server.stop());
   if (server.uiAddress !== undefined) origins.push(server.uiAddress, server.uiAddress.replace('127.0.0.1', 'localhost'));
   return { server, codec };
-}
-
-/**
- * The configuration of our worker, and of any that joins it: what is configured, and the machine service as provider
- * `local` unless that name is taken.
- */
-async function writeWorkerConfig(config: Config, { endpoint, apiKeyFile }: RunningMachines): Promise<string> {
-  const { dataFolder, cacheFolder, site, pluginFolders, keyFolder, storeFolder, encryption } = config;
-  const local = {
-    type: 'local', site, fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } },
-    // What clusters get that name neither.
-    hardware: { default: 'small' }, images: { default: 'host' },
-  };
-  const document = {
-    dataFolder, cacheFolder, site, encryption, plugins: pluginFolders, keys: { folder: keyFolder }, store: { folder: storeFolder },
-    providers: { local, ...config.providers }, automators: config.automators,
-  };
-  const file = join(dataFolder, 'dev-worker.yaml');
-  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-  await writeFile(`${file}.new`, `# Written by heddle dev at each start.\n${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
-  return file;
 }

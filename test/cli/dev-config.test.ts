@@ -1,0 +1,28 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { writeWorkerConfig } from '../../src/cli/system/dev-config.js';
+import { loadConfig } from '../../src/config.js';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle-dev-config-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it('the worker of heddle dev has all that heddle.yaml says', async () => {
+  const file = join(folder, 'heddle.yaml');
+  await writeFile(file, stringify({
+    dataFolder: join(folder, 'data'), site: 'here', scale: { inlineNodes: 7 }, loadsAtOnce: 3, sweep: { every: '2m', minimumAge: '3h', cap: 2, delete: true },
+    secrets: { allow: ['env:APP_*'] }, pluginLimits: { mine: { memoryMb: 64, time: '20s', processes: 2 } },
+    providers: { rack: { type: 'static', fields: { machines: [] } } },
+  }));
+  const env = { HOME: folder };
+  const config = loadConfig({ configFlag: file, env });
+  const worker = loadConfig({ configFlag: await writeWorkerConfig(config, { endpoint: 'http://127.0.0.1:1', apiKeyFile: '/key' } as never), env });
+  const { file: _file, locate: _locate, origins: _origins, providers, ...told } = config;
+  expect(worker).toMatchObject(told);
+  expect(worker.providers).toMatchObject({ ...providers, local: { type: 'local' } });
+});
