@@ -47,7 +47,8 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
     if (task.taskName === 'CONFIRM') return await confirmMachine(parts, call, budget);
     return await deleteMachine(call);
   } catch (error) {
-    if (budget.aborted && !(error instanceof PluginError)) throw new PluginError('NotReady', `${attempt.step()} when its time was over`, { cause: error });
+    // There is no time for another attempt, and one that began would end without a word.
+    if (budget.aborted && !(error instanceof PluginError)) throw new PluginError('NotReady', `${attempt.step()} when its time was over`, { cause: error, retryAfterMs: 60_000 });
     if (deadline.aborted && !isPluginError(error)) {
       const program = error instanceof ProgramFault ? ` (${error.message})` : '';
       throw new PluginError('Retryable', `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms${program}`, { cause: error });
