@@ -45,8 +45,9 @@ export async function ask(model: Model, user: User, asked: Ask, trouble: Trouble
     await until('paused or over', async () => points.isMet(name) || isOver(user, id));
     if (points.isMet(name)) await client.resume(name).catch((error: unknown) => story.push(`resume: ${String(error)}`));
   }
-  const cut = await settle(user, id);
+  const settled = await settle(user, id);
   points.disarm(name);
+  const cut = settled === 'held' && 'remove' in asked ? await deleteAgain(user, id) : settled;
   story.push(`  ended ${cut}`);
   if ('apply' in asked) model.shape = asked.apply;
   model.anyOrder ||= ['fails for good', 'terminate', 'cancel'].includes(trouble.what);
@@ -95,6 +96,13 @@ async function mend(model: Model, user: User, id: string, { then }: Trouble): Pr
   model.whole ||= then === 'apply';
 }
 
+/** Nothing but a delete helps where one was held. */
+async function deleteAgain(user: User, id: string): Promise<End> {
+  user.story.push('  held; retry');
+  await user.harness.client.retry(user.name);
+  return settle(user, id);
+}
+
 type End = 'done' | 'failed' | 'held' | 'cancelled' | 'superseded' | 'rejected' | 'closed';
 
 async function isOver({ harness, name }: User, id: string): Promise<boolean> {
@@ -108,9 +116,10 @@ async function settle({ harness, name }: User, id: string): Promise<End> {
     const handle = harness.client.temporal.workflow.getHandle(`cluster/${name}`);
     if ((await handle.describe()).status.name !== 'RUNNING') return 'closed' as const;
     const { operation, history, queued } = await harness.client.status(name);
+    if (operation?.id === id && operation.state === 'held') return 'held' as const;
     // A delete that came in between goes on to its own end.
     if (operation?.kind === 'delete' || queued.some(({ kind }) => kind === 'delete')) return undefined;
-    if (operation?.id === id) return operation.state === 'held' ? 'held' as const : undefined;
+    if (operation?.id === id) return undefined;
     const ended = history.find((one) => one.id === id);
     // Deleted, the workflow is about to end.
     const isEnding = operation === undefined && history[0]?.kind === 'delete' && history[0].state === 'done';
