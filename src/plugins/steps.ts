@@ -23,12 +23,18 @@ export interface Step<Subject> {
 
 /**
  * Takes the steps in their order. One that was taken before tells the same again, so that a CREATE which was cut goes on
- * where it was. When a step fails, what is there stays there: DELETE of the same key takes it away.
+ * where it was. When a step fails, what is there stays there: DELETE of the same key takes it away. Only where there is no room
+ * for a step are all undone at once, for the engine asks elsewhere then: to it a refusal means that nothing was made.
  */
 export async function takeSteps<Subject>(steps: readonly Step<Subject>[], subject: Subject): Promise<JsonObject> {
-  let made: JsonObject = {};
-  for (const step of steps) made = { ...made, ...(await naming(step, 'make', () => step.make(subject, made))) };
-  return made;
+  try {
+    let made: JsonObject = {};
+    for (const step of steps) made = { ...made, ...(await naming(step, 'make', () => step.make(subject, made))) };
+    return made;
+  } catch (error) {
+    if (isPluginError(error) && (error.kind === 'Capacity' || error.kind === 'Quota')) await undoSteps(steps, subject);
+    throw error;
+  }
 }
 
 /**

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { PluginError, takeSteps, undoSteps, type Step } from '../../src/plugins/contract.js';
 
 /** What a cloud has of one machine; each step makes one thing, once. */
-function table(failAt?: string): { readonly steps: readonly Step<Set<string>>[]; readonly calls: string[] } {
+function table(failAt?: string, kind: 'Quota' | 'Invalid' = 'Quota'): { readonly steps: readonly Step<Set<string>>[]; readonly calls: string[] } {
   const calls: string[] = [];
   const steps = ['volume', 'address', 'instance'].map((name): Step<Set<string>> => ({
     name,
     make: (cloud, made) => {
       calls.push(`make ${name} ${JSON.stringify(made)}`);
-      if (name === failAt) throw new PluginError('Quota', 'no more', { retryAfterMs: 5, result: { providerid: 'i' } });
+      if (name === failAt) throw new PluginError(kind, 'no more', { retryAfterMs: 5, result: { providerid: 'i' } });
       cloud.add(name);
       return Promise.resolve({ [name]: `${name}-1` });
     },
@@ -28,10 +28,17 @@ describe('a table of steps', () => {
   });
 
   test('stops at a step that fails, names it, keeps its kind, and leaves what was made to DELETE', async () => {
+    const { steps } = table('address', 'Invalid');
+    const cloud = new Set<string>();
+    await expect(takeSteps(steps, cloud)).rejects.toMatchObject({ name: 'PluginError', kind: 'Invalid', message: 'make address: no more', retryAfterMs: 5, result: { providerid: 'i' } });
+    expect([...cloud]).toEqual(['volume']);
+  });
+
+  test('leaves nothing where a step finds no room: the machine is asked for elsewhere', async () => {
     const { steps } = table('address');
     const cloud = new Set<string>();
-    await expect(takeSteps(steps, cloud)).rejects.toMatchObject({ name: 'PluginError', kind: 'Quota', message: 'make address: no more', retryAfterMs: 5, result: { providerid: 'i' } });
-    expect([...cloud]).toEqual(['volume']);
+    await expect(takeSteps(steps, cloud)).rejects.toMatchObject({ kind: 'Quota', message: 'make address: no more' });
+    expect([...cloud]).toEqual([]);
   });
 
   test('is undone from the last step to the first, the ones that were never taken too, and waits for what goes slowly', async () => {
