@@ -7,7 +7,16 @@ const playbook = `
   gather_facts: false
   tasks:
     - name: what the suite asks for
-      ansible.builtin.shell: {cmd: "{{ script }}", stdin: "{{ heddle.data }}", stdin_add_newline: false, executable: /bin/sh}
+      ansible.builtin.shell:
+        # Ansible fails where a command ends before it has read its input.
+        cmd: |
+          (
+          {{ script }}
+          )
+          code=$?; {{ 'cat >/dev/null;' if heddle.data else '' }} exit $code
+        stdin: "{{ heddle.data }}"
+        stdin_add_newline: false
+        executable: /bin/sh
       environment: {HEDDLE_RESULT: "{{ heddle.result }}"}
 `;
 
