@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { bootImageFile } from './boot-image.mjs';
 import { cacheFolder, isMain } from './environment.mjs';
 
 /**
@@ -20,7 +21,11 @@ const components = [
   { name: 'PostgreSQL', for: 'the container stack, the replicated example', version: () => firstOf(['sh', '-c', 'initdb --version || ls -d /usr/lib/postgresql/*/bin/initdb']), missing: setup },
   { name: 'OpenSSH server', for: 'SSH, jump hosts, sandboxes', version: () => firstOf(['sh', '-c', 'test -x /usr/sbin/sshd && ssh -V 2>&1']), missing: setup },
   { name: 'Moto', for: 'provider aws', version: () => mark('moto', /^\.moto-(.+)$/), missing: setup },
-  { name: 'Podman', for: 'provider docker, automator compose', version: () => firstOf(['podman', '--version']), missing: setup },
+  { name: 'Podman', for: 'provider docker', version: () => firstOf(['podman', '--version']), missing: setup },
+  { name: 'podman-compose', for: 'automator compose', version: () => firstOf([join(cache, 'podman-compose', 'bin', 'podman-compose'), '--version']), missing: setup },
+  { name: 'libvirt', for: 'provider libvirt', version: () => firstOf(['libvirtd', '--version']), missing: setup },
+  { name: 'QEMU', for: 'provider libvirt', version: () => firstOf(['qemu-system-x86_64', '--version']), missing: setup },
+  { name: 'a virtual machine that boots', for: 'provider libvirt', version: () => (existsSync(bootImageFile()) ? 'Debian on an emulated processor' : undefined), missing: setup },
   { name: 'sushy-emulator, pyghmi', for: 'providers redfish and ipmi', version: () => (existsSync(join(cache, 'emulators')) ? firstOf(['ipmitool', '-V']) : undefined), missing: setup },
   { name: 'Ansible', for: 'automator ansible', version: () => firstOf([join(cache, 'ansible', 'bin', 'ansible'), '--version']), missing: setup },
   { name: 'Puppet', for: 'automator puppet', version: () => firstOf(['puppet', '--version']), missing: setup },
@@ -33,6 +38,7 @@ const elsewhere = [
   ['OpenStack', 'takes minutes to install: answers of a real one were recorded; docs/providers/openstack.md says how the suite runs on a real one'],
   ['Docker Engine', 'needs a kernel and rights that this has not: Podman answers the same API; docker-compose.yml is parsed, its services run as processes'],
   ['Chef', 'cannot be had without its licence: never run'],
+  ['KVM', 'needs a processor that lends itself to virtual machines: QEMU emulates one'],
   ['management controllers', 'hardware: emulators stand in, whose power verbs start and stop real nodes'],
 ];
 

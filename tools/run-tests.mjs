@@ -3,13 +3,38 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { root } from './environment.mjs';
+import { join, relative } from 'node:path';
+import { root, say } from './environment.mjs';
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+/** @typedef {{ name: string, status: string, assertionResults: readonly { status: string, fullName: string }[] }} FileResult */
+/** @typedef {{ code: number, files: readonly FileResult[] }} Run */
 
 /** @param {readonly string[]} args for vitest @returns {Promise<Counts>} */
 export async function runTests(args) {
+  return countRun(await run(args));
+}
+
+/**
+ * Runs the tests beside each other, and each file with a failure once more by itself: a machine that is too busy to keep
+ * the time limits fails the first look and not the second. What passed only then is said by name.
+ * @param {readonly string[]} args for vitest, without names of files
+ * @returns {Promise<Counts>}
+ */
+export async function runTestsWithSecondLook(args) {
+  const first = await run(args);
+  const names = first.files.filter(({ status }) => status === 'failed').map(({ name }) => name);
+  if (names.length === 0) return countRun(first);
+  say(`tests failed in ${names.length} of ${first.files.length} files: these run once more, one after the other`);
+  const second = await run([...args, '--no-file-parallelism', ...names.map((name) => relative(root, name))]);
+  const merged = first.files.map((file) => second.files.find(({ name }) => name === file.name) ?? file);
+  const unsteady = first.files.flatMap(failuresOf).filter((name) => !merged.flatMap(failuresOf).includes(name));
+  if (unsteady.length > 0) say(`passed only by themselves (see above how they failed beside the others):\n  ${unsteady.join('\n  ')}`);
+  return countRun({ code: second.code, files: merged });
+}
+
+/** @param {readonly string[]} args @returns {Promise<Run>} */
+async function run(args) {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-report-'));
   const report = join(folder, 'report.json');
   try {
@@ -17,26 +42,29 @@ export async function runTests(args) {
     const results = await readFile(report, 'utf8').catch((cause) => {
       throw new Error('the test run ended before its end: it left no report', { cause });
     });
-    const tests = countTests(JSON.parse(results));
-    // An error outside any test fails the run and no test.
-    return code !== 0 && tests.failed === 0 ? { ...tests, failed: 1 } : tests;
+    return { code, files: JSON.parse(results).testResults };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/**
- * A file that could not even be loaded has no test in the report; it counts as one that failed.
- * @param {{ testResults: readonly { status: string, assertionResults: readonly { status: string }[] }[] }} report
- * @returns {Counts}
- */
-function countTests({ testResults }) {
-  const results = testResults.flatMap((file) =>
-    file.assertionResults.length === 0 && file.status === 'failed' ? [{ status: 'failed' }] : file.assertionResults,
-  );
+/** @param {Run} run @returns {Counts} */
+function countRun({ code, files }) {
+  const results = files.flatMap(resultsOf);
   const passed = results.filter(({ status }) => status === 'passed').length;
   const failed = results.filter(({ status }) => status === 'failed').length;
-  return { passed, failed, skipped: results.length - passed - failed };
+  // An error outside any test fails the run and no test.
+  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, skipped: results.length - passed - failed };
+}
+
+/** @param {FileResult} file @returns {readonly string[]} */
+function failuresOf(file) {
+  return resultsOf(file).filter(({ status }) => status === 'failed').map(({ fullName }) => `${relative(root, file.name)}: ${fullName}`);
+}
+
+/** A file that could not even be loaded has no test in the report; it counts as one that failed. @param {FileResult} file */
+function resultsOf({ status, assertionResults }) {
+  return assertionResults.length === 0 && status === 'failed' ? [{ status, fullName: 'the file as a whole' }] : assertionResults;
 }
 
 /** @param {string} name of the package @param {string} binary @param {readonly string[]} args */

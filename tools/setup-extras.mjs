@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeBootImage } from './boot-image.mjs';
 import { cacheFolder, root, runMain, say } from './environment.mjs';
 import { makeNodeImage } from './node-image.mjs';
 
@@ -17,6 +18,14 @@ const packages = [
   { name: 'puppet-agent', has: () => onPath('puppet') },
   { name: 'python3-venv', has: () => spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0 },
   { name: 'ipmitool', has: () => onPath('ipmitool') },
+  { name: 'libvirt-clients', has: () => onPath('virsh') },
+  { name: 'libvirt-daemon', has: () => existsSync('/usr/sbin/libvirtd') },
+  { name: 'libvirt-daemon-driver-qemu', has: () => spawnSync('sh', ['-c', 'ls /usr/lib/*/libvirt/connection-driver/libvirt_driver_qemu.so']).status === 0 },
+  { name: 'qemu-system-x86', has: () => onPath('qemu-system-x86_64') },
+  { name: 'qemu-utils', has: () => onPath('qemu-img') },
+  { name: 'dnsmasq-base', has: () => onPath('dnsmasq') },
+  { name: 'mtools', has: () => onPath('mcopy') },
+  { name: 'iproute2', has: () => onPath('ip') },
   { name: 'chromium', has: () => onPath('chromium') || onPath('chromium-browser') || onPath('google-chrome') },
 ];
 
@@ -26,13 +35,18 @@ const emulators = { folder: 'emulators', packages: ['pyghmi==1.6.19', 'sushy-too
 /** The newest that runs on Python 3.11. */
 const ansible = 'ansible-core==2.19.14';
 
+/** What runs compose files on Podman, for automator compose. */
+const podmanCompose = 'podman-compose==1.6.0';
+
 await runMain(async () => {
   const missing = packages.filter(({ has }) => !has()).map(({ name }) => name);
   if (missing.length > 0) installPackages(missing);
   installMoto();
   installEmulators(join(cacheFolder(), emulators.folder));
   makeNodeImage();
+  makeBootImage();
   installAnsible();
+  installPodmanCompose();
   const servers = join(cacheFolder(), 'servers');
   if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server'))) return say(`the servers are built: ${servers}`);
   if (!onPath('go')) throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');
@@ -81,6 +95,15 @@ function installAnsible() {
   say(`installs ${ansible} from the Python package index into ${folder}`);
   run(['python3', '-m', 'venv', folder]);
   run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ansible]);
+}
+
+/** A newer one than Debian's, into a folder of its own. */
+function installPodmanCompose() {
+  const folder = join(cacheFolder(), 'podman-compose');
+  if (existsSync(join(folder, 'bin', 'podman-compose'))) return say(`podman-compose is there: ${folder}`);
+  say(`installs ${podmanCompose} from the Python package index into ${folder}`);
+  run(['python3', '-m', 'venv', folder]);
+  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', podmanCompose]);
 }
 
 /** @param {string[]} words */

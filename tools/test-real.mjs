@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describeComponents } from './components.mjs';
 import { messageOf, root, say } from './environment.mjs';
 import { prepare } from './prepare.mjs';
-import { runTests } from './run-tests.mjs';
+import { runTestsWithSecondLook } from './run-tests.mjs';
 
 /**
  * The tests that take long or need more of the system than Node: each is a program that says itself what it found. `counts` reads its own counts
@@ -16,6 +16,12 @@ const suites = [
   { title: 'the container stack as processes, on PostgreSQL', words: ['test/deploy/run-stack.mjs'], counts: /^stack: (\d+) passed, (\d+) failed$/m },
 ];
 
+/** By themselves: what is killed has to start again and again, and an emulated processor takes a whole one; either would starve all that runs beside it. */
+const alone = [
+  { title: '20 kills of workers and of the Temporal server', variable: 'HEDDLE_KILLS', value: '20', tests: 'test/chaos/kills' },
+  { title: 'virtual machines that boot, on an emulated processor', variable: 'HEDDLE_BOOTS', value: '1', tests: 'test/plugins/providers/libvirt/boots' },
+];
+
 let passed = 0;
 let failed = 0;
 let skipped = 0;
@@ -24,9 +30,10 @@ const table = [];
 try {
   await prepare();
   say('long tests, and those that need root, OpenSSH or Java');
-  const tests = await runTests(['--project', 'real']);
+  const tests = await runTestsWithSecondLook(['--project', 'real']);
   add('long tests, and those that need root, OpenSSH or Java', tests.passed, tests.failed);
   skipped += tests.skipped;
+  for (const one of alone) await runAlone(one);
   for (const suite of suites) await runSuite(suite);
 } catch (error) {
   say(messageOf(error));
@@ -34,6 +41,16 @@ try {
 }
 process.stdout.write(`\nReal components:\n${describeComponents().join('\n')}\n\n${table.join('\n')}\n${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}\n`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** @param {{ title: string, variable: string, value: string, tests: string }} one */
+async function runAlone({ title, variable, value, tests }) {
+  say(title);
+  process.env[variable] = value;
+  const found = await runTestsWithSecondLook(['--project', 'real', tests]);
+  delete process.env[variable];
+  add(title, found.passed, found.failed);
+  skipped += found.skipped;
+}
 
 /** @param {{ title: string, words: readonly string[], counts?: RegExp }} suite */
 async function runSuite({ title, words: [program = '', ...words], counts }) {
