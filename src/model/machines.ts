@@ -1,6 +1,6 @@
-import type { PlannedFacts, PlanningInput, NodeSummary } from './current.js';
+import type { PlannedFacts, PlanningInput, NodeSummary } from './plan/current.js';
 import type { Drift } from './node.js';
-import { indexesOf } from './plan.js';
+import { indexesOf } from './plan/plan.js';
 import { defaultRepair } from './spec.js';
 
 /** Why a node gets another machine, and whether the one that it has can still carry out a script. */

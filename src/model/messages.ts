@@ -1,8 +1,8 @@
 import type { JsonObject } from './json.js';
 import type { HealthCheck } from './health.js';
-import type { Intent } from './intent.js';
-import type { PluginPins } from './plan.js';
-import type { CurrentCluster } from './plan-operation.js';
+import type { Intent } from './plan/intent.js';
+import type { PluginPins } from './plan/plan.js';
+import type { CurrentCluster } from './plan/plan-operation.js';
 import type { Peer } from './task.js';
 
 /** Input of a cluster workflow that a Heddle client starts. A raw spec is taken too. */

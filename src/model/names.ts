@@ -7,10 +7,21 @@ export const planWorkflowType = 'plan';
 export const claimsWorkflowType = 'claims';
 export const sweepWorkflowType = 'sweep';
 export const machineWorkflowType = 'machine';
+export const nodeMachineWorkflowType = 'nodeMachine';
 export const poolWorkflowType = 'pool';
+export const turnWorkflowType = 'turn';
+export const callsWorkflowType = 'calls';
+export const resourcesWorkflowType = 'resources';
+export const resourcePartWorkflowType = 'resourcePart';
+export const imageWorkflowType = 'image';
+export const roundsWorkflowType = 'rounds';
+export const reservationsWorkflowType = 'reservations';
 
 /** The Temporal Schedule that starts passes of the sweep. */
 export const sweepScheduleId = 'heddle-sweep';
+
+/** The Temporal Schedule that has machines and images look at themselves. */
+export const roundsScheduleId = 'heddle-rounds';
 
 /** Workflows and PLAN. */
 export const coreQueue = 'heddle';
@@ -29,6 +40,11 @@ export function machineWorkflowId(machine: string): string {
   return `machine/${machine}`;
 }
 
+/** An operation on the machine of a node, by the run of the workflow that carries it out. */
+export function nodeOperationId(runId: string): string {
+  return `machine-${runId}`;
+}
+
 /** The workflow of whoever a machine's tags name: a cluster by its name, or a workflow of another kind by its id. */
 export function ownerWorkflowId(owner: string): string {
   return owner.includes('/') ? owner : clusterWorkflowId(owner);
@@ -39,14 +55,58 @@ export function slotsOf(site: string): string {
   return `slots-of-site/${site}`;
 }
 
+/** An image with its builds; also how tags name whose the machines of its builds are. */
+export function imageWorkflowId(image: string): string {
+  return `image/${image}`;
+}
+
+/** Names a build's image where machines have their node; its key is made of it, too. */
+export function uploadId(image: string, build: number): string {
+  return `${image}-${build}`;
+}
+
+/** Names one upload for ever. */
+export function uploadToken(uid: string, build: number, provider: string): string {
+  return `${uid}/${build}/${provider}`;
+}
+
+/** Places for builds of a site, beside those for its loads. */
+export function buildPlacesOf(site: string): string {
+  return `${site}/builds`;
+}
+
 /** Also how tags and logs name a pool, where they would name a cluster: no cluster's name has a slash. */
 export function poolWorkflowId(poolName: string): string {
   return `pool/${poolName}`;
 }
 
+/** The provider account by which clusters draw nodes from pools; every worker has one. */
+export const poolAccount = 'pool';
+
 /** Who has which machine of a provider account whose machines carry no tags. */
 export function claimsWorkflowId(provider: string): string {
   return `claims/${provider}`;
+}
+
+/** When a provider account whose calls are counted may be called. */
+export function callsWorkflowId(provider: string): string {
+  return `calls/${provider}`;
+}
+
+/** Whose turn it is to call a provider account that bears one call at a time. */
+export function turnWorkflowId(provider: string): string {
+  return `turn/${provider}`;
+}
+
+/** The catalogue of resources, one in a namespace. */
+export const resourcesWorkflowId = 'resources';
+
+/** The calendar of reservations, one in a namespace. */
+export const reservationsWorkflowId = 'reservations';
+
+/** A part of a resource's content, by the digest of the whole. */
+export function resourcePartWorkflowId(digest: string, part: number): string {
+  return `resource/${digest}/${part}`;
 }
 
 /** Service tasks and CONFIRM: workers that reach the machines of a site. */
@@ -57,6 +117,16 @@ export function siteQueue(site: string): string {
 /** CREATE and DELETE: calls that change something, rate-limited by the server for each provider account. */
 export function providerQueue(site: string, provider: string): string {
   return `heddle.${site}.${provider}`;
+}
+
+/** Images that are built: commands of builders, and the places for builds. */
+export function buildQueue(site: string): string {
+  return `heddle.${site}/build`;
+}
+
+/** Files of images on their way from and to providers, and away from the builders. */
+export function uploadQueue(site: string): string {
+  return `heddle.${site}/upload`;
 }
 
 export function nodeId(group: string, index: number): string {
@@ -102,9 +172,11 @@ export function taskTitle(action: AnyAction, node: string, service?: string): st
   return service === undefined ? `${action} ${node}` : `${action} ${service} on ${node}`;
 }
 
-/** The tags that every machine carries. `heddle-installation` is the UUID of the Temporal namespace. */
+/** The tags that machines and images carry. `heddle-installation` is the UUID of the Temporal namespace. */
 export const tagNames = {
   installation: 'heddle-installation', key: 'heddle-key', cluster: 'heddle-cluster', node: 'heddle-node', placement: 'heddle-placement',
+  /** Of an image that a person had captured: it outlives the machine it was made of. */
+  captured: 'heddle-captured',
 } as const;
 
 /** Search attributes; each a Keyword. */

@@ -4,10 +4,10 @@ import type { TaskRequest } from './messages.js';
 import { nodeId } from './names.js';
 import type { AdoptedMachine } from './node.js';
 import type { OperationFailure } from './operation.js';
-import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from './plan.js';
+import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from './plan/plan.js';
 import type { Limits, PeersState } from './state.js';
 import type { ServiceSpec } from './spec.js';
-import type { NodeRow } from './summarise.js';
+import type { NodeRow } from './plan/summarise.js';
 import type { CrewState, Work } from './work.js';
 
 /** Nodes beyond those that the cluster workflow carries itself live in groups: child workflows, as long-lived as the cluster. */

@@ -1,6 +1,7 @@
 import type { Action } from './action.js';
 import type { JsonObject } from './json.js';
-import type { PlannedPlacement } from './plan.js';
+import type { ImageRef } from './machine/image.js';
+import type { PlannedPlacement } from './plan/plan.js';
 import type { FailureRecord } from './failure.js';
 import type { ServiceHealth } from './health.js';
 
@@ -13,8 +14,12 @@ export interface Placement {
   readonly image: string;
   /** The user's fields for the provider; secrets are references. */
   readonly fields: JsonObject;
+  /** Longest time until the provider has taken the order for the machine, in ms. */
+  readonly launchWithinMs?: number;
   /** Longest wait until the machine answers, in ms. */
   readonly confirmWithinMs?: number;
+  /** The version of an image of the library that `image` is. */
+  readonly built?: ImageRef;
 }
 
 /**

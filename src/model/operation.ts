@@ -1,5 +1,5 @@
 import type { FailureRecord } from './failure.js';
-import type { Intent } from './intent.js';
+import type { Intent } from './plan/intent.js';
 
 /** What a user asks of a cluster. */
 export const operationKinds = ['apply', 'rollback', 'delete', 'start', 'stop', 'restart', 'reconfigure', 'replace', 'exec'] as const;

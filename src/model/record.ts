@@ -3,7 +3,7 @@ import type { ServiceHealth } from './health.js';
 import type { JsonObject } from './json.js';
 import type { AdoptedMachine, NodeFacts, NodeState, Placement, ServiceFacts } from './node.js';
 import { mergePayload } from './payload.js';
-import type { PlannedPlacement, Step } from './plan.js';
+import type { PlannedPlacement, Step } from './plan/plan.js';
 
 /** What the machine of a node is asked for with; a new incarnation is a new machine. */
 export function recordMachine(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {

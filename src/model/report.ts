@@ -23,7 +23,7 @@ export function statusOf(state: ClusterState): ClusterStatus {
     [name, { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) }]));
   return {
     name: state.name, uid: state.uid, phase: phaseOf(state),
-    ...(state.operation === undefined ? {} : { operation: state.operation }),
+    ...(state.operation === undefined ? {} : { operation: state.operation }), ...(state.lent === undefined ? {} : { lent: state.lent }),
     queued: state.queue.map((queued) => queued.operation), history: state.history, nodes, services, stopped: state.stopped, looks: state.looks,
     ...(state.plugins === undefined ? {} : { plugins: state.plugins }),
     ...(Object.keys(state.groups).length === 0 ? {} : { groups: Object.entries(state.groups).map(([id, group]) => groupStatus(state.name, id, group)) }),

@@ -7,4 +7,7 @@ export const takeOverAfterMs = 500;
  * Longest time, in ms, that a worker may take for one workflow task. A task that died with its worker is given to another
  * after this; the server's own 10 s would be most of the wait. The longest replay must fit in, with room for a busy machine.
  */
-export const workflowTaskMs = 6_000;
+export const workflowTaskMs = 5_000;
+
+/** Nodes that a cluster may have for its replay to fit in surely; a larger one has the server's own limit. */
+export const quickNodes = 100;

@@ -1,6 +1,7 @@
+import type { Lent } from './loan.js';
 import type { NodeGroup } from './node-group.js';
 import type { Operation } from './operation.js';
-import type { PluginPins } from './plan.js';
+import type { PluginPins } from './plan/plan.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Board, CrewState } from './work.js';
 
@@ -35,6 +36,8 @@ export interface ClusterState extends CrewState {
   readonly board?: Board;
   /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
   readonly looks: { readonly asked: number; readonly done: number };
+  /** The node that another workflow works on. */
+  readonly lent?: Lent;
   /** Asked for and not begun, in order. */
   readonly queue: readonly QueuedOperation[];
   /** The last operations that ended, newest first. */

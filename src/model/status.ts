@@ -1,9 +1,10 @@
 import type { FailureRecord } from './failure.js';
 import type { ServiceHealth } from './health.js';
 import type { JsonObject } from './json.js';
+import type { Lent } from './loan.js';
 import type { CurrentTask, Drift } from './node.js';
 import type { Operation } from './operation.js';
-import type { PluginPins } from './plan.js';
+import type { PluginPins } from './plan/plan.js';
 import type { Phase } from './state.js';
 
 /** A cluster for people and programs; holds no secret. */
@@ -12,6 +13,8 @@ export interface ClusterStatus {
   readonly uid: string;
   readonly phase: Phase;
   readonly operation?: Operation;
+  /** The node that another workflow works on; nothing but a deletion begins meanwhile. */
+  readonly lent?: Lent;
   readonly queued: readonly Operation[];
   readonly history: readonly Operation[];
   readonly nodes: readonly NodeStatus[];

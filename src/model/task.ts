@@ -26,6 +26,20 @@ export interface Task {
     readonly name: string;
     readonly action: { readonly type: string; readonly fields: JsonObject };
   };
+  /** The resources among the action's fields, by field, as they lie on this worker. The field itself holds the path. */
+  readonly resources?: Readonly<Record<string, TaskResource>>;
+}
+
+/** A resource on the worker. It is shared by tasks, and not to be changed. */
+export interface TaskResource {
+  readonly resource: string;
+  /** Of its content, `sha256:…`. */
+  readonly digest: string;
+  readonly format: 'file' | 'archive';
+  /** The file, or the folder of what the archive holds. */
+  readonly path: string;
+  /** Of archives: the archive itself, an uncompressed tar. */
+  readonly archive?: string;
 }
 
 /** What a node knows of another. Addresses are there from that node's CONFIRM on. */

@@ -1,5 +1,5 @@
-import { directDependencies, type NeedKind, type Outlines } from '../model/dependencies.js';
-import { outlineOf } from '../model/plan-operation.js';
+import { directDependencies, type NeedKind, type Outlines } from '../model/plan/dependencies.js';
+import { outlineOf } from '../model/plan/plan-operation.js';
 import type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/spec.js';
 import { errorAt, warningAt, type Path, type Problem } from './problem.js';
 import { maxNodes } from './spec.js';

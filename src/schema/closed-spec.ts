@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { defaultRepair, failurePolicies, peersChanges, peersNeeded, type ClusterSpec } from '../model/spec.js';
+import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { closedCheckSchema } from './health.js';
 import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
-import { anyJsonSchema, fieldsSchema, maxNodes } from './spec.js';
+import { maxNodes } from './spec.js';
 
 const names = z.array(simpleNameSchema);
 const needs = z.strictObject({ requires: names, uses: names });

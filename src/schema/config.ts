@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { fieldsSchema } from './any-fields.js';
 import { durationSchema, parseDuration } from './duration.js';
 import { secretReferenceSchema } from './fields.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from './problem.js';
-import { fieldsSchema } from './spec.js';
 import { isPlainObject } from './plain-json.js';
 import { readYaml } from './yaml-source.js';
 import { problemsFromZod } from './zod-problems.js';
@@ -46,6 +46,9 @@ const providerSchema = z.strictObject({
     ratePerSecond: z.number().min(0.001).max(10_000).exactOptional().meta({
       title: 'Rate', description: 'Most calls a second that change something, over all workers.',
     }),
+    callsPerSecond: z.number().min(0.001).max(10_000).exactOptional().meta({
+      title: 'Calls', description: 'Most calls of the API a second, looks among them, over all workers; for provider types that count them.',
+    }),
     concurrency: z.int().min(1).max(10_000).exactOptional().meta({ title: 'Concurrency', description: 'Most such calls at a time on one worker.' }),
   }).exactOptional().meta({ title: 'Limits', description: 'How hard the provider may be pressed.' }),
 }).meta({ title: 'Provider', description: 'An account of a provider: {type, fields, …}.' });
@@ -55,6 +58,9 @@ const pluginLimitsSchema = z.strictObject({
   time: durationSchema.exactOptional().meta({ title: 'Time', description: 'Longest time of one call, such as "10m"; that of the attempt unless given.' }),
   processes: z.int().min(1).max(1_000).exactOptional().meta({ title: 'Processes', description: 'Most of its programs at a time on a worker; 32 unless given.' }),
 }).meta({ title: 'Limits of a plugin', description: 'What it may use: {memoryMb, time, processes}.' });
+
+/** An address, not a name: it is where one listens. */
+export const metricsAddressSchema = z.string().regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):[1-9]\d{0,4}$/, { error: 'An address and a port: 127.0.0.1:9464.' });
 
 /** heddle.yaml as people write it. */
 export const configSchema = z.strictObject({
@@ -77,6 +83,7 @@ export const configSchema = z.strictObject({
   }).prefault({}).meta({ title: 'Keys', description: 'Keys that payloads are encrypted with.' }),
   store: z.strictObject({
     folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where logs and files of specs are; store in the data folder unless given.' }),
+    logDays: z.int().min(1).max(3_650).default(90).meta({ title: 'Log days', description: 'How long logs of tasks are kept after they were written last; 90 unless given.' }),
   }).prefault({}).meta({ title: 'Store', description: 'Where logs and files are kept.' }),
   scale: z.strictObject({
     inlineNodes: z.int().min(1).max(200).exactOptional().meta({ title: 'Inline nodes', description: 'Nodes that a cluster\'s workflow carries itself; 50 unless given.' }),
@@ -90,6 +97,10 @@ export const configSchema = z.strictObject({
     cap: z.int().min(1).max(1_000).exactOptional().meta({ title: 'Cap', description: 'Most machines deleted in one pass; 5 unless given.' }),
     delete: z.boolean().exactOptional().meta({ title: 'Delete', description: 'Whether they are deleted; unless this is true they are only shown by heddle leaks.' }),
   }).exactOptional().meta({ title: 'Sweep', description: 'The sweep for machines that no cluster has; the same on all workers.' }),
+  rounds: z.strictObject({
+    every: durationSchema.refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' }).exactOptional()
+      .meta({ title: 'Every', description: 'Time between two rounds; "5m" unless given.' }),
+  }).exactOptional().meta({ title: 'Rounds', description: 'How often machines that are registered, and images, look at themselves; the same on all workers.' }),
   secrets: z.strictObject({
     allow: z.array(z.string().regex(/^(env|file|exec|vault):/, { error: 'Begins with env:, file:, exec: or vault:.' })).exactOptional().meta({
       title: 'Allow', description: 'References that cluster files may use, such as "env:APP_*" or "file:/etc/app/*"; * stands for any text. All, unless given; [] allows none.',
@@ -98,6 +109,26 @@ export const configSchema = z.strictObject({
   loadsAtOnce: z.int().min(1).max(1_000).default(10).meta({
     title: 'Loads at once', description: 'Images of machines that are written or captured at once in a site; 10 unless given, and the same on all workers of a site.',
   }),
+  builder: z.strictObject({
+    builds: z.int().min(1).max(100).exactOptional().meta({ title: 'Builds', description: 'Images that are built at once in a site; 1 unless given, and the same on all builders of a site.' }),
+    uploads: z.int().min(1).max(100).exactOptional().meta({ title: 'Uploads', description: 'Files of images on their way at once on one builder; 4 unless given.' }),
+    folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where files of images are, the same for all builders of a site; images in the data folder unless given.' }),
+    commands: z.record(simpleNameSchema, z.array(z.string().min(1).max(4_096).regex(/^[^\0]*$/)).min(1).max(100)).exactOptional().meta({
+      title: 'Commands', description: 'Commands that make files of images, by the names that images use: {debian: [/usr/local/bin/make-debian, --minimal]}.',
+    }),
+  }).exactOptional().meta({ title: 'Builder', description: 'What builders of images need to know: {builds, uploads, folder, commands}.' }),
+  reservations: z.strictObject({
+    prepare: durationSchema.exactOptional().meta({ title: 'Prepare', description: 'How long before its time the machines of a reservation are prepared; "15m" unless given.' }),
+    remind: durationSchema.exactOptional().meta({ title: 'Remind', description: 'How long before its end its user is reminded; "10m" unless given.' }),
+    longest: durationSchema.exactOptional().meta({ title: 'Longest', description: 'Longest time of one reservation; "7d" unless given.' }),
+    notify: z.strictObject({
+      url: z.url({ protocol: /^https?$/, error: 'An address that begins with http:// or https://.' }).exactOptional().meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
+      command: z.array(z.string().min(1).max(4_096).regex(/^[^\0]*$/)).min(1).max(100).exactOptional().meta({ title: 'Command', description: 'A program and its words, run on a worker; gets JSON on its standard input for each event.' }),
+    }).exactOptional().meta({ title: 'Notify', description: 'Who hears of reservations: {url, command}; nobody unless given.' }),
+  }).exactOptional().meta({ title: 'Reservations', description: 'Reservations of machines; the same on all workers: {prepare, remind, longest, notify}.' }),
+  metrics: z.strictObject({
+    address: metricsAddressSchema.meta({ title: 'Address', description: 'Where workers listen: "127.0.0.1:9464"; each process needs a port of its own.' }),
+  }).exactOptional().meta({ title: 'Metrics', description: 'Numbers about workers and pools, for Prometheus; nowhere unless given.' }),
   encryption: z.enum(['required', 'optional']).default('required').meta({
     title: 'Encryption', description: 'required refuses payloads that came unencrypted; optional reads them.',
   }),

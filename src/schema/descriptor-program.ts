@@ -23,7 +23,7 @@ export const programSchemas = {
   command: z.array(z.string().min(1)).min(1).exactOptional().meta({
     title: 'Command', description: 'In place of entry and class: a program and its words. Those that begin with ./ are files beside this one.',
   }),
-  requests: z.array(z.enum(['run', 'exec', 'putFile', 'secret', 'claims.take', 'claims.release', 'claims.held'])).exactOptional().meta({
+  requests: z.array(z.enum(['run', 'exec', 'putFile', 'secret', 'claims.take', 'claims.release', 'claims.held', 'calls.take'])).exactOptional().meta({
     title: 'Requests', description: 'What the program may ask of the engine while it works; without any it gets an end of input after its task.',
   }),
   abilities: z.array(z.string().regex(/^[a-z]\w{0,31}$/, { error: 'Name of a method.' })).exactOptional().meta({

@@ -3,12 +3,13 @@ import type { Json } from '../model/json.js';
 import { pluginNameSchema } from './names.js';
 import { errorAt, type Problem } from './problem.js';
 import { checkProgram, programSchemas, type PluginLimits } from './descriptor-program.js';
-import { anyJsonSchema } from './spec.js';
+import { checkResourceDeclarations, resourcesSchema, type DeclaredResource } from './descriptor-resources.js';
+import { anyJsonSchema } from './any-fields.js';
 
 export const pluginTypes = ['provider', 'automator'] as const;
 export type PluginType = (typeof pluginTypes)[number];
 
-export const fieldTypes = ['string', 'text', 'number', 'integer', 'boolean', 'list', 'map', 'duration', 'select', 'json'] as const;
+export const fieldTypes = ['string', 'text', 'number', 'integer', 'boolean', 'list', 'map', 'duration', 'select', 'json', 'resource'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
 const fieldSchema = z.strictObject({
@@ -17,6 +18,7 @@ const fieldSchema = z.strictObject({
   description: z.string().exactOptional().meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
   options: z.array(z.string()).min(1).exactOptional().meta({ title: 'Options', description: 'The values of a select.' }),
   default: anyJsonSchema.exactOptional().meta({ title: 'Default', description: 'The value where none is given.' }),
+  resource: z.string().exactOptional().meta({ title: 'Resource', description: 'Which kind of the plugin\'s resources it takes; of a string, one will do as well as a text.' }),
   secret: z.boolean().exactOptional().meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
   overridable: z.boolean().exactOptional().meta({ title: 'Overridable', description: 'An administrator\'s field that users may set too.' }),
   passReferences: z.boolean().exactOptional().meta({
@@ -55,14 +57,16 @@ export const descriptorSchema = z.strictObject({
   callDeadlineMs: z.int().min(100).max(300_000).exactOptional().meta({
     title: 'Call deadline', description: 'Providers: longest time one call to the provider takes, in ms; 100 to 300000.',
   }),
+  serial: z.boolean().exactOptional().meta({
+    title: 'Serial', description: 'Providers: whether an account bears only one call at a time, over all workers.',
+  }),
+  countsCalls: z.boolean().exactOptional().meta({
+    title: 'Counts calls', description: 'Providers: whether it waits before each call of its API, so that an account may have limits.callsPerSecond.',
+  }),
   prepares: z.enum(['all', 'users']).exactOptional().meta({
     title: 'Prepares', description: 'Automators: BOOTSTRAP runs on all nodes, or only on nodes with services that use it.',
   }),
-  resources: z.record(z.string().regex(/^[A-Za-z][\w-]{0,62}$/, { error: 'Letters, digits, hyphens and underscores; a letter first.' }), z.strictObject({
-    path: z.string().regex(/^\.\/./, { error: 'A path that begins with ./, in the plugin\'s folder.' }).meta({ title: 'Path', description: 'In the plugin\'s folder, beginning with ./.' }),
-    format: z.enum(['file', 'folder']).meta({ title: 'Format', description: 'file or folder.' }),
-    description: z.string().exactOptional().meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
-  })).exactOptional().meta({ title: 'Resources', description: 'Files and folders that the plugin brings along and cannot do without: {NAME: {path, format}}.' }),
+  resources: resourcesSchema.exactOptional(),
   capabilities: z.array(z.string()).exactOptional().meta({ title: 'Capabilities', description: 'Words for what it can do, for people.' }),
   fields: fieldsSchema.prefault({}),
 }).meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
@@ -93,10 +97,12 @@ export interface Descriptor {
   readonly idempotency: 'token' | 'name' | 'tag' | 'none';
   readonly consistencyWindowMs: number;
   readonly callDeadlineMs: number;
+  readonly serial: boolean;
+  readonly countsCalls: boolean;
   readonly prepares: 'all' | 'users';
   readonly capabilities: readonly string[];
-  /** What it brings along in its folder, by name. */
-  readonly resources?: Readonly<Record<string, { readonly path: string; readonly format: 'file' | 'folder'; readonly description?: string }>>;
+  /** What it brings along in its folder, and what people put into the store for it, by name. */
+  readonly resources?: Readonly<Record<string, DeclaredResource>>;
   /** Absent where the plugin declares none (the seed's form): then any field is taken as it is. */
   readonly fields?: FieldDeclarations;
 }
@@ -123,13 +129,13 @@ function checkDeclaration(path: readonly string[], field: FieldDeclaration): rea
 }
 
 const providerDefaults = {
-  idempotency: 'none', consistencyWindowMs: 0, callDeadlineMs: 60_000, prepares: 'all', capabilities: [],
+  idempotency: 'none', consistencyWindowMs: 0, callDeadlineMs: 60_000, serial: false, countsCalls: false, prepares: 'all', capabilities: [],
   requests: [], abilities: [], environment: {}, passEnvironment: [], limits: {},
 } as const;
 
 /** Everything the schema cannot say of a descriptor. */
 export function checkDescriptor(descriptor: Descriptor): readonly Problem[] {
-  return [...checkProgram(descriptor), ...(descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields))];
+  return [...checkProgram(descriptor), ...checkResourceDeclarations(descriptor), ...(descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields))];
 }
 
 export function fillDescriptor({ $schema: _schema, ...written }: z.output<typeof descriptorSchema>): Descriptor {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../model/json.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
+import { resourceReferenceSchema } from './descriptor-resources.js';
 import { durationSchema } from './duration.js';
 import { errorAt, hasErrors, type Path, type Problem } from './problem.js';
-import { anyJsonSchema } from './spec.js';
+import { anyJsonSchema } from './any-fields.js';
 import { problemsFromZod } from './zod-problems.js';
 
 export interface CheckedFields {
@@ -28,7 +29,10 @@ export function checkFields(plugin: Declared, scope: FieldScope, values: JsonObj
   const schema = fieldsSchemaOf(plugin, scope);
   const parsed = schema.safeParse(values);
   if (!parsed.success) {
-    return { problems: problemsFromZod(schema, parsed.error, values).map((problem) => ({ ...problem, path: [...path, ...problem.path] })), values };
+    const wrong = problemsFromZod(schema, parsed.error, values).map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
+    // Whoever mends these shall not hear only then of what is missing besides; but a key that nobody knows may be the missing one.
+    const isKnown = Object.keys(values).every((key) => Object.hasOwn(schema.shape, key));
+    return { problems: [...wrong, ...!isKnown ? [] : checkRequired(plugin.fields.required[scope], { ...defaultsOf(plugin.fields[scope]), ...values }, path)], values };
   }
   const filled = Object.fromEntries(Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
   return { problems: checkRequired(plugin.fields.required[scope], filled, path), values: filled };
@@ -43,9 +47,19 @@ export function fieldsSchemaOf({ fields }: Declared, scope: FieldScope): z.ZodOb
   return z.strictObject(Object.fromEntries(declared.map(([key, field]) => [key, fieldSchemaOf(field, scope)])));
 }
 
-/** JSON Schema of one scope's fields, draft 2020-12, for what people write. */
+/** JSON Schema of one scope's fields, draft 2020-12, for what people write: as strict as `checkFields`. */
 export function fieldsJsonSchema(plugin: Declared, scope: FieldScope): object {
-  return z.toJSONSchema(fieldsSchemaOf(plugin, scope), { io: 'input', unrepresentable: 'any' });
+  const schema = plugin.fields === undefined ? z.looseObject({}) : fieldsSchemaOf(plugin, scope);
+  // What has a default is there anyway.
+  const isGiven = (key: string): boolean => plugin.fields?.[scope][key]?.default === undefined;
+  const sets = (plugin.fields?.required[scope] ?? []).map((set) => set.filter(isGiven));
+  return { ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), ...alternatives(sets) };
+}
+
+function alternatives(sets: readonly (readonly string[])[]): object {
+  const [only, ...more] = sets;
+  if (only === undefined || sets.some((set) => set.length === 0)) return {};
+  return more.length === 0 ? { required: only } : { anyOf: sets.map((set) => ({ required: set })) };
 }
 
 /** The keys whose secret references the plugin gets as they are. */
@@ -58,7 +72,7 @@ function fieldSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Js
   const referable = field.secret === true || field.type === 'string' || field.type === 'text';
   const schema: z.ZodType<Json> = !referable ? base
     : field.secret === true && scope === 'user' ? secretReferenceSchema
-      : z.union([base, secretReferenceSchema], { error: () => `is not ${kindOf(field)}` });
+      : z.union([base, secretReferenceSchema, ...(field.resource === undefined ? [] : [resourceReferenceSchema])], { error: () => `is not ${kindOf(field)}` });
   const described = schema.meta({
     title: field.title, description: rightFor(field, scope), ...(field.secret === true ? { writeOnly: true } : {}),
   });
@@ -77,15 +91,17 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
     case 'duration': return durationSchema;
     case 'select': return z.enum(field.options ?? []);
     case 'json': return anyJsonSchema;
+    case 'resource': return resourceReferenceSchema;
   }
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
   string: 'one line of text', text: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false', list: 'a list',
-  map: 'a mapping', duration: 'a duration such as "30s"', select: 'an option', json: 'a value',
+  map: 'a mapping', duration: 'a duration such as "30s"', select: 'an option', json: 'a value', resource: 'a resource, {resource: NAME}',
 };
 
 function kindOf(field: FieldDeclaration): string {
+  if (field.type === 'string' && field.resource !== undefined) return `${kinds.string}, or ${kinds.resource}`;
   return field.options === undefined ? kinds[field.type] : `one of ${field.options.join(', ')}`;
 }
 
@@ -93,6 +109,10 @@ function rightFor(field: FieldDeclaration, scope: FieldScope): string {
   const what = (field.description ?? field.title).replace(/\.$/, '');
   if (field.secret !== true) return `${what}: ${kindOf(field)}.`;
   return scope === 'user' ? `${what}: a reference such as {secret: "env:NAME"}.` : `${what}: ${kindOf(field)}, best as a reference: {secret: "env:NAME"}.`;
+}
+
+function defaultsOf(declared: Readonly<Record<string, FieldDeclaration>>): JsonObject {
+  return Object.fromEntries(Object.entries(declared).flatMap(([key, { default: fallback }]) => (fallback === undefined ? [] : [[key, fallback]])));
 }
 
 /** Required are the sets of one scope: all fields of one of the sets must be there. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Knowledge, Outcome, PowerReading, SizeReading } from '../model/machine/answer.js';
+import type { Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
 import { PluginError } from '../plugins/errors.js';
 
 const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();
@@ -7,6 +7,8 @@ const outcomeSchema = z.strictObject({ answer: z.enum(['done', 'not done', 'unkn
 const knowledgeSchema = z.strictObject({ is: z.enum(['yes', 'no', 'unknown']), why });
 const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), why });
 const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
+const uploadedSchema = outcomeSchema.extend({ providerImage: z.string().min(1).max(255).exactOptional() });
+const imagesSchema = z.array(z.object({ providerImage: z.string().min(1).max(255), tags: z.record(z.string(), z.string()), createdAt: z.string().exactOptional() }));
 const wordSchema = z.string().transform((text) => text.slice(0, 200)).optional();
 
 export interface AnswerSource {
@@ -16,6 +18,8 @@ export interface AnswerSource {
 
 /** What plugins answer for machines, checked where it comes in. @throws PluginError UnknownOutcome: what was answered says nothing. */
 export const readOutcome = (value: unknown, source: AnswerSource): Outcome => read(outcomeSchema, value, source);
+export const readUploaded = (value: unknown, source: AnswerSource): Outcome & { readonly providerImage?: string } => read(uploadedSchema, value, source);
+export const readImages = (value: unknown, source: AnswerSource): readonly UploadedImage[] => read(imagesSchema, value, source);
 export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge => read(knowledgeSchema, value, source);
 export const readPower = (value: unknown, source: AnswerSource): PowerReading => read(powerSchema, value, source);
 export const readSize = (value: unknown, source: AnswerSource): SizeReading => read(sizeSchema, value, source);

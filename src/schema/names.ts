@@ -12,6 +12,8 @@ function nameSchema(longest: number): z.ZodString {
 export const clusterNameSchema = nameSchema(40);
 /** Names of groups, services, provider accounts, sites, hardware. */
 export const simpleNameSchema = nameSchema(63);
+/** Ids of nodes: a group's or a label's name, and a number. */
+export const nodeIdSchema = nameSchema(80);
 /** Names of plugins: those of the predecessor hold underscores. */
 export const pluginNameSchema = z.string().regex(/^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/, { error: pluginNameRule })
   .meta({ description: pluginNameRule });

@@ -2,10 +2,8 @@ import { serviceActionKeys, type ServiceActionKey } from '../model/action.js';
 import type { ClusterSpec, GroupSpec, Needs, PeersChange, PlacementChoice, RepairSpec, ServiceActionSpec, ServiceSpec } from '../model/spec.js';
 import { parseDuration } from './duration.js';
 import { normaliseCheck } from './health.js';
+import { normalisePlacement } from './placement.js';
 import type { WrittenAction, WrittenGroup, WrittenService, WrittenSpec } from './spec.js';
-
-/** What hardware and image are called where nobody named them. */
-export const defaultName = 'default';
 
 /** Writes out defaults and short forms. Pure; the spec's meaning is checked by `checkSpec`. */
 export function normaliseSpec(written: WrittenSpec): ClusterSpec {
@@ -23,25 +21,26 @@ function normaliseRepair({ every, ...repair }: WrittenSpec['repair']): RepairSpe
   return { ...repair, ...present('everyMs', milliseconds(every)) };
 }
 
+/** A request to a pool waits until it can be served, so nothing is gained by asking anew; where there is another choice it is not waited for so long. */
+const poolPatienceMs = 24 * 60 * 60_000;
+
 function normaliseGroup(group: WrittenGroup): GroupSpec {
+  const waitsLong = group.pool !== undefined && group.alternatives === undefined;
   return {
     count: group.count,
     ...present('minimum', group.minimum),
-    provider: group.provider,
-    hardware: group.hardware ?? defaultName,
-    image: group.image ?? defaultName,
+    ...normalisePlacement(group),
     services: group.services,
-    fields: group.fields ?? {},
-    ...present('confirmWithinMs', milliseconds(group.confirmWithin)),
-    ...present('alternatives', group.alternatives?.map(normaliseChoice)),
+    ...present('confirmWithinMs', milliseconds(group.confirmWithin) ?? (waitsLong ? poolPatienceMs : undefined)),
+    ...present('alternatives', group.alternatives?.map((choice) => normaliseChoice(group, choice))),
   };
 }
 
-function normaliseChoice(choice: NonNullable<WrittenGroup['alternatives']>[number]): PlacementChoice {
-  return {
-    provider: choice.provider,
-    ...present('hardware', choice.hardware), ...present('image', choice.image), ...present('fields', choice.fields),
-  };
+/** What is left out is as in the group; but a pool and an account have nothing in common that could be. */
+function normaliseChoice(group: WrittenGroup, choice: NonNullable<WrittenGroup['alternatives']>[number]): PlacementChoice {
+  if (group.pool !== undefined || choice.pool !== undefined) return normalisePlacement(choice);
+  const { provider = '', hardware, image, fields } = choice;
+  return { provider, ...present('hardware', hardware), ...present('image', image), ...present('fields', fields) };
 }
 
 function normaliseService(service: WrittenService): ServiceSpec {

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { configSchema } from './config.js';
 import { descriptorSchema } from './descriptor.js';
+import { writtenImageSchema } from './image/written.js';
 import { poolsSchema } from './pool/written.js';
 import { writtenSpecSchema } from './spec.js';
 
@@ -11,6 +12,7 @@ import { writtenSpecSchema } from './spec.js';
 export function publishedSchemas(): Readonly<Record<string, string>> {
   return {
     'cluster.schema.json': publish(writtenSpecSchema),
+    'image.schema.json': publish(writtenImageSchema),
     'heddle.schema.json': publish(configSchema),
     'plugin.schema.json': publish(descriptorSchema),
     'pools.schema.json': publish(poolsSchema),

@@ -1,21 +1,14 @@
 import { z } from 'zod';
-import type { Json } from '../model/json.js';
 import { defaultRepair, failurePolicies, peersChanges, peersNeeded } from '../model/spec.js';
+import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { durationSchema } from './duration.js';
 import { checkSchema } from './health.js';
-import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
+import { clusterNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
+import { checkPlacement, placementKeys } from './placement.js';
 
 /** The largest group, and the largest cluster. */
 export const maxNodes = 10_000;
 const maxEntries = 500;
-
-/** Any JSON; what it may be is known to the plugin that declares the field. Values are plain before a schema sees them. */
-export const anyJsonSchema = z.custom<Json>((value) => value !== undefined);
-
-/** Values for a plugin's fields. */
-export const fieldsSchema = z.record(z.string().min(1).max(100), anyJsonSchema).meta({
-  title: 'Fields', description: 'Values for the fields that the plugin declares. A secret is a reference: {secret: "env:NAME"}.',
-});
 
 const names = (title: string, description: string) => z.array(simpleNameSchema).max(maxEntries).default([]).meta({ title, description });
 
@@ -58,27 +51,20 @@ const serviceSchema = z.strictObject({
   }).prefault({}).meta({ title: 'Actions', description: 'install, configure, initialize, start, stop, remove; those left out are skipped.' }),
 }).meta({ title: 'Service', description: 'Software on nodes: its actions, and what it needs.' });
 
-const placement = {
-  provider: simpleNameSchema.meta({ title: 'Provider', description: 'Name of a provider account from the workers\' heddle.yaml.' }),
-  hardware: foreignNameSchema.optional().meta({ title: 'Hardware', description: 'Size of the machines, as the provider account names it.' }),
-  image: foreignNameSchema.optional().meta({ title: 'Image', description: 'Image of the machines, as the provider account names it.' }),
-  fields: fieldsSchema.optional(),
-};
-
 const groupSchema = z.strictObject({
   count: z.int().min(1).max(maxNodes).meta({ title: 'Count', description: `How many nodes, a whole number from 1 to ${maxNodes}.` }),
   minimum: z.int().min(1).max(maxNodes).optional().meta({
     title: 'Minimum', description: 'With how many nodes the group is good enough; all of them unless given.',
   }),
-  ...placement,
+  ...placementKeys,
   services: z.array(simpleNameSchema).max(maxEntries).default([]).meta({ title: 'Services', description: 'Names of the services on each of its nodes.' }),
   confirmWithin: durationSchema.optional().meta({
     title: 'Confirm within', description: 'Longest wait until a new machine answers: "10m", or a number of seconds.',
   }),
-  alternatives: z.array(z.strictObject(placement)).max(20).optional().meta({
+  alternatives: z.array(z.strictObject(placementKeys).superRefine(checkPlacement)).max(20).optional().meta({
     title: 'Alternatives', description: 'Where to get machines when the first choice has none, in order. What is left out is as in the group.',
   }),
-}).meta({ title: 'Group', description: 'Nodes that are alike: count, provider, hardware, image, services.' });
+}).superRefine(checkPlacement).meta({ title: 'Group', description: 'Nodes that are alike: count, provider (or pool and label), hardware, image, services.' });
 
 const replaced = (title: string, what: string) => z.enum(['replace', 'nothing']).meta({ title, description: `${what}: replace it, or do nothing.` });
 

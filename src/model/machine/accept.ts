@@ -1,5 +1,6 @@
+import { refuseOthers } from './holder.js';
 import type { MachineIntent, MachineState } from './machine.js';
-import { eventsFrom, nextState, type MachineEvent } from './states.js';
+import { nextState, verbsFrom, type MachineEvent, type MachineStateName } from './states.js';
 
 /** The event that an operation begins with; absent where it needs none. */
 export const openingEvents: Readonly<Partial<Record<MachineIntent['kind'], MachineEvent>>> = {
@@ -7,18 +8,24 @@ export const openingEvents: Readonly<Partial<Record<MachineIntent['kind'], Machi
   release: 'release', maintain: 'maintain', restore: 'restore',
 };
 
-/** Why a machine does not take an operation now; undefined when it does. */
-export function refusalOf(machine: MachineState, intent: MachineIntent): string | undefined {
+/** Nobody has it then. */
+const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenance'];
+
+/** Why a machine does not take an operation now; undefined when it does. `asks`: the reservation that asks, where it is one. */
+export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: string): string | undefined {
   const { name, operation, state, half } = machine;
   if (operation !== undefined) {
     return `machine ${name} is busy: ${wordsOf(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it`;
   }
+  const notTheirs = refuseOthers(machine, intent, asks);
+  if (notTheirs !== undefined) return notTheirs;
   if (intent.kind === 'remove' && intent.force !== true && (state === 'reserved' || state === 'in use')) return `machine ${name} is ${state}${forUser(machine)}; --force removes it all the same`;
+  if (intent.kind === 'move' && !movable.includes(state)) return `machine ${name} is ${state}${forUser(machine)}; another provider gets it when nobody has it`;
   if (intent.kind === 'load' && intent.force !== true && state === 'maintenance') return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined) return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
   const event = openingEvents[intent.kind];
   if (event === undefined || nextState(state, event) !== undefined) return lackingAbility(machine, intent);
-  return `machine ${name} is ${state}${forUser(machine)}, where '${event}' is not allowed; allowed are ${eventsFrom(state).join(', ')}`;
+  return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${wordsOf(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
 }
 
 export function wordsOf(intent: MachineIntent): string {
@@ -26,6 +33,9 @@ export function wordsOf(intent: MachineIntent): string {
     case 'power': return `power ${intent.verb}`;
     case 'load': case 'capture': return `${intent.kind} ${intent.image.name}@${intent.image.revision}`;
     case 'reserve': case 'log in': return `${intent.kind} for ${intent.user}`;
+    case 'hold': return `hold for ${intent.user}`;
+    case 'move': return `move to ${intent.to.provider}`;
+    case 'correct': return `correct ${intent.drift.join(', ') || 'nothing'}`;
     default: return intent.kind;
   }
 }

@@ -1,7 +1,8 @@
-/** What can be done with a machine that is there, beside CREATE, CONFIRM and DELETE. The names are activity types. */
+/** What can be done with a machine that is there, beside CREATE, CONFIRM and DELETE, and with images. The names are activity types. */
 export const machineActions = [
   'NODE_STATUS', 'POWER_STATUS', 'POWER_ON', 'POWER_OFF', 'POWER_RESET', 'SET_BOOT', 'IMAGE_EXISTS', 'RETRIEVE_IMAGE', 'GET_IMAGE_SIZE', 'GET_CURRENT_IMAGE',
   'LOAD', 'CAPTURE', 'UNLOAD', 'REACH', 'PRE_RELOAD', 'POST_LOAD', 'PRE_CAPTURE', 'SANITIZE', 'TAINT', 'TAKE_SLOT', 'GIVE_SLOT',
+  'TAKE_BUILD_PLACE', 'BUILD_FILE', 'DOWNLOAD_IMAGE', 'UPLOAD_IMAGE', 'DELETE_IMAGE', 'REMOVE_FILE',
 ] as const;
 export type MachineAction = (typeof machineActions)[number];
 
@@ -10,11 +11,14 @@ export interface MachineActionRow {
   readonly by: 'provider' | 'system' | 'engine';
   /** The method that a provider or an automator has for it. */
   readonly method?: string;
-  readonly queue: 'provider' | 'site';
+  /** `build` and `upload`: the queues of builders. */
+  readonly queue: 'provider' | 'site' | 'build' | 'upload';
+  /** It is about an image alone, and no machine. */
+  readonly apart?: true;
   /** Longest one attempt may take, in ms. */
   readonly attemptMs: number;
-  /** Longest time over all attempts while the answer is not known, in ms. */
-  readonly budgetMs: number;
+  /** Longest time over all attempts while the answer is not known, in ms; absent: it waits for as long as it takes. */
+  readonly budgetMs?: number;
   /** Attempts at most; absent: as many as the budget allows. */
   readonly attempts?: number;
   /** Longest time without any progress that the plugin tells of, in ms. */
@@ -57,6 +61,14 @@ export const machineActionTable: Readonly<Record<MachineAction, MachineActionRow
   TAINT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 5 * minute },
   TAKE_SLOT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 30 * minute },
   GIVE_SLOT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 30 * minute },
+  // A request for a build stays until there is a builder with room for it.
+  TAKE_BUILD_PLACE: { by: 'engine', queue: 'build', attemptMs: minute },
+  BUILD_FILE: { by: 'engine', queue: 'build', attemptMs: 24 * hour },
+  DOWNLOAD_IMAGE: { by: 'provider', method: 'downloadImage', apart: true, queue: 'upload', attemptMs: 6 * hour, budgetMs: 12 * hour, noProgressMs: 20 * minute },
+  UPLOAD_IMAGE: { by: 'provider', method: 'uploadImage', apart: true, queue: 'upload', attemptMs: 6 * hour, budgetMs: 12 * hour, noProgressMs: 20 * minute },
+  DELETE_IMAGE: { by: 'provider', method: 'deleteImage', apart: true, queue: 'provider', attemptMs: 5 * minute, budgetMs: 5 * minute },
+  // Without a builder it is tried again later.
+  REMOVE_FILE: { by: 'engine', queue: 'upload', attemptMs: minute, budgetMs: minute },
 };
 
 export function isMachineAction(action: string): action is MachineAction {

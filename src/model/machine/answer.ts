@@ -43,3 +43,12 @@ const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'Scr
 export function answerOfFailure(kind: string): Exclude<Answer, 'done'> {
   return certain.includes(kind) ? 'not done' : 'unknown';
 }
+
+/** An image that was taken in with tags. */
+export interface UploadedImage {
+  /** The provider's own word for it. */
+  readonly providerImage: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** When the provider says it was taken in, RFC 3339. */
+  readonly createdAt?: string;
+}

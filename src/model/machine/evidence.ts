@@ -13,6 +13,8 @@ export interface Evidence {
   /** The image that the provider has it down for, where the provider tells. */
   readonly assigned?: string;
   readonly record: RecordReading;
+  /** Whether anybody was on a terminal of it since its record was written; absent where nobody wants to know. */
+  readonly logIns?: Known;
   /** Whether the system on it says that the image is as it should be; absent where nobody can ask. */
   readonly check?: Known;
   /** Why the pieces that are unknown are so, and what else people should read. */

@@ -1,8 +1,10 @@
 import type { FailureRecord } from '../failure.js';
 import type { JsonObject } from '../json.js';
 import type { Answer } from './answer.js';
-import type { ImageRef } from './image.js';
-import type { AccountReply, RecordView } from './messages.js';
+import type { Drift, DriftKind } from './drift.js';
+import type { Holder } from './holder.js';
+import { parseImageRef, type ImageRef } from './image.js';
+import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
 import type { MachineStateName } from './states.js';
 
@@ -11,6 +13,16 @@ export interface MachineState {
   readonly stateVersion: 1;
   readonly name: string;
   readonly uid: string;
+  /** The workflow that has it, where that is not its own: `image/web`. */
+  readonly owner?: string;
+  /** Whose images are that are captured of it; absent: a person's. */
+  readonly capturesFor?: CaptureOwner;
+  /** Of its key: of a node's machine, which is worked on in the name of whoever has the node, or of one that was moved; else 1. */
+  readonly incarnation?: number;
+  /** The highest that it ever had or tried: no key is used twice. */
+  readonly incarnations?: number;
+  /** The incarnation that it is being moved to. */
+  readonly moving?: number;
   readonly registration: Registration;
   /** Where it comes from and what can be done with it; absent until that was asked. */
   readonly account?: AccountReply;
@@ -25,6 +37,16 @@ export interface MachineState {
   /** A write was begun and its end is not known to be good: what is on the disk is no image. */
   readonly half?: ImageRef;
   readonly user?: string;
+  /** The reservation that has it. */
+  readonly holder?: Holder;
+  /** It was switched off on request, and stays so. */
+  readonly keepsOff?: true;
+  /** What the looks of the rounds found that is not as it should be. */
+  readonly drift?: readonly Drift[];
+  /** When the last of these looks was, RFC 3339. */
+  readonly lookedAt?: string;
+  /** The drift that is corrected without anybody asking. */
+  readonly correct?: readonly DriftKind[];
   readonly operation?: MachineOperation;
   /** Those before it, newest first. */
   readonly history: readonly MachineOperation[];
@@ -41,11 +63,19 @@ export interface Registration {
   readonly fields: JsonObject;
   /** The automator that has the system's part; null for a resource that has no system. */
   readonly system: string | null;
+  /** What it is loaded with after a reservation; what it was made from unless given. */
+  readonly defaultImage?: ImageRef;
+  /** The drift that is corrected without anybody asking; none unless given. */
+  readonly correct?: readonly DriftKind[];
 }
+
+/** What is left out stays as it is; fields of another account are none unless given. */
+export type MoveTarget = Pick<Registration, 'provider'> & Partial<Pick<Registration, 'flavor' | 'image' | 'fields'>>;
 
 export type MachineIntent =
   | { readonly kind: 'register' }
-  | { readonly kind: 'status'; readonly image?: ImageRef }
+  /** `logIns`: whoever was on a terminal of it counts as having been in it, also where nobody wrote that down. */
+  | { readonly kind: 'status'; readonly image?: ImageRef; readonly logIns?: true }
   | { readonly kind: 'power'; readonly verb: PowerVerb }
   | { readonly kind: 'load'; readonly image: ImageRef; readonly force?: true; readonly withinMs?: number }
   | { readonly kind: 'capture'; readonly image: ImageRef; readonly prove: boolean; readonly withinMs?: number }
@@ -54,8 +84,15 @@ export type MachineIntent =
   | { readonly kind: 'log in'; readonly user: string }
   | { readonly kind: 'time out' }
   | { readonly kind: 'release' }
+  /** A reservation has it until then, or for longer than before. */
+  | { readonly kind: 'hold'; readonly reservation: string; readonly user: string; readonly until: string }
+  /** The reservation has no use for it any more. */
+  | { readonly kind: 'let go' }
   | { readonly kind: 'maintain'; readonly reason: string }
   | { readonly kind: 'restore' }
+  | { readonly kind: 'correct'; readonly drift: readonly DriftKind[] }
+  /** Another account gets it: another provisioning system, or another site. */
+  | { readonly kind: 'move'; readonly to: MoveTarget }
   | { readonly kind: 'remove'; readonly force?: true };
 
 export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
@@ -66,6 +103,8 @@ export interface MachineOperation {
   readonly id: string;
   readonly intent: MachineIntent;
   readonly by: string;
+  /** Who asked twice by this name asked once. */
+  readonly key?: string;
   readonly state: 'running' | 'done' | 'failed' | 'cancelled';
   /** Of one that ended: whether what was asked is so. */
   readonly answer?: Answer;
@@ -113,21 +152,33 @@ export interface MachineView {
   readonly providerid?: string;
   readonly image?: ImageRef & { readonly since: string };
   readonly half?: ImageRef;
+  readonly defaultImage: ImageRef;
   readonly user?: string;
+  readonly holder?: Holder;
+  readonly drift: readonly Drift[];
+  readonly lookedAt?: string;
+  readonly correct: readonly DriftKind[];
   readonly operation?: MachineOperation;
   readonly history: readonly MachineOperation[];
+  /** It is no longer registered. */
+  readonly removed?: true;
 }
 
 export function viewOfMachine(state: MachineState): MachineView {
-  const { name, uid, registration, account, payload, why, image, half, user, operation, history } = state;
+  const { name, uid, registration, account, payload, why, image, half, user, holder, operation, history, drift = [], lookedAt, correct = [] } = state;
   const { ipaddress, providerid } = payload;
   return {
-    name, uid, state: state.state, provider: registration.provider, system: registration.system, can: account?.can ?? [], history,
+    name, uid, state: state.state, provider: registration.provider, system: registration.system, can: account?.can ?? [], history, drift, correct, defaultImage: defaultImageOf(registration), ...(lookedAt === undefined ? {} : { lookedAt }),
     ...(account === undefined ? {} : { type: account.type, site: account.site }),
     ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}), ...(typeof providerid === 'string' ? { providerid } : {}),
     ...(why === undefined ? {} : { why }), ...(image === undefined ? {} : { image }), ...(half === undefined ? {} : { half }),
-    ...(user === undefined ? {} : { user }), ...(operation === undefined ? {} : { operation }),
+    ...(user === undefined ? {} : { user }), ...(holder === undefined ? {} : { holder }), ...(operation === undefined ? {} : { operation }),
   };
+}
+
+/** `host` of a machine that was made from it is its first revision. */
+function defaultImageOf({ defaultImage, image }: Registration): ImageRef {
+  return defaultImage ?? parseImageRef(image) ?? { name: 'none', revision: '1' };
 }
 
 /** Ended operations that a machine remembers. */

@@ -13,6 +13,8 @@ export interface MachineTaskRequest extends TaskRequest {
 export interface MachineOrder {
   /** For POWER_…, NODE_STATUS and REACH: absent. For NODE_STATUS with it: the one that is wanted. */
   readonly image?: ImageRef;
+  /** For NODE_STATUS: a log-in that was seen counts as a taint. */
+  readonly logIns?: true;
   /** Names one load or one capture for ever. */
   readonly token?: string;
   /** The automator that has the system's part; absent where the resource has none. */
@@ -27,8 +29,38 @@ export interface MachineOrder {
   readonly reason?: string;
   /** For TAKE_SLOT and GIVE_SLOT: whose workers, how many places. */
   readonly slots?: { readonly site: string; readonly places: number };
+  /** For CAPTURE: whose the image is, and by which key; absent: a person's, who names it. */
+  readonly belongs?: CaptureOwner;
   /** For SET_BOOT. */
   readonly boot?: 'disk' | 'image';
+  /** The provider's own word for the image, where the provider gave it one. */
+  readonly providerImage?: string;
+  /** For DOWNLOAD_IMAGE, UPLOAD_IMAGE and REMOVE_FILE: a file of the image on the builders. */
+  readonly file?: { readonly path: string; readonly format: string; readonly sha256?: string; readonly bytes?: number };
+  /** For BUILD_FILE. */
+  readonly command?: FileCommand;
+}
+
+/** The workflow that knows an image which was captured for it, and the key that it knows it by. */
+export interface CaptureOwner {
+  readonly cluster: string;
+  readonly key: string;
+}
+
+/** A command of the builders, by its name, and the formats that it is to leave a file of each. */
+export interface FileCommand {
+  readonly name: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly formats: readonly string[];
+  readonly timeoutMs?: number;
+}
+
+/** A file that a builder has. */
+export interface BuiltFile {
+  readonly path: string;
+  readonly format: string;
+  readonly sha256: string;
+  readonly bytes: number;
 }
 
 /** What came of it. An answer other than done is a failure, and no outcome. */
@@ -40,6 +72,11 @@ export interface MachineTaskOutcome {
   readonly exists?: { readonly is: Known; readonly why?: string };
   readonly sizeMb?: number;
   readonly record?: RecordView;
+  /** Files that were made, and where. */
+  readonly files?: readonly BuiltFile[];
+  readonly builder?: string;
+  /** The provider's own word for what was uploaded. */
+  readonly providerImage?: string;
   /** Name of the task's log in the store. */
   readonly log?: string;
 }

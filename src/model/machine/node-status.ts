@@ -69,6 +69,7 @@ const rules: readonly Rule[] = [
   (_, record, wanted) => (record !== undefined && wanted !== undefined && record.name !== wanted.name
     ? reload(`it has image ${record.name || 'without a name'}, not ${wanted.name}`) : undefined),
   (_, record) => (record !== undefined && isTainted(record) ? reload(`somebody may have been in it: ${taintReasons(record).join(', ') || 'no reason given'}`) : undefined),
+  ({ logIns }) => (logIns === 'yes' ? reload('somebody was on a terminal of it since its image was put there') : undefined),
   (_, record) => (record !== undefined && postLoadOf(record) === undefined ? { status: 'POST_LOAD', why: 'the steps after loading were not done' } : undefined),
   ({ check }) => (check === 'no' ? reload('its system says that the image is not as it should be') : undefined),
   ({ check }) => (check === 'unknown' ? unknown('whether its system is as it should be is not known') : undefined),

@@ -6,11 +6,11 @@ export const machineStates = ['available', 'reserved', 'in use', 'reloading', 'f
 export type MachineStateName = (typeof machineStates)[number];
 
 export const machineEvents = [
-  'reserve', 'log in', 'time out', 'release', 'begin load', 'load done', 'load left out', 'load failed', 'begin capture', 'maintain', 'restore',
+  'reserve', 'log in', 'time out', 'release', 'begin load', 'load done', 'load left out', 'load failed', 'begin capture', 'capture left out', 'maintain', 'restore',
 ] as const;
 export type MachineEvent = (typeof machineEvents)[number];
 
-/** All that is allowed; what is not here is refused. `before`: the state that it had when the load began. */
+/** All that is allowed; what is not here is refused. `before`: the state that it had when the load, or the capture, began. */
 export const transitions: Readonly<Record<MachineStateName, Readonly<Partial<Record<MachineEvent, MachineStateName | 'before'>>>>> = {
   available: { reserve: 'reserved', 'begin load': 'reloading', 'begin capture': 'maintenance', maintain: 'maintenance' },
   reserved: { 'log in': 'in use', 'time out': 'timeout', release: 'available', 'begin load': 'reloading', 'begin capture': 'maintenance', maintain: 'maintenance' },
@@ -20,7 +20,7 @@ export const transitions: Readonly<Record<MachineStateName, Readonly<Partial<Rec
   reloading: { 'load done': 'available', 'load left out': 'before', 'load failed': 'failed' },
   failed: { 'begin load': 'reloading', maintain: 'maintenance' },
   // A capture that fails leaves it here, with the user's work on it; one that is done goes on by loading what it made.
-  maintenance: { 'begin load': 'reloading', 'begin capture': 'maintenance', restore: 'available' },
+  maintenance: { 'begin load': 'reloading', 'begin capture': 'maintenance', 'capture left out': 'before', maintain: 'maintenance', restore: 'available' },
   timeout: { 'begin load': 'reloading', release: 'available', maintain: 'maintenance' },
 };
 
@@ -30,6 +30,11 @@ export function nextState(from: MachineStateName, event: MachineEvent, before: M
   return next === 'before' ? before : next;
 }
 
-export function eventsFrom(from: MachineStateName): readonly MachineEvent[] {
-  return machineEvents.filter((event) => transitions[from][event] !== undefined);
+const verbs: Readonly<Partial<Record<MachineEvent, string>>> = {
+  reserve: 'reserve', 'log in': 'log-in', release: 'release', 'begin load': 'load', 'begin capture': 'capture', maintain: 'maintain', restore: 'restore',
+};
+
+/** What people may ask of it, in the words of the command line. */
+export function verbsFrom(from: MachineStateName): readonly string[] {
+  return machineEvents.flatMap((event) => (transitions[from][event] === undefined ? [] : verbs[event] ?? []));
 }

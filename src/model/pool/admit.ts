@@ -8,6 +8,7 @@ import { makeNode, makeSlice } from './make.js';
 import type { PoolNode } from './node.js';
 import { inOrder } from './order.js';
 import type { NodeRequest } from './request.js';
+import { replaceOld } from './replace-old.js';
 import type { ProviderPoolSpec } from './spec.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
@@ -27,6 +28,7 @@ export function admit(pool: PoolState, now: number): void {
     if (!serve(pool, book, request, now)) unserved.add(signature);
   }
   keepReady(pool, book, now);
+  replaceOld(pool, book, now);
 }
 
 /** Requests of one signature are alike in all that admission asks. */
@@ -130,7 +132,8 @@ export function supplyNode(pool: PoolState, book: Book, making: Parameters<typeo
 
 /** Room is made for it in one provider pool, and kept: what is free there is not given to later ones. */
 function wait(pool: PoolState, book: Book, request: NodeRequest, candidates: readonly Candidate[], now: number): void {
-  const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant');
+  // Neither a tenant at its limit nor an image that is not there keeps anybody else waiting.
+  const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'imageless');
   const target = waiting.find(({ name }) => name === request.target) ?? waiting.find(({ fit }) => fit.is === 'short') ?? waiting[0];
   const why = reasonFor(target ?? candidates[0]);
   if (request.waits !== why || request.target !== target?.name) {
@@ -153,6 +156,7 @@ function reasonFor(candidate: Candidate | undefined): string {
   switch (fit.is) {
     case 'tenant': return `the limits of its tenant: ${over(fit.missing)}`;
     case 'behind': return `provider pool ${name}: earlier requests wait there`;
+    case 'imageless': return `provider pool ${name}: ${fit.why}`;
     case 'paused': return `provider pool ${name}: ${fit.why}`;
     case 'short': return `provider pool ${name}: ${over(fit.missing)}`;
     default: return '';

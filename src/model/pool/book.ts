@@ -1,4 +1,5 @@
 import { addTo, excess, most, plus, type Amounts } from './amounts.js';
+import { standingOf } from './library.js';
 import { isIdle, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -11,7 +12,7 @@ export interface Book {
   readonly tenants: Record<string, Record<string, number>>;
   /** By provider pool: what nodes take that will be gone by themselves. */
   readonly leaving: Record<string, Record<string, number>>;
-  /** By provider pool and label: nodes that nobody has; ready ones first, the oldest first. */
+  /** By provider pool and label: nodes that nobody has; ready ones first, those of the newest image before others, the oldest first. */
   readonly idle: Record<string, string[]>;
   /** By provider pool and label: machines with room for further nodes; the fullest first. */
   readonly rooms: Record<string, Room[]>;
@@ -36,7 +37,8 @@ export function openBook(pool: PoolState, now: number): Book {
     enter(pool, book, node);
     if (isIdle(node) && !isOutdated(pool, node)) idle.push(node);
   }
-  idle.sort((one, other) => Number(one.state === 'building') - Number(other.state === 'building') || one.createdAt - other.createdAt);
+  const isOld = (node: PoolNode): number => Number(standingOf(pool, node) === 'superseded');
+  idle.sort((one, other) => Number(one.state === 'building') - Number(other.state === 'building') || isOld(one) - isOld(other) || one.createdAt - other.createdAt);
   for (const { id, providerPool, label } of idle) (book.idle[offerKey(providerPool, label)] ??= []).push(id);
   openRooms(pool, book, now);
   return book;
@@ -79,7 +81,7 @@ function openRooms(pool: PoolState, book: Book, now: number): void {
   const taken: Record<string, number> = {};
   for (const { backing } of Object.values(pool.nodes)) if (backing !== undefined) taken[backing] = (taken[backing] ?? 0) + 1;
   for (const node of Object.values(pool.nodes)) {
-    if (node.slots === undefined || !isInService(pool, node, now)) continue;
+    if (node.slots === undefined || !isInService(pool, node, now) || isReplaced(pool, node)) continue;
     const free = node.slots - (taken[node.id] ?? 0);
     if (free > 0) (book.rooms[offerKey(node.providerPool, node.label)] ??= []).push({ backing: node.id, slots: node.slots, free });
   }
@@ -93,10 +95,18 @@ function isInService(pool: PoolState, node: PoolNode, now: number): boolean {
   return maxAgeMs === undefined || now - node.createdAt < maxAgeMs;
 }
 
-/** Its label or provider pool is configured otherwise now, or not at all. */
-export function isOutdated({ placements, nodes }: PoolState, node: PoolNode): boolean {
+/** A machine of several nodes that was made from an older image takes further ones only while nodes are to be kept ready, and no newer machine is. */
+function isReplaced(pool: PoolState, node: PoolNode): boolean {
+  if (standingOf(pool, node) !== 'superseded') return false;
+  return pool.spec?.labels[node.label]?.minReady === 0
+    || Object.values(pool.nodes).some((other) => other.label === node.label && other.slots !== undefined && other.state === 'ready' && standingOf(pool, other) === 'current');
+}
+
+/** Its label or provider pool is configured otherwise now, or not at all; or the image that it was made from was taken back. */
+export function isOutdated(pool: PoolState, node: PoolNode): boolean {
+  const { placements, nodes } = pool;
   const { machine } = node.backing === undefined ? node : nodes[node.backing] ?? node;
   const placement = placements[node.providerPool]?.[node.label];
-  if (placement === undefined) return true;
+  if (placement === undefined || standingOf(pool, node) === 'withdrawn') return true;
   return machine.facts.machine !== undefined && machine.facts.machine !== placement.digest;
 }

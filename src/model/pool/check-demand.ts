@@ -30,14 +30,20 @@ export function refuseDemand(pool: PoolState, demand: unknown): string | undefin
   return open < maxRequests ? undefined : `pool ${pool.name} has ${open} open requests; ${maxRequests} is the limit of a pool`;
 }
 
-function refuseOptions({ spec }: PoolState, { priority, leaseMs, attributes, tenant, providerPool }: Partial<NodeDemand>): string | undefined {
+function refuseOptions({ spec }: PoolState, { priority, leaseMs, attributes, tenant, providerPool, tags, labels }: Partial<NodeDemand>): string | undefined {
   if (priority !== undefined && !(Number.isInteger(priority) && priority >= 0 && priority <= 1e6)) return 'priority is a whole number from 0 to 1000000; low comes first';
   if (leaseMs !== undefined && !(Number.isInteger(leaseMs) && leaseMs >= minLeaseMs && leaseMs <= maxLeaseMs)) return 'the lease is 1 second to 30 days';
   if (attributes !== undefined && (!isJsonObject(attributes) || JSON.stringify(attributes).length > maxAttributes)) return `attributes is an object of at most ${maxAttributes} characters of JSON`;
+  if (tags !== undefined && !areTags(tags)) return `tags is an object of texts, of at most ${maxAttributes} characters of JSON`;
+  if (tags !== undefined && labels?.length !== 1) return 'tags are those of one machine, so it asks for one label';
   if (tenant !== undefined && !isName(tenant)) return `tenant is a text of 1 to ${maxName} characters`;
   if (providerPool === undefined) return undefined;
   const known = Object.keys(spec?.providerPools ?? {});
   return known.includes(providerPool) ? undefined : `there is no provider pool ${providerPool}; there are ${known.join(', ')}`;
+}
+
+function areTags(tags: unknown): boolean {
+  return isJsonObject(tags) && Object.values(tags).every((value) => typeof value === 'string') && JSON.stringify(tags).length <= maxAttributes;
 }
 
 function isName(value: unknown): value is string {

@@ -1,11 +1,17 @@
 import { deleteNode } from './hand-out.js';
+import { forgetUnused } from './library.js';
 import { changeRequest, type PoolState } from './state.js';
 import type { PlannedPool } from './spec.js';
 
 /** Takes a checked configuration over. Nodes that somebody has stay; others that it has no place for go when they are looked at next. */
-export function configurePool(pool: PoolState, { spec, placements }: PlannedPool): void {
+export function configurePool(pool: PoolState, { spec, placements, hearing = [], together = [] }: PlannedPool): void {
   pool.spec = spec;
   pool.placements = placements;
+  if (hearing.length > 0) pool.hearing = hearing;
+  else delete pool.hearing;
+  forgetUnused(pool);
+  if (together.length > 0) pool.together = together;
+  else delete pool.together;
   // What a provider pool could not do before, it may be able to do now.
   for (const request of Object.values(pool.requests)) {
     if (request.state === 'requested' && Object.keys(request.declined).length > 0) changeRequest(pool, request.id, (before) => ({ ...before, declined: {}, failures: 0 }));

@@ -1,7 +1,9 @@
 import { isOutdated, openBook } from './book.js';
 import { deleteNode, giveBack, setNodeState } from './hand-out.js';
 import { countSpare } from './keep-ready.js';
-import type { PoolNode } from './node.js';
+import { standingOf } from './library.js';
+import { isSpare, type PoolNode } from './node.js';
+import { labelsWithOld } from './replace-old.js';
 import type { PoolState } from './state.js';
 
 /** How long a failed request is shown. */
@@ -39,7 +41,7 @@ function endOf(pool: PoolState, node: PoolNode): End | undefined {
   if (node.state === 'hold') return node.hold?.until === undefined ? undefined : { at: node.hold.until, why: 'its hold is over' };
   if (node.slots !== undefined) return endOfBacking(pool, node);
   if (node.state !== 'ready' || node.request !== undefined || node.backing !== undefined) return undefined;
-  if (isOutdated(pool, node)) return { at: 0, why: 'its label is configured otherwise now' };
+  if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
   return label?.maxReadyAgeMs === undefined ? undefined : { at: node.since + label.maxReadyAgeMs, why: 'was ready for too long' };
 }
 
@@ -49,9 +51,13 @@ function endOfBacking(pool: PoolState, node: PoolNode): End | undefined {
   if (Object.values(pool.nodes).some(({ backing }) => backing === node.id)) return undefined;
   const provider = pool.spec?.providerPools[node.providerPool];
   if (node.state === 'failed') return provider?.keepUnwell === true ? undefined : { at: 0, why: node.why ?? 'does not answer' };
-  if (isOutdated(pool, node)) return { at: 0, why: 'its label is configured otherwise now' };
+  if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
   const { maxAgeMs } = provider?.labels[node.label] ?? {};
   return maxAgeMs === undefined ? undefined : { at: node.createdAt + maxAgeMs, why: 'is too old' };
+}
+
+function whyOutdated(pool: PoolState, node: PoolNode): string {
+  return standingOf(pool, node) === 'withdrawn' ? 'its image was taken back' : 'its label is configured otherwise now';
 }
 
 /** Ready nodes beyond those that are to be kept go when nobody has asked for them for a while. */
@@ -61,7 +67,9 @@ function deleteSpare(pool: PoolState, now: number): void {
 
 /** Ready nodes that could go without leaving less than is to be kept, the oldest first. */
 function surplus(pool: PoolState, now: number): readonly PoolNode[] {
-  const spare = Object.values(pool.nodes).filter(isSpare).toSorted((one, other) => one.since - other.since);
+  const replacing = labelsWithOld(pool);
+  // Where nodes give way to newer ones, that decides which of them go.
+  const spare = Object.values(pool.nodes).filter((node) => isSpare(node) && !replacing.has(node.label)).toSorted((one, other) => one.since - other.since);
   if (spare.length === 0) return spare;
   const book = openBook(pool, now);
   const left: Record<string, number> = {};
@@ -71,10 +79,6 @@ function surplus(pool: PoolState, now: number): readonly PoolNode[] {
     if (goes) left[label] = count - slots;
     return goes;
   });
-}
-
-function isSpare(node: PoolNode): boolean {
-  return node.state === 'ready' && node.request === undefined && node.backing === undefined;
 }
 
 /** Machines of several nodes that have some are not spare. */

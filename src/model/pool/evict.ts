@@ -1,5 +1,6 @@
 import { addTo, isNothing, minus, type Amounts } from './amounts.js';
 import { isOutdated, type Book } from './book.js';
+import { oldSpares } from './library.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, type PoolState } from './state.js';
 
@@ -62,7 +63,10 @@ function evictable(pool: PoolState, book: Book, name: string): readonly PoolNode
   const idle = Object.entries(book.idle).flatMap(([key, ids]) => (key.startsWith(`${name}/`) ? ids : []));
   const empty = Object.entries(book.rooms).flatMap(([key, rooms]) =>
     (key.startsWith(`${name}/`) ? rooms.filter(({ free, slots }) => free === slots).map(({ backing }) => backing) : []));
-  const outdated = Object.values(pool.nodes).filter((node) => node.providerPool === name && node.request === undefined && isOutdated(pool, node)).map(({ id }) => id);
-  return [...new Set([...outdated, ...idle, ...empty])].flatMap((id) => pool.nodes[id] ?? []).filter(({ state }) => state === 'ready')
+  const shared = new Set(Object.values(pool.nodes).map(({ backing }) => backing));
+  const outdated = Object.values(pool.nodes).filter((node) => node.providerPool === name && node.request === undefined && !shared.has(node.id) && isOutdated(pool, node)).map(({ id }) => id);
+  // An old machine of several nodes that takes no more of them is in no list of what is free.
+  const old = oldSpares(pool).filter((node) => node.providerPool === name).map(({ id }) => id);
+  return [...new Set([...outdated, ...old, ...idle, ...empty])].flatMap((id) => pool.nodes[id] ?? []).filter(({ state }) => state === 'ready')
     .toSorted((one, other) => one.createdAt - other.createdAt);
 }

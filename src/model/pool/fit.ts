@@ -1,5 +1,6 @@
 import { amountsText, excess, isNothing, plus, times, type Amounts } from './amounts.js';
 import { missingFor, offerKey, tenantUse, type Book } from './book.js';
+import { lacksImage } from './library.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';
 import type { PoolState } from './state.js';
@@ -13,7 +14,9 @@ export type Fit =
   /** An earlier request waits there. */
   | { readonly is: 'behind' }
   | { readonly is: 'paused'; readonly why: string }
-  | { readonly is: 'tenant'; readonly missing: Amounts };
+  | { readonly is: 'tenant'; readonly missing: Amounts }
+  /** The image that its nodes are made from is not there yet. */
+  | { readonly is: 'imageless'; readonly why: string };
 
 export function fitIn(pool: PoolState, book: Book, request: NodeRequest, name: string, provider: ProviderPoolSpec): Fit {
   const over = tenantExcess(pool, book, request, provider);
@@ -29,6 +32,8 @@ export function fitIn(pool: PoolState, book: Book, request: NodeRequest, name: s
   const inRooms = open.length > 0 && open.every((label) => provider.labels[label]?.slots !== undefined);
   const cost = costOf(book, name, provider, open);
   if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
+  const imageless = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
+  if (imageless !== undefined) return { is: 'imageless', why: imageless };
   if (book.blocked.has(name)) return { is: 'behind' };
   const pause = pool.paused[provider.provider];
   if (pause !== undefined) return { is: 'paused', why: pause.why };

@@ -1,16 +1,17 @@
 import { isOutdated } from './book.js';
+import { standingOf } from './library.js';
 import { mayBecome, type PoolNode, type PoolNodeState } from './node.js';
-import { defaultLeaseMs, defaultPriority, type NodeDemand } from './request.js';
+import { defaultLeaseMs, defaultPriority, type NodeDemand, type NodeRequest } from './request.js';
 import { changePoolNode, changeRequest, endRequest, nextVersion, type PoolState } from './state.js';
 
 /** Takes a demand up; the same id again is the same request. */
 export function addRequest(pool: PoolState, demand: NodeDemand, now: number): void {
-  const { id, labels, requester, attributes = {}, priority = defaultPriority, leaseMs = defaultLeaseMs, tenant, providerPool: prefers } = demand;
+  const { id, labels, requester, attributes = {}, priority = defaultPriority, leaseMs = defaultLeaseMs, tenant, tags, providerPool: prefers } = demand;
   if (pool.requests[id] !== undefined || pool.ended.some((ended) => ended.id === id)) return;
   pool.counters.request += 1;
   pool.requests[id] = {
     id, seq: pool.counters.request, labels, priority, requester, attributes, leaseMs, state: 'requested', createdAt: now, since: now, nodes: [], declined: {},
-    failures: 0, version: nextVersion(pool), ...(tenant === undefined ? {} : { tenant }), ...(prefers === undefined ? {} : { prefers }),
+    failures: 0, version: nextVersion(pool), ...(tenant === undefined ? {} : { tenant }), ...(prefers === undefined ? {} : { prefers }), ...(tags === undefined ? {} : { tags }),
   };
 }
 
@@ -22,7 +23,7 @@ export function fulfilIfWhole(pool: PoolState, id: string, now: number): void {
     setNodeState(pool, node, 'in-use', now);
     changePoolNode(pool, node, (before) => ({ ...before, handedOut: before.handedOut + 1 }));
   }
-  changeRequest(pool, id, (before) => ({ ...before, state: 'fulfilled', since: now, expiresAt: now + before.leaseMs }));
+  changeRequest(pool, id, (before) => ({ ...before, state: 'fulfilled', since: now, ...leaseOf(before, now) }));
 }
 
 /** A holder that is there says so. */
@@ -30,7 +31,7 @@ export function renewLease(pool: PoolState, id: string, now: number): boolean {
   const request = pool.requests[id];
   if (request?.state !== 'fulfilled') return false;
   // No change that anybody waits for: its version stays.
-  pool.requests[id] = { ...request, expiresAt: now + request.leaseMs };
+  pool.requests[id] = { ...request, ...leaseOf(request, now) };
   return true;
 }
 
@@ -57,9 +58,15 @@ export function afterUse(pool: PoolState, node: PoolNode, now: number): void {
   changePoolNode(pool, node.id, withoutRequest);
   if (node.backing !== undefined) return dropNode(pool, node.id, now);
   const label = pool.spec?.labels[node.label];
-  if (label?.onReturn !== 'reuse' || pool.leaving !== undefined || isOutdated(pool, node)) return setNodeState(pool, node.id, 'deleting', now, 'was used');
+  if (label?.onReturn !== 'reuse' || pool.leaving !== undefined || isOutdated(pool, node) || standingOf(pool, node) === 'superseded') return setNodeState(pool, node.id, 'deleting', now, 'was used');
   setNodeState(pool, node.id, 'used', now);
-  if (label.cleanUp === undefined) setNodeState(pool, node.id, 'ready', now);
+  if (label.cleanUp === undefined) reuse(pool, node.id, now);
+}
+
+/** Ready again; its provider is told where it wants to hear of that. */
+export function reuse(pool: PoolState, id: string, now: number): void {
+  setNodeState(pool, id, 'ready', now);
+  if (pool.hearing?.includes(pool.nodes[id]?.providerPool ?? '') === true) changePoolNode(pool, id, (node) => ({ ...node, reused: true }));
 }
 
 export interface Hold {
@@ -131,4 +138,8 @@ export function dropNode(pool: PoolState, id: string, now: number): void {
 
 export function withoutRequest({ request: _request, tenant: _tenant, ...node }: PoolNode): PoolNode {
   return node;
+}
+
+function leaseOf({ tags, leaseMs }: NodeRequest, now: number): Pick<NodeRequest, 'expiresAt'> {
+  return tags === undefined ? { expiresAt: now + leaseMs } : {};
 }

@@ -1,5 +1,6 @@
 import { isNothing } from './amounts.js';
 import { missingFor, offerKey, take, type Book } from './book.js';
+import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
 import type { PoolState } from './state.js';
 
@@ -25,12 +26,13 @@ export function countSpare(pool: PoolState, book: Pick<Book, 'idle' | 'rooms'>, 
   }, 0);
 }
 
-function makeOne(pool: PoolState, book: Book, label: string, now: number): number {
+/** Gives how many nodes it makes; none where there is no room, or nothing to make them from. */
+export function makeOne(pool: PoolState, book: Book, label: string, now: number): number {
   const ranked = Object.entries(pool.spec?.providerPools ?? {}).toSorted(([, one], [, other]) => one.priority - other.priority);
   for (const [name, provider] of ranked) {
     const offer = provider.labels[label];
     const key = offerKey(name, label);
-    if (offer === undefined || book.blocked.has(name) || pool.paused[provider.provider] !== undefined || (pool.resting[key]?.until ?? 0) > now) continue;
+    if (offer === undefined || book.blocked.has(name) || pool.paused[provider.provider] !== undefined || (pool.resting[key]?.until ?? 0) > now || lacksImage(pool, name, label) !== undefined) continue;
     if (!isNothing(missingFor(pool, book, name, provider, offer.uses))) continue;
     take(pool, book, name, offer.uses);
     const node = makeNode(pool, offer, { providerPool: name, label, now });

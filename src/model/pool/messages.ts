@@ -1,6 +1,7 @@
-import type { PlannedPlacement } from '../plan.js';
+import type { JsonObject } from '../json.js';
+import type { LookedAt } from '../look.js';
 import type { Amounts } from './amounts.js';
-import type { PoolSpec } from './spec.js';
+import type { Placements, PoolSpec } from './spec.js';
 
 /** Input of a pool's workflow that a client starts. */
 export interface PoolStart {
@@ -22,7 +23,11 @@ export interface ConfigureReply {
 /** What PLAN_POOL gives: the pool, and where the machines of each provider pool and label come from. */
 export interface PoolPlan {
   readonly spec: PoolSpec;
-  readonly placements: Readonly<Record<string, Readonly<Record<string, PlannedPlacement>>>>;
+  readonly placements: Placements;
+  /** Provider pools whose provider is told when a node is reused; absent: none. */
+  readonly hearing?: readonly string[];
+  /** Provider accounts whose tasks may go together, several nodes in one activity; absent: none. */
+  readonly together?: readonly string[];
 }
 
 export interface EndRequest {
@@ -51,6 +56,13 @@ export type RequestsWanted = { readonly ids: readonly string[] } | { readonly si
 /** Input of READ_QUOTA. */
 export interface QuotaRequest {
   readonly provider: { readonly name: string; readonly type: string };
+}
+
+/** Input of NODE_REUSED. */
+export interface NodeReusedRequest {
+  readonly clusterId: string;
+  readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
+  readonly node: LookedAt;
 }
 
 /** What an account allows, and what of it is in use, by whomever. */

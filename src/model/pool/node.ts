@@ -50,6 +50,8 @@ export interface PoolNode {
   readonly hold?: { readonly by: string; readonly comment: string; readonly until?: number };
   /** Why it failed, or cannot be deleted yet; or why it is being deleted. */
   readonly why?: string;
+  /** It is ready again after use, and its provider was not told yet. */
+  readonly reused?: true;
   /** How often it was handed out. */
   readonly handedOut: number;
   /** When a task of it that failed is tried again. */
@@ -63,4 +65,9 @@ export function mayBecome(node: Pick<PoolNode, 'state'>, state: PoolNodeState): 
 /** Nobody has it, and somebody could. */
 export function isIdle(node: PoolNode): boolean {
   return node.request === undefined && node.slots === undefined && (node.state === 'ready' || node.state === 'building');
+}
+
+/** A whole machine that is ready, and nobody's. */
+export function isSpare(node: PoolNode): boolean {
+  return node.state === 'ready' && node.request === undefined && node.backing === undefined;
 }

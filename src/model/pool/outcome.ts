@@ -1,5 +1,6 @@
 import { offerKey } from './book.js';
-import { afterUse, deleteNode, dropNode, fulfilIfWhole, letGo, setNodeState, takeBackUp } from './hand-out.js';
+import { afterUse, deleteNode, dropNode, fulfilIfWhole, letGo, reuse, setNodeState, takeBackUp } from './hand-out.js';
+import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
@@ -34,10 +35,12 @@ export function launchFailed(pool: PoolState, id: string, { kind, message }: Lau
   const requests = new Set((node.slots === undefined ? [id] : slicesOf(pool, id)).flatMap((sharing) => pool.nodes[sharing]?.request ?? []));
   const spec = pool.spec?.providerPools[node.providerPool];
   if (kind === 'Quota' && spec !== undefined) pauseAccount(pool, spec.provider, message, now);
+  // No fault of the provider pool: another one is made from the version that is there now.
+  const isExcused = kind === 'Quota' || hasLostItsImage(pool, node);
   for (const request of requests) {
     changeRequest(pool, request, (before) => {
-      const failures = before.failures + (kind === 'Quota' ? 0 : 1);
-      const declines = kind !== 'Quota' && (kind === 'Capacity' || permanentKinds.includes(kind) || failures >= (spec?.launchAttempts ?? 1));
+      const failures = before.failures + (isExcused ? 0 : 1);
+      const declines = !isExcused && (kind === 'Capacity' || permanentKinds.includes(kind) || failures >= (spec?.launchAttempts ?? 1));
       return declines ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } } : { ...before, failures };
     });
     takeBackUp(pool, request, now);
@@ -80,7 +83,7 @@ export function postpone(pool: PoolState, id: string, why: string, againAt: numb
 }
 
 export function nodeCleaned(pool: PoolState, id: string, now: number): void {
-  if (pool.nodes[id]?.state === 'used') setNodeState(pool, id, 'ready', now);
+  if (pool.nodes[id]?.state === 'used') reuse(pool, id, now);
 }
 
 export function cleanUpFailed(pool: PoolState, id: string, why: string, now: number): void {
@@ -104,6 +107,15 @@ export function nodeUnwell(pool: PoolState, id: string, why: string, now: number
 /** It answers again. */
 export function nodeWell(pool: PoolState, id: string, now: number): void {
   if (pool.nodes[id]?.state === 'failed') setNodeState(pool, id, 'ready', now);
+}
+
+/** A machine that exists came up again: that is how those come back that did not answer. Which boot it is is not known from here on. */
+export function nodeRestarted(pool: PoolState, id: string, now: number): void {
+  changePoolNode(pool, id, (node) => {
+    const { 'boot-id': _boot, ...payload } = node.machine.payload;
+    return { ...node, machine: { ...node.machine, payload } };
+  });
+  nodeWell(pool, id, now);
 }
 
 /** After a hold the node is treated as a used one. */

@@ -33,6 +33,11 @@ export interface NodeDemand {
   readonly providerPool?: string;
   /** Nodes are taken back so long after they were handed out, or after the lease was renewed last. */
   readonly leaseMs?: number;
+  /**
+   * Of the machine of a cluster that the node is to be; the request's id is its key. Such a request has no lease: the cluster gives the
+   * node back, and the sweep does where there is no such cluster any more.
+   */
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 export const defaultPriority = 100;
@@ -50,6 +55,7 @@ export interface NodeRequest {
   readonly tenant?: string;
   readonly prefers?: string;
   readonly leaseMs: number;
+  readonly tags?: NodeDemand['tags'];
   readonly state: RequestState;
   readonly createdAt: number;
   readonly since: number;
@@ -64,7 +70,7 @@ export interface NodeRequest {
   readonly waits?: string;
   /** The provider pool where room is made for it. */
   readonly target?: string;
-  /** When the nodes are taken back. */
+  /** When the nodes are taken back; absent where there is no lease. */
   readonly expiresAt?: number;
   /** Of the pool's changes the last that touched it. */
   readonly version: number;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { PlannedPlacement } from '../plan.js';
+import type { PlannedPlacement } from '../plan/plan.js';
 import type { Amounts } from './amounts.js';
 
 /** What a pool should be: checked, defaults filled in. How people write it is in `schema/pool`. */
@@ -52,9 +52,14 @@ export interface ProviderPoolSpec {
 export interface OfferSpec {
   readonly hardware: string;
   readonly image: string;
+  /** An image of the library, whose newest version that the account has takes the place of `image`. */
+  readonly libraryImage?: string;
   readonly fields: JsonObject;
   /** What one machine takes of the limits, `nodes: 1` included. */
   readonly uses: Amounts;
+  /** Longest time until the provider has taken the order. */
+  readonly launchWithinMs?: number;
+  /** Longest time from then until the machine answers. */
   readonly confirmWithinMs?: number;
   /** One machine stands behind so many nodes. */
   readonly slots?: number;
@@ -65,10 +70,19 @@ export interface OfferSpec {
 }
 
 /** Where the machines of each provider pool and label come from, resolved by a worker. */
-export type Placements = Readonly<Record<string, Readonly<Record<string, PlannedPlacement>>>>;
+export type Placements = Readonly<Record<string, Readonly<Record<string, OfferPlacement>>>>;
+
+/** Of an image of the library nobody knows the version before a machine is made. */
+export interface OfferPlacement extends PlannedPlacement {
+  readonly libraryImage?: string;
+}
 
 /** A checked pool, as the activity PLAN_POOL gives it. */
 export interface PlannedPool {
   readonly spec: PoolSpec;
   readonly placements: Placements;
+  /** Provider pools whose provider is told when a node is reused. */
+  readonly hearing?: readonly string[];
+  /** Provider accounts whose tasks may go together. */
+  readonly together?: readonly string[];
 }

@@ -1,3 +1,4 @@
+import type { ImageNews } from '../image/news.js';
 import type { Amounts } from './amounts.js';
 import type { PoolNode } from './node.js';
 import type { EndedRequest, NodeRequest } from './request.js';
@@ -15,6 +16,12 @@ export interface PoolState {
   /** Absent until it was configured. */
   spec?: PoolSpec;
   placements: Placements;
+  /** What images of the library said of themselves, by their names; absent: nobody asked any. */
+  library?: Readonly<Record<string, ImageNews>>;
+  /** Provider pools whose provider is told when a node is reused. */
+  hearing?: readonly string[];
+  /** Provider accounts whose tasks may go together, several nodes in one activity. */
+  together?: readonly string[];
   readonly nodes: Record<string, PoolNode>;
   readonly requests: Record<string, NodeRequest>;
   /** The last that ended, newest first. */

@@ -1,8 +1,11 @@
 import type { JsonObject } from '../json.js';
+import { formatImageRef } from '../machine/image.js';
 import { stripSecrets } from '../strip-secrets.js';
 import { openBook } from './book.js';
 import type { Amounts } from './amounts.js';
+import { isLost } from './drawn.js';
 import type { PoolNode, PoolNodeState } from './node.js';
+import { lacksImage, placementFor, type VersionStanding, standingOf } from './library.js';
 import { inOrder } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
@@ -16,6 +19,8 @@ export interface RequestView {
   readonly priority?: number;
   readonly tenant?: string;
   readonly attributes?: JsonObject;
+  /** Of the machine of a cluster that the node is. */
+  readonly tags?: NodeRequest['tags'];
   readonly providerPool?: string;
   /** Once it is fulfilled, in the order of the labels; credentials included. */
   readonly nodes?: readonly GrantedNode[];
@@ -40,6 +45,8 @@ export interface GrantedNode {
   readonly payload: JsonObject;
   /** From the provider pool's configuration. */
   readonly attributes: JsonObject;
+  /** It was deleted since, on somebody's word. */
+  readonly lost?: true;
 }
 
 export interface RequestsPage {
@@ -67,6 +74,10 @@ export interface PoolNodeView {
   readonly backing?: string;
   readonly slots?: number;
   readonly handedOut: number;
+  /** The version of an image of the library that it was made from. */
+  readonly image?: string;
+  /** There is a newer version, or this one was taken back. */
+  readonly replaced?: Exclude<VersionStanding, 'current'>;
 }
 
 export interface PoolNodesPage {
@@ -83,7 +94,14 @@ export interface LabelView {
   /** Requests for it that wait. */
   readonly waiting: number;
   /** The provider pools that serve it, the first by priority first. */
-  readonly servedBy: readonly { readonly providerPool: string; readonly provider: string; readonly priority: number; readonly slots?: number }[];
+  readonly servedBy: readonly { readonly providerPool: string; readonly provider: string; readonly priority: number; readonly slots?: number; readonly image?: ServedImage }[];
+}
+
+/** Which version of its image nodes are made from there now; absent: why there is none. */
+export interface ServedImage {
+  readonly name: string;
+  readonly version?: string;
+  readonly lacks?: string;
 }
 
 export interface ProviderPoolView {
@@ -108,12 +126,12 @@ export interface PoolView {
 }
 
 export function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
-  const { id, state, labels, requester, priority, attributes, createdAt, since, version, tenant, providerPool, declined, waits, expiresAt, nodes } = request;
+  const { id, state, labels, requester, priority, attributes, createdAt, since, version, tenant, tags, providerPool, declined, waits, expiresAt, nodes } = request;
   return {
-    id, state, labels, requester, priority, attributes, createdAt, since, version, ...(tenant === undefined ? {} : { tenant }),
+    id, state, labels, requester, priority, attributes, createdAt, since, version, ...(tenant === undefined ? {} : { tenant }), ...(tags === undefined ? {} : { tags }),
     ...(providerPool === undefined ? {} : { providerPool }), ...(Object.keys(declined).length === 0 ? {} : { declined }),
     ...(waits === undefined || state === 'fulfilled' ? {} : { waits }), ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, node)) } : {}), ...(state === 'pending' ? { making: nodes } : {}),
+    ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, request, node)) } : {}), ...(state === 'pending' ? { making: nodes } : {}),
   };
 }
 
@@ -128,9 +146,9 @@ export function viewRequests(pool: PoolState, wanted: { readonly ids: readonly s
   return { version: pool.counters.version, requests: [...open.map((request) => viewRequest(pool, request)), ...pool.ended.filter(isWanted).map(viewEnded)] };
 }
 
-function grantedNode(pool: PoolState, id: string): GrantedNode {
+function grantedNode(pool: PoolState, request: NodeRequest, id: string): GrantedNode {
   const node = pool.nodes[id];
-  if (node === undefined) return { id, label: '', hostname: '', payload: {}, attributes: {} };
+  if (node === undefined || isLost(pool, request, id)) return { id, label: node?.label ?? '', hostname: '', payload: {}, attributes: {}, lost: true };
   const { machine } = node.backing === undefined ? node : pool.nodes[node.backing] ?? node;
   const attributes = pool.spec?.providerPools[node.providerPool]?.attributes ?? {};
   return { id, label: node.label, hostname: machine.hostname, payload: machine.payload, attributes };
@@ -141,10 +159,12 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
   const { payload, placement } = (backing === undefined ? node : pool.nodes[backing] ?? node).machine;
   const { ipaddress, providerid } = stripSecrets(payload);
   const requester = request === undefined ? undefined : pool.requests[request]?.requester;
+  const standing = standingOf(pool, node);
   return {
     id, label, providerPool, provider: placement?.provider ?? pool.spec?.providerPools[providerPool]?.provider ?? '', state, since, createdAt, handedOut,
     ...(request === undefined ? {} : { request }), ...(requester === undefined ? {} : { requester }), ...(tenant === undefined ? {} : { tenant }),
     ...(typeof ipaddress === 'string' ? { ipaddress } : {}), ...(typeof providerid === 'string' ? { providerid } : {}),
+    ...(placement?.built === undefined ? {} : { image: formatImageRef(placement.built) }), ...(standing === 'current' ? {} : { replaced: standing }),
     ...(hold === undefined ? {} : { hold }), ...(why === undefined ? {} : { why }), ...(backing === undefined ? {} : { backing }), ...(slots === undefined ? {} : { slots }),
   };
 }
@@ -172,7 +192,15 @@ function viewLabel(pool: PoolState, label: string): LabelView {
   for (const node of Object.values(pool.nodes)) if (node.label === label && node.slots === undefined) nodes[node.state] = (nodes[node.state] ?? 0) + 1;
   const servedBy = Object.entries(pool.spec?.providerPools ?? {}).flatMap(([providerPool, { provider, priority, labels }]) => {
     const slots = labels[label]?.slots;
-    return labels[label] === undefined ? [] : [{ providerPool, provider, priority, ...(slots === undefined ? {} : { slots }) }];
+    return labels[label] === undefined ? [] : [{ providerPool, provider, priority, ...(slots === undefined ? {} : { slots }), ...servedImage(pool, providerPool, label) }];
   }).toSorted((one, other) => one.priority - other.priority);
   return { minReady, onReturn, nodes, waiting: inOrder(pool).filter(({ labels }) => labels.includes(label)).length, servedBy };
+}
+
+function servedImage(pool: PoolState, providerPool: string, label: string): { readonly image?: ServedImage } {
+  const name = pool.placements[providerPool]?.[label]?.libraryImage;
+  if (name === undefined) return {};
+  const built = placementFor(pool, providerPool, label)?.built;
+  const lacks = lacksImage(pool, providerPool, label);
+  return { image: { name, ...(built === undefined ? {} : { version: formatImageRef(built) }), ...(lacks === undefined ? {} : { lacks }) } };
 }

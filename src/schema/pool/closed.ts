@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { PoolSpec } from '../../model/pool/spec.js';
-import { foreignNameSchema, simpleNameSchema } from '../names.js';
+import { clusterNameSchema, foreignNameSchema, simpleNameSchema } from '../names.js';
 import { copyPlainJson, isPlainObject } from '../plain-json.js';
 import { errorAt, hasErrors, type Problem } from '../problem.js';
-import { anyJsonSchema, fieldsSchema } from '../spec.js';
+import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { checkPool } from './check.js';
 import { maxPoolsBytes } from './read.js';
@@ -18,7 +18,7 @@ const label = z.strictObject({
 });
 
 const offer = z.strictObject({
-  hardware: foreignNameSchema, image: foreignNameSchema, fields: fieldsSchema, uses: amountsSchema, confirmWithinMs: milliseconds.exactOptional(),
+  hardware: foreignNameSchema, image: foreignNameSchema, libraryImage: clusterNameSchema.exactOptional(), fields: fieldsSchema, uses: amountsSchema, launchWithinMs: milliseconds.exactOptional(), confirmWithinMs: milliseconds.exactOptional(),
   slots: z.int().min(1).exactOptional(), minRetentionMs: milliseconds.exactOptional(), maxAgeMs: milliseconds.exactOptional(),
 });
 

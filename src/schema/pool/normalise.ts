@@ -4,7 +4,7 @@ import type { WrittenPool } from './written.js';
 
 /** Writes out defaults and short forms. Pure; what it means is checked by `checkPool`. */
 export function normalisePool(name: string, { labels, providerPools, tenants }: WrittenPool): PoolSpec {
-  return { name, labels: mapEntries(labels, normaliseLabel), providerPools: mapEntries(providerPools, normaliseProviderPool), tenants };
+  return { name, labels: mapEntries(labels, normaliseLabel), providerPools: mapEntries(providerPools, (written) => normaliseProviderPool(written, labels)), tenants };
 }
 
 function normaliseLabel({ minReady, maxReadyAge, spareAge, maxHoldAge, onReturn, cleanUp }: WrittenPool['labels'][string]): LabelSpec {
@@ -17,17 +17,19 @@ function normaliseLabel({ minReady, maxReadyAge, spareAge, maxHoldAge, onReturn,
   };
 }
 
-function normaliseProviderPool(written: WrittenPool['providerPools'][string]): ProviderPoolSpec {
+function normaliseProviderPool(written: WrittenPool['providerPools'][string], ofPool: WrittenPool['labels']): ProviderPoolSpec {
   const { provider, priority, limits, ignoreQuota, attributes, launchAttempts, checkEvery, keepUnwell, labels } = written;
   return {
-    provider, priority, limits, attributes, launchAttempts, labels: mapEntries(labels, normaliseOffer),
+    provider, priority, limits, attributes, launchAttempts, labels: mapEntries(labels, (offer, label) => normaliseOffer(offer, ofPool[label]?.libraryImage)),
     ...(ignoreQuota ? { ignoreQuota } : {}), ...(keepUnwell ? { keepUnwell } : {}), ...present('checkEveryMs', milliseconds(checkEvery)),
   };
 }
 
-function normaliseOffer({ hardware, image, fields, uses, confirmWithin, slots, minRetention, maxAge }: WrittenPool['providerPools'][string]['labels'][string]): OfferSpec {
+function normaliseOffer({ hardware, image, libraryImage, fields, uses, launchWithin, confirmWithin, slots, minRetention, maxAge }: WrittenPool['providerPools'][string]['labels'][string], ofLabel: string | undefined): OfferSpec {
+  // What the provider pool says itself comes before what its label says.
+  const built = libraryImage ?? (image === undefined ? ofLabel : undefined);
   return {
-    hardware, image, fields, uses: { ...uses, nodes: 1 }, ...present('slots', slots), ...present('confirmWithinMs', milliseconds(confirmWithin)),
+    hardware, image: image ?? 'default', ...present('libraryImage', built), fields, uses: { ...uses, nodes: 1 }, ...present('slots', slots), ...present('launchWithinMs', milliseconds(launchWithin)), ...present('confirmWithinMs', milliseconds(confirmWithin)),
     ...present('minRetentionMs', milliseconds(minRetention)), ...present('maxAgeMs', milliseconds(maxAge)),
   };
 }
@@ -40,6 +42,6 @@ function present<Key extends string, Value>(key: Key, value: Value | undefined):
   return (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: Value };
 }
 
-function mapEntries<From, To>(record: Readonly<Record<string, From>>, change: (from: From) => To): Readonly<Record<string, To>> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+function mapEntries<From, To>(record: Readonly<Record<string, From>>, change: (from: From, key: string) => To): Readonly<Record<string, To>> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 }

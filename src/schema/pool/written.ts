@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationSchema } from '../duration.js';
-import { foreignNameSchema, simpleNameSchema } from '../names.js';
-import { anyJsonSchema, fieldsSchema } from '../spec.js';
+import { clusterNameSchema, foreignNameSchema, simpleNameSchema } from '../names.js';
+import { anyJsonSchema, fieldsSchema } from '../any-fields.js';
 
 /** Pool, label and number make a hostname: one label of DNS, with room for the number. */
 export const longestName = 40;
@@ -13,6 +13,8 @@ const amount = z.number().min(0).max(1e9);
 
 /** What is counted is up to whoever writes it; `nodes` is counted always. */
 export const amountsSchema = z.record(simpleNameSchema, amount).meta({ description: 'How much of what: {nodes: 10, cores: 40, memory: 65536}; memory in MiB.' });
+
+const libraryImageSchema = clusterNameSchema.meta({ title: 'Library image', description: 'Name of an image that is built (heddle image): nodes are made from its newest ready version, and ready ones are replaced when there is a newer one.' });
 
 const cleanUpSchema = z.strictObject({
   script: z.string().min(1).max(64 * 1024).meta({ title: 'Script', description: 'Run by sh on the used node.' }),
@@ -27,18 +29,22 @@ const labelSchema = z.strictObject({
   maxHoldAge: durationSchema.optional().meta({ title: 'Maximum hold age', description: 'A held node is deleted after so long, whatever its hold says: "1d".' }),
   onReturn: z.enum(['delete', 'reuse']).default('delete').meta({ title: 'On return', description: 'What becomes of a used node: delete it, or reuse it.' }),
   cleanUp: cleanUpSchema.optional(),
+  libraryImage: libraryImageSchema.optional(),
 }).meta({ title: 'Label', description: 'A kind of node that can be asked for.' });
 
 const offerSchema = z.strictObject({
   hardware: foreignNameSchema.default('default').meta({ title: 'Hardware', description: 'Size of the machine: a word of the provider account\'s, or the provider\'s own.' }),
-  image: foreignNameSchema.default('default').meta({ title: 'Image', description: 'Machine image: a word of the provider account\'s, or the provider\'s own.' }),
+  image: foreignNameSchema.optional().meta({ title: 'Image', description: 'Machine image: a word of the provider account\'s, or the provider\'s own; "default" unless given.' }),
+  libraryImage: libraryImageSchema.optional(),
   fields: fieldsSchema.prefault({}).meta({ title: 'Fields', description: 'Values for the users\' fields of the provider plugin.' }),
   uses: amountsSchema.prefault({}).meta({ title: 'Uses', description: 'What one machine takes of the limits: {cores: 2, memory: 4096}. It is one node always.' }),
+  launchWithin: durationSchema.optional().meta({ title: 'Launch within', description: 'Longest time until the provider has taken the order for a machine, tries included: "10m"; 30 minutes unless given.' }),
   confirmWithin: durationSchema.optional().meta({ title: 'Confirm within', description: 'Longest wait until a new machine answers: "5m".' }),
   slots: z.int().min(1).max(1_000).optional().meta({ title: 'Slots', description: 'One machine stands behind so many nodes, which share it.' }),
   minRetention: durationSchema.optional().meta({ title: 'Minimum retention', description: 'With slots: a machine stays for so long after the last of its nodes.' }),
   maxAge: durationSchema.optional().meta({ title: 'Maximum age', description: 'With slots: a machine that is older gets no new nodes.' }),
-}).meta({ title: 'Offer', description: 'How the provider pool makes nodes of the label.' });
+}).refine(({ image, libraryImage }) => image === undefined || libraryImage === undefined, { error: 'is given beside image: say one of them', path: ['libraryImage'] })
+  .meta({ title: 'Offer', description: 'How the provider pool makes nodes of the label.' });
 
 const providerPoolSchema = z.strictObject({
   provider: simpleNameSchema.meta({ title: 'Provider', description: 'Name of a provider account from the workers\' heddle.yaml.' }),

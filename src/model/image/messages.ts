@@ -1,0 +1,38 @@
+import type { FoundNode } from './node.js';
+import type { ImageSpec } from './spec.js';
+
+export interface ConfigureImageRequest {
+  readonly spec: unknown;
+  readonly by: string;
+}
+
+export interface ConfigureImageReply {
+  readonly unchanged: boolean;
+  readonly uid: string;
+}
+
+export interface BuildReply {
+  /** Number of the first build that answers the request. */
+  readonly build: number;
+}
+
+/** Input of CHECK_IMAGE. */
+export interface CheckImageRequest {
+  readonly name: string;
+  /** Closed. */
+  readonly spec: unknown;
+  /** It is made already: a node that it was made of need not be there any more. */
+  readonly made?: true;
+}
+
+export interface CheckedImage {
+  readonly spec: ImageSpec;
+  /** Where the node's machine is from that it is made of. */
+  readonly placement?: FoundNode['placement'];
+  /** Of what it is made by. */
+  readonly recipe: string;
+  /** The provider accounts that it names. */
+  readonly accounts: Readonly<Record<string, { readonly type: string; readonly site: string }>>;
+  /** The site whose builders make it. */
+  readonly site: string;
+}

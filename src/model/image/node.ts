@@ -1,0 +1,60 @@
+import type { JsonObject } from '../json.js';
+import type { Placement } from '../node.js';
+import { clusterWorkflowId, poolWorkflowId } from '../names.js';
+import type { MachineState } from '../machine/machine.js';
+import { accountOfNode, recipeGroup, type ImageSpec, type NodeRef } from './spec.js';
+
+/** A node that an image is made of, as whoever has it tells. */
+export interface FoundNode {
+  /** As the tags of its machine have it. */
+  readonly clusterId: string;
+  /** The uid in its machine's key. */
+  readonly uid: string;
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly hostname: string;
+  readonly payload: JsonObject;
+  readonly placement: Placement;
+}
+
+/** A node that a build works on, until it is given back. */
+export interface Loan {
+  readonly id: string;
+  readonly of: NodeRef;
+  readonly build: number;
+  /** Absent while it is not known whether it was lent. */
+  readonly machine?: MachineState;
+  /** It may have been switched off. */
+  readonly disturbed?: true;
+}
+
+/** Input of BORROW_NODE. */
+export interface BorrowNodeRequest {
+  readonly node: NodeRef;
+  readonly loan: string;
+  /** The workflow that is to work on it. */
+  readonly to: string;
+  /** What is on its disk will be another thing. */
+  readonly rewrites?: true;
+}
+
+/** Input of FIND_NODE. */
+export interface FindNodeRequest {
+  readonly node: NodeRef;
+}
+
+export function workflowOfNode({ of, name }: NodeRef): string {
+  return of === 'cluster' ? clusterWorkflowId(name) : poolWorkflowId(name);
+}
+
+/** The image with the node's account, size and base put in where its file leaves them to the node. */
+export function withAccountOf(spec: ImageSpec, placement: Pick<Placement, 'provider' | 'flavor' | 'image' | 'fields'> | undefined): ImageSpec {
+  const { source, validate } = spec;
+  if (source.kind !== 'recipe' || source.from === undefined || placement === undefined) return spec;
+  const { provider, flavor, image, fields } = placement;
+  const group = source.cluster.groups[recipeGroup];
+  if (group === undefined) return spec;
+  const cluster = { ...source.cluster, groups: { [recipeGroup]: { ...group, provider, hardware: flavor, image, fields } } };
+  const left = validate?.provider === accountOfNode;
+  return { ...spec, source: { ...source, cluster }, ...(validate === undefined || !left ? {} : { validate: { ...validate, provider, hardware: validate.hardware === accountOfNode ? flavor : validate.hardware } }) };
+}

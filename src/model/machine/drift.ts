@@ -1,0 +1,91 @@
+import type { Known, Power } from './answer.js';
+import { formatImageRef, isSameImage, type ImageRef } from './image.js';
+import type { MachineIntent, MachineState } from './machine.js';
+import type { MachineStateName } from './states.js';
+
+/** `gone`: the provider has no such machine. `power`: it is on or off, and should not be. `image`: it has another image than it was loaded with. */
+export const driftKinds = ['gone', 'power', 'image'] as const;
+export type DriftKind = (typeof driftKinds)[number];
+
+/** A machine that is not as it should be, as far as two equal readings in a row tell. */
+export interface Drift {
+  readonly kind: DriftKind;
+  readonly expected: string;
+  readonly found: string;
+  /** RFC 3339: the first of these readings. */
+  readonly since: string;
+  /** Equal readings in a row. */
+  readonly seen: number;
+  /** How often somebody's policy had it corrected in vain. */
+  readonly tries: number;
+}
+
+/** What one look brought. Each piece says of itself when it is not known. */
+export interface Look {
+  /** Whether the provider has the machine. */
+  readonly there: Known;
+  readonly power: Power;
+  /** Null: it has none; absent: not known. */
+  readonly image?: ImageRef | null;
+}
+
+/** Readings after which a drift counts. */
+export const readingsThatCount = 2;
+
+const mostTries = 3;
+
+/** Takes a look over. What is not known neither adds to a drift nor ends it. */
+export function noteLook(machine: MachineState, look: Look, at: string): readonly Drift[] {
+  return driftKinds.flatMap((kind): readonly Drift[] => {
+    const before = machine.drift?.find((drift) => drift.kind === kind);
+    const reading = readings[kind](machine, look);
+    if (reading === 'unknown') return before === undefined ? [] : [before];
+    if (reading === 'right') return [];
+    const same = before?.found === reading.found && before.expected === reading.expected;
+    return [same ? { ...before, seen: before.seen + 1 } : { kind, ...reading, since: at, seen: 1, tries: 0 }];
+  });
+}
+
+export function counts({ seen }: Drift): boolean {
+  return seen >= readingsThatCount;
+}
+
+/** What is done about it, where the machine's policy says so; undefined where nothing is. */
+export function correctionOf(machine: MachineState): { readonly kind: DriftKind; readonly intent: MachineIntent } | undefined {
+  const { drift = [], correct = [], state } = machine;
+  const found = drift.find((one) => counts(one) && one.tries < mostTries && correct.includes(one.kind) && correctable[one.kind].includes(state));
+  return found === undefined ? undefined : { kind: found.kind, intent: intentFor(machine, found) };
+}
+
+export function noteTry(drift: readonly Drift[], kind: DriftKind): readonly Drift[] {
+  return drift.map((one) => (one.kind === kind ? { ...one, tries: one.tries + 1 } : one));
+}
+
+type Reading = 'right' | 'unknown' | { readonly expected: string; readonly found: string };
+
+const readings: Readonly<Record<DriftKind, (machine: MachineState, look: Look) => Reading>> = {
+  gone: (_machine, { there }) => (there === 'unknown' ? 'unknown' : there === 'yes' ? 'right' : { expected: 'there', found: 'gone' }),
+  power: ({ keepsOff }, { there, power }) => {
+    const expected = keepsOff === true ? 'off' : 'on';
+    if (there === 'no' || power === 'unknown') return 'unknown';
+    return power === expected ? 'right' : { expected, found: power };
+  },
+  image: ({ image: expected }, { image: found }) => {
+    if (expected === undefined) return 'right';
+    if (found === undefined) return 'unknown';
+    return found !== null && isSameImage(found, expected) ? 'right' : { expected: formatImageRef(expected), found: found === null ? 'none' : formatImageRef(found) };
+  },
+};
+
+/** Where a machine must stand for a drift to be corrected: an image is never written over somebody's work. */
+const correctable: Readonly<Record<DriftKind, readonly MachineStateName[]>> = {
+  gone: ['available', 'reserved', 'in use', 'failed', 'timeout'],
+  power: ['available', 'reserved', 'in use'],
+  image: ['available'],
+};
+
+function intentFor({ image }: MachineState, { kind, expected }: Drift): MachineIntent {
+  if (kind === 'power') return { kind: 'power', verb: expected === 'off' ? 'off' : 'on' };
+  if (kind === 'image' && image !== undefined) return { kind: 'load', image: { name: image.name, revision: image.revision } };
+  return { kind: 'maintain', reason: 'it is gone: its provider has no such machine' };
+}

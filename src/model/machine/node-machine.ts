@@ -1,0 +1,51 @@
+import type { NodeRef } from '../image/spec.js';
+import type { MachineAction } from './actions.js';
+import type { MachineIntent } from './machine.js';
+
+/** What may be asked of the machine of a node. Who has it, and when it goes, its cluster or pool decides. */
+export const nodeIntents = ['status', 'power', 'load', 'capture', 'unload'] as const;
+export type NodeIntent = Extract<MachineIntent, { readonly kind: (typeof nodeIntents)[number] }>;
+
+export interface NodeMachineInput {
+  readonly node: NodeRef;
+  readonly intent: NodeIntent;
+  readonly by: string;
+}
+
+/** `web/app-1`, a node of a cluster; `pool/ci/small-1`, one of a pool. Undefined for the name of a machine that is registered by itself, and for what is no name. */
+export function parseNodeName(name: string): NodeRef | undefined {
+  const parts = name.split('/');
+  if (parts.some((part) => !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(part))) return undefined;
+  const [first = '', second = '', third] = parts;
+  if (parts.length === 2) return { of: 'cluster', name: first, node: second };
+  return parts.length === 3 && first === 'pool' && third !== undefined ? { of: 'pool', name: second, node: third } : undefined;
+}
+
+export function nodeName({ of, name, node }: NodeRef): string {
+  return `${of === 'pool' ? 'pool/' : ''}${name}/${node}`;
+}
+
+export function isNodeIntent(intent: MachineIntent): intent is NodeIntent {
+  return nodeIntents.some((kind) => kind === intent.kind);
+}
+
+/** It changes nothing, so that nobody has to know of it. */
+export function isLook(intent: NodeIntent): boolean {
+  return intent.kind === 'status' || (intent.kind === 'power' && intent.verb === 'status');
+}
+
+/** What is on the disk afterwards is not what was there before. */
+export function rewrites(intent: NodeIntent): boolean {
+  return intent.kind === 'load' || intent.kind === 'unload';
+}
+
+/** The action that an intent is about, for messages. */
+export function mainAction(intent: NodeIntent): MachineAction {
+  switch (intent.kind) {
+    case 'status': return 'NODE_STATUS';
+    case 'power': return ({ on: 'POWER_ON', off: 'POWER_OFF', reset: 'POWER_RESET', status: 'POWER_STATUS' } as const)[intent.verb];
+    case 'load': return 'LOAD';
+    case 'capture': return 'CAPTURE';
+    case 'unload': return 'UNLOAD';
+  }
+}

@@ -1,0 +1,118 @@
+import { isJsonObject, type Json } from '../json.js';
+import type { ServiceAction } from '../action.js';
+import type { PlannedServiceFacts } from './current.js';
+import { dependencyClosure, type Outlines, type ServiceOutline } from './dependencies.js';
+
+/** Digests of what a service's actions should be, by action. CONFIGURE's covers the cluster's configuration too. */
+export type ServiceDigests = Readonly<Partial<Record<ServiceAction, string>>>;
+
+/** What has to be done for one service on one node, and why. */
+export interface ServiceWork {
+  readonly actions: readonly ServiceAction[];
+  readonly reason?: string;
+}
+
+export const noWork: ServiceWork = { actions: [] };
+
+export interface Circumstances {
+  /** Nodes that the service reads join, leave or move in this plan. */
+  readonly peersChange: boolean;
+  /** A user stopped it, or something that it needs. */
+  readonly held: boolean;
+}
+
+/** What brings a service on a node to what the spec wants, by what is known to be done there. */
+export function workToRun(outline: ServiceOutline, digests: ServiceDigests, facts: PlannedServiceFacts, { peersChange, held }: Circumstances): ServiceWork {
+  const declared = (action: ServiceAction): boolean => outline.actions.includes(action);
+  const differs = (action: 'INSTALL' | 'CONFIGURE' | 'START'): boolean => declared(action) && facts[action] !== digests[action];
+  const reinstall = differs('INSTALL');
+  const isNew = facts.INSTALL === undefined && facts.CONFIGURE === undefined && facts.START === undefined;
+  const byPeers = declared('CONFIGURE') && readsPeers(outline) && (peersChange || facts.peersStale === true);
+  const configure = declared('CONFIGURE') && (reinstall || differs('CONFIGURE') || byPeers);
+  const running = facts.START !== undefined || !declared('START');
+  const cut = facts.begun === 'STOP' || isStartDue(outline, facts);
+  const restart = running && !isNew && !held && (reinstall || differs('START') || cut || (configure && outline.onPeersChange === 'restart'));
+  const work: ServiceAction[] = [];
+  if (restart || facts.begun === 'STOP' || (held && mayRun(facts))) work.push('STOP');
+  if (reinstall) work.push('INSTALL');
+  if (configure) work.push('CONFIGURE');
+  if (!held && facts.INITIALIZE === undefined) work.push('INITIALIZE');
+  if (!held && (restart || differs('START'))) work.push('START');
+  const reason = reasonFor(facts, { held, reinstall, configured: differs('CONFIGURE'), byPeers, started: differs('START'), cut });
+  return { actions: work.filter(declared), ...(reason === undefined ? {} : { reason }) };
+}
+
+/** What a service does when the nodes that it reads change, and nothing else: as if all else were as it should be. */
+export function workToFollow(outline: ServiceOutline, digests: ServiceDigests, facts: PlannedServiceFacts, circumstances: Circumstances): ServiceWork {
+  if (facts.CONFIGURE === undefined) return noWork;
+  const { INSTALL, CONFIGURE } = facts;
+  // Stopped by this very operation, to be configured.
+  const START = facts.START ?? (facts.redone?.includes('STOP') === true ? digests.START : undefined);
+  const kept = { CONFIGURE, ...(INSTALL === undefined ? {} : { INSTALL }), ...(START === undefined ? {} : { START }) };
+  const work = workToRun(outline, kept, facts, circumstances);
+  return { ...work, actions: work.actions.filter((action) => action !== 'INITIALIZE') };
+}
+
+/** What takes a service off a node: STOP where it runs or may run, then REMOVE. */
+export function workToRemove(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
+  const stop = mayRun(facts) || (!outline.actions.includes('START') && facts.INSTALL !== undefined);
+  const work: ServiceAction[] = stop ? ['STOP', 'REMOVE'] : ['REMOVE'];
+  return work.filter((action) => outline.actions.includes(action));
+}
+
+/** It runs, or an action that was cut may have left it running. */
+export function mayRun(facts: PlannedServiceFacts): boolean {
+  return facts.START !== undefined || facts.begun === 'START' || facts.begun === 'STOP';
+}
+
+export function readsPeers(outline: ServiceOutline): boolean {
+  return outline.peers !== 'none' && outline.onPeersChange !== 'nothing';
+}
+
+/** The services whose nodes a service reads: all, or its own and those it depends on. */
+export function peerScope(services: Outlines, service: string): ReadonlySet<string> | 'all' {
+  const outline = services[service];
+  if (outline === undefined || outline.peers === 'none') return new Set();
+  return outline.peers === 'all' ? 'all' : dependencyClosure(services, service);
+}
+
+/** Digests of all actions of a service. */
+export function digestsOf(
+  actions: Readonly<Record<string, Json>>, names: Readonly<Record<string, ServiceAction>>, config: Json, digest: (value: Json) => string,
+): ServiceDigests {
+  const digests: Partial<Record<ServiceAction, string>> = {};
+  for (const [key, action] of Object.entries(names)) {
+    const declared = actions[key];
+    if (!isJsonObject(declared)) continue;
+    const carried = { type: declared.type ?? null, fields: declared.fields ?? null };
+    digests[action] = digest(action === 'CONFIGURE' ? { ...carried, config } : carried);
+  }
+  return digests;
+}
+
+/** A service without a STOP is restarted by START alone: nothing shows that it is due but that CONFIGURE was done before it. */
+function isStartDue(outline: ServiceOutline, { START: started, redone = [] }: PlannedServiceFacts): boolean {
+  return !outline.actions.includes('STOP') && outline.onPeersChange === 'restart' && started !== undefined
+    && redone.includes('CONFIGURE') && !redone.includes('START');
+}
+
+interface Why {
+  readonly held: boolean;
+  readonly reinstall: boolean;
+  readonly configured: boolean;
+  readonly byPeers: boolean;
+  readonly started: boolean;
+  readonly cut: boolean;
+}
+
+/** Why something is done again; nothing is said of what is done for the first time. */
+function reasonFor(facts: PlannedServiceFacts, why: Why): string | undefined {
+  if (why.reinstall && facts.INSTALL !== undefined) return 'its installation changed';
+  if (why.configured && facts.CONFIGURE !== undefined) return 'its configuration changed';
+  if (why.byPeers && facts.CONFIGURE !== undefined) return 'the cluster\'s nodes changed';
+  if (why.reinstall && facts.CONFIGURE !== undefined) return 'it gets an installation';
+  if (why.started && facts.START !== undefined) return 'its start changed';
+  if (why.held && mayRun(facts)) return 'it is to be stopped';
+  if (why.cut) return 'its restart was cut short';
+  return facts.START !== undefined && why.configured ? 'it gets a configuration' : undefined;
+}

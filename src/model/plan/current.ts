@@ -1,0 +1,65 @@
+import type { Outlines } from './dependencies.js';
+import type { Intent } from './intent.js';
+import type { Json } from '../json.js';
+import type { NodeFacts, ServiceFacts } from '../node.js';
+import { nodeId } from '../names.js';
+import { indexesOf, rangesOf, type PlannedPlacement, type Range } from './plan.js';
+import type { ClusterSpec } from '../spec.js';
+
+/** The actions that an operation may do once more although nothing changed. */
+export type Repeatable = keyof NonNullable<ServiceFacts['doneIn']>;
+
+/** Facts of a service as the planner gets them: what versions and ids of operations mean is decided by who keeps them. */
+export type PlannedServiceFacts = Omit<ServiceFacts, 'peers' | 'doneIn'> & {
+  /** Nodes that it reads changed since its CONFIGURE. */
+  readonly peersStale?: true;
+  /** What the operation under way did already. */
+  readonly redone?: readonly Repeatable[];
+};
+
+export type PlannedFacts = Omit<NodeFacts, 'services' | 'EXEC'> & {
+  /** The operation under way ran its command here. */
+  readonly executed?: true;
+  readonly services: Readonly<Record<string, PlannedServiceFacts>>;
+};
+
+/** The nodes of a cluster as planning sees them: those with equal facts together. */
+export interface NodeSummary {
+  readonly group: string;
+  readonly nodes: readonly Range[];
+  readonly facts: PlannedFacts;
+}
+
+export interface CurrentCluster {
+  readonly nodes: readonly NodeSummary[];
+  /** Services that stand on some node. */
+  readonly services: Outlines;
+  /** Services that a user stopped; what needs them at run time stays down with them. */
+  readonly stopped?: readonly string[];
+}
+
+export const emptyCluster: CurrentCluster = { nodes: [], services: {} };
+
+/** The cluster with some nodes marked as to be replaced. */
+export function condemn(current: CurrentCluster, nodeIds: readonly string[]): CurrentCluster {
+  const nodes = current.nodes.flatMap((row) => {
+    const isMeant = (index: number): boolean => nodeIds.includes(nodeId(row.group, index));
+    const indexes = indexesOf(row.nodes);
+    const [meant, others] = [indexes.filter(isMeant), indexes.filter((index) => !isMeant(index))];
+    const parts = [{ ...row, nodes: rangesOf(others) }, { ...row, nodes: rangesOf(meant), facts: { ...row.facts, condemned: true as const } }];
+    return parts.filter((part) => part.nodes.length > 0);
+  });
+  return { ...current, nodes };
+}
+
+export interface PlanningInput {
+  readonly intent: Intent;
+  /** What the cluster should be, or is; absent: nothing, all of it goes. */
+  readonly spec?: ClusterSpec;
+  readonly current: CurrentCluster;
+  /** By group, in the order they are to be tried. */
+  readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
+  /** Digest of the automators that prepare a node with these services. */
+  readonly bootstrapDigest: (services: readonly string[]) => string;
+  readonly digest: (value: Json) => string;
+}

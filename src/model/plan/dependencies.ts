@@ -1,0 +1,84 @@
+import type { ServiceAction } from '../action.js';
+
+/** What planning needs to know of a service: its needs and which actions it declares, without their fields. */
+export interface ServiceOutline {
+  readonly provides: readonly string[];
+  readonly install: NeedsOutline;
+  readonly runtime: NeedsOutline;
+  readonly peers: 'all' | 'dependencies' | 'none';
+  readonly onPeersChange: 'configure' | 'restart' | 'nothing';
+  readonly actions: readonly ServiceAction[];
+}
+
+interface NeedsOutline {
+  readonly requires: readonly string[];
+  readonly uses: readonly string[];
+}
+
+export type Outlines = Readonly<Record<string, ServiceOutline>>;
+export type NeedKind = 'install' | 'runtime';
+
+/** The services that a service depends on directly, by name or by what they provide; those absent are left out. */
+export function directDependencies(services: Outlines, service: string, kind: NeedKind): readonly string[] {
+  const outline = services[service];
+  if (outline === undefined) return [];
+  const wanted = new Set([...outline[kind].requires, ...outline[kind].uses]);
+  return Object.entries(services).flatMap(([name, other]) => {
+    const provides = wanted.has(name) || other.provides.some((provided) => wanted.has(provided));
+    return provides && name !== service ? [name] : [];
+  });
+}
+
+/**
+ * The services whose `action` must be done before a service may go on. One that does not declare the action passes the
+ * wait through to what it depends on itself.
+ */
+export function dependenciesWith(services: Outlines, service: string, kind: NeedKind, action: ServiceAction): readonly string[] {
+  const found = new Set<string>();
+  const seen = new Set<string>([service]);
+  const open = [...directDependencies(services, service, kind)];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (seen.has(name)) continue;
+    seen.add(name);
+    if (services[name]?.actions.includes(action) === true) found.add(name);
+    else open.push(...directDependencies(services, name, kind));
+  }
+  return Object.keys(services).filter((name) => found.has(name));
+}
+
+/** Every service that a service needs at all, near or far; itself included. */
+export function dependencyClosure(services: Outlines, service: string): ReadonlySet<string> {
+  const closure = new Set<string>();
+  const open = [service];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (closure.has(name)) continue;
+    closure.add(name);
+    open.push(...directDependencies(services, name, 'install'), ...directDependencies(services, name, 'runtime'));
+  }
+  return closure;
+}
+
+/** The services and everything that needs them at run time, near or far, in the order of `services`. */
+export function withDependents(services: Outlines, names: readonly string[]): readonly string[] {
+  const dependents = new Map<string, string[]>();
+  for (const name of Object.keys(services)) {
+    for (const needed of directDependencies(services, name, 'runtime')) dependents.set(needed, [...(dependents.get(needed) ?? []), name]);
+  }
+  return reachedFrom(services, names, (name) => dependents.get(name) ?? []);
+}
+
+/** The services and everything that they need at run time, near or far, in the order of `services`. */
+export function withNeeds(services: Outlines, names: readonly string[]): readonly string[] {
+  return reachedFrom(services, names, (name) => directDependencies(services, name, 'runtime'));
+}
+
+function reachedFrom(services: Outlines, names: readonly string[], next: (name: string) => readonly string[]): readonly string[] {
+  const reached = new Set<string>();
+  const open = [...names];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (reached.has(name)) continue;
+    reached.add(name);
+    open.push(...next(name));
+  }
+  return Object.keys(services).filter((name) => reached.has(name));
+}

@@ -1,0 +1,123 @@
+import { serviceActionKeys, type Action } from '../action.js';
+import { digestsOf, type ServiceDigests } from './chain.js';
+import type { NodeSummary, PlanningInput } from './current.js';
+import { withDependents, type Outlines, type ServiceOutline } from './dependencies.js';
+import type { Json } from '../json.js';
+import { replacementOf, missingNodes, splitByCount } from '../machines.js';
+import { nodeId } from '../names.js';
+import { indexesOf } from './plan.js';
+import { downOrder, rollingOrder, upOrder, type Order } from './order.js';
+import type { ServiceSpec } from '../spec.js';
+
+/** What the whole cluster should be, worked out once for all kinds. */
+export interface Desired {
+  readonly outlines: Outlines;
+  readonly digests: Readonly<Record<string, ServiceDigests>>;
+  readonly up: Order;
+  readonly down: Order;
+  readonly membership: Membership;
+  /** Everything goes. */
+  readonly deleting: boolean;
+  /** Services that stay down: those that a user stopped, and what needs them at run time. */
+  readonly held: ReadonlySet<string>;
+  /** Present in a rolling plan: how many nodes of a service may be disturbed at once. */
+  readonly width?: number;
+  /** Ids of nodes whose replacement is left to a later plan of the same operation. */
+  readonly postponed: ReadonlySet<string>;
+}
+
+/** Services of nodes that join, leave, move or are replaced in this plan. */
+export interface Membership {
+  readonly services: ReadonlySet<string>;
+  readonly any: boolean;
+}
+
+export function outlineOf(service: ServiceSpec): ServiceOutline {
+  const keys = Object.keys(service.actions) as (keyof typeof serviceActionKeys)[];
+  return {
+    provides: service.provides, install: service.install, runtime: service.runtime, peers: service.peers,
+    onPeersChange: service.onPeersChange, actions: keys.map((key) => serviceActionKeys[key]),
+  };
+}
+
+export function outlinesOf(services: Readonly<Record<string, ServiceSpec>>): Outlines {
+  return Object.fromEntries(Object.entries(services).map(([name, service]) => [name, outlineOf(service)]));
+}
+
+/** Every service that the spec names or that stands on some node. */
+function allOutlines({ current, spec }: PlanningInput): Outlines {
+  return { ...current.services, ...outlinesOf(spec?.services ?? {}) };
+}
+
+/** @throws PlanError when services wait for each other in a circle. */
+export function desiredServices(input: PlanningInput, postponed: ReadonlySet<string>): Desired {
+  const { intent, spec, current } = input;
+  const outlines = allOutlines(input);
+  const digests = Object.fromEntries(Object.entries(spec?.services ?? {}).map(([name, service]) => {
+    const actions = service.actions as Readonly<Record<string, Json>>;
+    return [name, digestsOf(actions, serviceActionKeys, spec?.config ?? {}, input.digest)];
+  }));
+  const width = 'width' in intent ? intent.width : undefined;
+  const stopped = intent.kind === 'start' || intent.kind === 'stop' ? [] : current.stopped ?? [];
+  const held = new Set(withDependents(outlines, stopped));
+  return {
+    outlines, digests, held, postponed, deleting: spec === undefined,
+    up: width === undefined ? upOrder(outlines) : rollingOrder(outlines, held),
+    down: downOrder(outlines),
+    membership: intent.kind === 'replace' ? replacedMembership(input, intent.nodes, postponed) : changedMembership(input, { outlines, held, postponed }),
+    ...(width === undefined ? {} : { width }),
+  };
+}
+
+function changedMembership(input: PlanningInput, { outlines, held, postponed }: Pick<Desired, 'outlines' | 'held' | 'postponed'>): Membership {
+  const services = new Set<string>();
+  let any = false;
+  const note = (names: readonly string[]): void => {
+    any = true;
+    for (const name of names) services.add(name);
+  };
+  for (const summary of input.current.nodes) {
+    const wanted = input.spec?.groups[summary.group]?.services ?? [];
+    const present = Object.keys(summary.facts.services);
+    const { staying, leaving } = splitByCount(input, summary);
+    if (leaving.length > 0) note(present);
+    if (staying.length === 0) continue;
+    if (replacementOf(input, summary) !== undefined) {
+      if (staying.some((index) => !postponed.has(nodeId(summary.group, index)))) note([...wanted, ...present]);
+      continue;
+    }
+    if (getsAddress(input, summary)) note(wanted);
+    const joins = wanted.filter((name) => !present.includes(name) && leavesFacts(outlines[name], held.has(name)));
+    if (joins.length > 0 || present.some((name) => !wanted.includes(name))) note([...wanted, ...present]);
+  }
+  for (const [group, missing] of Object.entries(missingNodes(input))) {
+    if (missing.length > 0) note(input.spec?.groups[group]?.services ?? []);
+  }
+  return { services, any };
+}
+
+/** A replacement leaves all nodes alone but those it names. */
+function replacedMembership(input: PlanningInput, named: readonly string[], postponed: ReadonlySet<string>): Membership {
+  const services = new Set<string>();
+  let any = false;
+  for (const summary of input.current.nodes) {
+    const { group, facts, nodes } = summary;
+    if (facts.CONFIRM === true && facts.condemned === undefined) continue;
+    const ids = indexesOf(nodes).map((index) => nodeId(group, index));
+    if (!ids.some((id) => named.includes(id) && !postponed.has(id))) continue;
+    any = true;
+    for (const name of input.spec?.groups[group]?.services ?? []) services.add(name);
+  }
+  return { services, any };
+}
+
+/** The nodes will have an address, or another one, at the end of this plan. */
+function getsAddress({ spec }: PlanningInput, { facts }: NodeSummary): boolean {
+  return facts.CONFIRM === undefined || (facts.seen === 'moved' && spec?.repair.moved === 'confirm');
+}
+
+/** A service without such an action is on a node and nobody can tell from the node's facts. One that stays down is not started. */
+function leavesFacts(outline: ServiceOutline | undefined, held: boolean): boolean {
+  const leaving: readonly Action[] = held ? ['INSTALL', 'CONFIGURE'] : ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'];
+  return outline?.actions.some((action) => leaving.includes(action)) === true;
+}

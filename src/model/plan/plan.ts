@@ -1,0 +1,110 @@
+import type { Action } from '../action.js';
+import type { Placement } from '../node.js';
+import type { ClusterSpec } from '../spec.js';
+import type { Limits, ServerFeatures } from '../state.js';
+
+/**
+ * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them. Its size
+ * follows the number of kinds, not of nodes.
+ */
+export interface Plan {
+  readonly kinds: readonly Kind[];
+  /** How many tasks must end before a gate opens, by gate id. */
+  readonly gates: Readonly<Record<string, number>>;
+  /** Where each group's new machines come from. */
+  readonly placements: Readonly<Record<string, readonly PlannedPlacement[]>>;
+  /** How many nodes may be in one turn at once; absent: there are no turns. */
+  readonly width?: number;
+  /** The closed spec that is brought about; absent where the operation leaves it as it is, and for delete. */
+  readonly spec?: ClusterSpec;
+  /** For people: what is not in `kinds` yet. When all of `kinds` is done, the operation is planned once more. */
+  readonly later?: readonly Kind[];
+}
+
+/** By type and name of the plugin, such as `automator shell`. */
+export type PluginPins = Readonly<Record<string, PluginPin>>;
+
+export interface PluginPin {
+  readonly version: string;
+  /** Of its files. Absent for what comes with Heddle: that changes with Heddle, whose builds fit together. */
+  readonly digest?: string;
+}
+
+/** A plan as the activity PLAN returns it. */
+export interface ServedPlan extends Plan {
+  /** What the server offers, as the worker that planned found it. */
+  readonly features: ServerFeatures;
+  /** How much one workflow carries, by the configuration of that worker. */
+  readonly limits: Limits;
+  /** The plugins that the spec uses, as that worker has them; absent where there is no spec, as for delete. */
+  readonly plugins?: PluginPins;
+}
+
+/** A placement and its digest, which a node keeps to see later whether it changed. */
+export interface PlannedPlacement extends Placement {
+  readonly digest: string;
+}
+
+export type Purpose = 'create' | 'update' | 'replace' | 'remove' | 'exec';
+
+export interface Kind {
+  readonly group: string;
+  readonly purpose: Purpose;
+  /** Node indexes within the group, as inclusive ranges. */
+  readonly nodes: readonly Range[];
+  readonly chain: readonly Step[];
+  /** Services its nodes have when the plan is done. */
+  readonly services: readonly string[];
+}
+
+export type Range = readonly [first: number, last: number];
+
+export interface Step {
+  readonly action: Action;
+  readonly service?: string;
+  /** Gates that must be open before it starts. */
+  readonly after?: readonly string[];
+  /** The gate that its end counts for; absent where nobody waits for it. */
+  readonly counts?: string;
+  /**
+   * From a node's first step with a turn to its last in a row it holds one of `width` places of that turn. It takes the
+   * place when its gates are open, and keeps it when it fails.
+   */
+  readonly turn?: string;
+  /** Recorded in the node's facts when it is done. */
+  readonly digest?: string;
+  /** Why it is done again on a node that has it, for people. */
+  readonly reason?: string;
+  /** Tear-down: a failure is recorded and the chain goes on. */
+  readonly mayFail?: true;
+}
+
+export function countOf(ranges: readonly Range[]): number {
+  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+}
+
+export function indexesOf(ranges: readonly Range[]): readonly number[] {
+  const indexes: number[] = [];
+  for (const [first, last] of ranges) for (let index = first; index <= last; index += 1) indexes.push(index);
+  return indexes;
+}
+
+/** Makes ranges of indexes in rising order. */
+export function rangesOf(indexes: readonly number[]): readonly Range[] {
+  const ranges: [number, number][] = [];
+  for (const index of indexes) {
+    const open = ranges.at(-1);
+    if (open !== undefined && open[1] === index - 1) open[1] = index;
+    else ranges.push([index, index]);
+  }
+  return ranges;
+}
+
+/** A plan without any task changes nothing. */
+export function isEmptyPlan(plan: Plan): boolean {
+  return plan.kinds.every((kind) => kind.chain.length === 0);
+}
+
+export function taskCount(plan: Plan): number {
+  return plan.kinds.reduce((sum, kind) => sum + countOf(kind.nodes) * kind.chain.length, 0);
+}

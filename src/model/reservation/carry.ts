@@ -1,0 +1,24 @@
+import type { Reservation, ReservationsState } from './reservation.js';
+
+/** Most characters of what one run hands to the next; the server takes two megabytes. */
+export const mostCarried = 1_200_000;
+
+/** The calendar for the next run: where it is too large, without what people only like to read. */
+export function packReservations(state: ReservationsState, limit = mostCarried): ReservationsState {
+  const smaller: readonly ((one: ReservationsState) => ReservationsState)[] = [
+    (one) => one,
+    (one) => ({ ...one, reservations: Object.fromEntries(Object.entries(one.reservations).filter(([, { closedAt }]) => closedAt === undefined)) }),
+    (one) => withReservations(one, (reservation) => ({ ...reservation, notes: reservation.notes.slice(-2) })),
+    (one) => withReservations(one, (reservation) => ({ ...reservation, notes: [], seats: reservation.seats.filter(({ stage }) => stage !== 'free') })),
+  ];
+  let packed = state;
+  for (const shrink of smaller) {
+    packed = shrink(packed);
+    if (JSON.stringify(packed).length <= limit) return packed;
+  }
+  return packed;
+}
+
+function withReservations(state: ReservationsState, change: (reservation: Reservation) => Reservation): ReservationsState {
+  return { ...state, reservations: Object.fromEntries(Object.entries(state.reservations).map(([id, reservation]) => [id, change(reservation)])) };
+}

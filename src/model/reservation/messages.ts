@@ -1,0 +1,91 @@
+import type { Answer } from '../machine/answer.js';
+import type { ImageRef } from '../machine/image.js';
+import type { MachineIntent } from '../machine/machine.js';
+import type { Verdict } from '../machine/node-status.js';
+import type { ReservationView } from './view.js';
+
+/** Which machines would do. */
+export interface Wanted {
+  readonly count: number;
+  /** These and no others. */
+  readonly machines?: readonly string[];
+  readonly site?: string;
+  readonly provider?: string;
+  /** The provisioning system. */
+  readonly type?: string;
+  /** Machine actions that it can do, such as POWER_RESET. */
+  readonly can?: readonly string[];
+}
+
+/** What somebody asks for. Moments are in ms since the epoch. */
+export interface ReserveRequest {
+  readonly user: string;
+  readonly image: ImageRef;
+  /** At once unless given. */
+  readonly from?: number;
+  readonly to: number;
+  readonly wanted: Wanted;
+  readonly by: string;
+}
+
+export interface ReservationRequest {
+  readonly id: string;
+  readonly by: string;
+}
+
+export interface ExtendRequest extends ReservationRequest {
+  readonly to: number;
+}
+
+export interface ReserveReply {
+  readonly reservation: ReservationView;
+}
+
+/** As heddle.yaml has them; a reservation keeps those that it was made under. */
+export interface ReservationSettings {
+  /** How long before its time its machines are prepared. */
+  readonly prepareMs: number;
+  /** How long before its end its user is reminded. */
+  readonly remindMs: number;
+  /** Longest reservation. */
+  readonly longestMs: number;
+}
+
+/** Asks which registered machines would do. */
+export interface FindComputersRequest {
+  readonly wanted: Wanted;
+  readonly image: ImageRef;
+}
+
+export interface FindComputersReply {
+  /** Best first. */
+  readonly computers: readonly Computer[];
+  /** Why others would not, in words; at most a few. */
+  readonly others: readonly string[];
+  readonly settings: ReservationSettings;
+}
+
+export interface Computer {
+  readonly name: string;
+  readonly uid: string;
+  readonly defaultImage: ImageRef;
+}
+
+/** Asks a machine for one operation, and waits for its end. */
+export interface OperateMachineRequest {
+  readonly machine: string;
+  readonly uid: string;
+  readonly intent: MachineIntent;
+  /** The reservation that asks. */
+  readonly holder: string;
+  /** Of several requests with this name a machine carries out one. */
+  readonly key: string;
+  /** RFC 3339: while the machine is busy it is asked until then. */
+  readonly until: string;
+}
+
+/** `refused`: it does not take it; nothing was done. `gone`: there is no such machine any more. */
+export type OperateMachineReply =
+  | { readonly is: 'done'; readonly verdict?: Verdict; readonly notes: readonly string[] }
+  | { readonly is: 'not done'; readonly answer: Exclude<Answer, 'done'>; readonly why: string }
+  | { readonly is: 'refused' | 'gone'; readonly why: string };

@@ -1,0 +1,41 @@
+import { formatImageRef } from '../machine/image.js';
+import { activeSeats, stateOf, type Reservation, type ReservationState, type SeatStage } from './reservation.js';
+import type { Wanted } from './messages.js';
+import { isoOf } from './tidings.js';
+
+/** What everybody may see of a reservation. Moments are in RFC 3339. */
+export interface ReservationView {
+  readonly id: string;
+  readonly state: ReservationState;
+  readonly why?: string;
+  readonly user: string;
+  readonly image: string;
+  readonly from: string;
+  readonly to: string;
+  readonly by: string;
+  readonly askedAt: string;
+  readonly wanted: Wanted;
+  readonly machines: readonly SeatView[];
+  readonly readyAt?: string;
+  readonly overAt?: string;
+  readonly notes: readonly { readonly at: string; readonly text: string }[];
+}
+
+export interface SeatView {
+  readonly name: string;
+  readonly stage: SeatStage;
+  /** What it is asked now. */
+  readonly doing?: string;
+  readonly why?: string;
+}
+
+export function viewOfReservation(reservation: Reservation): ReservationView {
+  const { id, user, image, from, to, by, askedAt, wanted, seats, readyAt, over, notes } = reservation;
+  const shown = over === undefined ? activeSeats(reservation) : seats;
+  return {
+    id, state: stateOf(reservation), user, image: formatImageRef(image), from: isoOf(from), to: isoOf(to), by, askedAt: isoOf(askedAt), wanted,
+    machines: shown.map(({ machine, stage, asking, why }) => ({ name: machine, stage, ...(asking === undefined ? {} : { doing: asking }), ...(why === undefined ? {} : { why }) })),
+    notes: notes.map(({ at, text }) => ({ at: isoOf(at), text })),
+    ...(readyAt === undefined ? {} : { readyAt: isoOf(readyAt) }), ...(over === undefined ? {} : { overAt: isoOf(over.at), why: over.why }),
+  };
+}

@@ -1,0 +1,202 @@
+import type { NamedMachine } from '../ownership.js';
+
+/** The sweep for machines that nobody knows: what it is told, what it reports, and what it decides. Pure. */
+
+export interface SweepPolicy {
+  /** How long a machine must have been seen unowned before it may be deleted, in ms. */
+  readonly minimumAgeMs: number;
+  /** Most machines deleted in one pass. */
+  readonly cap: number;
+  /** Unless this is true, nothing is deleted: a dry run. */
+  readonly delete: boolean;
+}
+
+export interface SweepSettings {
+  /** Time between two passes, in ms. */
+  readonly everyMs: number;
+  readonly policy: SweepPolicy;
+}
+
+/** Often enough to notice, late enough that nothing under way is taken for a leak, and a dry run until somebody switches it on. */
+export const defaultSweep: SweepSettings = { everyMs: 15 * 60_000, policy: { minimumAgeMs: 60 * 60_000, cap: 5, delete: false } };
+
+/** Input of one pass. */
+export interface SweepInput {
+  readonly policy: SweepPolicy;
+  /** Ids of machines that a person wants deleted: they need neither the age nor the policy's word, only to be seen twice. */
+  readonly named?: readonly string[];
+  /** Where a person asks: what was seen before. A scheduled pass goes on from the one before it. */
+  readonly earlier?: readonly Leak[];
+}
+
+/** A provider account that may have machines of ours. */
+export interface SweptAccount {
+  readonly name: string;
+  readonly type: string;
+  readonly site: string;
+  /** For so long, in ms, what the provider shows may be behind the truth, one way and the other. */
+  readonly lagMs: number;
+}
+
+/**
+ * `orphan`: its cluster does not live. `lost`: its cluster lives and does not know it. `abandoned`: a person gave it up.
+ * `duplicate`: a second machine of one key, whose node has the other. `unreadable`: it has our tag, and no key that can be read.
+ * `captured`: an image that a person had captured, of a machine whose workflow was cut off.
+ */
+export type LeakKind = 'orphan' | 'lost' | 'abandoned' | 'duplicate' | 'unreadable' | 'captured';
+
+/** A machine of ours that no cluster has, as one look shows it. */
+export interface Suspect {
+  readonly kind: LeakKind;
+  /** An image that was uploaded or captured, and `providerid` the provider's word for it; absent: a machine. */
+  readonly what?: 'image';
+  readonly providerid: string;
+  readonly key: string;
+  /** Of its cluster, where the machine's tags tell. */
+  readonly cluster?: string;
+  /** The workflow that says that it does not have it; absent where there is none. */
+  readonly askedOf?: string;
+  readonly state: string;
+  /** RFC 3339, where the provider tells. */
+  readonly createdAt?: string;
+}
+
+/** What one look at one account came to. */
+export interface AccountLook {
+  readonly account: SweptAccount;
+  /** Machines of this installation. */
+  readonly machines: number;
+  readonly suspects: readonly Suspect[];
+  /** Suspects beyond those that are named. */
+  readonly more?: number;
+  /** What could not be read: no machine is deleted while there is any of it. */
+  readonly problems: readonly string[];
+  /** Why nobody can tell what the account has; it is not watched. */
+  readonly unable?: string;
+}
+
+/** What a pass is to look at. */
+export interface SweepGround {
+  readonly accounts: readonly SweptAccount[];
+  /** Whether the server has a record of any cluster at all, living or ended. */
+  readonly recorded: boolean;
+}
+
+/** Input of FIND_LEAKS. */
+export interface FindLeaksRequest {
+  readonly provider: { readonly name: string; readonly type: string };
+}
+
+export type FindLeaksReply = Omit<AccountLook, 'account'>;
+
+/** Input of DISOWN: suspects that a workflow was asked for. */
+export interface DisownRequest {
+  readonly machines: readonly (NamedMachine & { readonly askedOf: string })[];
+}
+
+/** Ids and keys of those that are free; all others are not to be deleted. */
+export interface DisownReply {
+  readonly free: readonly NamedMachine[];
+}
+
+/** A suspect that passes have seen. */
+export interface Leak extends Suspect {
+  readonly account: string;
+  /** RFC 3339, by the sweep's own clock. */
+  readonly firstSeen: string;
+  /** Passes in a row that saw it. */
+  readonly passes: number;
+}
+
+export interface SweepDecision {
+  readonly leaks: readonly Leak[];
+  /** Those that are to be deleted now. */
+  readonly ripe: readonly Leak[];
+  /** Why nothing is deleted, whatever else holds. */
+  readonly refused: readonly string[];
+}
+
+export interface Evidence {
+  /** Ms since the epoch. */
+  readonly now: number;
+  readonly input: SweepInput;
+  readonly earlier: readonly Leak[];
+  readonly looks: readonly AccountLook[];
+  readonly recorded: boolean;
+}
+
+/** Leaks that one pass carries on to the next; more come to light when these are gone. */
+export const rememberedLeaks = 300;
+
+/** Passes in a row that must have seen a leak before it may be deleted. */
+export const neededPasses = 2;
+
+/** What is a leak, since when, and which of them may go now. */
+export function decideSweep(evidence: Evidence): SweepDecision {
+  const { looks, earlier } = evidence;
+  const unread = new Set(looks.filter(({ problems, unable }) => problems.length > 0 || unable !== undefined).map(({ account }) => account.name));
+  const seen = looks.flatMap(({ account, suspects }) => suspects.map((suspect) => seenAgain(evidence, account, suspect)));
+  const ids = new Set(seen.map(leakId));
+  // An account that could not be read says nothing of what was seen there before.
+  const kept = earlier.filter((leak) => unread.has(leak.account) && !ids.has(leakId(leak)));
+  const leaks = [...seen, ...kept].toSorted((one, other) => Date.parse(one.firstSeen) - Date.parse(other.firstSeen)).slice(0, rememberedLeaks);
+  const refused = refusalsOf(evidence);
+  return { leaks, refused, ripe: ripeOf(evidence, leaks.filter((leak) => ids.has(leakId(leak))), refused) };
+}
+
+export function leakId({ account, providerid, key }: Pick<Leak, 'account' | 'providerid' | 'key'>): string {
+  return JSON.stringify([account, providerid, key]);
+}
+
+function seenAgain({ now, earlier }: Evidence, { name: account }: SweptAccount, suspect: Suspect): Leak {
+  const { providerid, key } = suspect;
+  const before = earlier.find((leak) => leakId(leak) === leakId({ account, providerid, key }));
+  return { ...suspect, account, firstSeen: before?.firstSeen ?? new Date(now).toISOString(), passes: (before?.passes ?? 0) + 1 };
+}
+
+/** One thing that cannot be read stops all deleting: what is known is then not all that there is to know. */
+function refusalsOf({ looks, recorded }: Evidence): readonly string[] {
+  const problems = looks.flatMap((look) => look.problems);
+  const machines = looks.reduce((sum, look) => sum + look.machines, 0);
+  if (recorded || machines === 0) return problems;
+  return [...problems, `the Temporal server has no record of any cluster, living or ended, while providers show ${machines} of our machines: is it the right server, and is its database whole?`];
+}
+
+function ripeOf({ now, input: { policy, named }, looks }: Evidence, leaks: readonly Leak[], refused: readonly string[]): readonly Leak[] {
+  const twice = leaks.filter(({ passes }) => passes >= neededPasses);
+  if (named !== undefined) return onePerKey(twice.filter((leak) => named.includes(leak.providerid) && deletable(leak, ['orphan', 'lost', 'abandoned', 'captured'])));
+  if (!policy.delete || refused.length > 0) return [];
+  const lags = Object.fromEntries(looks.map(({ account }) => [account.name, account.lagMs]));
+  const ripe = twice.filter((leak) =>
+    deletable(leak, ['orphan', 'lost']) && now - Date.parse(leak.firstSeen) >= Math.max(policy.minimumAgeMs, lags[leak.account] ?? 0));
+  return onePerKey(ripe).slice(0, policy.cap);
+}
+
+function deletable({ kind }: Leak, kinds: readonly LeakKind[]): boolean {
+  return kinds.includes(kind);
+}
+
+/** Two machines of one key go one after the other: what is known of absence is known by key. */
+function onePerKey(leaks: readonly Leak[]): readonly Leak[] {
+  return leaks.filter((leak, index) => leaks.findIndex(({ account, key }) => account === leak.account && key === leak.key) === index);
+}
+
+export interface Deletion {
+  readonly account: string;
+  readonly providerid: string;
+  readonly key: string;
+  /** Absent when it is gone. */
+  readonly failed?: string;
+}
+
+/** What one pass came to. */
+export interface SweepReport {
+  readonly reportVersion: 1;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly policy: SweepPolicy;
+  readonly accounts: readonly { readonly name: string; readonly machines: number; readonly leaks: number; readonly unable?: string }[];
+  readonly leaks: readonly Leak[];
+  readonly deleted: readonly Deletion[];
+  readonly refused: readonly string[];
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { machineActions } from '../../model/machine/actions.js';
+import { parseImageRef } from '../../model/machine/image.js';
+import type { ReserveRequest } from '../../model/reservation/messages.js';
+import { mostMachines } from '../../model/reservation/check.js';
+import { durationSchema, parseDuration } from '../duration.js';
+import { simpleNameSchema, pluginNameSchema } from '../names.js';
+import { errorAt, type Problem } from '../problem.js';
+import { problemsFromZod } from '../zod-problems.js';
+import { parseMoment } from './moment.js';
+
+const machineName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/, { error: 'Lower-case letters, digits and hyphens; at most 50 characters.' });
+const moment = z.string().refine((text) => parseMoment(text) !== undefined, { error: 'A moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine.' });
+
+/** What somebody writes who wants machines. */
+export const reservationSchema = z.strictObject({
+  image: z.string().refine((text) => parseImageRef(text) !== undefined, { error: 'An image: name, or name@revision; letters, digits, dots, underscores and hyphens.' }),
+  user: z.string().min(1).max(100).regex(/^\P{Cc}+$/u, { error: 'A name without control characters, of at most 100 characters.' }),
+  from: moment.exactOptional(),
+  to: moment.exactOptional(),
+  for: durationSchema.exactOptional(),
+  machines: z.array(machineName).min(1).max(mostMachines).exactOptional(),
+  count: z.int().min(1).max(mostMachines).exactOptional(),
+  site: simpleNameSchema.exactOptional(),
+  provider: simpleNameSchema.exactOptional(),
+  type: pluginNameSchema.exactOptional(),
+  can: z.array(z.enum(machineActions)).min(1).max(machineActions.length).exactOptional(),
+});
+export type WrittenReservation = z.input<typeof reservationSchema>;
+
+export type ReservationReading =
+  | { readonly ok: true; readonly request: Omit<ReserveRequest, 'by'> }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Checks what was written, all of it, and puts it into moments. */
+export function readReservation(written: WrittenReservation, now: number): ReservationReading {
+  const parsed = reservationSchema.safeParse(written);
+  if (!parsed.success) return { ok: false, problems: problemsFromZod(reservationSchema, parsed.error, written) };
+  const { image: imageText, user, machines, count, site, provider, type, can } = parsed.data;
+  const problems: Problem[] = [];
+  const image = parseImageRef(imageText);
+  const from = parsed.data.from === undefined ? undefined : parseMoment(parsed.data.from);
+  const to = endOf(parsed.data, from ?? now);
+  const names = machines === undefined ? undefined : [...new Set(machines)];
+  if (to === undefined) problems.push(errorAt(['to'], 'a reservation has an end', 'Say to, a moment, or for, a time such as 2h; one of the two.'));
+  else if (to <= (from ?? now)) problems.push(errorAt(['to'], `it ends at ${new Date(to).toISOString()}, which is not after its beginning at ${new Date(from ?? now).toISOString()}`));
+  if (from !== undefined && from < now - 60_000) problems.push(errorAt(['from'], `it begins at ${new Date(from).toISOString()}, which is past`));
+  if (names !== undefined && names.length !== machines?.length) problems.push(errorAt(['machines'], 'a machine is named twice'));
+  if (names !== undefined && count !== undefined && count !== names.length) problems.push(errorAt(['count'], `${names.length} machines are named, and ${count} are wanted`, 'Name the machines, or say how many.'));
+  if (problems.length > 0 || to === undefined || image === undefined) return { ok: false, problems };
+  const wanted = {
+    count: names?.length ?? count ?? 1, ...(names === undefined ? {} : { machines: names }), ...(site === undefined ? {} : { site }),
+    ...(provider === undefined ? {} : { provider }), ...(type === undefined ? {} : { type }), ...(can === undefined ? {} : { can }),
+  };
+  return { ok: true, request: { user, image, to, wanted, ...(from === undefined ? {} : { from }) } };
+}
+
+/** Undefined where none was given, or two. */
+function endOf({ to, for: time }: { readonly to?: string; readonly for?: string | number }, from: number): number | undefined {
+  if ((to === undefined) === (time === undefined)) return undefined;
+  if (to !== undefined) return parseMoment(to);
+  const ms = time === undefined ? undefined : parseDuration(time);
+  return ms === undefined ? undefined : from + ms;
+}
