@@ -7,6 +7,7 @@ import type { Registry } from './registry.js';
 
 interface Account extends Settings {
   readonly type: string;
+  readonly limits?: { readonly callsPerSecond?: number };
 }
 
 /**
@@ -18,7 +19,7 @@ export function checkAccounts<Some extends Account>(
   registry: Registry, accounts: Readonly<Record<string, Some>>, locate?: (path: Path) => Place,
 ): Readonly<Record<string, Some>> {
   return checkAll(registry.providers(), accounts, {
-    what: 'provider', title: 'The provider accounts cannot be used:', locate, typeOf: (_name, { type }) => type, pathOf: (name) => ['providers', name, 'type'],
+    what: 'provider', title: 'The provider accounts cannot be used:', locate, typeOf: (_name, { type }) => type, pathOf: (name) => ['providers', name, 'type'], checkMore: checkCalls,
   });
 }
 
@@ -27,7 +28,7 @@ export function checkAutomators<Some extends Settings>(
   registry: Registry, settings: Readonly<Record<string, Some>>, locate?: (path: Path) => Place,
 ): Readonly<Record<string, Some>> {
   return checkAll(registry.automators(), settings, {
-    what: 'automator', title: 'The settings of automators cannot be used:', locate, typeOf: (name) => name, pathOf: (name) => ['automators', name],
+    what: 'automator', title: 'The settings of automators cannot be used:', locate, typeOf: (name) => name, pathOf: (name) => ['automators', name], checkMore: () => [],
   });
 }
 
@@ -42,10 +43,11 @@ interface Kind<Some> {
   readonly typeOf: (name: string, settings: Some) => string;
   /** Where the plugin is named. */
   readonly pathOf: (name: string) => Path;
+  readonly checkMore: (name: string, settings: Some, descriptor: Descriptor) => readonly Problem[];
 }
 
 function checkAll<Some extends Settings>(
-  plugins: readonly { readonly descriptor: Descriptor }[], all: Readonly<Record<string, Some>>, { what, title, locate, typeOf, pathOf }: Kind<Some>,
+  plugins: readonly { readonly descriptor: Descriptor }[], all: Readonly<Record<string, Some>>, { what, title, locate, typeOf, pathOf, checkMore }: Kind<Some>,
 ): Readonly<Record<string, Some>> {
   const problems: Problem[] = [];
   const checked = Object.entries(all).map(([name, settings]): readonly [string, Some] => {
@@ -56,9 +58,15 @@ function checkAll<Some extends Settings>(
       return [name, settings];
     }
     const fields = checkFields(plugin.descriptor, 'admin', settings.fields, [`${what}s`, name, 'fields']);
-    problems.push(...fields.problems);
+    problems.push(...fields.problems, ...checkMore(name, settings, plugin.descriptor));
     return [name, { ...settings, fields: fields.values }];
   });
   if (hasErrors(problems)) throw new ProblemsError(title, locate === undefined ? problems : placeProblems(problems, locate));
   return Object.fromEntries(checked);
+}
+
+/** A limit that nobody keeps would be believed. */
+function checkCalls(name: string, { limits }: Account, { name: type, countsCalls }: Descriptor): readonly Problem[] {
+  if (limits?.callsPerSecond === undefined || countsCalls) return [];
+  return [errorAt(['providers', name, 'limits', 'callsPerSecond'], `cannot be kept: provider type ${type} does not count its calls`, 'ratePerSecond limits CREATE and DELETE.')];
 }

@@ -1,15 +1,25 @@
 import type { JsonObject } from '../model/json.js';
 import type { Task, TaskResult } from '../model/task.js';
+import type { Calls, Claims } from './account-services.js';
 import type { NodeAddress } from './node-address.js';
+import type { NodePools } from './node-pools.js';
+import type { Shell } from './node-shell.js';
+import { PluginError } from './errors.js';
+import type { PluginLog } from './plugin-log.js';
 
+export type { Calls, Claims, ClientAccount } from './account-services.js';
 export type { NodeAddress } from './node-address.js';
+export type { NodePools } from './node-pools.js';
+export type { PluginLog } from './plugin-log.js';
+export type { RunOutcome, Script, Shell } from './node-shell.js';
 export type { Json, JsonObject } from '../model/json.js';
-export type { Peer, Task, TaskResult } from '../model/task.js';
+export type { Peer, Task, TaskResource, TaskResult } from '../model/task.js';
 export { isPluginError, PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
 export { takeSteps, undoSteps, type Step } from './steps.js';
 export type {
-  BootTarget, CanCapture, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTellAssigned, CanUnload, ImageInput, ImageRef, Knowledge,
-  MachineAbilities, Outcome, PowerReading, SizeReading, SystemInput, SystemPart,
+  BootTarget, CanCapture, CanDeleteImage, CanDownloadImage, CanHear, CanListImages, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTellAssigned, CanUnload, CanUploadImage, ImageFileInput, ImageInput, ImageRef, Knowledge,
+  LibraryInput,
+  MachineAbilities, Outcome, PowerReading, SizeReading, SystemInput, SystemPart, UploadedImage,
 } from './machine-abilities.js';
 
 /** What one attempt of one task has at hand. A plugin object lives for one attempt. */
@@ -25,26 +35,12 @@ export interface PluginContext {
   readonly fields: JsonObject;
   /** For providers whose machines carry no tags: who has which machine of this provider account. */
   readonly claims?: Claims;
-}
-
-/**
- * Which key has which machine of one provider account, kept durably by the engine and the same on all workers. Each call
- * is atomic and may be repeated: a key has at most one machine, a machine at most one key.
- */
-export interface Claims {
-  /** Gives the machine that the key has already, else the first of the candidates that nobody has; undefined when all are taken. */
-  take(key: string, candidates: readonly string[]): Promise<string | undefined>;
-  /** Frees what the key has; nothing when it has nothing. */
-  release(key: string): Promise<void>;
-  /** Every claimed machine, with the key that has it. */
-  held(): Promise<Readonly<Record<string, string>>>;
-}
-
-export interface PluginLog {
-  debug(message: string, attributes?: JsonObject): void;
-  info(message: string, attributes?: JsonObject): void;
-  warn(message: string, attributes?: JsonObject): void;
-  error(message: string, attributes?: JsonObject): void;
+  /** For providers: when the account may be called. */
+  readonly calls?: Calls;
+  /** For the provider whose machines are nodes of pools. */
+  readonly pools?: NodePools;
+  /** Of a class with a static `start`: what that gave for the account, started where it is not yet. */
+  readonly client?: () => Promise<unknown>;
 }
 
 export interface SshAuth extends JsonObject {
@@ -94,6 +90,13 @@ export interface Machine {
   readonly created?: JsonObject;
 }
 
+async function clientOf<Client>(open: PluginContext['client']): Promise<Client> {
+  if (open === undefined) throw new PluginError('Invalid', 'the class has no static start, which would open its client');
+  return await open() as Client;
+}
+
+const unlimited: Calls = { take: () => Promise.resolve() };
+
 /**
  * A provider gets, confirms and deletes machines. Three methods are required; `list`, `find`, `quota` are abilities
  * that may be there or not. Every call may happen twice and may be cut anywhere.
@@ -103,12 +106,21 @@ export abstract class Provider {
   readonly log: PluginLog;
   readonly signal: AbortSignal;
   readonly fields: JsonObject;
+  readonly calls: Calls;
+  readonly #client: PluginContext['client'];
 
   constructor(context: PluginContext) {
     this.task = context.task;
     this.log = context.log;
     this.signal = context.signal;
     this.fields = context.fields;
+    this.calls = context.calls ?? unlimited;
+    this.#client = context.client;
+  }
+
+  /** What the static `start` of the class gave for this account. @throws PluginError when it could not start. */
+  protected client<Client>(): Promise<Client> {
+    return clientOf<Client>(this.#client);
   }
 
   /** Asks for a machine and returns as soon as the request is accepted. Leaves `providerid`, often `ssh-auth.user`. */
@@ -180,6 +192,7 @@ export abstract class Automator {
   readonly fields: JsonObject;
   /** The node of this task. */
   readonly shell: Shell;
+  readonly #client: PluginContext['client'];
 
   constructor(context: PluginContext & AutomatorParts) {
     this.task = context.task;
@@ -187,6 +200,12 @@ export abstract class Automator {
     this.signal = context.signal;
     this.fields = context.fields;
     this.shell = context.shell;
+    this.#client = context.client;
+  }
+
+  /** What the static `start` of the class gave. @throws PluginError when it could not start. */
+  protected client<Client>(): Promise<Client> {
+    return clientOf<Client>(this.#client);
   }
 
   /** Prepares the node for this automator: idempotent, unintrusive. */
@@ -198,42 +217,4 @@ export abstract class Automator {
   abstract start(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
   abstract stop(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
   abstract remove(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult | void>;
-}
-
-/** A node, as automators reach it. Implemented over SSH; a plugin never sees the connection. */
-export interface Shell {
-  /**
-   * Runs a script exactly once for this task and run, whatever dies in between: a later attempt waits for the same
-   * execution and reads its outcome. Output goes to the task's log as it comes.
-   * @throws PluginError Retryable when the node cannot be reached (the script may be running: nothing is started
-   * twice), ScriptFailed when it died with its machine, UnknownOutcome when nobody can tell.
-   */
-  run(script: Script): Promise<RunOutcome>;
-  /** Runs a short command that is safe to repeat. Words are passed as they are: no shell reads them. */
-  exec(command: readonly string[], options?: { readonly stdin?: string; readonly timeoutMs?: number }): Promise<RunOutcome>;
-  /** Writes a file whole or not at all (written beside, then renamed). */
-  putFile(path: string, content: string | Uint8Array, options?: { readonly mode?: number }): Promise<void>;
-}
-
-export interface Script {
-  readonly text: string;
-  /** Tells several scripts of one task apart; part of the run id. */
-  readonly name?: string;
-  /** Given to the script on standard input. */
-  readonly stdin?: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  /** The program that reads the script; `/bin/sh` unless given. */
-  readonly interpreter?: readonly string[];
-  /** Run as root through sudo -n when the login user is not root. */
-  readonly sudo?: boolean;
-  readonly timeoutMs?: number;
-}
-
-export interface RunOutcome {
-  readonly exitCode: number;
-  /** Head and tail of the output, at most 64 KiB; the whole is in the log. */
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Results that the script wrote as `key=value` lines to the file named by HEDDLE_RESULT. */
-  readonly results?: JsonObject;
 }

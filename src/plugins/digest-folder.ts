@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const maxFiles = 5_000;
 const maxBytes = 64 * 1024 * 1024;
 
-/** Names what is no part of a plugin: hidden files, dependencies, what the compiler leaves for editors and debuggers. */
-const skipped = /^\.|^node_modules$|\.d\.[cm]?ts$|\.map$/;
+/** Names what is no part of a plugin: hidden files, dependencies, what compilers leave there, also while it runs, as Python's does. */
+const skipped = /^\.|^node_modules$|^__pycache__$|\.d\.[cm]?ts$|\.map$/;
 
 /** SHA-256 over names and contents of a folder's files; a link counts as what it names. */
 export function digestFolder(folder: string): { readonly ok: true; readonly value: string } | { readonly ok: false; readonly wrong: string } {

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { basename, join, relative, sep } from 'node:path';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { checkDescriptor, descriptorSchema, descriptorsOfSeed, fillDescriptor, isSeedForm, seedDescriptorSchema, type Descriptor, type PluginType } from '../schema/descriptor.js';
 import { checkDefaults } from '../schema/fields.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from '../schema/problem.js';
@@ -7,6 +7,8 @@ import { readTextFile } from '../schema/read-text.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { problemsFromZod } from '../schema/zod-problems.js';
 import { digestFolder } from './digest-folder.js';
+import { checkFile, checkMode, faultIn } from './check-file.js';
+import { findCommand, findEntry } from './find-entry.js';
 
 /** A plugin whose descriptor is sound; its class is not loaded yet. */
 export interface FoundPlugin {
@@ -108,66 +110,16 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   return { descriptors: faults.length === 0 ? [descriptor] : [], faults, place };
 }
 
-type EntryReading =
-  | { readonly ok: true; readonly path: string; readonly command?: readonly string[] }
-  | { readonly ok: false; readonly wrong: string };
-
-/** The entry as named, else its TypeScript source (running from source), else by the name of the plugin. */
-function findEntry(folder: string, { name, entry }: Descriptor): EntryReading {
-  const candidates = entry === undefined ? [`${name}.js`, `${name}.mjs`, `${name}.cjs`, `${name}.ts`]
-    : entry.endsWith('.js') ? [entry, entry.replace(/\.js$/, '.ts')] : [entry];
-  const there = candidates.map((candidate) => join(folder, candidate)).find((path) => existsSync(path) && statSync(path).isFile());
-  if (there === undefined) {
-    const ruby = existsSync(join(folder, `${name}.rb`)) ? `; ${name}.rb is run by "command" in place of a class, see docs/plugin-programs.md` : '';
-    return { ok: false, wrong: `there is no file ${candidates.join(' or ')} in ${folder}${ruby}` };
-  }
-  return checkFile(there, folder, entry ?? name);
-}
-
-/** A program of its own: words that begin with `./` are files of the plugin's folder; the first may be looked for on PATH. */
-function findCommand(folder: string, words: readonly string[]): EntryReading {
-  const [program = ''] = words;
-  const files = words.filter((word) => word.startsWith('./'));
-  if (program.includes('/') && !program.startsWith('./') && !program.startsWith('/')) return { ok: false, wrong: `${program} must begin with ./, or be a name on PATH` };
-  const readings = files.map((word): EntryReading => {
-    const path = join(folder, word);
-    return existsSync(path) && statSync(path).isFile() ? checkFile(path, folder, word) : { ok: false, wrong: `there is no file ${word} in ${folder}` };
-  });
-  const wrong = readings.find((reading) => !reading.ok);
-  if (wrong !== undefined) return wrong;
-  const command = words.map((word) => (word.startsWith('./') ? join(folder, word) : word));
-  if (program.startsWith('./') && process.platform !== 'win32' && (statSync(join(folder, program)).mode & 0o111) === 0) {
-    return { ok: false, wrong: `${program} may not be executed; chmod +x '${join(folder, program)}'` };
-  }
-  return { ok: true, path: command[0] ?? '', command };
-}
-
 /** What the plugin says that it brings along must be there: else its first task would find out. */
 function checkResources(folder: string, { resources = {} }: Descriptor): readonly Problem[] {
   return Object.entries(resources).flatMap(([name, { path, format }]) => {
+    // Without one, people put it into the store.
+    if (path === undefined) return [];
     const at = join(folder, path);
     if (!existsSync(at) || statSync(at).isDirectory() !== (format === 'folder')) return [errorAt(['resources', name], `there is no ${format} ${path} in ${folder}`)];
     const inside = checkFile(at, folder, path);
     return inside.ok ? [] : [errorAt(['resources', name], inside.wrong)];
   });
-}
-
-function checkFile(file: string, folder: string, name: string): EntryReading {
-  const path = realpathSync(file);
-  const inside = relative(realpathSync(folder), path);
-  if (inside.startsWith(`..${sep}`)) return { ok: false, wrong: `${name} lies outside the plugin's folder` };
-  const [unsafe] = checkMode(path);
-  return unsafe === undefined ? { ok: true, path } : { ok: false, wrong: unsafe.wrong };
-}
-
-/** What everybody may write is code that everybody may put into a worker. */
-function checkMode(path: string): readonly Problem[] {
-  if (process.platform === 'win32' || (statSync(path).mode & 0o002) === 0) return [];
-  return [faultIn(path, 'may be written by everybody', `chmod o-w '${path}'`)];
-}
-
-function faultIn(path: string, wrong: string, right?: string): Problem {
-  return errorAt([], `${path} ${wrong}`, right);
 }
 
 function isFolder(path: string): boolean {

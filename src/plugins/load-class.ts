@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { clientFault } from './clients.js';
 import type { PluginContext } from './contract.js';
 import type { FoundPlugin } from './find-plugins.js';
 import { exportOf } from './program/exports.js';
@@ -16,8 +17,9 @@ export const requiredMethods = {
   automator: ['bootstrap', 'install', 'configure', 'init', 'start', 'stop', 'remove'],
 } as const;
 export const knownAbilities: readonly string[] = [
-  'list', 'find', 'describe', 'quota', 'power', 'images', 'zones',
+  'list', 'find', 'describe', 'quota', 'nodeDeleted', 'nodeReused', 'power', 'images', 'zones',
   'powerStatus', 'powerOn', 'powerOff', 'powerReset', 'setBoot', 'bootTarget', 'imageExists', 'imageSize', 'retrieveImage', 'load', 'capture', 'unload', 'assignedImage',
+  'uploadImage', 'listImages', 'downloadImage', 'deleteImage',
   'preCapture', 'postLoad', 'preReload', 'sanitize', 'checkImage',
 ];
 
@@ -46,6 +48,8 @@ async function loadClass<Class>(
     return { ok: false, wrong: `${entry} cannot be loaded: ${error instanceof Error ? error.message : String(error)}` };
   }
   if (typeof exported !== 'function') return { ok: false, wrong: `${entry} exports no class ${className}` };
+  const fault = clientFault(exported, className);
+  if (fault !== undefined) return { ok: false, wrong: fault };
   if (isRight(exported)) return { ok: true, Class: exported, abilities: knownAbilities.filter((name) => methodOf(exported, name)) };
   return { ok: false, wrong: wordsForMissing(className, entry, required.filter((name) => !methodOf(exported, name))) };
 }

@@ -1,8 +1,8 @@
-import type { Knowledge, Outcome, PowerReading, SizeReading } from '../model/machine/answer.js';
+import type { Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
 import type { ImageRef } from '../model/machine/image.js';
 import type { MachineInput } from './contract.js';
 
-export type { Knowledge, Outcome, PowerReading, SizeReading } from '../model/machine/answer.js';
+export type { Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
 export type { ImageRef } from '../model/machine/image.js';
 
 export interface ImageInput extends MachineInput {
@@ -13,6 +13,8 @@ export interface ImageInput extends MachineInput {
   readonly token: string;
   /** Tells how far it is, in words; the engine gives up when nothing new was told for too long. */
   readonly progress: (text: string) => void;
+  /** For captures: to be put on the image in the call that makes it, where the provider has tags for images; `listImages` looks for them. */
+  readonly imageTags?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -73,8 +75,46 @@ export interface CanTellAssigned {
   assignedImage(machine: MachineInput): Promise<string | undefined>;
 }
 
-/** What a provider may be able to do with a machine that is there. */
-export type MachineAbilities = CanPower & CanReset & CanSetBoot & CanShowImages & CanRetrieve & CanLoad & CanCapture & CanUnload & CanTellAssigned;
+/** An image in the provider's library, apart from any machine. */
+export type LibraryInput = Pick<ImageInput, 'image' | 'providerImage' | 'token' | 'progress'>;
+
+export interface ImageFileInput extends LibraryInput {
+  /** Path of a file on the builder. */
+  readonly file: string;
+  readonly format: string;
+  /** For uploads: of the file, as it was built. */
+  readonly sha256?: string;
+  readonly bytes?: number;
+  /** For uploads: to be put on the image when it is taken in; `listImages` looks for them. */
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Ability: takes a file of a builder into its library as a new image, whole or not at all. With the same token it is the same upload.
+ * `providerImage` is its own word for it, where that is not the one it was asked for with.
+ */
+export interface CanUploadImage {
+  uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }>;
+}
+
+/** Ability: images that were uploaded or captured with all of these tags, half ones included. Those that nobody knows are found so. */
+export interface CanListImages {
+  listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]>;
+}
+
+/** Ability: writes an image into a file of a builder. */
+export interface CanDownloadImage {
+  downloadImage(input: ImageFileInput): Promise<Outcome>;
+}
+
+/** Ability: deletes an image. Absent already is done; in use is `not done`. */
+export interface CanDeleteImage {
+  deleteImage(input: LibraryInput): Promise<Outcome>;
+}
+
+/** What a provider may be able to do with a machine that is there, and with images. */
+export type MachineAbilities = CanPower & CanReset & CanSetBoot & CanShowImages & CanRetrieve & CanLoad & CanCapture & CanUnload & CanTellAssigned
+  & CanUploadImage & CanListImages & CanDownloadImage & CanDeleteImage;
 
 export interface SystemInput {
   /** The image that is loaded, or that is to be captured. */
@@ -103,4 +143,15 @@ export interface SystemPart {
   sanitize(input: SystemInput): Promise<Outcome>;
   /** Whether the system is as its image should be. */
   checkImage(input: SystemInput): Promise<Knowledge>;
+}
+
+/**
+ * Ability: hears of machines after the fact, to tidy up what belongs to them elsewhere. Each may be called twice, and is not called when a worker dies at the
+ * wrong moment: nothing may depend on it. What it throws is logged, and changes nothing.
+ */
+export interface CanHear {
+  /** DELETE of this machine is done: its absence was seen. */
+  nodeDeleted?(input: MachineInput): Promise<void>;
+  /** A used machine of a pool is ready for the next request. Called outside of tasks: `this.task` names no node. */
+  nodeReused?(input: MachineInput): Promise<void>;
 }

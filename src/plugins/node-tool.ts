@@ -1,4 +1,4 @@
-import { Automator, PluginError, type RunOutcome, type SshAuth, type Shell, type TaskResult } from './contract.js';
+import { PluginError, type RunOutcome, type Shell } from './contract.js';
 
 /** A program that an automator needs on the node. */
 export interface NodeTool {
@@ -11,35 +11,6 @@ export interface NodeTool {
   readonly packages?: Readonly<Partial<Record<'apt' | 'dnf' | 'zypper' | 'apk', string>>>;
   /** What a person can do where it cannot be installed. */
   readonly advice: string;
-}
-
-/** An automator whose six actions are one tool with different words. */
-export abstract class ToolAutomator extends Automator {
-  abstract carryOut(data: string): Promise<TaskResult>;
-
-  override install(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(data);
-  }
-
-  override configure(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(data);
-  }
-
-  override init(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(data);
-  }
-
-  override start(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(data);
-  }
-
-  override stop(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(data);
-  }
-
-  override remove(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.carryOut(data);
-  }
 }
 
 /**

@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url';
 import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
-import type { Automator, AutomatorParts, CanFind, CanList, CanQuota, MachineAbilities, PluginContext, PluginLog, Provider, SystemPart } from './contract.js';
+import { clientPlan, Clients } from './clients.js';
+import type { Automator, AutomatorParts, CanFind, CanHear, CanList, CanQuota, MachineAbilities, PluginContext, PluginLog, Provider, SystemPart } from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
@@ -14,7 +15,7 @@ import { Workshop } from './program/workshop.js';
 
 export type ProviderContext = PluginContext & AttemptContext;
 export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
-export type ProviderWithAbilities = Provider & Partial<CanList & CanFind & CanQuota & MachineAbilities>;
+export type ProviderWithAbilities = Provider & Partial<CanList & CanFind & CanHear & CanQuota & MachineAbilities>;
 export type AutomatorWithAbilities = Automator & Partial<SystemPart>;
 
 export interface RegisteredPlugin<Context, Instance> {
@@ -83,6 +84,7 @@ export interface LoadOptions {
 export async function loadRegistry({ folders, log, builtIn = true, programs = { environment: {}, limits: {} } }: LoadOptions): Promise<Registry> {
   const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders]);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
+  const options: ProgramOptions = { ...programs, say: (text) => log.info(text) };
   const workshop = new Workshop();
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -92,9 +94,9 @@ export async function loadRegistry({ folders, log, builtIn = true, programs = { 
   const ofType = (type: Descriptor['type']): readonly FoundPlugin[] => found.filter(({ descriptor }) => descriptor.type === type);
   const isBuiltIn = ({ root }: FoundPlugin): boolean => root === builtInRoot;
   const providers = await registerAll(ofType('provider'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin) ? inProcess(await loadProviderClass(plugin)) : loadProviderProgram(plugin, workshop, programs));
+    isBuiltIn(plugin) ? inProcess(plugin, await loadProviderClass(plugin), log) : loadProviderProgram(plugin, workshop, options));
   const automators = await registerAll(ofType('automator'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin) ? inProcess(await loadAutomatorClass(plugin)) : loadAutomatorProgram(plugin, workshop, programs));
+    isBuiltIn(plugin) ? inProcess(plugin, await loadAutomatorClass(plugin), log) : loadAutomatorProgram(plugin, workshop, options));
   if (faults.length > 0) {
     await close();
     throw new ProblemsError('These plugins cannot be used:', faults);
@@ -116,10 +118,15 @@ function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
 }
 
 /** A plugin that comes with Heddle is trusted as Heddle is. */
-function inProcess<Context, Instance>(reading: ClassReading<Context, Instance>): Loaded<Context, Instance> {
+function inProcess<Context extends PluginContext, Instance>({ descriptor }: FoundPlugin, reading: ClassReading<Context, Instance>, log: LoadOptions['log']): Loaded<Context, Instance> {
   if (!reading.ok) return reading;
   const { Class, abilities } = reading;
-  return { ok: true, abilities, create: (context) => new Class(context) };
+  const clients = new Clients(clientPlan(descriptor), Class, (text) => log.info(text));
+  const create = (context: Context): Instance => {
+    const client = clients.openerOf(context);
+    return new Class(client === undefined ? context : { ...context, client });
+  };
+  return { ok: true, abilities, create, close: () => clients.close() };
 }
 
 async function registerAll<Context, Instance>(

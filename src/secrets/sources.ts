@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { anySignal } from '../model/signals.js';
 import { runForOutput, splitWords, type CommandLimits } from './command.js';
 
 /** Where secrets come from; what a worker's configuration gives. */
@@ -74,7 +75,7 @@ async function readVault(reference: string, sources: SecretSources): Promise<str
 
 async function askVault(url: URL, { token, namespace }: VaultAccess, { timeoutMs, signal }: CommandLimits): Promise<unknown> {
   const headers = { 'X-Vault-Token': token, ...(namespace === undefined ? {} : { 'X-Vault-Namespace': namespace }) };
-  const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
+  const limit = anySignal([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
   // A redirect would carry the token to wherever it points.
   const response = await fetch(url, { headers, redirect: 'error', signal: limit }).catch((cause: unknown) => {
     throw new Error(`Vault at ${url.origin} gave no answer: ${reasonOf(cause)}`, { cause });

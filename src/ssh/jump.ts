@@ -36,9 +36,13 @@ export async function openLink(target: SshTarget, connecting: Promise<Connection
   }
 }
 
-/** A channel that is given up ends at once; ssh2's own would wait until the jump host has said goodbye as well. */
+/**
+ * A channel that is given up ends at once; ssh2's own would wait until the jump host has said goodbye as well. A target that says no more
+ * has ended too: of one that reset its connection a jump host tells no more than that, and ssh2 asks nobody any more whether it is there.
+ */
 function detachable(channel: ClientChannel): Duplex {
   const stream = new Duplex({
+    allowHalfOpen: false,
     read: () => { channel.resume(); },
     write: (chunk: Buffer, _encoding, done) => { channel.write(chunk, done); },
     final: (done) => {

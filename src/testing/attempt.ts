@@ -1,7 +1,7 @@
 import type { Action } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
 import { reservedKeysIn } from '../model/payload.js';
-import type { Claims, PluginLog, Task, TaskResult } from '../plugins/contract.js';
+import type { Calls, Claims, PluginLog, Task, TaskResult } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 import { parseResult } from '../schema/result.js';
 import { createRedactor } from '../secrets/redact.js';
@@ -58,6 +58,16 @@ export function takeResult(plugin: string, returned: TaskResult | void): { reado
   if (taken.length > 0) throw new PluginError('Invalid', `plugin ${plugin} returned ${taken.join(', ')}, which only Heddle sets`);
   if (status !== 0) throw new PluginError('ScriptFailed', `plugin ${plugin} ended with status ${status}`, { exitCode: status, stdout, stderr });
   return { result, said: `${stdout}\n${stderr}` };
+}
+
+/** Lets every call pass, and counts. */
+export class CountedCalls implements Calls {
+  taken = 0;
+
+  take(): Promise<void> {
+    this.taken += 1;
+    return Promise.resolve();
+  }
 }
 
 /** Claims as the engine keeps them, for one suite. */

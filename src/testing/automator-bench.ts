@@ -39,7 +39,7 @@ export class AutomatorBench {
   }
 
   get patienceMs(): number {
-    return this.options.patienceMs ?? 60_000;
+    return this.options.patienceMs ?? 120_000;
   }
 
   /** Another task. */
@@ -118,7 +118,7 @@ export async function openAutomatorBench(options: AutomatorSuiteOptions): Promis
   const registry = await loadRegistry({ folders: options.folders ?? [], log: { info: () => undefined } });
   try {
     const plugin = registry.automator(options.name);
-    const node = await openNode();
+    const node = await openNode(options.open);
     const close = async (): Promise<void> => {
       await node.close();
       await registry.close();

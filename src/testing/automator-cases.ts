@@ -2,12 +2,13 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { serviceActions } from '../model/action.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { AutomatorBench } from './automator-bench.js';
+import { drain } from './drain.js';
 import { fieldCases, type FieldCaseId } from './field-cases.js';
 import type { Case } from './runner.js';
 import { failureOf, until } from './until.js';
 
 export type AutomatorCaseId =
-  | FieldCaseId | 'bootstrap' | 'actions' | 'data' | 'results' | 'once' | 'failing' | 'lost-connection' | 'cancel' | 'unreachable' | 'garbage' | 'redaction';
+  | FieldCaseId | 'bootstrap' | 'actions' | 'data' | 'results' | 'once' | 'failing' | 'lost-connection' | 'cancel' | 'unreachable' | 'garbage' | 'redaction' | 'drain';
 
 /** What would break if anybody put it into shell text or JSON by hand. */
 const oddText = 'a \'b\' "c" $HOME `id` \\ \\n %s ü € {"d": [1]}\n  second line\t!';
@@ -121,6 +122,12 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
       await bench.act('START', bench.options.script(`echo ${secret}; exit 3`, secret)).catch(() => undefined);
       const said = bench.hearing.redacted();
       for (const part of [secret, secret.toUpperCase(), secret.slice(0, -1)]) strictEqual(said.includes(part), false, 'its words hold a secret in a form that nobody can take out');
+    }),
+  },
+  {
+    id: 'drain', title: 'lets go of all that it opened when its worker ends',
+    run: (bench) => drain(bench.options.folders ?? [], async (registry) => {
+      await bench.bootstrap(registry.automator(bench.plugin.descriptor.name));
     }),
   },
   ...fieldCases<AutomatorBench>((bench, scope) => (scope === 'user' ? bench.options.script('true', '') : bench.options.admin ?? {})),

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../model/json.js';
 import { openAutomatorBench } from './automator-bench.js';
 import { automatorCases, type AutomatorCaseId } from './automator-cases.js';
+import type { SuiteNode } from './cuttable-node.js';
 import { defineCases, type Runner } from './runner.js';
 
 export type { AutomatorCaseId } from './automator-cases.js';
+export type { SuiteNode } from './cuttable-node.js';
 
 export interface AutomatorSuiteOptions {
   /** The automator's name in its descriptor. */
@@ -12,11 +14,13 @@ export interface AutomatorSuiteOptions {
   readonly folders?: readonly string[];
   /** The fields of an action that has the node run this shell text, with the data on its standard input. */
   readonly script: (text: string, data: string) => JsonObject;
+  /** A node of your own, such as a container that has your tool. Unless given it is a machine of Heddle's machine service. */
+  readonly open?: () => Promise<SuiteNode>;
   /** The administrator's fields, where it has any: as under `automators` in heddle.yaml. */
   readonly admin?: JsonObject;
   /** Cases that are left out, each with its reason in words. */
   readonly without?: Readonly<Partial<Record<AutomatorCaseId, string>>>;
-  /** Longest wait for something to happen on the node, in ms; a minute unless given. */
+  /** Longest wait for something to happen on the node, in ms; two minutes unless given. */
   readonly patienceMs?: number;
 }
 
@@ -27,6 +31,6 @@ export function automatorSuite(runner: Runner, options: AutomatorSuiteOptions): 
     cases: automatorCases,
     without: options.without ?? {},
     open: () => openAutomatorBench(options),
-    timeoutMs: (options.patienceMs ?? 60_000) * 5,
+    timeoutMs: (options.patienceMs ?? 120_000) * 5,
   });
 }

@@ -26,8 +26,36 @@ interface Described {
   readonly hostKey: string;
 }
 
-/** Gets a machine of a machine service of its own. */
-export async function openNode(): Promise<CuttableNode> {
+/** A node that a test brings along: such as a container that has what the automator needs. */
+export interface SuiteNode {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password?: string;
+  /** In OpenSSH's or PEM's form. */
+  readonly privateKey?: string;
+  /** As a line of known_hosts has it: type and base64. */
+  readonly hostKey: string;
+  readonly close?: () => Promise<void>;
+}
+
+/** Puts a connection that can be cut before the node; a machine of a machine service of its own unless one is brought along. */
+export async function openNode(open: () => Promise<SuiteNode> = openMachine): Promise<CuttableNode> {
+  const { close = () => Promise.resolve(), ...target } = await open();
+  const link = await openLink(target.host, target.port);
+  const pool = createPool();
+  return {
+    target: { ...target, host: '127.0.0.1', port: link.port }, cut: link.cut,
+    look: async (text) => (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
+    close: async () => {
+      await pool.closeAll();
+      await link.close();
+      await close();
+    },
+  };
+}
+
+async function openMachine(): Promise<SuiteNode> {
   const service = await startMachineService();
   const request = { key: 'suite/node-1/1', token: 'token-of-the-suite', hostname: 'node-1', flavor: 'tiny', image: 'host' };
   const { id } = await service.call('POST', '/v1/machines', request) as { readonly id: string };
@@ -37,18 +65,7 @@ export async function openNode(): Promise<CuttableNode> {
     machine = await service.call('GET', `/v1/machines/${id}`) as Described;
   } while (machine.state !== 'running');
   const { address: host, port, user, password, hostKey } = machine;
-  const target: SshTarget = { host, port, user, password, hostKey };
-  const link = await openLink(host, port);
-  const pool = createPool();
-  return {
-    target: { ...target, host: '127.0.0.1', port: link.port }, cut: link.cut,
-    look: async (text) => (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
-    close: async () => {
-      await pool.closeAll();
-      await link.close();
-      await service.close();
-    },
-  };
+  return { host, port, user, password, hostKey, close: () => service.close() };
 }
 
 async function openLink(host: string, port: number) {

@@ -1,19 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { anySignal } from '../model/signals.js';
 import type { Action } from '../model/action.js';
-import { isJsonObject, type JsonObject } from '../model/json.js';
+import type { JsonObject } from '../model/json.js';
 import { hostname, machineKey, tagNames } from '../model/names.js';
 import { mergePayload } from '../model/payload.js';
 import type { Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import { loadRegistry, type ProviderWithAbilities, type RegisteredProvider } from '../plugins/registry.js';
-import { checkFields, passedReferences } from '../schema/fields.js';
-import { formatProblem, hasErrors } from '../schema/problem.js';
-import { resolveSecrets } from '../secrets/reference.js';
-import { createClaims, Hearing, makeTask, takeResult } from './attempt.js';
+import { CountedCalls, createClaims, Hearing, makeTask, takeResult } from './attempt.js';
+import { readFields, textAt } from './provider-fields.js';
 import { openProxy, type ApiProxy } from './proxy.js';
-import type { ProviderSuiteOptions } from './provider-suite.js';
-import { untilReady } from './until.js';
+import type { ProviderSuiteOptions, SuiteAccount } from './provider-suite.js';
+import { until, untilReady } from './until.js';
 
 /** A machine of a case: who it is, and what is known of it so far. */
 export interface Subject {
@@ -40,27 +39,41 @@ export class ProviderBench {
   readonly fields: JsonObject;
   readonly written: { readonly admin: JsonObject; readonly user: JsonObject };
   readonly secrets: readonly string[];
+  /** A file that may be uploaded as an image. */
+  readonly upload: SuiteAccount['upload'];
+  /** In place of the account's: with these, nobody answers. */
+  readonly silent: JsonObject | undefined;
   readonly hearing = new Hearing();
+  /** Calls that the plugin waited for. */
+  readonly calls = new CountedCalls();
   /** Stands for this run among others on the same account. */
   readonly installation = randomUUID();
   readonly #claims = createClaims();
   readonly #clusterUid = randomUUID();
-  readonly #kind: { readonly flavor: string; readonly image: string };
+  readonly kind: { readonly flavor: string; readonly image: string };
   #count = 0;
 
-  constructor(parts: Pick<ProviderBench, 'plugin' | 'options' | 'proxy' | 'fields' | 'written' | 'secrets'> & { readonly kind: { readonly flavor: string; readonly image: string } }) {
+  constructor(parts: Pick<ProviderBench, 'plugin' | 'options' | 'proxy' | 'fields' | 'written' | 'secrets' | 'upload' | 'silent' | 'kind'>) {
     this.plugin = parts.plugin;
     this.options = parts.options;
     this.proxy = parts.proxy;
     this.fields = parts.fields;
     this.written = parts.written;
     this.secrets = parts.secrets;
-    this.#kind = parts.kind;
+    this.upload = parts.upload;
+    this.silent = parts.silent;
+    this.kind = parts.kind;
     this.hearing.hide(parts.secrets);
   }
 
   get patienceMs(): number {
-    return this.options.patienceMs ?? 60_000;
+    return this.options.patienceMs ?? 120_000;
+  }
+
+  /** The same account, by a plugin that was loaded anew. */
+  by(plugin: RegisteredProvider): ProviderBench {
+    const { options, proxy, fields, written, secrets, upload, silent } = this;
+    return new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload, silent, kind: this.kind });
   }
 
   /** A machine that is not made yet. */
@@ -69,7 +82,7 @@ export class ProviderBench {
     const nodeId = `app-${this.#count}`;
     const key = machineKey(this.#clusterUid, nodeId, 1);
     const tags = { [tagNames.installation]: this.installation, [tagNames.key]: key, [tagNames.cluster]: 'suite', [tagNames.node]: nodeId };
-    return { key, nodeId, tags, config: { ...this.#kind, hostname: hostname('suite', nodeId) } };
+    return { key, nodeId, tags, config: { ...this.kind, hostname: hostname('suite', nodeId) } };
   }
 
   /** Uses a machine of its own, and sees to it that it is gone afterwards. */
@@ -86,7 +99,7 @@ export class ProviderBench {
   async create(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
     const { key, tags, nodeId } = subject;
     const token = createHash('sha256').update(key).digest('hex');
-    const { flavor, image } = this.#kind;
+    const { flavor, image } = this.kind;
     const input = { key, tags, token, flavor: options.flavor ?? flavor, image, hostname: hostname('suite', nodeId), fields: this.#fields(options) };
     return this.#carryOut('CREATE', subject, options, (provider) => provider.create(input));
   }
@@ -121,6 +134,19 @@ export class ProviderBench {
     return found.filter(({ state }) => state !== 'gone');
   }
 
+  /** Asks for what is done with a machine that is there. A verb may take as long as the case has patience. */
+  async act<Answer>(subject: Subject, call: (provider: ProviderWithAbilities, machine: MachineInput) => Promise<Answer> | undefined, options: CallOptions = {}): Promise<Answer> {
+    const signal = anySignal([AbortSignal.timeout(this.patienceMs), ...(options.signal === undefined ? [] : [options.signal])]);
+    const provider = this.#openWith('CONFIRM', subject, { ...options, signal });
+    return this.#heard(() => call(provider, this.#input(subject, options)) ?? Promise.reject(new Error('it has no such method')));
+  }
+
+  /** Asks for what has nothing to do with any machine. */
+  ask<Answer>(call: (provider: ProviderWithAbilities) => Promise<Answer> | undefined, options: CallOptions): Promise<Answer> {
+    const provider = this.#open('CONFIRM', this.subject(), options);
+    return this.#heard(() => call(provider) ?? Promise.reject(new Error('it has no such method')));
+  }
+
   has(ability: 'list' | 'find'): boolean {
     return this.plugin.abilities.includes(ability);
   }
@@ -128,7 +154,11 @@ export class ProviderBench {
   /** Waits until what an earlier call did, or may still do, can be seen. */
   async untilVisible(): Promise<void> {
     const { idempotency, callDeadlineMs, consistencyWindowMs } = this.plugin.descriptor;
-    if (idempotency === 'tag' || idempotency === 'name') await pause(callDeadlineMs + consistencyWindowMs);
+    const { proxy } = this;
+    if (proxy !== undefined) {
+      await until('its API to have done what it was asked for', () => Promise.resolve(proxy.underWay() === 0), this.patienceMs);
+      await pause(consistencyWindowMs);
+    } else if (idempotency === 'tag' || idempotency === 'name') await pause(callDeadlineMs + consistencyWindowMs);
     else await pause(consistencyWindowMs);
   }
 
@@ -152,12 +182,16 @@ export class ProviderBench {
     return fields;
   }
 
-  #open(taskName: Action, { nodeId, config }: Subject, options: CallOptions): ProviderWithAbilities {
-    const { name, callDeadlineMs } = this.plugin.descriptor;
+  #open(taskName: Action, subject: Subject, options: CallOptions): ProviderWithAbilities {
+    const { callDeadlineMs } = this.plugin.descriptor;
+    return this.#openWith(taskName, subject, { ...options, signal: anySignal([AbortSignal.timeout(callDeadlineMs), ...(options.signal === undefined ? [] : [options.signal])]) });
+  }
+
+  #openWith(taskName: Action, { nodeId, config }: Subject, { signal, ...options }: CallOptions & { readonly signal: AbortSignal }): ProviderWithAbilities {
+    const { name } = this.plugin.descriptor;
     const fields = this.#fields(options);
-    const signal = AbortSignal.any([AbortSignal.timeout(callDeadlineMs), ...(options.signal === undefined ? [] : [options.signal])]);
     const task = makeTask({ taskName, nodeId, clusterUid: this.#clusterUid, config, provider: { name: 'suite', type: name, fields } });
-    return this.plugin.create({ task, log: this.hearing.log, signal, fields, claims: this.#claims });
+    return this.plugin.create({ task, log: this.hearing.log, signal, fields, claims: this.#claims, calls: this.calls });
   }
 
   async #carryOut(taskName: Action, subject: Subject, options: CallOptions, call: (provider: ProviderWithAbilities) => ReturnType<ProviderWithAbilities['create']>): Promise<JsonObject> {
@@ -193,30 +227,9 @@ export async function openProviderBench(options: ProviderSuiteOptions): Promise<
     const admin = { ...account.admin, ...(proxy === undefined || options.endpoint === undefined ? {} : { [options.endpoint]: proxy.endpoint }) };
     const written = { admin, user: account.user ?? {} };
     const { fields, secrets } = await readFields(plugin, written);
-    return { bench: new ProviderBench({ plugin, options, proxy, fields, written, secrets, kind: account }), close };
+    return { bench: new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload: account.upload, silent: account.silent, kind: account }), close };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-/** As the engine does it: the fields are checked, defaults filled in, secrets resolved. */
-async function readFields({ descriptor }: RegisteredProvider, written: ProviderBench['written']): Promise<{ readonly fields: JsonObject; readonly secrets: readonly string[] }> {
-  const admin = checkFields(descriptor, 'admin', written.admin, ['admin']);
-  const user = checkFields(descriptor, 'user', written.user, ['user']);
-  const problems = [...admin.problems, ...user.problems];
-  if (hasErrors(problems)) throw new Error(`the fields of the suite's account are wrong: ${problems.map(formatProblem).join('; ')}`);
-  const all: JsonObject = { ...admin.values, ...user.values };
-  const passed = passedReferences(descriptor);
-  const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(all).filter(([key]) => passed.includes(key) === kept));
-  const { value, secrets } = await resolveSecrets(split(false), { environment: {} });
-  const declared = Object.entries({ ...descriptor.fields?.admin, ...descriptor.fields?.user });
-  const plain = declared.flatMap(([key, field]) => (field.secret === true && typeof all[key] === 'string' ? [all[key]] : []));
-  return { fields: { ...(isJsonObject(value) ? value : {}), ...split(true) }, secrets: [...secrets, ...plain] };
-}
-
-function textAt(fields: JsonObject, key: string): string {
-  const value = fields[key];
-  if (typeof value === 'string') return value;
-  throw new Error(`endpoint names the field ${key}, but the account's admin fields have no text there`);
 }

@@ -3,13 +3,14 @@ import { isJsonObject } from '../model/json.js';
 import { mergePayload } from '../model/payload.js';
 import { tagNames } from '../model/names.js';
 import { probe } from '../ssh/probe.js';
+import { drain } from './drain.js';
 import { fieldCases, type FieldCaseId } from './field-cases.js';
 import { readTarget } from './node.js';
 import type { ProviderBench, Subject } from './provider-bench.js';
 import type { Case } from './runner.js';
 import { failureOf, until, untilReady } from './until.js';
 
-export type LifeCaseId = 'life' | 'login' | 'repetition' | 'same-moment' | 'absent' | 'find' | 'created' | 'list' | 'list-apart' | FieldCaseId;
+export type LifeCaseId = 'life' | 'login' | 'repetition' | 'same-moment' | 'absent' | 'find' | 'created' | 'list' | 'list-apart' | 'counted' | 'drain' | FieldCaseId;
 
 /** What a provider does when nothing goes wrong, and what it refuses. */
 export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
@@ -113,6 +114,30 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
     run: (bench) => bench.with(async (subject) => {
       await bench.create(subject);
       deepStrictEqual(await bench.list({ [tagNames.installation]: '00000000-0000-0000-0000-000000000000' }), []);
+    }),
+  },
+  {
+    id: 'counted', title: 'waits for leave before each call of its API where it says countsCalls, and for none where it does not',
+    run: (bench) => bench.with(async (subject) => {
+      const { calls, proxy, plugin: { descriptor } } = bench;
+      const before = calls.taken;
+      proxy?.clear();
+      await bench.up(subject);
+      if (bench.has('find')) await bench.find(subject.key);
+      if (bench.has('list')) await bench.list({ [tagNames.installation]: bench.installation });
+      await bench.remove(subject);
+      const taken = calls.taken - before;
+      if (!descriptor.countsCalls) strictEqual(taken, 0, 'it waits for calls, and its descriptor does not say countsCalls');
+      else ok(taken > 0 && taken >= (proxy?.calls() ?? 0), `it made ${proxy?.calls() ?? 'its'} calls and waited for ${taken}`);
+    }),
+  },
+  {
+    id: 'drain', title: 'lets go of all that it opened when its worker ends',
+    run: (bench) => drain(bench.options.folders ?? [], async (registry) => {
+      const own = bench.by(registry.provider(bench.plugin.descriptor.name));
+      await own.with(async (subject) => {
+        await own.create(subject);
+      });
     }),
   },
   ...fieldCases<ProviderBench>((bench, scope) => bench.written[scope]),

@@ -2,9 +2,12 @@ import type { JsonObject } from '../model/json.js';
 import { openProviderBench } from './provider-bench.js';
 import { lifeCases, type LifeCaseId } from './provider-life-cases.js';
 import { faultCases, type FaultCaseId } from './provider-fault-cases.js';
+import { imageCases, type ImageCaseId } from './provider-image-cases.js';
+import { powerCases, machinesAreTried, type MachineVerb, type PowerCaseId } from './provider-power-cases.js';
+import { uploadCases, uploadsAreTried, type UploadCaseId } from './provider-upload-cases.js';
 import { defineCases, type Runner } from './runner.js';
 
-export type ProviderCaseId = LifeCaseId | FaultCaseId;
+export type ProviderCaseId = LifeCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId;
 
 /** An account that the suite may make machines of. */
 export interface SuiteAccount {
@@ -15,6 +18,10 @@ export interface SuiteAccount {
   /** In the provider's own words. */
   readonly flavor: string;
   readonly image: string;
+  /** For a provider that takes images as files: a small one, and its format. */
+  readonly upload?: { readonly file: string; readonly format: string };
+  /** For a provider that has no `endpoint`: fields of the administrator's with which nobody answers whoever switches, loads or captures. */
+  readonly silent?: JsonObject;
   readonly close?: () => Promise<void>;
 }
 
@@ -26,9 +33,13 @@ export interface ProviderSuiteOptions {
   readonly open: () => Promise<SuiteAccount>;
   /** The administrator's field with the address of the provider's HTTP API: the suite has its calls go wrong on the way. */
   readonly endpoint?: string;
+  /** It takes images as files, and what `open` gives names one: the cases about uploads are run, too. */
+  readonly uploads?: true;
+  /** What it does with machines that are there: the cases about these are run, too. */
+  readonly machines?: readonly MachineVerb[];
   /** Cases that are left out, each with its reason in words. */
   readonly without?: Readonly<Partial<Record<ProviderCaseId, string>>>;
-  /** Longest wait for a machine to be ready or gone, in ms; a minute unless given. */
+  /** Longest wait for a machine to be ready or gone, in ms; two minutes unless given. */
   readonly patienceMs?: number;
 }
 
@@ -36,9 +47,9 @@ export interface ProviderSuiteOptions {
 export function providerSuite(runner: Runner, options: ProviderSuiteOptions): void {
   defineCases(runner, {
     title: `provider ${options.name}`,
-    cases: [...lifeCases, ...faultCases],
+    cases: [...lifeCases, ...faultCases, uploadsAreTried, ...(options.uploads === true ? uploadCases : []), machinesAreTried, ...powerCases(options.machines ?? []), ...imageCases(options.machines ?? [])],
     without: options.without ?? {},
     open: () => openProviderBench(options),
-    timeoutMs: (options.patienceMs ?? 60_000) * 5,
+    timeoutMs: (options.patienceMs ?? 120_000) * 5,
   });
 }

@@ -28,6 +28,8 @@ export interface ApiProxy {
   clear(): void;
   /** Calls since the faults were set. */
   calls(): number;
+  /** Calls that the API is still at, those included whose caller has gone. */
+  underWay(): number;
   close(): Promise<void>;
 }
 
@@ -35,10 +37,14 @@ export interface ApiProxy {
 export async function openProxy(target: string): Promise<ApiProxy> {
   let decide: (call: PassingCall) => CallFault | undefined = () => undefined;
   let calls = 0;
+  let underWay = 0;
   const server = createServer((incoming, answer) => {
     calls += 1;
     const fault = decide({ method: incoming.method ?? 'GET', path: incoming.url ?? '/', number: calls });
-    void pass(target, incoming, answer, fault).catch(() => incoming.socket.destroy());
+    underWay += 1;
+    void pass(target, incoming, answer, fault).catch(() => incoming.socket.destroy()).finally(() => {
+      underWay -= 1;
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -51,6 +57,7 @@ export async function openProxy(target: string): Promise<ApiProxy> {
     set,
     clear: () => set(() => undefined),
     calls: () => calls,
+    underWay: () => underWay,
     async close() {
       const closed = once(server, 'close');
       server.close();

@@ -84,12 +84,16 @@ export class PowerDriver {
     if (now.power === wanted) return { answer: 'done' };
     if (now.power === 'unknown') return unknown(now.why);
     let refused: string | undefined;
+    let heard = false;
     for (let time = 1; time <= commands; time += 1) {
       const said = await command();
       refused = said.told ? undefined : said.why;
+      heard ||= said.told;
       if (await this.#shows(wanted, refused === undefined ? this.#limits.settleMs : 0)) return { answer: 'done' };
     }
-    if (refused !== undefined) return { answer: 'not done', why: refused };
+    // What it took in before it refused may still come.
+    if (refused !== undefined && !heard) return { answer: 'not done', why: refused };
+    if (refused !== undefined) return unknown(`it was told to switch ${wanted}, then refused (${refused}), and does not read so`);
     return unknown(`it was told twice to switch ${wanted}, and does not read so after ${this.#limits.settleMs} ms each`);
   }
 

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { stopMs } from '../clients.js';
 import { ProgramFault } from '../errors.js';
 import { converseAgain, type Call, type Finish } from './converse.js';
 import { Places } from './places.js';
@@ -14,16 +15,19 @@ export interface HostOptions extends Omit<LaunchOptions, 'channel' | 'command'> 
   readonly processes: number;
   /** Calls after which a process is replaced. */
   readonly calls: number;
+  readonly say: (text: string) => void;
 }
 
 /** How long a class may take to load, in ms. */
-const loadMs = 30_000;
+const loadMs = 120_000;
 
 /** How long a process stands ready without work, in ms. */
 const idleMs = 60_000;
 
 interface Host {
   readonly program: Program;
+  /** Whether it has clients to stop before it ends. */
+  drains: boolean;
   calls: number;
   idle?: NodeJS.Timeout;
 }
@@ -35,6 +39,7 @@ export class HostPool implements Runner {
   readonly #places: Places;
   readonly #idle: Host[] = [];
   readonly #all = new Set<Host>();
+  readonly #retiring = new Set<Promise<unknown>>();
   readonly #reserved = new WeakMap<Reservation, Host>();
 
   constructor(workshop: Workshop, options: HostOptions) {
@@ -91,6 +96,7 @@ export class HostPool implements Runner {
 
   async close(): Promise<void> {
     await Promise.all([...this.#all].map((host) => this.#retire(host)));
+    await Promise.all(this.#retiring);
   }
 
   /** One that was told to stop, has served long, or has grown is replaced. */
@@ -121,14 +127,16 @@ export class HostPool implements Runner {
   async #retire(host: Host): Promise<void> {
     clearTimeout(host.idle);
     this.#all.delete(host);
-    await host.program.stop();
+    const end = endOf(host, this.#options.say);
+    this.#retiring.add(end);
+    await end.finally(() => this.#retiring.delete(end));
   }
 
   async #start(): Promise<{ readonly host: Host; readonly methods: readonly string[] }> {
     const { load, memoryBytes, cwd, environment } = this.#options;
     const command = [process.execPath, `--max-old-space-size=${Math.max(16, Math.floor(memoryBytes / 1024 / 1024))}`, '--import', loader, hostMain];
     const program = new Program(this.#workshop, { command, cwd, environment, memoryBytes, channel: 'own' });
-    const host: Host = { program, calls: 0 };
+    const host: Host = { program, drains: false, calls: 0 };
     this.#all.add(host);
     void program.ended.then(() => {
       clearTimeout(host.idle);
@@ -136,10 +144,25 @@ export class HostPool implements Runner {
       if (this.#idle.includes(host)) this.#idle.splice(this.#idle.indexOf(host), 1);
     });
     const answer = await askToLoad(program, load);
-    if ('loaded' in answer) return { host, methods: answer.loaded.methods };
+    if ('loaded' in answer) {
+      host.drains = answer.loaded.drains;
+      return { host, methods: answer.loaded.methods };
+    }
     await this.#retire(host);
     throw new ProgramFault(answer.failed);
   }
+}
+
+/** Lets it stop its clients first, where it has any. */
+async function endOf({ program, drains }: Host, say: (text: string) => void): Promise<void> {
+  if (drains && program.send({ drain: true })) {
+    program.listen({ line: () => undefined, said: say });
+    const waiting = new AbortController();
+    // It looks at the time itself; this is for one that hangs.
+    await Promise.race([program.ended, pause(stopMs + 1_000, undefined, { signal: waiting.signal })]);
+    waiting.abort();
+  }
+  await program.stop();
 }
 
 function fileBeside(names: readonly string[]): string {
@@ -173,7 +196,7 @@ function readLoadAnswer(text: string): LoadAnswer {
   try {
     const answer = JSON.parse(text) as Partial<Record<'loaded' | 'failed', unknown>>;
     const { loaded, failed } = answer;
-    if (typeof loaded === 'object' && loaded !== null && 'methods' in loaded && Array.isArray(loaded.methods)) return { loaded: { methods: loaded.methods.map(String) } };
+    if (typeof loaded === 'object' && loaded !== null && 'methods' in loaded && Array.isArray(loaded.methods)) return { loaded: { methods: loaded.methods.map(String), drains: Reflect.get(loaded, 'drains') === true } };
     if (typeof failed === 'string') return { failed };
   } catch {
     // Falls through: whatever it is, it is no answer.

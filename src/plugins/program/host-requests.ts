@@ -1,4 +1,4 @@
-import type { Claims, RunOutcome, Shell } from '../contract.js';
+import type { Calls, Claims, RunOutcome, Shell } from '../contract.js';
 import { failureKinds, PluginError } from '../errors.js';
 import { maxRequests, type ErrorMessage, type ReplyMessage, type RequestName } from './protocol.js';
 
@@ -33,6 +33,12 @@ export class HostRequests {
       await this.#ask('claims.release', { key });
     },
     held: () => this.#ask('claims.held', {}),
+  };
+
+  readonly calls: Calls = {
+    take: async () => {
+      await this.#ask('calls.take', {});
+    },
   };
 
   settle(reply: ReplyMessage): void {

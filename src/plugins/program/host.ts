@@ -4,11 +4,12 @@ import { copyPlainJson } from '../../schema/plain-json.js';
 import { formatPath } from '../../schema/problem.js';
 import { parseResult } from '../../schema/result.js';
 import type { PluginContext, PluginLog, Shell } from '../contract.js';
+import { clientFault, Clients } from '../clients.js';
 import { PluginError } from '../errors.js';
 import { exportOf, wordsForLoading } from './exports.js';
 import { HostRequests } from './host-requests.js';
 import { LineSplitter } from './lines.js';
-import { logLevels, sizes, type HostCall, type LoadAnswer, type LoadMessage, type ReplyMessage } from './protocol.js';
+import { logLevels, sizes, type DrainMessage, type HostCall, type LoadAnswer, type LoadMessage, type ReplyMessage } from './protocol.js';
 import { failureOf } from './host-failure.js';
 
 type PluginClass = new (context: PluginContext & { readonly shell: Shell }) => object;
@@ -19,22 +20,22 @@ export function serveHost(link: Duplex, end: () => void): void {
     link.write(`${JSON.stringify(message)}\n`);
   };
   const requests = new HostRequests(send);
-  let loaded: Promise<PluginClass> | undefined;
+  let loaded: Promise<LoadedClass> | undefined;
   let cancelling = new AbortController();
   const lines = new LineSplitter(sizes.line * 8, (line) => {
-    const message = JSON.parse(line) as LoadMessage | HostCall | ReplyMessage | { readonly cancel: string };
+    const message = JSON.parse(line) as LoadMessage | HostCall | ReplyMessage | DrainMessage | { readonly cancel: string };
     if ('load' in message) {
-      const loading = load(message.load);
-      loaded = loading.then(({ Class }) => Class);
-      loaded.catch(() => undefined);
-      void loading.then(({ methods }): LoadAnswer => ({ loaded: { methods } }), (error: unknown): LoadAnswer => ({ failed: wordsForLoading(error) })).then(send);
+      loaded = load(message.load);
+      void loaded.then(({ methods, clients }): LoadAnswer => ({ loaded: { methods, drains: clients.drains } }), (error: unknown): LoadAnswer => ({ failed: wordsForLoading(error) })).then(send);
+    } else if ('drain' in message) {
+      void (loaded ?? Promise.reject(new Error('nothing is loaded'))).then(({ clients }) => clients.close()).finally(end).catch(() => undefined);
     } else if ('cancel' in message) {
       cancelling.abort(new Error(message.cancel));
     } else if ('id' in message) {
       requests.settle(message);
     } else if (loaded !== undefined) {
       cancelling = new AbortController();
-      void loaded.then((Class) => carryOut(Class, message, requests, cancelling.signal, send)).then(send);
+      void loaded.then((it) => carryOut(it, message, requests, cancelling.signal, send)).then(send);
     }
   });
   link.on('data', (chunk: Buffer) => void lines.push(chunk));
@@ -43,11 +44,19 @@ export function serveHost(link: Duplex, end: () => void): void {
   link.on('error', end);
 }
 
-async function load({ entry, class: name }: LoadMessage['load']): Promise<{ readonly Class: PluginClass; readonly methods: readonly string[] }> {
+interface LoadedClass {
+  readonly Class: PluginClass;
+  readonly methods: readonly string[];
+  readonly clients: Clients;
+}
+
+async function load({ entry, class: name, clients }: LoadMessage['load']): Promise<LoadedClass> {
   const module: unknown = await import(pathToFileURL(entry).href);
   const exported = exportOf(module, name);
   if (typeof exported !== 'function') throw new PluginError('Invalid', `${entry} exports no class ${name}`);
-  return { Class: exported as PluginClass, methods: methodsOf(exported) };
+  const fault = clientFault(exported, name);
+  if (fault !== undefined) throw new PluginError('Invalid', fault);
+  return { Class: exported as PluginClass, methods: methodsOf(exported), clients: new Clients(clients, exported, (text) => process.stderr.write(`${text}\n`)) };
 }
 
 /** Names of the methods that objects of the class have, their own or inherited ones. */
@@ -63,11 +72,13 @@ function methodsOf(Class: object): readonly string[] {
 }
 
 /** Gives the message that answers the call; it never fails. */
-async function carryOut(Class: PluginClass, call: HostCall, requests: HostRequests, signal: AbortSignal, send: (message: object) => void): Promise<object> {
-  const { protocol: _protocol, call: method, input: _input, arguments: words, fields, claims, isAction: _isAction, plugin: _plugin, ...task } = call;
+async function carryOut({ Class, clients }: LoadedClass, call: HostCall, requests: HostRequests, signal: AbortSignal, send: (message: object) => void): Promise<object> {
+  const { protocol: _protocol, call: method, input: _input, arguments: words, fields, claims, calls, isAction: _isAction, plugin: _plugin, ...task } = call;
   try {
+    const log = logTo(send);
+    const client = clients.openerOf({ task, fields, log });
     const plugin = new Class({
-      task, fields, signal, log: logTo(send), shell: requests.shell, ...(claims ? { claims: requests.claims } : {}),
+      task, fields, signal, log, ...(client === undefined ? {} : { client }), shell: requests.shell, ...(claims ? { claims: requests.claims } : {}), ...(calls ? { calls: requests.calls } : {}),
     });
     const carry: unknown = Reflect.get(plugin, method);
     if (typeof carry !== 'function') throw new PluginError('Invalid', `the plugin has no method ${method}`);

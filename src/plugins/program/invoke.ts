@@ -1,3 +1,4 @@
+import { anySignal } from '../../model/signals.js';
 import type { Json, JsonObject } from '../../model/json.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import type { ParsedResult } from '../../schema/result.js';
@@ -52,15 +53,15 @@ export async function invokeAbility(invocation: Invocation, context: ProgramCont
 
 async function invoke(invocation: Invocation, context: ProgramContext, method: Method, isAction: boolean): Promise<Finish> {
   const { descriptor, runner, hosted, timeMs } = invocation;
-  const { signal, log, shell, claims, resolveSecret, detach } = context;
-  const attempt = AbortSignal.any([signal, ...(detach === undefined ? [] : [detach]), ...endOf(context)]);
+  const { signal, log, shell, claims, calls, resolveSecret, detach } = context;
+  const attempt = anySignal([signal, ...(detach === undefined ? [] : [detach]), ...endOf(context)]);
   const reservation = await reserve(invocation, context, attempt);
   // The call's own time begins when a process is there for it.
-  const stop = timeMs === undefined ? attempt : AbortSignal.any([attempt, AbortSignal.timeout(timeMs)]);
+  const stop = timeMs === undefined ? attempt : anySignal([attempt, AbortSignal.timeout(timeMs)]);
   const call: Call = {
     message: hosted ? hostCall(context, method, isAction, descriptor.name) : callMessage(context, method),
     allowed: hosted ? requestNames : descriptor.requests,
-    services: { shell, claims, secret: resolveSecret },
+    services: { shell, claims, calls, secret: resolveSecret },
     log, stop,
   };
   const finish = await runner.run(call, reservation);
@@ -97,5 +98,5 @@ function callMessage({ task }: ProgramContext, { name, input }: Method): CallMes
 }
 
 function hostCall(context: ProgramContext, method: Method, isAction: boolean, plugin: string): HostCall {
-  return { ...callMessage(context, { ...method, input: {} }), arguments: method.arguments, fields: context.fields, claims: context.claims !== undefined, isAction, plugin };
+  return { ...callMessage(context, { ...method, input: {} }), arguments: method.arguments, fields: context.fields, claims: context.claims !== undefined, calls: context.calls !== undefined, isAction, plugin };
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Descriptor } from '../../schema/descriptor.js';
 import type { PluginLimits } from '../../schema/descriptor-program.js';
+import { clientPlan } from '../clients.js';
 import { ProgramFault } from '../errors.js';
 import type { FoundPlugin } from '../find-plugins.js';
 import { HostPool } from './host-pool.js';
@@ -14,6 +15,8 @@ export interface ProgramOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What plugins may use, by their names; goes over what they say themselves. */
   readonly limits: Readonly<Record<string, PluginLimits>>;
+  /** Hears what went wrong outside of any call, such as a client that could not be stopped. */
+  readonly say?: (text: string) => void;
 }
 
 export type ProgramReading =
@@ -37,7 +40,7 @@ export async function loadProgram(found: FoundPlugin, workshop: Workshop, option
     }
     return { ok: true, invocation: { descriptor, hosted: false, runner: new OneShotRunner(workshop, { ...shared, command }, limits.processes), ...time }, methods: descriptor.abilities };
   }
-  const pool = new HostPool(workshop, { ...shared, load: { entry, class: descriptor.class ?? '' }, processes: limits.processes, calls: limits.calls });
+  const pool = new HostPool(workshop, { ...shared, load: { entry, class: descriptor.class ?? '', clients: clientPlan(descriptor) }, say: options.say ?? (() => undefined), processes: limits.processes, calls: limits.calls });
   try {
     return { ok: true, methods: await pool.load(), invocation: { descriptor, hosted: true, runner: pool, ...time } };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { LineSplitter } from './lines.js';
 import { memoryOf, signalGroup } from './processes.js';
 import { maxLines, sizes } from './protocol.js';
@@ -34,8 +34,9 @@ export interface Listener {
 /** How long a program has to go by itself once SIGTERM was sent, in ms. */
 const termMs = 500;
 
-/** How long output is waited for that others may hold open, in ms. */
+/** How long output is waited for that others may hold open, in ms; and turns of the event loop in which it is read after that. */
 const drainMs = 500;
+const drainTurns = 100;
 
 const noCounts = { bytes: 0, lines: 0, words: 0 };
 
@@ -50,6 +51,8 @@ export class Program {
   #listener = nobody;
   #counts = noCounts;
   #fault: string | undefined;
+  /** Pieces of output that came. */
+  #chunks = 0;
 
   constructor(workshop: Workshop, options: LaunchOptions) {
     const { command: [program = '', ...words], cwd, environment, memoryBytes, channel } = options;
@@ -92,6 +95,8 @@ export class Program {
 
   /** Asks it to go, then makes it. */
   async stop(): Promise<ProgramEnd> {
+    // Whoever waits for its end must live that long: one that stood ready was let go.
+    this.hold();
     this.#signal('SIGTERM');
     const waiting = new AbortController();
     const late = pause(termMs, undefined, { signal: waiting.signal }).then(() => this.#signal('SIGKILL'), () => undefined);
@@ -172,6 +177,7 @@ export class Program {
     return new Promise((resolve) => {
       if (stream === null) return resolve();
       stream.on('data', (chunk: Buffer) => {
+        this.#chunks += 1;
         // What still comes from one that is being ended is of no use to anybody.
         if (this.#fault === undefined) onData(chunk);
       });
@@ -193,8 +199,18 @@ export class Program {
     const drained = new AbortController();
     await Promise.race([Promise.all(streams), pause(drainMs, undefined, { signal: drained.signal }).catch(() => undefined)]);
     drained.abort();
+    await this.#readRest();
     for (const stream of this.#child.stdio) stream?.destroy();
     this.#workshop.leave(this.#child.pid ?? 0, home);
     return this.#fault === undefined ? end : { ...end, words: `was ended: ${this.#fault}`, fault: this.#fault };
+  }
+
+  /** A busy process learns that the time is over before it has read what came long ago. */
+  async #readRest(): Promise<void> {
+    for (let turn = 0, chunks = -1; turn < drainTurns && chunks !== this.#chunks; turn += 1) {
+      chunks = this.#chunks;
+      await nextTurn();
+      await nextTurn();
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../model/json.js';
 import type { Task } from '../../model/task.js';
+import type { ClientPlan } from '../clients.js';
 import type { FailureKind } from '../errors.js';
 
 /** Raised when what programs are told or may answer changes its meaning. */
@@ -45,6 +46,8 @@ export interface HostCall extends CallMessage {
   readonly arguments: readonly unknown[];
   readonly fields: JsonObject;
   readonly claims: boolean;
+  /** Whether the account's calls are to be waited for. */
+  readonly calls: boolean;
   /** Whether the method carries out an action; what an ability returns is no result of a task. */
   readonly isAction: boolean;
   /** Name of the plugin, for messages. */
@@ -53,16 +56,21 @@ export interface HostCall extends CallMessage {
 
 /** The first message to a plugin host, and its answer. */
 export interface LoadMessage {
-  readonly load: { readonly entry: string; readonly class: string };
+  readonly load: { readonly entry: string; readonly class: string; readonly clients: ClientPlan };
 }
-export type LoadAnswer = { readonly loaded: { readonly methods: readonly string[] } } | { readonly failed: string };
+export type LoadAnswer = { readonly loaded: { readonly methods: readonly string[]; readonly drains: boolean } } | { readonly failed: string };
+
+/** The last message to a plugin host that has clients: it stops them, and ends. */
+export interface DrainMessage {
+  readonly drain: true;
+}
 
 /** Sent when the call is over for the engine: end what was begun, and soon. */
 export interface CancelMessage {
   readonly cancel: string;
 }
 
-export const requestNames = ['run', 'exec', 'putFile', 'secret', 'claims.take', 'claims.release', 'claims.held'] as const;
+export const requestNames = ['run', 'exec', 'putFile', 'secret', 'claims.take', 'claims.release', 'claims.held', 'calls.take'] as const;
 export type RequestName = (typeof requestNames)[number];
 
 /** What a program asks of the engine while it works. */

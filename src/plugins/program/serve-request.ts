@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../model/json.js';
-import type { Claims, RunOutcome, Shell } from '../contract.js';
+import type { Calls, Claims, RunOutcome, Shell } from '../contract.js';
 import { isPluginError, PluginError } from '../errors.js';
 import { maxRequests, requestNames, type ErrorMessage, type ReplyMessage, type RequestMessage, type RequestName } from './protocol.js';
 
@@ -8,6 +8,7 @@ import { maxRequests, requestNames, type ErrorMessage, type ReplyMessage, type R
 export interface Services {
   readonly shell?: Shell | undefined;
   readonly claims?: Claims | undefined;
+  readonly calls?: Calls | undefined;
   /** Resolves a reference that stands in the program's own task. */
   readonly secret?: ((reference: string) => Promise<string>) | undefined;
 }
@@ -30,6 +31,7 @@ const shapes = {
   'claims.take': z.strictObject({ key: name, candidates: z.array(name).max(10_000) }),
   'claims.release': z.strictObject({ key: name }),
   'claims.held': z.strictObject({}),
+  'calls.take': z.strictObject({}),
 } as const satisfies Record<RequestName, z.ZodType>;
 
 /** Carries out what a program asks; whatever goes wrong is its answer. */
@@ -79,6 +81,7 @@ async function carryOut(request: string, fields: JsonObject, allowed: readonly s
     }
     case 'claims.release': return need(services.claims, known).release(read(known, shapes['claims.release'], fields).key);
     case 'claims.held': return need(services.claims, known).held();
+    case 'calls.take': return services.calls?.take();
   }
 }
 

@@ -1,6 +1,8 @@
-import { Automator, PluginError, type AutomatorParts, type PluginContext, type SshAuth, type TaskResult } from '../../contract.js';
+import { anySignal } from '../../../model/signals.js';
+import { PluginError, type AutomatorParts, type PluginContext, type TaskResult } from '../../contract.js';
+import { UniformAutomator } from '../../uniform-automator.js';
 import type { PlayStory } from './events.js';
-import { readFields, readSettings, type AnsibleFields } from './fields.js';
+import { readFields, readSettings, type AnsibleFields, type AnsibleSettings } from './fields.js';
 import { keepOutcome, readRecord, takeOver, type NodeRecord, type Outcome } from './node-record.js';
 import { play } from './play.js';
 import type { ToolEnd } from './process.js';
@@ -9,7 +11,7 @@ import { isTold, reasonOf, watchPlay, type Watch } from './watch.js';
 const pythonVersion = 'import sys; print("%d.%d" % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 8) else 3)';
 
 /** Carries out each action of a service by a playbook or a role, which ansible-core on the worker plays. */
-export class AnsibleAutomator extends Automator {
+export class AnsibleAutomator extends UniformAutomator {
   readonly #parts: AutomatorParts;
 
   constructor(context: PluginContext & AutomatorParts) {
@@ -26,31 +28,7 @@ export class AnsibleAutomator extends Automator {
     throw new PluginError('ScriptFailed', `BOOTSTRAP of ${this.task.nodeId}: the node ${fault}; choose an image with Python`, { exitCode, stdout, stderr });
   }
 
-  override install(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.#carryOut(data);
-  }
-
-  override configure(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.#carryOut(data);
-  }
-
-  override init(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.#carryOut(data);
-  }
-
-  override start(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.#carryOut(data);
-  }
-
-  override stop(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.#carryOut(data);
-  }
-
-  override remove(_sshAuth: SshAuth, _script: string, data: string): Promise<TaskResult> {
-    return this.#carryOut(data);
-  }
-
-  async #carryOut(data: string): Promise<TaskResult> {
+  override async carryOut(_script: string, data: string): Promise<TaskResult> {
     const fields = readFields(this.task.service?.action.fields ?? {});
     readSettings(this.fields);
     const record = await readRecord(this.shell);
@@ -73,11 +51,18 @@ export class AnsibleAutomator extends Automator {
     return resultOf(outcome, watch);
   }
 
+  /** What the cluster brings along takes the place of the administrator's folder. */
+  #settings(): AnsibleSettings {
+    const settings = readSettings(this.fields);
+    const folder = this.task.resources?.['from']?.path;
+    return folder === undefined ? settings : { ...settings, folder };
+  }
+
   async #play(record: NodeRecord, fields: AnsibleFields, data: string, told: AbortSignal): Promise<Outcome> {
     const { address, detach } = this.#parts;
     if (address === undefined) throw new PluginError('Invalid', 'automator ansible was not told the way to the node');
-    const signal = AbortSignal.any([this.signal, told, ...(detach === undefined ? [] : [detach])]);
-    const { story, end } = await play({ task: this.task, address, settings: readSettings(this.fields), fields, data, place: record.place, log: this.log, signal });
+    const signal = anySignal([this.signal, told, ...(detach === undefined ? [] : [detach])]);
+    const { story, end } = await play({ task: this.task, address, settings: this.#settings(), fields, data, place: record.place, log: this.log, signal });
     if (detach?.aborted === true) throw new PluginError('Retryable', 'the play was cut off because this worker ends; another plays it again');
     if (signal.aborted) return { ok: false, message: 'the play was ended', exitCode: 143, stdout: story.transcript, stderr: end.said };
     if (end.exitCode === 0 && story.played) return { ok: true, result: story.custom, stdout: story.transcript };

@@ -40,7 +40,7 @@ export async function play({ task, address, settings, fields, data, place, log, 
     }
     const end = await runTool({
       program: settings.program, words: wordsOf(task, settings, fields), folder, signal, onEvent: (line) => reader.read(line),
-      environment: { ANSIBLE_CONFIG: join(folder, 'ansible.cfg'), HEDDLE_EVENTS: '3' },
+      environment: { ANSIBLE_CONFIG: join(folder, 'ansible.cfg'), HEDDLE_EVENTS: '3', PYTHONDONTWRITEBYTECODE: '1' },
     });
     return { story: reader.story(), end: { ...end, said: `${end.said}${readFileSync(join(folder, jumpSaid), 'utf8').slice(-2_000)}` } };
   } finally {
@@ -100,6 +100,6 @@ async function checkThere({ program, folder }: AnsibleSettings, played: Played):
     throw new PluginError('Invalid', `automator ansible: there is no ${program} on this worker; install ansible-core there, or name its ansible-playbook as automators.ansible.fields.program in heddle.yaml`);
   }
   if (played.kind !== 'path') return;
-  if (folder === undefined) throw new PluginError('Invalid', 'automator ansible: a path needs the administrator\'s folder: automators.ansible.fields.folder in heddle.yaml');
-  if (!(await isFile(join(folder, played.path)))) throw new PluginError('Invalid', `automator ansible: there is no playbook ${played.path} in ${folder} on this worker`);
+  if (folder === undefined) throw new PluginError('Invalid', 'automator ansible: a path needs the administrator\'s folder: automators.ansible.fields.folder in heddle.yaml, or a folder from the store: from: {resource: NAME}');
+  if (!(await isFile(join(folder, played.path)))) throw new PluginError('Invalid', `automator ansible: there is no playbook ${played.path} in ${folder} on this worker; look at what the administrator, or the resource, has there`);
 }

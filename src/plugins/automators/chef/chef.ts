@@ -1,8 +1,11 @@
 import { isJsonObject } from '../../../model/json.js';
 import { mergePayload } from '../../../model/payload.js';
+import { attendFunction } from '../../attend.js';
 import { PluginError, type JsonObject, type TaskResult } from '../../contract.js';
-import { lastLine, prepareTool, searchPath, ToolAutomator, type NodeTool } from '../../node-tool.js';
+import { bringToNode } from '../../node-resource.js';
+import { lastLine, prepareTool, searchPath, type NodeTool } from '../../node-tool.js';
 import { taskEnvironment } from '../../task-environment.js';
+import { UniformAutomator } from '../../uniform-automator.js';
 
 const solo: NodeTool = {
   name: 'chef', commands: ['cinc-solo', 'chef-solo'], folders: ['/opt/cinc/bin', '/opt/chef/bin'],
@@ -10,7 +13,7 @@ const solo: NodeTool = {
 };
 
 /** The configuration and the attributes come on standard input, each as long as its size says. */
-const run = `
+const run = `${attendFunction}
 PATH=$PATH:$TOOL_PATH
 umask 077
 cd "$HEDDLE_RUN" || exit
@@ -19,22 +22,25 @@ cat > node.json || exit
 list=$RUN_LIST
 unset TOOL_PATH CONFIG_SIZE RUN_LIST
 for word in cinc-solo chef-solo; do
-  if command -v "$word" > /dev/null; then exec "$word" --config "$HEDDLE_RUN/solo.rb" --json-attributes "$HEDDLE_RUN/node.json" --override-runlist "$list" --no-color < /dev/null; fi
+  if command -v "$word" > /dev/null; then
+    attend "$word" --config "$HEDDLE_RUN/solo.rb" --json-attributes "$HEDDLE_RUN/node.json" --override-runlist "$list" --no-color
+    exit
+  fi
 done
 echo "neither cinc-solo nor chef-solo is there" >&2
 exit 127
 `;
 
 /** Carries out each action of a service by a run list of its own. */
-export class ChefAutomator extends ToolAutomator {
+export class ChefAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     await prepareTool(this.shell, solo);
   }
 
-  override async carryOut(data: string): Promise<TaskResult> {
+  override async carryOut(_script: string, data: string): Promise<TaskResult> {
     const fields = this.task.service?.action.fields ?? {};
     const runList = readRunList(fields['runList']);
-    const config = configOf(fields);
+    const config = configOf({ ...fields, ...await this.#brought() });
     const outcome = await this.shell.run({
       text: run, stdin: config + JSON.stringify(this.#attributes(fields, data)), sudo: fields['sudo'] !== false,
       environment: { ...taskEnvironment(this.task), TOOL_PATH: searchPath(solo), CONFIG_SIZE: String(Buffer.byteLength(config)), RUN_LIST: runList.join(',') },
@@ -42,6 +48,13 @@ export class ChefAutomator extends ToolAutomator {
     const { exitCode, stdout, stderr, results } = outcome;
     if (exitCode !== 0) throw new PluginError('ScriptFailed', `Chef ended with exit code ${exitCode}: ${lastLine(outcome)}`, { exitCode, stdout, stderr });
     return results === undefined ? {} : { result: results };
+  }
+
+  /** Folders that come from the store: where they are on the node. */
+  async #brought(): Promise<JsonObject> {
+    const paths: Record<string, string> = {};
+    for (const [field, resource] of Object.entries(this.task.resources ?? {})) paths[field] = await bringToNode(this.shell, resource);
+    return paths;
   }
 
   /** The cluster's configuration with the action's attributes over it, and what the task is under `heddle`. */

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../../model/json.js';
-import { Automator, PluginError, failureKinds, type JsonObject, type TaskResult } from '../../contract.js';
+import { PluginError, failureKinds, type JsonObject, type TaskResult } from '../../contract.js';
+import { UniformAutomator } from '../../uniform-automator.js';
 
 /**
  * Writes into $HOME/.heddle-fake what begins and what ends, counts the runs of its kind there, and fails as many as it was
@@ -22,37 +23,13 @@ echo "ends $FAKE_NAME" >> "$folder/done"
 `;
 
 /** Does nothing but what its fields script: for trying a cluster, its failures and its recovery, without any software. */
-export class FakeAutomator extends Automator {
+export class FakeAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     const { exitCode, stderr } = await this.shell.exec(['sh', '-c', 'mkdir -p "$HOME/.heddle-fake"']);
     if (exitCode !== 0) throw new PluginError('ScriptFailed', `automator fake: its folder cannot be made: ${stderr.trim()}`, { exitCode });
   }
 
-  override install(): Promise<TaskResult> {
-    return this.#run();
-  }
-
-  override configure(): Promise<TaskResult> {
-    return this.#run();
-  }
-
-  override init(): Promise<TaskResult> {
-    return this.#run();
-  }
-
-  override start(): Promise<TaskResult> {
-    return this.#run();
-  }
-
-  override stop(): Promise<TaskResult> {
-    return this.#run();
-  }
-
-  override remove(): Promise<TaskResult> {
-    return this.#run();
-  }
-
-  async #run(): Promise<TaskResult> {
+  override async carryOut(): Promise<TaskResult> {
     const { taskName, attempt, service } = this.task;
     const fields = service?.action.fields ?? {};
     const name = `${service?.name ?? '-'}.${taskName}`;

@@ -1,37 +1,14 @@
-import { Automator, PluginError, type Knowledge, type Outcome, type SshAuth, type SystemInput, type SystemPart, type TaskResult } from '../../contract.js';
+import { PluginError, type Knowledge, type Outcome, type SystemInput, type SystemPart, type TaskResult } from '../../contract.js';
+import { UniformAutomator } from '../../uniform-automator.js';
 import { capturePrograms, freshRecord, postLoadTag, readRecord, writeRecord } from './record.js';
 import { sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
-export class LinuxAutomator extends Automator implements SystemPart {
+export class LinuxAutomator extends UniformAutomator implements SystemPart {
   /** Nothing is installed: sees that there is what a record is read and written with. */
   override async bootstrap(): Promise<void> {
     const { exitCode, stdout, stderr } = await this.shell.exec(['sh', '-c', 'for word in head rm cut; do command -v "$word" >/dev/null || { echo "not found: $word" >&2; exit 1; }; done'], { timeoutMs: 60_000 });
     if (exitCode !== 0) throw new PluginError('ScriptFailed', `BOOTSTRAP of ${this.task.nodeId}: ${stderr.trim() || `exit code ${exitCode}`}`, { stdout, stderr, exitCode });
-  }
-
-  override install(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override configure(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override init(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override start(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override stop(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override remove(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
   }
 
   /** The record goes into the image, without tags: wherever it is loaded, the steps after loading are still to be done. */
@@ -70,7 +47,7 @@ export class LinuxAutomator extends Automator implements SystemPart {
     return exitCode === 0 ? { answer: 'done' } : { answer: 'not done', why: `${wrong}: exit code ${exitCode} ${stderr.trim().slice(-300)}`.trim() };
   }
 
-  async #run(script: string, data: string): Promise<TaskResult> {
+  override async carryOut(script: string, data: string): Promise<TaskResult> {
     if (script.trim() === '') throw new PluginError('Invalid', `automator linux: the ${this.task.taskName} script of ${this.task.service?.name ?? '-'} is empty`);
     const { exitCode, stdout, stderr, results } = await this.shell.run({ text: script, stdin: data });
     if (exitCode !== 0) throw new PluginError('ScriptFailed', `the script ended with exit code ${exitCode}`, { stdout, stderr, exitCode });

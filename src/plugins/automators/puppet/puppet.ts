@@ -1,7 +1,10 @@
 import { PluginError, type JsonObject, type TaskResult } from '../../contract.js';
 import { isJsonObject } from '../../../model/json.js';
-import { lastLine, prepareTool, searchPath, ToolAutomator, type NodeTool } from '../../node-tool.js';
+import { attendFunction } from '../../attend.js';
+import { bringToNode } from '../../node-resource.js';
+import { lastLine, prepareTool, searchPath, type NodeTool } from '../../node-tool.js';
 import { taskEnvironment } from '../../task-environment.js';
+import { UniformAutomator } from '../../uniform-automator.js';
 
 const puppet: NodeTool = {
   name: 'puppet', commands: ['puppet'], folders: ['/opt/puppetlabs/bin'],
@@ -10,7 +13,7 @@ const puppet: NodeTool = {
 };
 
 /** Exit codes are Puppet's detailed ones, so that what was changed and what failed are told apart. */
-const apply = `
+const apply = `${attendFunction}
 PATH=$PATH:$TOOL_PATH
 manifest=$HEDDLE_RUN/site.pp
 umask 077
@@ -20,25 +23,27 @@ if [ -n "$MODULE_PATH" ]; then set -- "$@" "--modulepath=$MODULE_PATH"; fi
 unset TOOL_PATH MODULE_PATH
 # An exec of Puppet has no HOME.
 export FACTER_heddle_home="$HOME"
-puppet "$@" "$manifest" < /dev/null
+attend puppet "$@" "$manifest"
 code=$?
 rm -f "$manifest"
-exit $code
+exit "$code"
 `;
 
 /** Carries out each action of a service by a manifest of its own. */
-export class PuppetAutomator extends ToolAutomator {
+export class PuppetAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     await prepareTool(this.shell, puppet);
   }
 
-  override async carryOut(data: string): Promise<TaskResult> {
+  override async carryOut(_script: string, data: string): Promise<TaskResult> {
     const { manifest, modulePath = '', facts = {}, sudo = true } = this.task.service?.action.fields ?? {};
     if (typeof manifest !== 'string' || manifest.trim() === '') throw invalid('manifest', 'is empty');
+    const brought = this.task.resources?.['modulePath'];
+    const modules = brought === undefined ? modulePath : await bringToNode(this.shell, brought);
     const outcome = await this.shell.run({
       text: apply, stdin: manifest, sudo: sudo === true,
       environment: {
-        ...taskEnvironment(this.task), ...this.#facts(facts, data), TOOL_PATH: searchPath(puppet), MODULE_PATH: typeof modulePath === 'string' ? modulePath : '',
+        ...taskEnvironment(this.task), ...this.#facts(facts, data), TOOL_PATH: searchPath(puppet), MODULE_PATH: typeof modules === 'string' ? modules : '',
       },
     });
     const { exitCode, stdout, stderr, results } = outcome;

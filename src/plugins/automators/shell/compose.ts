@@ -35,7 +35,7 @@ exec "$@" < "$HEDDLE_DATA"
 `;
 
 /** The script as the transport runs it: once for this task, with its data, the facts of its task, and its peers. */
-export function composeScript(task: Task, script: string, data: string, fields: ShellFields): Script {
+export function composeScript(task: Task, script: string, data: string, fields: ShellFields & { readonly folder?: string }): Script {
   if (script.trim() === '') throw new PluginError('Invalid', `automator shell: the ${task.taskName} script of ${task.service?.name ?? '-'} is empty`);
   const interpreter = fields.interpreter ?? interpreterOf(script);
   const facts = factsOf(task);
@@ -48,6 +48,7 @@ export function composeScript(task: Task, script: string, data: string, fields: 
     environment: {
       ...fields.environment,
       ...taskEnvironment(task),
+      ...(fields.folder === undefined ? {} : { HEDDLE_SCRIPTS: fields.folder }),
       HEDDLE_PARTS: parts.map((part) => Buffer.byteLength(part)).join(' '),
       HEDDLE_WORDS: String(words.length),
       // The script's own path stands behind the interpreter's words.

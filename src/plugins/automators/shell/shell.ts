@@ -1,6 +1,8 @@
-import { Automator, PluginError, type SshAuth, type TaskResult } from '../../contract.js';
+import { PluginError, type TaskResult } from '../../contract.js';
+import { UniformAutomator } from '../../uniform-automator.js';
 import { composeScript } from './compose.js';
 import { readFields } from './fields.js';
+import { chooseScript } from './script.js';
 
 /** Commands that runs on a node need; what a POSIX system without them lacks is said before anything else fails. */
 const prepareNode = `
@@ -12,7 +14,7 @@ mkdir -p "$HOME/.heddle/runs"
 `;
 
 /** Carries out each action of a service by a script of its own. */
-export class ShellAutomator extends Automator {
+export class ShellAutomator extends UniformAutomator {
   /** Nothing is installed: makes the folder for runs, and sees that there is a POSIX shell. */
   override async bootstrap(): Promise<void> {
     const { exitCode, stdout, stderr } = await this.shell.exec(['sh', '-c', prepareNode]);
@@ -21,33 +23,10 @@ export class ShellAutomator extends Automator {
     throw new PluginError('ScriptFailed', `BOOTSTRAP of ${this.task.nodeId}: the node cannot run scripts: ${said}`, { stdout, stderr, exitCode });
   }
 
-  override install(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override configure(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override init(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override start(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override stop(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  override remove(_sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return this.#run(script, data);
-  }
-
-  async #run(script: string, data: string): Promise<TaskResult> {
+  override async carryOut(script: string, data: string): Promise<TaskResult> {
     const fields = readFields(this.task.service?.action.fields ?? {});
-    const { exitCode, stdout, stderr, results } = await this.shell.run(composeScript(this.task, script, data, fields));
+    const { text, folder } = await chooseScript(this.task, script, this.shell);
+    const { exitCode, stdout, stderr, results } = await this.shell.run(composeScript(this.task, text, data, { ...fields, ...(folder === undefined ? {} : { folder }) }));
     if (!fields.expectedExitCodes.includes(exitCode)) {
       const last = (stderr.trim() || stdout.trim()).split('\n').at(-1)?.slice(-300) ?? '';
       const said = last === '' ? 'and printed nothing' : `and last printed: ${last}`;

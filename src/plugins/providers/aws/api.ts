@@ -2,7 +2,7 @@ import type * as AwsSdk from '@aws-sdk/client-ec2';
 import type {
   DescribeInstancesCommandInput, EC2Client, Instance, InstanceStateChange, RunInstancesCommandInput,
 } from '@aws-sdk/client-ec2';
-import { PluginError } from '../../contract.js';
+import { PluginError, type Calls } from '../../contract.js';
 import { codeOf, failureOf } from './failures.js';
 import type { AwsFields } from './fields.js';
 
@@ -15,11 +15,13 @@ const answerMs = 20_000;
 export class Ec2 {
   readonly #fields: AwsFields;
   readonly #signal: AbortSignal;
+  readonly #calls: Calls;
   #client: EC2Client | undefined;
 
-  constructor(fields: AwsFields, signal: AbortSignal) {
+  constructor(fields: AwsFields, signal: AbortSignal, calls: Calls) {
     this.#fields = fields;
     this.#signal = signal;
+    this.#calls = calls;
   }
 
   /** Ends its connections. */
@@ -70,6 +72,7 @@ export class Ec2 {
   async #send<Answer>(what: string, call: (sdk: Sdk, client: EC2Client, options: { readonly abortSignal: AbortSignal }) => Promise<Answer>): Promise<Answer> {
     const sdk = await loadSdk();
     this.#client ??= this.#open(sdk);
+    await this.#calls.take();
     try {
       return await call(sdk, this.#client, { abortSignal: this.#signal });
     } catch (error) {

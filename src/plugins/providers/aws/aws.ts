@@ -70,7 +70,7 @@ export class AwsProvider extends Provider implements CanList, CanFind {
 
   async #with<Value>(use: (ec2: Ec2, fields: AwsFields) => Promise<Value>): Promise<Value> {
     const fields = readFields(this.fields);
-    const ec2 = new Ec2(fields, this.signal);
+    const ec2 = new Ec2(fields, this.signal, this.calls);
     try {
       return await use(ec2, fields);
     } finally {

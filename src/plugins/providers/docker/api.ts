@@ -1,7 +1,9 @@
+import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
 import { request as requestPlain, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { z } from 'zod';
-import { PluginError, type FailureKind } from '../../contract.js';
+import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import type { DockerFields } from './fields.js';
 
 export interface Answer {
@@ -15,6 +17,8 @@ interface Call {
   /** Without the API's version. */
   readonly path: string;
   readonly body?: object;
+  /** In place of a body: a file. The daemon may be silent for long while it unpacks it. */
+  readonly file?: Readable;
   /** Answers that are no failure besides 2xx. */
   readonly also?: readonly number[];
 }
@@ -22,8 +26,9 @@ interface Call {
 /** Docker 19.03 and Podman 3 speak it. */
 const apiVersion = 'v1.40';
 
-/** Longest silence of the daemon, in ms. */
+/** Longest silence of the daemon, in ms; with a file that it takes in. */
 const answerMs = 25_000;
+const fileMs = 15 * 60_000;
 
 /** The most of an answer that is read, in bytes. */
 const mostBytes = 64 * 1024 * 1024;
@@ -32,16 +37,19 @@ const mostBytes = 64 * 1024 * 1024;
 export class DockerApi {
   readonly #fields: DockerFields;
   readonly #signal: AbortSignal;
+  readonly #calls: Calls;
 
-  constructor(fields: DockerFields, signal: AbortSignal) {
+  constructor(fields: DockerFields, signal: AbortSignal, calls: Calls) {
     this.#fields = fields;
     this.#signal = signal;
+    this.#calls = calls;
   }
 
   /** @throws PluginError for every answer but 2xx and those that are named. */
   async call(call: Call): Promise<Answer> {
     const name = nameOf(call);
     const { endpoint } = this.#fields;
+    await this.#calls.take();
     let answer: Answer & { readonly headers: IncomingMessage['headers'] };
     try {
       answer = await send(this.#fields, call, this.#signal);
@@ -86,20 +94,21 @@ function json(body: Buffer): unknown {
 }
 
 function send(fields: DockerFields, call: Call, signal: AbortSignal): Promise<Answer & { readonly headers: IncomingMessage['headers'] }> {
+  const silenceMs = call.file === undefined ? answerMs : fileMs;
   const content = call.body === undefined ? undefined : JSON.stringify(call.body);
   const isSocket = fields.endpoint.startsWith('unix://');
   const url = new URL(isSocket ? 'http://docker' : fields.endpoint);
   const { ca, cert, key } = fields;
   const options: RequestOptions = {
-    method: call.method, path: `${url.pathname.replace(/\/$/, '')}/${apiVersion}${call.path}`, signal, agent: false, timeout: answerMs,
-    headers: { host: url.host, ...(content === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }) },
+    method: call.method, path: `${url.pathname.replace(/\/$/, '')}/${apiVersion}${call.path}`, signal, agent: false, timeout: silenceMs,
+    headers: { host: url.host, ...(content === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }), ...(call.file === undefined ? {} : { 'content-type': 'application/x-tar' }) },
     ...(isSocket ? { socketPath: fields.endpoint.slice('unix://'.length) } : { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port }),
   };
   return new Promise((resolve, reject) => {
     const tls = { ...(ca === undefined ? {} : { ca }), ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
     const outgoing = url.protocol === 'https:' ? requestTls({ ...options, ...tls }) : requestPlain(options);
     outgoing.on('error', reject);
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${answerMs / 1_000} s`)));
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${silenceMs / 1_000} s`)));
     outgoing.on('response', (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -115,7 +124,9 @@ function send(fields: DockerFields, call: Call, signal: AbortSignal): Promise<An
         resolve({ status: response.statusCode ?? 502, body, message: messageIn(body), headers: response.headers });
       });
     });
-    outgoing.end(content);
+    if (call.file === undefined) outgoing.end(content);
+    // Where the daemon refuses before it has read all, its answer counts, and not the pipe that it broke.
+    else pipeline(call.file, outgoing).catch(reject);
   });
 }
 

@@ -1,13 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { tagNames } from '../../../model/names.js';
 import {
-  PluginError, Provider, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+  PluginError, Provider, type CanDeleteImage, type CanFind, type CanList, type CanUploadImage, type CreateInput, type ImageFileInput, type LibraryInput, type Machine, type MachineInput, type Outcome,
+  type CanListImages, type TaskResult, type UploadedImage,
 } from '../../contract.js';
 import { isHostKey } from '../../known-hosts.js';
 import { DockerApi, type Answer } from './api.js';
 import { readSingleFile } from './archive.js';
 import { containerName, makeContainer } from './container.js';
 import { readFields, type DockerFields } from './fields.js';
+import { deleteImage, listImages, uploadImage } from './images.js';
 import { createdSchema, detailsSchema, listSchema, machineOf, placeOf, type Details } from './machines.js';
 
 /** How long to wait before looking again, in ms. */
@@ -20,7 +22,7 @@ const looks = 10;
 const nameTaken = /already in use|already exists|name .* in use/i;
 
 /** Containers with an SSH server, of Docker or Podman. */
-export class DockerProvider extends Provider implements CanList, CanFind {
+export class DockerProvider extends Provider implements CanList, CanFind, CanUploadImage, CanListImages, CanDeleteImage {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
     const api = this.#api(fields);
@@ -73,6 +75,18 @@ export class DockerProvider extends Provider implements CanList, CanFind {
     return (await this.list({ [tagNames.key]: key })).map((machine) => ({ ...machine, created: created(machine.providerid, fields) }));
   }
 
+  async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
+    return uploadImage(this.#api(readFields(this.fields)), input);
+  }
+
+  async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
+    return listImages(this.#api(readFields(this.fields)), tags);
+  }
+
+  async deleteImage(input: LibraryInput): Promise<Outcome> {
+    return deleteImage(this.#api(readFields(this.fields)), input);
+  }
+
   /** The container of this key: a new one, or the one that an earlier attempt made. */
   async #createOnce(api: DockerApi, input: CreateInput, fields: DockerFields): Promise<string> {
     const name = containerName(input.key);
@@ -102,7 +116,7 @@ export class DockerProvider extends Provider implements CanList, CanFind {
   }
 
   #api(fields: DockerFields): DockerApi {
-    return new DockerApi(fields, this.signal);
+    return new DockerApi(fields, this.signal, this.calls);
   }
 }
 

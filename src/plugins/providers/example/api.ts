@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PluginError, type FailureKind } from '../../contract.js';
+import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
@@ -7,6 +7,7 @@ export interface ApiOptions {
   readonly endpoint: string;
   readonly apiKey: string;
   readonly signal: AbortSignal;
+  readonly calls: Calls;
 }
 
 /** The machine service's HTTP API, with the failures of each call in the engine's words. */
@@ -33,7 +34,8 @@ export class ExampleApi {
   }
 
   async #send(name: string, method: string, path: string, body?: object): Promise<{ readonly status: number; readonly wait: number; readonly content: string }> {
-    const { endpoint, apiKey, signal } = this.#options;
+    const { endpoint, apiKey, signal, calls } = this.#options;
+    await calls.take();
     try {
       const response = await fetch(new URL(path, endpoint), { method, signal, headers: { authorization: `Bearer ${apiKey}` }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
       return { status: response.status, wait: Number(response.headers.get('retry-after') ?? Number.NaN), content: await response.text() };

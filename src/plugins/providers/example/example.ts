@@ -74,7 +74,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
 
   #api(): ExampleApi {
     const { endpoint, apiKey } = this.#fields();
-    return new ExampleApi({ endpoint, apiKey, signal: this.signal });
+    return new ExampleApi({ endpoint, apiKey, signal: this.signal, calls: this.calls });
   }
 }
 

@@ -53,6 +53,7 @@ export class IpmiProvider extends RealMachines {
   async #ask({ name, bmc: written }: RealMachine, words: readonly string[]): Promise<{ readonly code: number | null; readonly text: string }> {
     const bmc = parseFields(bmcSchema, written, `bmc of machine ${name}`);
     const command = ['ipmitool', '-I', 'lanplus', '-H', bmc.host, '-p', String(bmc.port), '-U', bmc.user, '-E', '-C', String(bmc.cipher), '-N', '1', '-R', '2', ...words];
+    await this.calls.take();
     const { code, stdout, stderr } = await runCommand(command, { signal: this.signal, environment: { IPMI_PASSWORD: bmc.password } });
     if (code === null && /ENOENT/.test(stderr)) return { code, text: 'ipmitool is not installed on this worker' };
     const said = `${stdout.trim()} ${stderr.trim()}`.trim();

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { anySignal } from '../../../model/signals.js';
+import type { Calls } from '../../contract.js';
 import { PluginError, type FailureKind } from '../../errors.js';
 
 /** Longest time one call may take, in ms; the descriptor's callDeadlineMs says the same. */
@@ -31,12 +33,18 @@ export interface ApiOptions {
   readonly endpoint: string;
   readonly apiKey: string;
   readonly signal: AbortSignal;
+  readonly calls: Calls;
 }
 
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: object;
+}
+
+interface CallName {
+  readonly method: string;
+  readonly path: string;
 }
 
 /** An answer of the service: success with its body, or that there is no such machine. */
@@ -75,21 +83,38 @@ export class LocalApi {
     return found;
   }
 
+  /** Sends a file, or fetches one, for as long as it takes. */
+  async transfer(call: Pick<ApiCall, 'path'> & { readonly method: 'GET' | 'PUT' }, body?: ReadableStream): Promise<Response> {
+    const { endpoint, apiKey, signal, calls } = this.#options;
+    await calls.take();
+    let response: Response;
+    try {
+      response = await fetch(new URL(call.path, endpoint), {
+        method: call.method, headers: { authorization: `Bearer ${apiKey}` }, signal, ...(body === undefined ? {} : { body, duplex: 'half' as const }),
+      });
+    } catch (error) {
+      throw this.#lost(call, error);
+    }
+    if (response.ok) return response;
+    throw errorOf(call, response, await this.#readJson(response, call));
+  }
+
   async #send(call: ApiCall): Promise<Response> {
-    const { endpoint, apiKey, signal } = this.#options;
+    const { endpoint, apiKey, signal, calls } = this.#options;
+    await calls.take();
     try {
       return await fetch(new URL(call.path, endpoint), {
         method: call.method,
         headers: { authorization: `Bearer ${apiKey}`, ...(call.body === undefined ? {} : { 'content-type': 'application/json' }) },
         body: call.body === undefined ? null : JSON.stringify(call.body),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(callDeadlineMs)]),
+        signal: anySignal([signal, AbortSignal.timeout(callDeadlineMs)]),
       });
     } catch (error) {
       throw this.#lost(call, error);
     }
   }
 
-  async #readJson(response: Response, call: ApiCall): Promise<unknown> {
+  async #readJson(response: Response, call: CallName): Promise<unknown> {
     let text: string;
     try {
       text = await response.text();
@@ -104,7 +129,7 @@ export class LocalApi {
   }
 
   /** Whether the call arrived is not known; repeating it is safe. A cancelled task is no failure of the service. */
-  #lost(call: ApiCall, error: unknown): unknown {
+  #lost(call: CallName, error: unknown): unknown {
     if (this.#options.signal.aborted) return this.#options.signal.reason;
     return new PluginError('Retryable', `${nameOf(call)} got no answer from the machine service at ${this.#options.endpoint} (${causeOf(error)}). Is it running?`, { cause: error });
   }
@@ -117,7 +142,7 @@ export function parseAnswer<Schema extends z.ZodType>(schema: Schema, body: unkn
   throw new PluginError('Invalid', `${nameOf(call)} of the machine service gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Do their versions fit?`, { cause: parsed.error });
 }
 
-function errorOf(call: ApiCall, response: Response, body: unknown): PluginError {
+function errorOf(call: CallName, response: Response, body: unknown): PluginError {
   const parsed = errorSchema.safeParse(body);
   const { code, message } = parsed.success ? parsed.data.error : { code: '', message: 'no reason given' };
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
@@ -133,7 +158,7 @@ function kindOf(status: number, code: string): FailureKind {
   return status === 429 || status >= 500 ? 'Retryable' : 'Invalid';
 }
 
-function nameOf(call: ApiCall): string {
+function nameOf(call: CallName): string {
   return `${call.method} ${call.path.replace(/\?.*/, '')}`;
 }
 

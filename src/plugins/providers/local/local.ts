@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import {
-  Provider, PluginError, type AccountQuota, type CanCapture, type CanFind, type CanList, type CanLoad, type CanPower, type CanQuota, type CanShowImages, type CanTellAssigned, type CreateInput,
-  type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PowerReading, type SizeReading, type TaskResult,
+  Provider, PluginError, type AccountQuota, type CanCapture, type CanDeleteImage, type CanDownloadImage, type CanFind, type CanList, type CanListImages, type CanLoad, type CanPower, type CanQuota, type CanShowImages, type CanTellAssigned, type CanUploadImage, type CreateInput,
+  type ImageFileInput, type ImageInput, type Knowledge, type LibraryInput, type Machine, type MachineInput, type Outcome, type PowerReading, type SizeReading, type TaskResult, type UploadedImage,
 } from '../../contract.js';
 import { createdSchema, detailsSchema, LocalApi, parseAnswer, quotaSchema, type Limits, type MachineSummary } from './api.js';
+import { LocalImages } from './images.js';
 import { LocalVerbs } from './verbs.js';
 
 const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), publicKeys: z.array(z.string()).optional() });
@@ -12,7 +13,8 @@ const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), public
 const lookAgainMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
-export class LocalProvider extends Provider implements CanList, CanFind, CanPower, CanQuota, CanLoad, CanCapture, CanShowImages, CanTellAssigned {
+export class LocalProvider extends Provider implements CanList, CanFind, CanPower, CanQuota, CanLoad, CanCapture, CanShowImages, CanTellAssigned,
+  CanUploadImage, CanListImages, CanDownloadImage, CanDeleteImage {
   override async create(input: CreateInput): Promise<TaskResult> {
     const { key, token, hostname, flavor, image, tags } = input;
     const { publicKeys } = this.#fields();
@@ -113,6 +115,22 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
     return (await this.#verbs(input)).job('capture', input);
   }
 
+  async uploadImage(input: ImageFileInput): Promise<Outcome> {
+    return new LocalImages(this.#api(), this.signal).upload(input);
+  }
+
+  async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
+    return new LocalImages(this.#api(), this.signal).list(tags);
+  }
+
+  async downloadImage(input: ImageFileInput): Promise<Outcome> {
+    return new LocalImages(this.#api(), this.signal).download(input);
+  }
+
+  async deleteImage({ providerImage }: LibraryInput): Promise<Outcome> {
+    return new LocalImages(this.#api(), this.signal).delete(providerImage);
+  }
+
   async #verbs(machine: MachineInput): Promise<LocalVerbs> {
     return new LocalVerbs(this.#api(), this.signal, machine.providerid ?? await this.#idOf(machine.key));
   }
@@ -135,7 +153,7 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
 
   #api(): LocalApi {
     const { endpoint, apiKey } = this.#fields();
-    return new LocalApi({ endpoint, apiKey, signal: this.signal });
+    return new LocalApi({ endpoint, apiKey, signal: this.signal, calls: this.calls });
   }
 }
 

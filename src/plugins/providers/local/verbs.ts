@@ -54,8 +54,9 @@ export class LocalVerbs {
   }
 
   /** The same token is the same job: asked again, this only goes on waiting. */
-  async job(kind: 'load' | 'capture', { providerImage, token, progress }: ImageInput): Promise<Outcome> {
-    const begin: ApiCall = { method: 'POST', path: `${this.#path}/${kind}`, body: { image: providerImage, token } };
+  async job(kind: 'load' | 'capture', { providerImage, token, progress, imageTags = {} }: ImageInput): Promise<Outcome> {
+    const tag = tagWords(imageTags);
+    const begin: ApiCall = { method: 'POST', path: `${this.#path}/${kind}`, body: { image: providerImage, token, ...(tag.length === 0 ? {} : { tag }) } };
     if (!(await this.#api.call(begin)).found) return { answer: 'not done', why: `the machine service has no such machine, or no image ${providerImage}` };
     for (;;) {
       const call = { method: 'GET', path: `${this.#path}/job` } as const;
@@ -94,7 +95,12 @@ export class LocalVerbs {
   }
 }
 
-function imagePath(image: string): string {
+/** As the service takes tags. */
+export function tagWords(tags: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(tags).map(([name, value]) => `${name}=${value}`);
+}
+
+export function imagePath(image: string): string {
   // The service reads the path as it is.
   return `/v1/images/${encodeURIComponent(image).replaceAll('%40', '@')}`;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anySignal } from '../../../model/signals.js';
 import { PluginError, type FailureKind } from '../../contract.js';
 
 export interface HttpCall {
@@ -22,7 +23,7 @@ const answerMs = 15_000;
 export async function send(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
   try {
     const response = await fetch(call.url, {
-      method: call.method, signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]), redirect: 'error',
+      method: call.method, signal: anySignal([signal, AbortSignal.timeout(answerMs)]), redirect: 'error',
       headers: { 'accept': 'application/json', 'connection': 'close', ...(call.body === undefined ? {} : { 'content-type': 'application/json' }), ...call.headers },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
     });

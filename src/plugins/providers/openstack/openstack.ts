@@ -26,7 +26,7 @@ const interfacesSchema = z.object({ interfaceAttachments: z.array(z.object({ net
 export class OpenStackProvider extends Provider implements CanList, CanFind {
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
-    const session = new Session(fields, this.signal);
+    const session = new Session(fields, this.signal, this.calls);
     const subject: Subject = {
       session, fields, partName: partName(input.key), servers: () => Promise.resolve([]),
       request: async () => makeServer(input, fields, { flavorRef: await flavorId(session, input.flavor), imageRef: await imageId(session, input.image) }),
@@ -48,7 +48,7 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
 
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
-    const session = new Session(fields, this.signal);
+    const session = new Session(fields, this.signal, this.calls);
     const server = providerid === undefined ? (await serversOf(session, { [tagNames.key]: key }))[0] : await serverOf(session, providerid);
     if (server === undefined) throw notReady(`server ${providerid ?? `of key ${key}`} is not seen`);
     const { id, status, fault, metadata } = server;
@@ -70,14 +70,14 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
 
   override async delete({ providerid, key }: MachineInput): Promise<void> {
     const fields = readFields(this.fields);
-    const session = new Session(fields, this.signal);
+    const session = new Session(fields, this.signal, this.calls);
     const servers = async (): Promise<readonly string[]> => (providerid === undefined ? (await serversOf(session, { [tagNames.key]: key })).map(({ id }) => id) : [providerid]);
     await undoSteps(partsOf(fields), { session, fields, partName: partName(key), servers }, lookAgainMs);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const fields = readFields(this.fields);
-    const servers = await serversOf(new Session(fields, this.signal), tags);
+    const servers = await serversOf(new Session(fields, this.signal, this.calls), tags);
     return servers.map((server) => machineOf(server, fields)).filter(({ state }) => state !== 'gone');
   }
 

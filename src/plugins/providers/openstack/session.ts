@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { PluginError } from '../../contract.js';
+import { PluginError, type Calls } from '../../contract.js';
 import type { OpenStackFields } from './fields.js';
 import { readBody, refusal, send, type HttpAnswer, type HttpCall } from './http.js';
 
@@ -35,10 +35,12 @@ const tokens = new Map<string, Token>();
 export class Session {
   readonly #fields: OpenStackFields;
   readonly #signal: AbortSignal;
+  readonly #calls: Calls;
 
-  constructor(fields: OpenStackFields, signal: AbortSignal) {
+  constructor(fields: OpenStackFields, signal: AbortSignal, calls: Calls) {
     this.#fields = fields;
     this.#signal = signal;
+    this.#calls = calls;
   }
 
   /** Tells accounts apart; a hash, with nothing secret to be read in it. */
@@ -75,7 +77,7 @@ export class Session {
   async #call(service: Service, { path, headers, ...call }: Omit<HttpCall, 'url'> & { readonly path: string }): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> {
     const attempt = async (token: Token): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> => {
       const sent: HttpCall = { ...call, url: `${endpointOf(token, service, this.#fields)}${path}`, headers: { 'x-auth-token': token.id, ...(service === 'compute' ? { 'openstack-api-version': `compute ${microversion}` } : {}), ...headers } };
-      return { answer: await send(sent, this.#signal), sent };
+      return { answer: await this.#send(sent), sent };
     };
     const key = keyOf(this.#fields);
     const known = tokens.get(key);
@@ -86,10 +88,15 @@ export class Session {
     return attempt(await this.#logIn());
   }
 
+  async #send(call: HttpCall): Promise<HttpAnswer> {
+    await this.#calls.take();
+    return send(call, this.#signal);
+  }
+
   async #logIn(): Promise<Token> {
     const { authUrl } = this.#fields;
     const call: HttpCall = { method: 'POST', url: `${withVersion(authUrl)}/auth/tokens`, body: { auth: identityOf(this.#fields) } };
-    const answer = await send(call, this.#signal);
+    const answer = await this.#send(call);
     if (answer.status >= 300) throw refusal(answer, call);
     const { token } = readBody(tokenSchema, answer, call);
     const id = answer.headers.get('x-subject-token');

@@ -1,7 +1,8 @@
 import { request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { z } from 'zod';
-import { PluginError } from '../../contract.js';
+import { anySignal } from '../../../model/signals.js';
+import { PluginError, type Calls } from '../../contract.js';
 
 export const controllerSchema = z.strictObject({
   /** Such as https://10.0.0.7 */
@@ -32,10 +33,12 @@ const largestBody = 4 * 1024 * 1024;
 export class RedfishHttp {
   readonly #controller: Controller;
   readonly #signal: AbortSignal;
+  readonly #calls: Calls;
 
-  constructor(controller: Controller, signal: AbortSignal) {
+  constructor(controller: Controller, signal: AbortSignal, calls: Calls) {
     this.#controller = controller;
     this.#signal = signal;
+    this.#calls = calls;
   }
 
   /** @throws PluginError Retryable (no answer), Auth, Invalid (redirected elsewhere). Other statuses are for the caller. */
@@ -62,7 +65,8 @@ export class RedfishHttp {
       ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
       ...(user === undefined ? {} : { authorization: `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}` }),
     };
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(callMs)]);
+    await this.#calls.take();
+    const signal = anySignal([this.#signal, AbortSignal.timeout(callMs)]);
     try {
       return await new Promise<RedfishAnswer>((resolve, reject) => {
         const open = target.protocol === 'https:' ? secureRequest : plainRequest;

@@ -23,7 +23,7 @@ export class RedfishProvider extends RealMachines {
 
   #system({ name, bmc }: RealMachine): RedfishSystem {
     const controller = parseFields(controllerSchema, bmc, `controller of machine ${name}`);
-    return new RedfishSystem(new RedfishHttp(controller, this.signal), controller, this.signal);
+    return new RedfishSystem(new RedfishHttp(controller, this.signal, this.calls), controller, this.signal);
   }
 }
 

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+
+/** All that names a machine is made of its key: whoever asks again asks for the same. */
+export interface Identity {
+  readonly name: string;
+  readonly uuid: string;
+  readonly mac: string;
+  /** Its volumes. */
+  readonly disk: string;
+  readonly seed: string;
+}
+
+/** Before every name that is ours. */
+export const namePrefix = 'heddle-';
+
+/** With a load's token the volumes are those of that load, which nothing else ever writes. */
+export function identify(key: string, token?: string): Identity {
+  const digest = createHash('sha256').update(key).digest('hex');
+  const name = `${namePrefix}${digest.slice(0, 32)}`;
+  const bytes = digest.slice(32).match(/../g) ?? [];
+  const load = token === undefined ? '' : `-${digestOf(token)}`;
+  // 52:54 is QEMU's: of no manufacturer, and of one machine.
+  return { name, uuid: asUuid(digest.slice(0, 32)), mac: ['52', '54', ...bytes.slice(0, 4)].join(':'), disk: `${name}${load}.qcow2`, seed: `${name}-seed${load}.img` };
+}
+
+/** Whether it is a name that a volume of this machine has, of whichever load. */
+export function isVolumeOf({ name }: Identity, volume: string): boolean {
+  return volume.startsWith(name) && /^(-[0-9a-f]{16})?\.qcow2$|^-seed(-[0-9a-f]{16})?\.img$/.test(volume.slice(name.length));
+}
+
+/** Of a token, which may be any text. */
+export function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex').slice(0, 16);
+}
+
+/** Version 8, which is for whatever one likes. */
+function asUuid(hex: string): string {
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
+}

@@ -1,0 +1,167 @@
+import {
+  PluginError, Provider, type CanCapture, type CanFind, type CanList, type CanLoad, type CanPower, type CanReset, type CanRetrieve, type CanShowImages, type CanTellAssigned,
+  type CreateInput, type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PowerReading, type SizeReading, type TaskResult,
+} from '../../contract.js';
+import type { PowerDriver } from '../../bare-metal/index.js';
+import { domainXml } from './domain.js';
+import { readFields, readFlavor, readImage, type LibvirtFields } from './fields.js';
+import { identify, type Identity } from './identity.js';
+import { LibvirtImages } from './images.js';
+import { domainOf, listDomains, readAddresses, type Domain } from './machines.js';
+import { powerDriverOf } from './power.js';
+import { hostKeyOf, makeSeed } from './seed.js';
+import { existsAlready, noDomain, Virsh } from './virsh.js';
+import { Volumes } from './volumes.js';
+
+/** How long to wait before looking again, in ms. */
+const lookAgainMs = 2_000;
+
+/** Virtual machines whose disks are overlays of base volumes. */
+export class LibvirtProvider extends Provider implements CanList, CanFind, CanPower, CanReset, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanTellAssigned {
+  override async create(input: CreateInput): Promise<TaskResult> {
+    const { fields, virsh, volumes } = this.#open();
+    const identity = identify(input.key);
+    const [size, image] = [readFlavor(input.flavor), readImage(input.image)];
+    try {
+      if (await domainOf(virsh, input.key) === undefined) {
+        const base = await volumes.base(image);
+        if (size.disk !== undefined && size.disk < base.capacity) {
+          throw new PluginError('Invalid', `the flavor ${input.flavor} has a smaller disk than the image ${image}, which has ${Math.ceil(base.capacity / 1_024 ** 3)} GiB`);
+        }
+        const hostKey = hostKeyOf(fields, input.key);
+        await volumes.makeLayer(identity.disk, base, size.disk ?? base.capacity);
+        if (fields.cloudInit) await volumes.write(identity.seed, makeSeed(fields, { key: input.key, hostname: input.hostname, instance: identity.uuid }));
+        const xml = domainXml({ identity, input, fields, size, ...(hostKey === undefined ? {} : { hostKey: hostKey.public }), createdAt: new Date().toISOString() });
+        await virsh.run(['define', '/dev/stdin'], { input: xml, also: existsAlready });
+      }
+      await virsh.run(['start', identity.uuid], { also: existsAlready });
+    } catch (error) {
+      // The engine takes it that nothing was made where there was no room.
+      if (error instanceof PluginError && error.kind === 'Capacity') await remove(virsh, volumes, fields, identity);
+      throw error;
+    }
+    return { result: created(identity.uuid, fields.user) };
+  }
+
+  override async confirm({ key }: MachineInput): Promise<TaskResult> {
+    const { fields, virsh } = this.#open();
+    const domain = await domainOf(virsh, key);
+    if (domain === undefined) throw notReady(`there is no domain of key ${key}`);
+    if (domain.state === 'failed') throw new PluginError('Invalid', `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`);
+    if (domain.state !== 'running') throw notReady(`domain ${domain.uuid} is ${domain.stateText}`);
+    const address = await this.#addressOf(virsh, domain, fields);
+    return {
+      result: {
+        ipaddress: address, 'ssh-port': fields.sshPort, 'ssh-auth': { user: domain.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+        ...(domain.hostKey === undefined ? {} : { 'ssh-host-key': [domain.hostKey] }),
+      },
+    };
+  }
+
+  override async delete({ key }: MachineInput): Promise<void> {
+    const { fields, virsh, volumes } = this.#open();
+    await remove(virsh, volumes, fields, identify(key));
+    if (await domainOf(virsh, key) !== undefined) throw notReady(`the domain of key ${key} is still there`);
+  }
+
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    const domains = await listDomains(this.#open().virsh);
+    return domains.filter((domain) => Object.entries(tags).every(([name, value]) => domain.tags[name] === value)).map(machineOf);
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    const domain = await domainOf(this.#open().virsh, key);
+    return domain === undefined ? [] : [{ ...machineOf(domain), created: created(domain.uuid, domain.user) }];
+  }
+
+  async powerStatus(machine: MachineInput): Promise<PowerReading> {
+    return (await this.#power(machine)).status();
+  }
+
+  async powerOn(machine: MachineInput): Promise<Outcome> {
+    return (await this.#power(machine)).on();
+  }
+
+  async powerOff(machine: MachineInput): Promise<Outcome> {
+    return (await this.#power(machine)).off();
+  }
+
+  async powerReset(machine: MachineInput): Promise<Outcome> {
+    return (await this.#power(machine)).reset();
+  }
+
+  async imageExists(input: ImageInput): Promise<Knowledge> {
+    return this.#images().exists(input);
+  }
+
+  async imageSize(input: ImageInput): Promise<SizeReading> {
+    return this.#images().size(input);
+  }
+
+  async retrieveImage(input: ImageInput): Promise<Outcome> {
+    return this.#images().retrieve(input);
+  }
+
+  async load(input: ImageInput): Promise<Outcome> {
+    return this.#images().load(input);
+  }
+
+  async capture(input: ImageInput): Promise<Outcome> {
+    return this.#images().capture(input);
+  }
+
+  async assignedImage({ key }: MachineInput): Promise<string | undefined> {
+    return (await domainOf(this.#open().virsh, key))?.image;
+  }
+
+  async #addressOf(virsh: Virsh, { uuid, macs }: Domain, { addressFrom, addresses }: LibvirtFields): Promise<string> {
+    if (addressFrom === 'fixed') {
+      const { nodeId } = this.task;
+      const address = addresses[nodeId];
+      if (address === undefined) throw new PluginError('Invalid', `addressFrom is fixed, and the field addresses has none for ${nodeId}`);
+      return address;
+    }
+    // A guest agent that does not run yet is an error of virsh's.
+    const { stdout } = await virsh.run(['domifaddr', uuid, '--full', '--source', addressFrom], { also: /guest agent|QEMU guest agent is not connected|Failed to query/i });
+    const address = readAddresses(stdout, macs);
+    if (address === undefined) throw notReady(`domain ${uuid} has no address yet by ${addressFrom}`);
+    return address;
+  }
+
+  async #power({ key }: MachineInput): Promise<PowerDriver> {
+    const { fields, virsh } = this.#open();
+    const domain = await domainOf(virsh, key);
+    if (domain === undefined) throw new PluginError('Invalid', `libvirt has no domain of key ${key}`);
+    return powerDriverOf(virsh, domain.uuid, fields);
+  }
+
+  #images(): LibvirtImages {
+    return new LibvirtImages(this.#open());
+  }
+
+  #open(): { readonly fields: LibvirtFields; readonly virsh: Virsh; readonly volumes: Volumes } {
+    const fields = readFields(this.fields);
+    const virsh = new Virsh(fields, this.signal, this.calls);
+    return { fields, virsh, volumes: new Volumes(virsh, fields, fields.pool) };
+  }
+}
+
+function created(uuid: string, user: string): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+  return { providerid: uuid, 'ssh-auth': { user } };
+}
+
+function machineOf({ uuid, key, tags, state, createdAt }: Domain): Machine {
+  return { providerid: uuid, key, tags, state, ...(createdAt === undefined ? {} : { createdAt }) };
+}
+
+/** Each part may be gone already. */
+async function remove(virsh: Virsh, volumes: Volumes, { hypervisor }: LibvirtFields, identity: Identity): Promise<void> {
+  const { uuid } = identity;
+  await virsh.run(['destroy', uuid], { also: noDomain });
+  await virsh.run(['undefine', uuid, '--managed-save', '--snapshots-metadata', ...(hypervisor === 'test' ? [] : ['--nvram'])], { also: noDomain });
+  for (const volume of await volumes.ofMachine(identity)) await volumes.delete(volume);
+}
+
+function notReady(message: string): PluginError {
+  return new PluginError('NotReady', message, { retryAfterMs: lookAgainMs });
+}

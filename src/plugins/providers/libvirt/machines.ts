@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { tagNames } from '../../../model/names.js';
+import { PluginError, type Machine } from '../../contract.js';
+import { volumesOf } from './domain.js';
+import { identify, namePrefix } from './identity.js';
+import { absent, type Virsh } from './virsh.js';
+import { elementsAt, parseXml, textAt, type XmlElement } from './xml.js';
+
+/** A domain of ours as libvirt shows it. */
+export interface Domain {
+  readonly uuid: string;
+  readonly key: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly state: Machine['state'];
+  /** In libvirt's own word. */
+  readonly stateText: string;
+  readonly user: string;
+  readonly macs: readonly string[];
+  readonly createdAt?: string;
+  readonly hostKey?: string;
+  readonly hostname: string;
+  /** Names of its volumes. */
+  readonly disk?: string;
+  readonly seed?: string;
+  /** What its disk was made of. */
+  readonly image?: string;
+  /** All of it, as it is defined. */
+  readonly xml: XmlElement;
+}
+
+export async function domainOf(virsh: Virsh, key: string): Promise<Domain | undefined> {
+  const { uuid } = identify(key);
+  return (await listDomains(virsh, uuid)).find((domain) => domain.key === key);
+}
+
+/** libvirt's words for states; being paused at boot is rare enough to look again. */
+const states: Readonly<Record<string, Machine['state']>> = {
+  'running': 'running', 'idle': 'running', 'paused': 'stopped', 'in shutdown': 'stopped', 'shut off': 'stopped', 'pmsuspended': 'stopped', 'crashed': 'failed', 'no state': 'starting',
+};
+
+/** All domains of ours: the names first, then what each of them is, on one connection each. */
+export async function listDomains(virsh: Virsh, wanted?: string): Promise<readonly Domain[]> {
+  const { stdout, errors } = await virsh.batch(['list --all --uuid --name']);
+  if (errors.length > 0) virsh.fail(errors);
+  const rows = stdout.split('\n').map((line) => line.trim()).filter((line) => line !== '').map((line) => line.split(/\s+/));
+  const strange = rows.find(([uuid = '']) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid));
+  if (strange !== undefined) throw new PluginError('Retryable', 'virsh answers `list` with something else than ids and names');
+  const uuids = rows.flatMap(([uuid = '', name = '']) => (name.startsWith(namePrefix) && (wanted === undefined || uuid === wanted) ? [uuid] : []));
+  return uuids.length === 0 ? [] : describe(virsh, uuids);
+}
+
+/** Nobody's metadata can hold the mark between two. One that went meanwhile is left out. */
+async function describe(virsh: Virsh, uuids: readonly string[]): Promise<readonly Domain[]> {
+  const mark = `heddle-${randomUUID()}`;
+  const { stdout, errors } = await virsh.batch(uuids.flatMap((uuid) => [`echo ${mark}`, `dumpxml --inactive ${uuid}`, `echo ${mark}`, `domstate ${uuid}`]));
+  const wrong = errors.filter((line) => !absent.test(line));
+  if (wrong.length > 0) virsh.fail(wrong);
+  const parts = stdout.split(mark).slice(1);
+  return uuids.flatMap((uuid, index) => {
+    const [xml = '', stateText = ''] = parts.slice(index * 2, index * 2 + 2).map((part) => part.trim());
+    if (xml === '' || stateText === '') {
+      if (errors.length > 0) return [];
+      throw new PluginError('Retryable', `virsh tells nothing of domain ${uuid}`);
+    }
+    return readDomain(uuid, parseXml(xml), stateText);
+  });
+}
+
+/** Nothing for a domain that only has a name like ours. */
+function readDomain(uuid: string, xml: XmlElement, stateText: string): readonly Domain[] {
+  const [machine] = elementsAt(xml, 'metadata', 'heddle:machine');
+  const key = machine?.attributes['key'];
+  if (machine === undefined || key === undefined) return [];
+  const state = states[stateText];
+  if (state === undefined) throw new PluginError('Retryable', `domain ${uuid} is in a state that nobody knows: ${stateText}`);
+  const tags = Object.fromEntries(elementsAt(machine, 'heddle:tag').map(({ attributes: { name = '', value = '' } }) => [name, value]));
+  const { created, user = 'root', image, 'host-key': hostKey } = machine.attributes;
+  return [{
+    uuid, key, tags: { ...tags, [tagNames.key]: key }, state, stateText, user, hostname: textAt(xml, 'title') ?? '', xml, ...volumesOf(xml),
+    macs: elementsAt(xml, 'devices', 'interface', 'mac').flatMap(({ attributes: { address } }) => (address === undefined ? [] : [address.toLowerCase()])),
+    ...(created === undefined ? {} : { createdAt: created }), ...(hostKey === undefined ? {} : { hostKey }), ...(image === undefined ? {} : { image }),
+  }];
+}
+
+/** The address of the machine's own interface: a guest agent tells of those that containers in it have, too. */
+export function readAddresses(table: string, macs: readonly string[]): string | undefined {
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
+  let last = '';
+  const found = rows.flatMap(([, mac = '', protocol = '', address = '']) => {
+    // A second address of an interface stands below it, without its name.
+    last = mac === '-' ? last : mac.toLowerCase();
+    return /^ipv[46]$/.test(protocol) && macs.includes(last) ? [{ protocol, address: address.replace(/\/\d+$/, '') }] : [];
+  });
+  const usable = found.filter(({ address }) => !/^(127\.|169\.254\.|::1$|fe80:)/i.test(address));
+  return (usable.find(({ protocol }) => protocol === 'ipv4') ?? usable[0])?.address;
+}

@@ -1,0 +1,14 @@
+import type { JsonObject } from '../../../model/json.js';
+import { reservedKeysIn } from '../../../model/payload.js';
+import type { GrantedNode } from '../../../model/pool/view.js';
+
+/** The cluster's node has its own. */
+const own = ['hostname', 'providerid'];
+
+/** What is known of the pool's node, for the cluster's; which node it is stands under `pool`. */
+export function payloadOf(pool: string, { id, label, attributes, payload }: GrantedNode): JsonObject {
+  const kept = [...own, ...reservedKeysIn(payload)];
+  const { providerid } = payload;
+  const known = Object.entries(payload).filter(([key]) => !kept.includes(key));
+  return { ...Object.fromEntries(known), pool: { name: pool, node: id, label, attributes, ...(providerid === undefined ? {} : { providerid }) } };
+}

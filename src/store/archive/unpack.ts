@@ -1,0 +1,33 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { checkEntries } from './check.js';
+import type { ArchiveEntry } from './entry.js';
+
+/**
+ * Writes entries into a folder that nobody else has a hand in, made here and private. Files get `permissions`, where they are given; otherwise the owner may
+ * read and write them, and execute those that say so.
+ */
+export async function unpackInto(folder: string, entries: readonly ArchiveEntry[], permissions?: number): Promise<void> {
+  const checked = checkEntries(entries);
+  await mkdir(folder, { mode: 0o700 });
+  const made = new Set([folder]);
+  const make = async (path: string): Promise<void> => {
+    if (made.has(path)) return;
+    await make(dirname(path));
+    await mkdir(path, { mode: 0o700 });
+    made.add(path);
+  };
+  for (const { path, kind, executable = false, bytes = new Uint8Array() } of checked) {
+    const place = join(folder, path);
+    if (kind === 'folder') await make(place);
+    if (kind !== 'file') continue;
+    await make(dirname(place));
+    await writeFile(place, bytes, { flag: 'wx', mode: permissions ?? (executable ? 0o700 : 0o600) });
+  }
+  // Links last: nothing is ever written through one.
+  for (const { path, kind, target = '' } of checked) {
+    if (kind !== 'link') continue;
+    await make(dirname(join(folder, path)));
+    await symlink(target, join(folder, path));
+  }
+}

@@ -1,0 +1,30 @@
+import { Header, Pax } from 'tar';
+import { checkEntries } from './check.js';
+import type { ArchiveEntry } from './entry.js';
+
+const block = 512;
+
+/** A tar archive of entries. The same entries give the same bytes, whoever packs them, when and where. */
+export function writeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
+  const parts = checkEntries(entries).flatMap((entry) => {
+    const bytes = Buffer.from(entry.bytes ?? []);
+    return [...headerOf(entry, bytes.length), bytes, Buffer.alloc(paddingOf(bytes.length))];
+  });
+  return Buffer.concat([...parts, Buffer.alloc(2 * block)]);
+}
+
+function headerOf({ path, kind, executable = false, target = '' }: ArchiveEntry, size: number): readonly Buffer[] {
+  const data = {
+    path: kind === 'folder' ? `${path}/` : path, size, linkpath: target, mtime: new Date(0), uid: 0, gid: 0,
+    mode: kind === 'folder' || executable ? 0o755 : 0o644,
+    type: kind === 'folder' ? 'Directory' : kind === 'link' ? 'SymbolicLink' : 'File',
+  } as const;
+  const header = Buffer.alloc(block);
+  // What does not fit into the old header stands in a longer one before it.
+  const needsMore = new Header(data).encode(header);
+  return needsMore ? [new Pax({ path: data.path, ...(target === '' ? {} : { linkpath: target }) }).encode(), header] : [header];
+}
+
+function paddingOf(size: number): number {
+  return (block - (size % block)) % block;
+}
