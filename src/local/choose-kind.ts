@@ -8,7 +8,7 @@ import { newHostKey } from './host-key.js';
 import { directoryKind } from './kinds/directory.js';
 import type { Kind } from './kinds/kind.js';
 import { findSshd, sandboxKind } from './kinds/sandbox.js';
-import type { Library } from './library.js';
+import type { Library } from './image/library.js';
 import type { Log } from './log.js';
 import type { KindName, MachineRecord } from './machine.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
-export const faultyOperations = ['create', 'describe', 'list', 'delete', 'power', 'load', 'capture', 'images', 'extra', 'any'] as const;
+export const faultyOperations = ['create', 'describe', 'list', 'delete', 'power', 'load', 'capture', 'images', 'upload', 'download', 'extra', 'any'] as const;
 
 const filter = {
   /** How many calls it meets before it is used up; 0: all until it is removed. */

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-export const operations = ['create', 'describe', 'list', 'delete', 'power-on', 'power-off', 'kill', 'load', 'capture'] as const;
+export const operations = ['create', 'describe', 'list', 'delete', 'power-on', 'power-off', 'kill', 'load', 'capture', 'upload', 'delete-image'] as const;
 export type Operation = (typeof operations)[number];
 
 /** An accepted call: the service answered it, or did it and its answer was lost on purpose. */

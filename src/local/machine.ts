@@ -12,6 +12,8 @@ const jobSchema = z.object({
   kind: z.enum(['load', 'capture']),
   image: z.string(),
   token: z.string(),
+  /** For the image of a capture. */
+  tags: z.record(z.string(), z.string()).default({}),
   state: z.enum(['running', 'done', 'failed']),
   reason: z.string().optional(),
 });

@@ -6,11 +6,11 @@ import { newHostKey } from './host-key.js';
 import type { Inventory } from './inventory.js';
 import type { Journal, Operation } from './journal.js';
 import type { Kind } from './kinds/kind.js';
-import type { Library } from './library.js';
+import type { Library } from './image/library.js';
 import { detailsOf, summaryOf, type MachineRecord } from './machine.js';
 import type { Power } from './power.js';
 import type { Quota } from './quota.js';
-import { digestOf, type CreateRequest, type ListRequest } from './requests.js';
+import { digestOf, type CreateRequest, type ListRequest } from './http/requests.js';
 
 export interface MachinesParts {
   readonly inventory: Inventory;

@@ -34,10 +34,11 @@ export class ServerUnreachableError extends Error {
 }
 
 /**
- * Asks the server at an address who it is, within `limitMs` (3 s unless told).
+ * Asks the server at an address who it is, within `limitMs` (10 s unless told: on a busy machine a connection alone takes seconds). A
+ * connection that is refused is told at once.
  * Throws ServerUnreachableError when nothing that speaks Temporal answers in time.
  */
-export async function checkServer(location: ServerLocation, limitMs = 3_000): Promise<ServerAnswer> {
+export async function checkServer(location: ServerLocation, limitMs = 10_000): Promise<ServerAnswer> {
   // Lazy, so that the limit below holds for connecting too; no interceptors, for the default one retries a refused connection.
   const connection = Connection.lazy({ ...location, interceptors: [] });
   try {

@@ -51,8 +51,13 @@ interface Ports {
 }
 
 const defaultPort = 7233;
-const startLimitMs = 30_000;
+const startLimitMs = 120_000;
 const launches = 3;
+/**
+ * Between choosing a port and the server's taking it, another process may have taken it, also for a connection of its own,
+ * at which nobody listens. The server chooses some ports itself, in the same way.
+ */
+const portTaken = 'address already in use';
 
 /**
  * Starts a development server on 127.0.0.1 and waits until it answers. Throws with the end of its log when it does not,
@@ -75,9 +80,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
         return describeServer(server, { address, ports, namespace, logFile, release: () => claim.release() });
       }
       await server.end();
-      // Between choosing a port and the server's taking it, another process may have taken it.
-      if (left > 1 && (await isTaken(ports))) continue;
-      throw new Error(`The Temporal server did not start: ${problem}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`);
+      const tail = await readLogTail(logFile);
+      if (left > 1 && (tail.includes(portTaken) || (await isTaken(ports)))) continue;
+      throw new Error(`The Temporal server did not start: ${problem}. The end of its log (${logFile}):\n${tail}`);
     }
   } catch (cause) {
     await claim.release();

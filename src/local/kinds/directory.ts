@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
-import type { Library } from '../library.js';
+import type { Library } from '../image/library.js';
 import type { MachineRecord } from '../machine.js';
 import { killMarked, markerVariable } from '../processes.js';
 import type { Launcher } from '../ssh/launch.js';

@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Library } from '../library.js';
+import type { Library } from '../image/library.js';
 import type { MachineRecord } from '../machine.js';
 import { markerVariable, startTimeOf } from '../processes.js';
 import { SshServer } from '../ssh/server.js';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { ApiError } from './errors.js';
-import { operations } from './journal.js';
-import { imageNamePattern } from './library.js';
-import { machineStates } from './machine.js';
-import { flavors } from './quota.js';
-import { parsePublicKey } from './ssh/auth.js';
+import { ApiError } from '../errors.js';
+import { operations } from '../journal.js';
+import { imageNamePattern } from '../image/library.js';
+import { machineStates } from '../machine.js';
+import { flavors } from '../quota.js';
+import { parsePublicKey } from '../ssh/auth.js';
 
 const hostnamePattern = /^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 const oneOf = (names: readonly string[]) => z.string().refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });

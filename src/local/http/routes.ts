@@ -1,10 +1,10 @@
-import { faultSchema, type Faults } from './faults.js';
-import { ApiError } from './errors.js';
+import { faultSchema, type Faults } from '../faults.js';
+import { ApiError } from '../errors.js';
 import type { Route } from './http.js';
-import type { Journal } from './journal.js';
-import type { Library } from './library.js';
-import type { Machines } from './machines.js';
-import { flavors, limitsSchema, useOf, type Quota } from './quota.js';
+import type { Journal } from '../journal.js';
+import type { Library } from '../image/library.js';
+import type { Machines } from '../machines.js';
+import { flavors, limitsSchema, useOf, type Quota } from '../quota.js';
 import { check, createSchema, journalSchema, listSchema, powerSchema, queryOf } from './requests.js';
 
 export interface RouteParts {

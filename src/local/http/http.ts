@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { sameSecret } from './api-key.js';
-import { ApiError, errorStatuses, messageOf } from './errors.js';
-import type { CallSubject, Faults } from './faults.js';
-import type { Log } from './log.js';
+import { pipeline, type Readable } from 'node:stream';
+import { sameSecret } from '../api-key.js';
+import { ApiError, errorStatuses, messageOf } from '../errors.js';
+import type { CallSubject, Faults } from '../faults.js';
+import type { Log } from '../log.js';
 
 const maxBodyBytes = 1024 * 1024;
 
@@ -17,6 +18,8 @@ export interface ApiRequest {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  /** Sent in place of the body. */
+  readonly stream?: Readable;
 }
 
 /** A checked request. `subject` is there for calls that scripted faults can meet; `accept` does the work, at once. */
@@ -31,6 +34,8 @@ export interface Route {
   readonly path: string;
   /** Answered without an API key. */
   readonly open?: true;
+  /** Takes the body as it comes, of any length; what it makes of it is the `body` of the request. */
+  receive?(request: Pick<ApiRequest, 'parameters' | 'query'>, body: Readable): Promise<unknown>;
   handle(request: ApiRequest): Call;
 }
 
@@ -104,7 +109,8 @@ export class HttpApi {
     if (!route.open && !sameSecret(request.headers.authorization ?? '', `Bearer ${this.#options.apiKey}`)) {
       throw new ApiError('Unauthorized', 'The API key is missing or wrong. Send "authorization: Bearer KEY"; the key is in the file api-key of the data folder.');
     }
-    return route.handle({ parameters, query: url.searchParams, body: await readBody(request) });
+    const asked = { parameters, query: url.searchParams };
+    return route.handle({ ...asked, body: route.receive === undefined ? await readBody(request) : await route.receive(asked, request) });
   }
 
   /** What goes wrong before anything is done. */
@@ -169,6 +175,12 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
 
 function send(response: ServerResponse, answer: Answer): void {
   if (response.destroyed) return;
+  if (answer.stream !== undefined) {
+    response.writeHead(answer.status, { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' });
+    // Cut, where the source is: the reader then knows that it is not whole.
+    pipeline(answer.stream, response, () => undefined);
+    return;
+  }
   const text = `${JSON.stringify(answer.body)}\n`;
   response.writeHead(answer.status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' });
   response.end(text);

@@ -1,19 +1,25 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { ApiError, messageOf } from './errors.js';
-import type { Inventory } from './inventory.js';
-import type { Journal } from './journal.js';
-import type { Kind } from './kinds/kind.js';
-import { imageNamePattern, isHost, type Library } from './library.js';
-import type { Log } from './log.js';
-import type { Job, KindName, MachineRecord } from './machine.js';
-import type { Power } from './power.js';
+import { ApiError, messageOf } from '../errors.js';
+import type { Inventory } from '../inventory.js';
+import type { Journal } from '../journal.js';
+import type { Kind } from '../kinds/kind.js';
+import { imageNamePattern, isHost, type Library, type Received } from './library.js';
+import type { Log } from '../log.js';
+import type { Job, KindName, MachineRecord } from '../machine.js';
+import type { Power } from '../power.js';
 
+const tagsSchema = z.array(z.string().max(1_024).regex(/^[^=]+=/, { error: 'must be written NAME=VALUE' })).max(50).default([]);
 const image = z.string().regex(imageNamePattern, { error: 'must be a name, or name@revision' });
-export const imageJobSchema = z.strictObject({ image, token: z.string().min(8).max(512) });
+/** `tag`: of an image that is captured. */
+export const imageJobSchema = z.strictObject({ image, token: z.string().min(8).max(512), tag: tagsSchema });
 export type ImageJobRequest = z.infer<typeof imageJobSchema>;
+export const imagesSchema = z.strictObject({ tag: tagsSchema });
+export const uploadSchema = z.strictObject({ token: z.string().min(8).max(512), gzip: z.enum(['true', 'false']).default('false'), tag: tagsSchema });
+export type UploadRequest = z.infer<typeof uploadSchema>;
 
 export interface ImagingParts {
   readonly inventory: Inventory;
@@ -52,7 +58,7 @@ export class Imaging {
     if (machine.job?.state === 'running') throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
     if (machine.state !== 'stopped') throw new ApiError('Conflict', `Machine ${id} is ${machine.state}; switch it off first.`);
     this.#check(machine, kind, request);
-    const job: Job = { kind, image: request.image, token: request.token, state: 'running' };
+    const job: Job = { kind, image: request.image, token: request.token, tags: tagsOf(request.tag), state: 'running' };
     this.#parts.inventory.update(id, { job });
     this.#note(kind, machine);
     this.#start(id, job);
@@ -71,12 +77,54 @@ export class Imaging {
     return { image: named, kind, base, sizeBytes, createdAt };
   }
 
+  /** Images that were sent, or captured, with all of these tags. */
+  list(tag: readonly string[]): object {
+    const { library } = this.#parts;
+    const wanted = Object.entries(tagsOf(tag));
+    const images = library.names().flatMap((name) => library.get(name) ?? []).filter(({ tags }) => wanted.length > 0 && wanted.every(([name, value]) => tags[name] === value));
+    return { images: images.map(({ image: name, tags, createdAt }) => ({ image: name, tags, createdAt })) };
+  }
+
+  /** The file of an image: what differs from the host, as a tar archive. */
+  pack(name: string): Readable {
+    const facts = this.#parts.library.get(name);
+    if (facts === undefined) throw new ApiError('NotFound', `There is no image ${name}${isHost(name) ? ' that was captured' : ''}.`);
+    return this.#parts.library.pack(name, facts.kind);
+  }
+
+  /** Unpacks what is being sent; `take` gives it its name. */
+  async receive(name: string, { token, gzip }: UploadRequest, archive: Readable): Promise<Received | undefined> {
+    if (this.#isSame(name, token)) {
+      archive.resume();
+      return undefined;
+    }
+    return this.#parts.library.receive(name, archive, gzip === 'true').catch((error: unknown) => { throw new ApiError('BadRequest', `Image ${name} was not taken: ${messageOf(error)}.`, { cause: error }); });
+  }
+
+  take(name: string, { token, tag }: UploadRequest, received: Received | undefined): object {
+    const { library } = this.#parts;
+    // Two of one token may have been under way.
+    if (received !== undefined && this.#isSame(name, token)) library.refuse(received);
+    else if (received !== undefined) library.take(received, name, { token, tags: tagsOf(tag) });
+    this.#parts.journal.append({ operation: 'upload', id: name, hostname: name, key: token, ...(received === undefined ? { repeated: true } : {}) });
+    return this.show(name);
+  }
+
+  /** @throws ApiError where there is another one of this name. */
+  #isSame(name: string, token: string): boolean {
+    if (!imageNamePattern.test(name) || isHost(name)) throw new ApiError('BadRequest', `'${name}' is no name for an image.`);
+    const facts = this.#parts.library.get(name);
+    if (facts === undefined || facts.token === token) return facts !== undefined;
+    throw new ApiError('Conflict', `There is an image ${name} already.`);
+  }
+
   remove(name: string): void {
     const { inventory, library } = this.#parts;
     if (library.get(name) === undefined) throw new ApiError('NotFound', `There is no image ${name}.`);
     const users = inventory.all().filter((machine) => machine.image === name).map(({ id }) => id);
     if (users.length > 0) throw new ApiError('Conflict', `Image ${name} is in use by ${users.join(', ')}.`);
     library.remove(name);
+    this.#parts.journal.append({ operation: 'delete-image', id: name });
   }
 
   /** Interrupted jobs go on at the next start. */
@@ -124,13 +172,13 @@ export class Imaging {
     if (machine !== undefined) await kinds.get(machine.kind)?.build(machine, folder);
   }
 
-  async #capture(id: string, { image: name, token }: Job): Promise<void> {
+  async #capture(id: string, { image: name, token, tags }: Job): Promise<void> {
     const { inventory, library, kinds } = this.#parts;
     const machine = inventory.get(id);
     // Made, and the end was not noted any more.
     if (machine === undefined || library.get(name)?.token === token) return;
     const disk = await kinds.get(machine.kind)?.build(machine, inventory.folderOf(id));
-    if (disk !== undefined) await library.capture(disk, { image: name, kind: machine.kind, base: machine.image, token });
+    if (disk !== undefined) await library.capture(disk, { image: name, kind: machine.kind, base: machine.image, token, tags });
   }
 
   #existing(id: string): MachineRecord {
@@ -142,4 +190,8 @@ export class Imaging {
   #note(operation: Job['kind'], { id, hostname, key }: MachineRecord, more: { readonly repeated?: true } = {}): void {
     this.#parts.journal.append({ operation, id, hostname, key, ...more });
   }
+}
+
+function tagsOf(written: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(written.map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]));
 }

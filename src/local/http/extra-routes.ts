@@ -1,4 +1,4 @@
-import { attachSchema, extraKinds, makeExtraSchema, type Extras } from './extras.js';
+import { attachSchema, extraKinds, makeExtraSchema, type Extras } from '../extras.js';
 import type { Route } from './http.js';
 import { check } from './requests.js';
 

@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { makePrivateFolder, writeJsonFile } from './files.js';
-import { kindNames, type KindName } from './machine.js';
+import { packFolder, unpackInto } from '../archive.js';
+import { makePrivateFolder, writeJsonFile } from '../files.js';
+import { kindNames, type KindName } from '../machine.js';
 
 const run = promisify(execFile);
 
@@ -23,6 +26,8 @@ const imageSchema = z.object({
   /** Of the capture that made it. */
   token: z.string(),
   sizeBytes: z.number(),
+  /** As whoever sent it, or had it captured, has them. */
+  tags: z.record(z.string(), z.string()).default({}),
   createdAt: z.string(),
 });
 export type ImageFacts = z.infer<typeof imageSchema>;
@@ -30,13 +35,22 @@ export type ImageFacts = z.infer<typeof imageSchema>;
 /** What an image's folder holds for each kind of machine: parts of a disk. */
 export const partsOf: Readonly<Record<KindName, readonly string[]>> = { sandbox: ['upper', 'root', 'home'], directory: ['files'] };
 
-/** Images that were captured, each a folder of its own: there as a whole or not at all. */
+/** An image that was sent, unpacked and not in the library yet. */
+export interface Received {
+  readonly aside: string;
+  readonly kind: KindName;
+  readonly sizeBytes: number;
+}
+
+/** Images that were captured or sent, each a folder of its own: there as a whole or not at all. */
 export class Library {
   readonly folder: string;
 
   constructor(dataFolder: string) {
     this.folder = join(dataFolder, 'images');
     makePrivateFolder(this.folder);
+    // What was under way when the service was killed is nobody's.
+    for (const left of readdirSync(this.folder).filter((name) => /^\.(?:new|old)-/.test(name))) rmSync(join(this.folder, left), { recursive: true, force: true });
   }
 
   names(): readonly string[] {
@@ -74,6 +88,39 @@ export class Library {
     writeJsonFile(join(aside, 'image.json'), whole);
     await rename(aside, join(this.folder, facts.image));
     return whole;
+  }
+
+  /** Parts of an image, as an archive. */
+  pack(image: string, kind: KindName): Readable {
+    return packFolder(join(this.folder, image), partsOf[kind]);
+  }
+
+  /**
+   * Unpacks an archive aside: what it holds tells what kind of machine it is for. Nothing of an archive that is cut stays, and nothing
+   * is known of it before `take`.
+   */
+  async receive(image: string, archive: Readable, isCompressed: boolean): Promise<Received> {
+    const aside = join(this.folder, `.new-${image}.${randomUUID()}`);
+    makePrivateFolder(aside);
+    try {
+      await unpackInto(aside, archive, isCompressed);
+      const kind = kindNames.find((name) => partsOf[name].every((part) => existsSync(join(aside, part))));
+      if (kind === undefined) throw new Error(`it holds neither ${kindNames.map((name) => partsOf[name].join(', ')).join(' nor ')}`);
+      const { stdout } = await run('du', ['-sk', aside]);
+      return { aside, kind, sizeBytes: Number.parseInt(stdout, 10) * 1024 };
+    } catch (error) {
+      rmSync(aside, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  take({ aside, kind, sizeBytes }: Received, image: string, { token, tags }: Pick<ImageFacts, 'token' | 'tags'>): void {
+    writeJsonFile(join(aside, 'image.json'), { image, kind, base: hostImage, token, tags, sizeBytes, createdAt: new Date().toISOString() } satisfies ImageFacts);
+    renameSync(aside, join(this.folder, image));
+  }
+
+  refuse({ aside }: Received): void {
+    rmSync(aside, { recursive: true, force: true });
   }
 
   /** Gone at once; a removal that is cut leaves a folder whose name is no image's. */
