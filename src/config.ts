@@ -1,18 +1,19 @@
-import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
-import { devNull, homedir } from 'node:os';
+import { existsSync, lstatSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import type { JsonObject } from './model/json.js';
+import type { ProviderAccount } from './model/provider-account.js';
+import { toLimits, toReservations, toSweep, type ReservationConfig } from './config/parts.js';
 import { defaultLimits, type Limits } from './model/state.js';
-import { defaultSweep, type SweepSettings } from './model/sweep.js';
+import type { SweepSettings } from './model/sweep/sweep.js';
 import type { ProgramOptions } from './plugins/program/load-program.js';
-import { configSchema, readConfigFile, type WrittenConfig, type WrittenProvider } from './schema/config.js';
-import type { PluginLimits } from './schema/descriptor-program.js';
+import { configSchema, metricsAddressSchema, readConfigFile, type WrittenConfig, type WrittenProvider } from './schema/config.js';
 import { parseDuration } from './schema/duration.js';
 import { errorAt, ProblemsError, type Path, type Place } from './schema/problem.js';
 import { readTextFile } from './schema/read-text.js';
+import { loadTemporal, type Environment, type TemporalConfig } from './config/temporal.js';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment, TemporalConfig } from './config/temporal.js';
 
 /** Everything that is configured, defaults filled in, paths absolute. */
 export interface Config {
@@ -25,7 +26,7 @@ export interface Config {
   /** The site whose tasks this worker carries out. */
   readonly site: string;
   /** Provider accounts by name. */
-  readonly providers: Readonly<Record<string, ProviderConfig>>;
+  readonly providers: Readonly<Record<string, ProviderAccount>>;
   /** The administrators' fields of automators as written, by the automators' names. Secrets are references. */
   readonly automators: Readonly<Record<string, { readonly fields: JsonObject }>>;
   /** Folders that hold `providers/` and `automators/`, besides the built-in one. */
@@ -36,6 +37,8 @@ export interface Config {
   /** Keys as `heddle keys export` prints them, from HEDDLE_KEYS; they take the place of the folder's. */
   readonly keys?: string;
   readonly storeFolder: string;
+  /** How long logs of tasks are kept, in days. */
+  readonly logDays: number;
   readonly encryption: 'required' | 'optional';
   /** Secret references that cluster files may use, as patterns; all where it is absent. */
   readonly allowedReferences?: readonly string[];
@@ -43,8 +46,16 @@ export interface Config {
   readonly limits: Limits;
   /** How machines that no cluster has are looked for. */
   readonly sweep: SweepSettings;
+  /** Between two rounds, in which machines and images look at themselves, in ms. */
+  readonly roundsEveryMs: number;
   /** Loads and captures of machines at once in a site. */
   readonly loadsAtOnce: number;
+  /** Reservations of machines. */
+  readonly reservations: ReservationConfig;
+  /** How images are built, where this worker is a builder. */
+  readonly builder: BuilderConfig;
+  /** Where the worker's metrics can be read; absent: nowhere. */
+  readonly metricsAddress?: string;
   readonly temporal: TemporalConfig;
   /** The whole environment, for secret references and for programs that are started. */
   readonly environment: Environment;
@@ -54,29 +65,14 @@ export interface Config {
   readonly locate?: (path: Path) => Place;
 }
 
-export interface ProviderConfig {
-  readonly type: string;
-  readonly site: string;
-  /** The administrator's fields as written: `checkAccounts` checks them and fills in defaults. Secrets are references. */
-  readonly fields: JsonObject;
-  /** Our words for sizes and images, and the provider's own. */
-  readonly hardware?: Readonly<Record<string, string>>;
-  readonly images?: Readonly<Record<string, string>>;
-  /** The host that its machines are reached through, as written; secrets are references. */
-  readonly jump?: JsonObject;
-  /** Whether CONFIRM may pin a host key that the provider did not tell. */
-  readonly hostKeys?: 'pin' | 'provided';
-  readonly limits?: { readonly ratePerSecond?: number; readonly concurrency?: number };
-}
-
-/** Temporal's own settings: temporal.toml and TEMPORAL_* variables. */
-export interface TemporalConfig {
-  /** Whether anybody named an address; where nobody did, a server of our own may be started. */
-  readonly configured: boolean;
-  readonly address: string;
-  readonly namespace: string;
-  /** For a client's or worker's connection; the address is in it. */
-  readonly connection: ClientConnectConfig['connectionOptions'] & { readonly address: string };
+export interface BuilderConfig {
+  /** Builds at once in a site. */
+  readonly builds: number;
+  /** Files on their way at once on one builder. */
+  readonly uploads: number;
+  readonly folder: string;
+  /** Commands that make files, by the names that images use. */
+  readonly commands: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface LoadConfigOptions {
@@ -116,6 +112,8 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env,
   const dataFolder = chooseFolder('dataFolder', ['dataFolder'], 'HEDDLE_DATA_FOLDER', written.dataFolder, join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'));
   const site = choose('site', ['site'], 'HEDDLE_SITE', written.site, 'default');
   const keys = nonEmpty(env['HEDDLE_KEYS']);
+  const metricsAddress = nonEmpty(env['HEDDLE_METRICS']) ?? written.metrics?.address;
+  if (metricsAddress !== undefined && !metricsAddressSchema.safeParse(metricsAddress).success) throw configError([errorAt([], `HEDDLE_METRICS is ${JSON.stringify(metricsAddress)}`, 'An address and a port: 127.0.0.1:9464.')]);
   const providers = Object.fromEntries(Object.entries(written.providers).map(([name, provider]) => {
     if (found !== undefined) origins[`providers.${name}`] = placeText(found.locate(['providers', name]));
     return [name, toProvider(provider, site)];
@@ -132,28 +130,20 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env,
     keyFolder: chooseFolder('keyFolder', ['keys', 'folder'], undefined, written.keys.folder, join(dataFolder, 'keys')),
     ...(keys === undefined ? {} : { keys }),
     storeFolder: chooseFolder('storeFolder', ['store', 'folder'], undefined, written.store.folder, join(dataFolder, 'store')),
+    logDays: written.store.logDays,
     encryption: written.encryption,
     ...(written.secrets?.allow === undefined ? {} : { allowedReferences: written.secrets.allow }),
     limits: { ...defaultLimits, ...written.scale },
-    sweep: toSweep(written.sweep), loadsAtOnce: written.loadsAtOnce,
+    reservations: toReservations(written.reservations),
+    sweep: toSweep(written.sweep), roundsEveryMs: parseDuration(written.rounds?.every ?? '5m') ?? 300_000, loadsAtOnce: written.loadsAtOnce, ...(metricsAddress === undefined ? {} : { metricsAddress }),
+    builder: {
+      builds: written.builder?.builds ?? 1, uploads: written.builder?.uploads ?? 4, commands: written.builder?.commands ?? {},
+      folder: chooseFolder('builder.folder', ['builder', 'folder'], undefined, written.builder?.folder, join(dataFolder, 'images')),
+    },
     temporal: loadTemporal(env),
     environment: env,
     origins,
   };
-}
-
-/**
- * Makes a folder that only we can read, or checks that it is one.
- * @throws ProblemsError when it belongs to somebody else or others may look into it.
- */
-export function prepareFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const stat = statSync(folder);
-  const refuse = (wrong: string, right: string): never => {
-    throw new ProblemsError('A folder of Heddle cannot be used:', [errorAt([], `${folder} ${wrong}`, right)]);
-  };
-  if (process.getuid !== undefined && stat.uid !== process.getuid()) refuse(`belongs to user ${stat.uid}, not to user ${process.getuid()}`, 'Name another folder, or run as its owner.');
-  if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0) refuse(`is open to others (mode ${(stat.mode & 0o777).toString(8)})`, `chmod 700 '${folder}'`);
 }
 
 interface FoundConfig {
@@ -186,22 +176,8 @@ function configError(problems: ConstructorParameters<typeof ProblemsError>[1]): 
   return new ProblemsError('The configuration cannot be used:', problems);
 }
 
-function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): ProviderConfig {
+function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): ProviderAccount {
   return { ...provider, site: site ?? ownSite };
-}
-
-function toLimits({ time, ...limits }: WrittenConfig['pluginLimits'][string]): PluginLimits {
-  const timeMs = time === undefined ? undefined : parseDuration(time);
-  return { ...limits, ...(timeMs === undefined ? {} : { timeMs }) };
-}
-
-function toSweep({ every, minimumAge, cap, delete: deletes }: NonNullable<WrittenConfig['sweep']> = {}): SweepSettings {
-  const ms = (time: string | number | undefined): number | undefined => (time === undefined ? undefined : parseDuration(time));
-  const { everyMs, policy } = defaultSweep;
-  return {
-    everyMs: ms(every) ?? everyMs,
-    policy: { minimumAgeMs: ms(minimumAge) ?? policy.minimumAgeMs, cap: cap ?? policy.cap, delete: deletes ?? policy.delete },
-  };
 }
 
 /** A folder by its path, or a package by its name: looked for in node_modules from the configuration's folder upwards. */
@@ -214,25 +190,6 @@ function findPluginFolder(entry: string, base: string, home: string, place: Plac
   }
   const problem = errorAt(['plugins'], `there is no package ${entry} from ${base} upwards`, 'Install it, or begin a path with ./ or /.');
   throw configError([{ ...problem, ...(place === undefined ? {} : { place }) }]);
-}
-
-function loadTemporal(env: Environment): TemporalConfig {
-  const variables = Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
-  let loaded: ClientConnectConfig;
-  try {
-    // The null device says that no file is to be read; the library takes an empty file for a broken one.
-    const disableFile = env['TEMPORAL_CONFIG_FILE'] === devNull;
-    loaded = loadClientConnectConfig({ overrideEnvVars: variables, disableFile });
-  } catch (error) {
-    const wrong = `Temporal's connection settings cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-    throw new ProblemsError('The configuration cannot be used:', [errorAt([], wrong, 'Look at temporal.toml and at the TEMPORAL_ variables.')]);
-  }
-  const { connectionOptions, namespace } = loaded;
-  const address = connectionOptions.address ?? '127.0.0.1:7233';
-  return {
-    configured: connectionOptions.address !== undefined,
-    address, namespace: namespace ?? 'default', connection: { ...connectionOptions, address },
-  };
 }
 
 /** Folders of the XDG base directory specification; relative values are to be ignored, it says. */

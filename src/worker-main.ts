@@ -1,21 +1,22 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { loadConfig, prepareFolder, type Config } from './config.js';
+import { loadConfig, type Config } from './config.js';
+import { prepareFolder } from './config/prepare-folder.js';
 import { openKeyRing, parseKeyRing } from './secrets/keys.js';
 import type { SecretSources } from './secrets/reference.js';
 import { startWorker } from './worker.js';
 
 await main();
 
-/** A worker as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
+/** A worker or a builder as a process: runs until SIGTERM or SIGINT; SIGUSR2 logs what it is at. */
 async function main(): Promise<void> {
   const log = pino({ level: 'debug', base: { pid: process.pid } });
   try {
-    const { values } = parseArgs({ options: { config: { type: 'string' } } });
+    const { values } = parseArgs({ options: { config: { type: 'string' }, builder: { type: 'boolean', default: false } } });
     const config = loadConfig({ configFlag: values.config });
     prepareFolder(config.dataFolder);
     const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: false }) : parseKeyRing(config.keys, 'HEDDLE_KEYS');
-    const worker = await startWorker({ config, keyRing, log, secretSources: secretSourcesOf(config) });
+    const worker = await startWorker({ config, keyRing, log, secretSources: secretSourcesOf(config), ...(values.builder ? { role: 'builder' as const } : {}) });
     const stop = (signal: NodeJS.Signals): void => {
       log.info(`${signal}: shuts down`);
       worker.shutdown();

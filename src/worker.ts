@@ -1,46 +1,64 @@
-import { fileURLToPath } from 'node:url';
-import { Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { hostname } from 'node:os';
+import { Client } from '@temporalio/client';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { createAbsences } from './activities/absence.js';
+import { createAbsences } from './activities/provider/absence.js';
 import { createTaskActivities } from './activities/dispatch.js';
-import { createEarlierRunsActivity } from './activities/earlier-runs.js';
+import { createEarlierRunsActivity } from './activities/plan/earlier-runs.js';
+import { createCheckImageActivity } from './activities/image/check-image.js';
+import { createLoanActivities } from './activities/image/loans.js';
 import { createInFlight } from './activities/in-flight.js';
 import { createAccountActivities } from './activities/machine/describe-account.js';
 import { createMachineActivities } from './activities/machine/dispatch.js';
-import { createLookActivities } from './activities/looks.js';
+import { createLookActivities } from './activities/survey/looks.js';
+import { createReservationActivities } from './activities/reservation/activities.js';
 import type { ActivityParts, NodeAccess, NodeAddress } from './activities/parts.js';
-import { createPlanActivity } from './activities/plan.js';
-import { createPlanPoolActivity } from './activities/plan-pool.js';
-import { createSweepActivities } from './activities/sweep-ground.js';
-import { readClusterRecords } from './cluster-records.js';
+import { createPlanActivity } from './activities/plan/plan.js';
+import { createPlanPoolActivity } from './activities/plan/plan-pool.js';
+import { createListRoundsActivity } from './activities/sweep/list-rounds.js';
+import { createSweepActivities } from './activities/sweep/sweep-ground.js';
 import type { Config } from './config.js';
 import type { Json } from './model/json.js';
-import { claimsWorkflowId, claimsWorkflowType, coreQueue, providerQueue, siteQueue } from './model/names.js';
-import { PluginError, type Claims } from './plugins/contract.js';
+import { poolAccount } from './model/names.js';
+import { PluginError } from './plugins/errors.js';
 import { checkAccounts, checkAutomators } from './plugins/check-accounts.js';
 import { loadRegistry } from './plugins/registry.js';
 import type { KeyRing } from './secrets/keys.js';
 import { allowReferences, forbiddenReferences as findForbidden } from './secrets/allowed.js';
 import { createRedactor } from './secrets/redact.js';
 import { resolveSecrets, SecretError, type SecretSources } from './secrets/reference.js';
+import { isRunning, recordProcess } from './server/process.js';
 import { registerSearchAttributes } from './server/setup.js';
+import { keepRoundsSchedule } from './server/rounds-schedule.js';
 import { keepSweepSchedule } from './server/sweep-schedule.js';
 import { createPool, type ConnectionPool } from './ssh/pool.js';
 import { probe } from './ssh/probe.js';
 import { createShell } from './ssh/shell.js';
 import type { SshTarget } from './ssh/target.js';
-import { dumpStacks } from './stack-dump.js';
 import { createFolderStore } from './store/folder.js';
+import { pruneLogsDaily } from './store/prune-logs.js';
 import { heddle } from './temporal-plugin.js';
-import { readWorkflowRuns } from './workflow-runs.js';
-import { heldClaimsQuery, peersQuery, releaseClaimUpdate, takeClaimUpdate } from './workflows/messages.js';
+import { claimsOf } from './worker/claims.js';
+import { readClusterRecords } from './worker/cluster-records.js';
+import { computersOf } from './worker/computers.js';
+import { readNodePools } from './worker/node-pools.js';
+import { builderWorkers, coreOptions, taskWorkers } from './worker/queues.js';
+import { openResourceCache, resourcesOf } from './worker/resources.js';
+import { installRuntime } from './worker/runtime.js';
+import { dumpStacks } from './worker/stack-dump.js';
+import { loansOf } from './worker/loans.js';
+import { createPaces } from './worker/paces.js';
+import { turnsOf } from './worker/turns.js';
+import { readWorkflowRuns } from './worker/workflow-runs.js';
+import { peersQuery } from './workflows/messages.js';
 
 export interface HeddleWorkerOptions {
   readonly config: Config;
   readonly keyRing: KeyRing;
   readonly log: Logger;
   readonly secretSources: SecretSources;
+  /** A builder makes images, and carries their files; all else is for the other workers. Absent: no builder. */
+  readonly role?: 'builder';
 }
 
 export interface HeddleWorker {
@@ -52,12 +70,13 @@ export interface HeddleWorker {
 }
 
 /** Makes a worker of all the parts and starts it: one Temporal worker for each task queue it serves. */
-export async function startWorker({ config, keyRing, log, secretSources }: HeddleWorkerOptions): Promise<HeddleWorker> {
-  installRuntime(log);
+export async function startWorker({ config, keyRing, log, secretSources, role }: HeddleWorkerOptions): Promise<HeddleWorker> {
+  installRuntime(log, config.metricsAddress);
   const registry = await loadRegistry({
     folders: config.pluginFolders, programs: config.programs, log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
-  const providers = checkAccounts(registry, config.providers, config.locate);
+  const accounts = withPools(config);
+  const providers = checkAccounts(registry, accounts, config.locate);
   const automators = checkAutomators(registry, config.automators, config.locate);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
@@ -67,32 +86,49 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   if (problem !== undefined) log.warn(problem);
   const unswept = await keepSweepSchedule(temporal, config.sweep);
   if (unswept !== undefined) log.warn(unswept);
+  const unseen = await keepRoundsSchedule(temporal, config.roundsEveryMs);
+  if (unseen !== undefined) log.warn(unseen);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
   const allows = allowReferences(config.allowedReferences);
   const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] => findForbidden(value, allows);
   const pool = createPool();
+  const resources = openResourceCache(temporal, config);
+  resources.clear().catch((error: unknown) => log.warn({ error: String(error) }, 'old resources were not removed'));
+  const stopPruning = pruneLogsDaily({ folder: config.storeFolder, days: config.logDays, say: (removed) => log.info({ removed }, 'old logs of tasks were removed') });
   const parts: ActivityParts = {
     registry, providers, automators, installation, inFlight, log,
     nodes: accessNodes(pool), logs: createFolderStore({ folder: config.storeFolder }),
     resolveSecrets: async (value, place) => resolveSecrets(value, secretSources, place).catch((error: unknown) => {
       throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
     }),
-    forbiddenReferences, redact: createRedactor,
+    forbiddenReferences, redact: createRedactor, turns: (provider) => turnsOf(temporal, provider), paces: createPaces(temporal, config.providers), resources: resourcesOf(resources),
     askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
-    claims: (provider) => claimsOf(temporal, provider), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+    claims: (provider) => claimsOf(temporal, provider), pools: readNodePools(temporal), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+    ...(role === 'builder' ? { builder: { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } } } : {}),
   };
   const base = {
     connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
     // The SDK would hold heartbeats back for four fifths of their timeout, and leave a second until a false alarm.
     maxHeartbeatThrottleInterval: '2 seconds',
   } as const satisfies Partial<WorkerOptions>;
-  const looks = createLookActivities(parts);
-  const workers = await Promise.all([
-    Worker.create({ ...base, ...coreOptions, activities: { ...createPlanActivity({ registry, providers, automators, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }), ...createPlanPoolActivity({ registry, providers, forbiddenReferences }), ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }) } }),
-    ...taskWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: { ...createTaskActivities(parts), ...createMachineActivities(parts), ...looks } })),
+  const loans = loansOf(temporal);
+  const coreActivities = {
+    ...createPlanActivity({ registry, providers, automators, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }),
+    ...createPlanPoolActivity({ registry, providers, forbiddenReferences }),
+    ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createListRoundsActivity(parts),
+    ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }),
+    ...createReservationActivities({ computers: computersOf(temporal), settings: config.reservations.settings, notify: config.reservations.notify, log }),
+    ...createCheckImageActivity({ registry, providers, commands: Object.keys(config.builder.commands), loans }), ...createLoanActivities(loans),
+  };
+  const machineActivities = createMachineActivities(parts);
+  const taskActivities = { ...createTaskActivities(parts), ...machineActivities, ...createLookActivities(parts) };
+  const workers = await Promise.all(role === 'builder' ? builderWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: machineActivities })) : [
+    Worker.create({ ...base, ...coreOptions, activities: coreActivities }),
+    ...taskWorkers(config, accounts).map((options) => Worker.create({ ...base, ...options, activities: taskActivities })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
+    stopPruning();
     await pool.closeAll();
     await registry.close();
     await connection.close();
@@ -107,48 +143,18 @@ export async function startWorker({ config, keyRing, log, secretSources }: Heddl
   };
 }
 
-/** The workflows as they were bundled by the build. */
-const workflowBundle = { codePath: fileURLToPath(new URL('../dist/workflow-bundle.js', import.meta.url)) };
-
-const coreOptions = {
-  taskQueue: coreQueue, workflowBundle, maxCachedWorkflows: 500, maxConcurrentWorkflowTaskExecutions: 40,
-  // After a crash the next worker waits no longer than this for the one that had the workflow in its memory.
-  stickyQueueScheduleToStartTimeout: '1 second',
-} as const;
-
-function taskWorkers(config: Config): readonly (Partial<WorkerOptions> & { readonly taskQueue: string })[] {
-  const accounts = Object.entries(config.providers).filter(([, account]) => account.site === config.site);
-  return [
-    { taskQueue: siteQueue(config.site), maxConcurrentActivityTaskExecutions: 300 },
-    ...accounts.map(([name, { limits }]) => ({
-      taskQueue: providerQueue(config.site, name), maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
-      ...(limits?.ratePerSecond === undefined ? {} : { maxTaskQueueActivitiesPerSecond: limits.ratePerSecond }),
-    })),
-  ];
-}
-
-/** The SDK's own log lines join ours. */
-function installRuntime(log: Logger): void {
-  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: object): void => log[level]({ ...meta }, message);
-  Runtime.install({
-    logger: {
-      // The SDK's own debugging tells of every workflow task: too much to be read.
-      trace: () => undefined, debug: () => undefined, info: write('info'), warn: write('warn'), error: write('error'),
-      log: (level, message, meta) => {
-        if (level !== 'TRACE' && level !== 'DEBUG') write(level === 'INFO' ? 'info' : level === 'WARN' ? 'warn' : 'error')(message, meta);
-      },
-    },
-    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
-    shutdownSignals: [],
-  });
-}
-
 /** The namespace's UUID: the mark of our machines. */
 async function readInstallation(temporal: Client, namespace: string): Promise<string> {
   const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace });
   return namespaceInfo?.id ?? namespace;
 }
 
+/** Nodes of pools can be had everywhere, whatever the configuration says; one that names the account itself says more of it. */
+function withPools({ providers, site }: Config): Config['providers'] {
+  return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
+}
+
+/** How tasks reach nodes: over the connections of one pool. */
 function accessNodes(pool: ConnectionPool): NodeAccess {
   return {
     probe: (address, signal) => probe(targetOf(address), { signal, openJump: (jump) => pool.acquire(jump, signal) }),
@@ -164,28 +170,5 @@ function targetOf({ key, jump, ...address }: NodeAddress): SshTarget {
   return {
     ...address, ...(key === undefined ? {} : { privateKey: key }),
     ...(jump === undefined ? {} : { jump: { ...targetOf(jump), hostKey: jump.hostKey } }),
-  };
-}
-
-function claimsOf(temporal: Client, provider: string): Claims {
-  const workflowId = claimsWorkflowId(provider);
-  const start = (): WithStartWorkflowOperation<() => Promise<void>> => new WithStartWorkflowOperation<() => Promise<void>>(claimsWorkflowType, {
-    workflowId, taskQueue: coreQueue, args: [], workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `machines of ${provider} and who has them`,
-  });
-  return {
-    take: async (key, candidates) =>
-      (await temporal.workflow.executeUpdateWithStart(takeClaimUpdate, { args: [key, candidates], startWorkflowOperation: start() })) ?? undefined,
-    release: async (key) => {
-      await temporal.workflow.executeUpdateWithStart(releaseClaimUpdate, { args: [key], startWorkflowOperation: start() });
-    },
-    held: async () => {
-      try {
-        return await temporal.workflow.getHandle(workflowId).query(heldClaimsQuery);
-      } catch (error) {
-        // Nobody has claimed anything of this account yet.
-        if (error instanceof WorkflowNotFoundError) return {};
-        throw error;
-      }
-    },
   };
 }

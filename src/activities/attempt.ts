@@ -2,9 +2,11 @@ import { Context } from '@temporalio/activity';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import type { TaskRequest } from '../model/messages.js';
 import { taskTitle } from '../model/names.js';
+import { anySignal } from '../model/signals.js';
 import type { AnyAction } from '../model/action.js';
 import type { PluginLog } from '../plugins/contract.js';
 import type { ActivityParts, Redactor } from './parts.js';
+import { beginStep } from './step.js';
 import { openTaskLog, type TaskLog } from './task-log.js';
 
 /** One attempt of one task while it runs: its signals, its heartbeat, its log. */
@@ -48,16 +50,36 @@ export function readMark(heartbeat: unknown): AttemptMark | undefined {
   return heartbeat.mark === 'sent' || heartbeat.mark === 'unsent' ? heartbeat.mark : undefined;
 }
 
-export function openAttempt(parts: ActivityParts, action: AnyAction, request: TaskRequest, plugin: string): Attempt {
+/** @param within ends the attempt as the end of the worker would. */
+export function openAttempt(parts: ActivityParts, action: AnyAction, request: TaskRequest, plugin: string, within?: AbortSignal): Attempt {
+  const attempt = beginAttempt(parts, {
+    taskId: request.taskId, title: taskTitle(action, request.nodeId, request.service?.name),
+    facts: { cluster: request.clusterId, node: request.nodeId, task: request.taskId, plugin },
+    openLog: (redactor) => openTaskLog(parts.logs, logName(action, request), redactor),
+    ...(within === undefined ? {} : { within }),
+  });
+  attempt.output.note('info', `attempt ${attempt.number}`, { run: request.run });
+  return attempt;
+}
+
+export interface AttemptFacts {
+  readonly taskId: string;
+  /** How it reads in logs and messages. */
+  readonly title: string;
+  /** What each line of the worker's log says of it. */
+  readonly facts: JsonObject;
+  readonly openLog: (redactor: () => Redactor) => TaskLog;
+  readonly within?: AbortSignal;
+}
+
+export function beginAttempt(parts: ActivityParts, { taskId, title, facts: task, openLog, within }: AttemptFacts): Attempt {
   const context = Context.current();
   const { info } = context;
-  const title = taskTitle(action, request.nodeId, request.service?.name);
-  const facts = { cluster: request.clusterId, node: request.nodeId, task: request.taskId, plugin, attempt: info.attempt };
+  const facts = { ...task, attempt: info.attempt };
   const secrets: string[] = [];
   let redactor: Redactor = parts.redact(secrets);
-  const output = openTaskLog(parts.logs, logName(action, request), () => redactor);
-  output.note('info', `attempt ${info.attempt}`, { run: request.run });
-  let step = { step: 'begin', since: Date.now(), stack: new Error(title).stack ?? '' };
+  const output = openLog(() => redactor);
+  let step = beginStep('begin');
   let beat = Date.now();
   let mark = markBefore();
   const heartbeat = (): void => {
@@ -65,10 +87,8 @@ export function openAttempt(parts: ActivityParts, action: AnyAction, request: Ta
     context.heartbeat({ step: step.step, ...(mark === undefined ? {} : { mark }) } satisfies Heartbeat);
   };
   const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
-  const forget = parts.inFlight.add({
-    taskId: request.taskId, title, attempt: info.attempt, startedAt: Date.now(), lastHeartbeat: () => beat, at: () => step,
-  });
-  const signals = splitSignal(context);
+  const forget = parts.inFlight.add({ taskId, title, attempt: info.attempt, startedAt: Date.now(), lastHeartbeat: () => beat, at: () => step });
+  const { signal, detach } = splitSignal(context);
   const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, attributes?: JsonObject): void => {
     const said = redactor.redact(message);
     const more = attributes === undefined ? undefined : redactObject(attributes, redactor);
@@ -76,7 +96,7 @@ export function openAttempt(parts: ActivityParts, action: AnyAction, request: Ta
     output.note(level, said, more);
   };
   return {
-    number: info.attempt, title, ...signals, output,
+    number: info.attempt, title, signal, detach: within === undefined ? detach : anySignal([detach, within]), output,
     log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
     hide(more) {
       secrets.push(...more);
@@ -84,7 +104,7 @@ export function openAttempt(parts: ActivityParts, action: AnyAction, request: Ta
     },
     redact: (text) => redactor.redact(text),
     at(name) {
-      step = { step: name, since: Date.now(), stack: new Error(name).stack ?? '' };
+      step = beginStep(name);
     },
     step: () => step.step,
     mark(next) {
@@ -112,7 +132,7 @@ function redactValue(value: Json, redactor: Redactor): Json {
 }
 
 /** A cancelled task is ended; an attempt that only has to go lets go of what runs on the node. */
-export function splitSignal(context: Context): { readonly signal: AbortSignal; readonly detach: AbortSignal } {
+function splitSignal(context: Context): { readonly signal: AbortSignal; readonly detach: AbortSignal } {
   const signal = context.cancellationSignal;
   const cancel = new AbortController();
   const detach = new AbortController();

@@ -4,30 +4,32 @@ import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import type { Task } from '../model/task.js';
 import { PluginError } from '../plugins/errors.js';
 import { openAttempt, type Attempt } from './attempt.js';
-import { runBootstrap, runServiceAction } from './automator-task.js';
-import { runCommand } from './exec-task.js';
+import { runBootstrap, runServiceAction } from './automator/automator-task.js';
+import { runCommand } from './automator/exec-task.js';
 import { toFailure } from './failures.js';
 import type { ActivityParts } from './parts.js';
-import { checkPins } from './pins.js';
-import { createPeersCache, type PeersCache } from './peers.js';
-import { runProviderTask } from './provider-task.js';
+import { checkPins } from './plan/pins.js';
+import { createPeersCache, type PeersCache } from './plan/peers.js';
+import { runProviderTask } from './provider/provider-task.js';
+import { createTogetherActivities, type TogetherActivities } from './provider/together.js';
 
-export type TaskActivities = Readonly<Record<Action, (request: TaskRequest) => Promise<TaskOutcome>>>;
+export type TaskActivities = Readonly<Record<Action, (request: TaskRequest) => Promise<TaskOutcome>>> & TogetherActivities;
 
-/** One activity for each action, of that very name; each asks the plugin that the task names. */
+/** One activity for each action, of that very name; each asks the plugin that the task names. And those that do so for several nodes. */
 export function createTaskActivities(parts: ActivityParts): TaskActivities {
   const peers = createPeersCache(parts.askPeers);
   const entries = actions.map((action) => [action, (request: TaskRequest) => runTask(parts, peers, action, request)] as const);
-  return Object.fromEntries(entries) as TaskActivities;
+  const together = createTogetherActivities((action, request, within) => runTask(parts, peers, action, request, within));
+  return { ...Object.fromEntries(entries), ...together } as TaskActivities;
 }
 
-async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, request: TaskRequest): Promise<TaskOutcome> {
-  const attempt = openAttempt(parts, action, request, request.service?.action.type ?? request.provider.type);
+async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, request: TaskRequest, within?: AbortSignal): Promise<TaskOutcome> {
+  const attempt = openAttempt(parts, action, request, request.service?.action.type ?? request.provider.type, within);
   try {
     checkPins(parts.registry, request.plugins);
     checkReferences(parts, action, request);
     attempt.at('reads the peers');
-    const nodes = await peers.get(request.clusterUid, request.peersOf, request.peersVersion);
+    const nodes = await peers.get(request.clusterUid, request.peersOf, request.peersVersion, activityInfo().workflowExecution);
     const task = toTask(action, request, nodes);
     const carryOut = chooseHandler(action);
     const result = await carryOut(parts, task, request, attempt);

@@ -2,6 +2,8 @@ import type { LogStore } from './parts.js';
 
 /** Written at a time, in bytes. */
 const batchBytes = 64 * 1024;
+/** Most attempts say a few lines, so most buffers stay as small as they begin. */
+const firstBytes = 2 * 1024;
 
 /** Longest time that a line waits for others, in ms: each write opens the log anew. */
 const patienceMs = 100;
@@ -73,20 +75,30 @@ export function openLogWriter(store: LogStore, name: string): LogWriter {
 
 /** Lines as bytes, as many as fit. */
 class Batch {
-  readonly #bytes = Buffer.allocUnsafeSlow(batchBytes);
+  #bytes = Buffer.allocUnsafeSlow(firstBytes);
   #length = 0;
 
   /** False when the line does not fit. */
   take(line: string): boolean {
-    const room = batchBytes - this.#length;
     // A character takes three bytes at most.
-    if (line.length * 3 > room && Buffer.byteLength(line) > room) return false;
+    const most = line.length * 3;
+    if (most > this.#bytes.length - this.#length) this.#grow();
+    const room = this.#bytes.length - this.#length;
+    if (most > room && Buffer.byteLength(line) > room) return false;
     this.#length += this.#bytes.write(line, this.#length);
     return true;
   }
 
   isHalfFull(): boolean {
     return this.#length > batchBytes / 2;
+  }
+
+  /** Once, to its full size: what was cleared before is read from the first buffer, which stays as it is. */
+  #grow(): void {
+    if (this.#bytes.length === batchBytes) return;
+    const larger = Buffer.allocUnsafeSlow(batchBytes);
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
   }
 
   /** What it held, to be used before the next line is taken. */

@@ -1,10 +1,15 @@
 import type { Duplex } from 'node:stream';
 import type { Json, JsonObject } from '../model/json.js';
 import type { PeersPage, PeersRequest } from '../model/messages.js';
-import type { Claims, NodeAddress, PluginLog, Shell } from '../plugins/contract.js';
+import type { ProviderAccount } from '../model/provider-account.js';
+import type { PinnedResource } from '../model/resource/reference.js';
+import type { Claims, NodeAddress, NodePools, PluginLog, Shell } from '../plugins/contract.js';
 import type { Registry } from '../plugins/registry.js';
-import type { Absences } from './absence.js';
-import type { ClusterRecords } from './cluster-records.js';
+import type { BuilderParts } from './image/parts.js';
+import type { Absences } from './provider/absence.js';
+import type { Pace } from './provider/pace.js';
+import type { ClusterRecords } from './plan/cluster-records.js';
+import type { AttemptStep } from './step.js';
 
 /** What activities are made of; `worker.ts` puts it together. */
 export interface ActivityParts {
@@ -28,11 +33,30 @@ export interface ActivityParts {
   readonly installation: string;
   /** For providers whose machines carry no tags: who has which machine of an account. */
   readonly claims: (provider: string) => Claims;
+  /** For machines that are nodes of pools. */
+  readonly pools: NodePools;
+  /** For providers whose client bears one call at a time: whose turn it is to call an account. */
+  readonly turns: (provider: string) => Turns;
+  /** For accounts whose calls are limited: when they may be called. */
+  readonly paces: (provider: string) => Pace | undefined;
+  readonly resources: Resources;
   /** Machines that this process missed at their providers. */
   readonly absences: Absences;
   readonly runs: WorkflowRuns;
   readonly clusters: ClusterRecords;
+  /** Present where the worker is a builder. */
+  readonly builder?: BuilderParts;
 }
+
+/** Turns to call one account, the same on all workers. */
+export interface Turns {
+  /** Waits up to `waitMs`; false: not yet. Asked again by its holder, a turn lasts another `leaseMs`. */
+  take(request: { readonly holder: string; readonly leaseMs: number; readonly waitMs: number }): Promise<boolean>;
+  release(holder: string): Promise<void>;
+}
+
+/** Brings resources onto this worker. @throws PluginError */
+export type Resources = (resource: PinnedResource, permissions?: number) => Promise<{ readonly path: string; readonly archive?: string }>;
 
 /** What the Temporal server knows of the runs of workflows. */
 export interface WorkflowRuns {
@@ -60,21 +84,6 @@ export interface WorkflowRun {
   readonly clusterUid?: string;
   /** Activities that are scheduled or running, each with the number of its attempt under way or due next, and what it reported last. */
   readonly pending: readonly { readonly activityId: string; readonly attempt: number; readonly heartbeat?: unknown }[];
-}
-
-/** A provider account as the configuration names it. */
-export interface ProviderAccount {
-  readonly type: string;
-  readonly site: string;
-  /** The administrator's fields; secrets are references. */
-  readonly fields: JsonObject;
-  /** Our words for sizes and images, and the provider's own. */
-  readonly hardware?: Readonly<Record<string, string>>;
-  readonly images?: Readonly<Record<string, string>>;
-  /** The host that its machines are reached through, as it was written; secrets are references. */
-  readonly jump?: JsonObject;
-  /** Whether CONFIRM may pin a host key that nobody told; it may unless it says `provided`. */
-  readonly hostKeys?: 'pin' | 'provided';
 }
 
 export interface ResolvedSecrets {
@@ -140,6 +149,5 @@ export interface AttemptView {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly lastHeartbeat: () => number;
-  /** What it is at, and the async stack at the point where it began that. */
-  readonly at: () => { readonly step: string; readonly since: number; readonly stack: string };
+  readonly at: () => AttemptStep;
 }

@@ -17,6 +17,11 @@ export interface TaskLog {
   close(): Promise<Error | undefined>;
 }
 
+/** Keeps nothing. */
+export const noTaskLog: TaskLog = {
+  name: '', note: () => undefined, print: () => Promise.resolve(), tails: () => ({}), close: () => Promise.resolve(undefined),
+};
+
 /** Handled at a time, in bytes: a chunk can have megabytes, and its texts and lines several times as many. */
 const pieceBytes = 8 * 1024;
 

@@ -1,28 +1,30 @@
 import {
-  allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, setHandler, upsertMemo, uuid4, workflowInfo,
+  allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, patched, setHandler, upsertMemo, uuid4, workflowInfo,
 } from '@temporalio/workflow';
 import type { ClusterStart } from '../model/messages.js';
 import { clusterWorkflowId } from '../model/names.js';
 import { noPeers, peersPage } from '../model/peers.js';
 import { readRefusal } from '../model/refusal.js';
+import { usedDigests } from '../model/resource/used.js';
 import { statusOf } from '../model/report.js';
 import { defaultLimits, type ClusterState } from '../model/state.js';
-import { summarise } from '../model/summarise.js';
+import { summarise } from '../model/plan/summarise.js';
 import { upgradeState } from '../model/upgrade-state.js';
 import {
   acceptAbandon, acceptApply, acceptCancel, acceptDelete, acceptOperate, acceptPause, acceptResume, acceptRetry, queueOperation, specBefore,
   validateAbandon, validateApply, validateCancel, validateOperate, validatePause, validateResume, validateRetry,
-} from './accept.js';
-import { keepInstructing } from './groups.js';
-import { askLook, isToLook, look, lookAndRepair } from './look.js';
-import { show, type Memory } from './memory.js';
+} from './cluster/accept.js';
+import { keepInstructing } from './cluster/groups.js';
+import { askLook, isToLook, look, lookAndRepair } from './cluster/look.js';
+import { giveBack, lend, nodeReply, restLent, validateLend } from './cluster/lend.js';
+import { show, type Memory } from './cluster/memory.js';
 import {
-  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, disownUpdate, lookUpdate, operateUpdate, ownersQuery, pauseUpdate, payloadQuery, peersQuery,
-  reportSignal, resumeUpdate, retryUpdate, specQuery, statusQuery,
+  abandonUpdate, applyUpdate, cancelUpdate, currentQuery, deleteSignal, deleteUpdate, disownUpdate, giveBackSignal, lendUpdate, lookUpdate, nodeQuery, operateUpdate, ownersQuery, pauseUpdate, payloadQuery, peersQuery,
+  reportSignal, resumeUpdate, retryUpdate, specQuery, statusQuery, usedResourcesQuery,
 } from './messages.js';
-import { disown, ownershipOf } from './ownership.js';
-import { takeReport } from './reports.js';
-import { hasWork, isOver, takeUp } from './take-up.js';
+import { disown, ownershipOf } from './cluster/ownership.js';
+import { takeReport } from './cluster/reports.js';
+import { hasWork, isOver, takeUp } from './cluster/take-up.js';
 
 /** What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run. */
 export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
@@ -68,13 +70,19 @@ async function live(input: ClusterInput, cancelled: Promise<never>): Promise<str
 /** Until there is something to do. A cluster whose spec says so looks at its machines from time to time. */
 async function rest(memory: Memory): Promise<void> {
   const { everyMs } = memory.state.spec?.repair ?? {};
-  const isWoken = (): boolean => hasWork(memory) || isToLook(memory) || isWorn(memory);
+  if (memory.state.lent !== undefined) return restLent(memory, () => isToLook(memory) || isWorn(memory));
+  const isWoken = (): boolean => hasWork(memory) || isToLook(memory) || isWorn(memory) || memory.state.lent !== undefined;
   if (everyMs === undefined) await condition(isWoken);
   else if (!(await condition(isWoken, everyMs))) await lookAndRepair(memory);
 }
 
+/** Events after which a cluster at rest goes on in a new run, long before the server suggests it: a worker that takes it over replays all of them. */
+const mostEventsAtRest = 500;
+
 function isWorn(memory: Memory): boolean {
-  return (workflowInfo().continueAsNewSuggested || memory.renew === true) && allHandlersFinished();
+  if (!allHandlersFinished()) return false;
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  return continueAsNewSuggested || memory.renew === true || (historyLength > mostEventsAtRest && patched('20261122-short-at-rest'));
 }
 
 async function keepShown(memory: Memory): Promise<never> {
@@ -141,6 +149,10 @@ function handleMessages(memory: Memory): void {
     validator: (request) => validateAbandon(memory, request), description: 'Forget a node whose machine cannot be deleted.',
   });
   setHandler(disownUpdate, (machines) => disown(memory, machines), { description: 'Say whose machines these are; keys of free ones are never used again.' });
+  setHandler(lendUpdate, (request) => lend(memory, request), {
+    validator: (request) => validateLend(memory, request), description: 'Another workflow is to work on a node, until it gives it back.',
+  });
+  setHandler(giveBackSignal, (request) => giveBack(memory, request), { description: 'The node is the cluster\'s alone again.' });
   handleQueries(memory);
 }
 
@@ -149,8 +161,10 @@ function handleQueries(memory: Memory): void {
   setHandler(specQuery, (which) => (which === 'rollback' ? specBefore(memory.state) : memory.state.spec) ?? null, {
     description: 'The spec that was accepted last, or the one that a rollback would go back to.',
   });
+  setHandler(usedResourcesQuery, () => usedDigests(memory.state), { description: 'Digests of the resources that the cluster uses or may use.' });
   setHandler(currentQuery, () => summarise(memory.state), { description: 'What planning sees of the cluster.' });
   setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, { description: 'All that is known of a node, credentials included.' });
+  setHandler(nodeQuery, (nodeId) => nodeReply(memory, nodeId), { description: 'A node, credentials included, for who is to work on it.' });
   setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
   setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipOf(memory, machine)), { description: 'Whose machines are these?' });
 }

@@ -1,13 +1,13 @@
-import { allHandlersFinished, CancellationScope, condition, continueAsNew, getExternalWorkflowHandle, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, continueAsNew, getExternalWorkflowHandle, patched, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../model/names.js';
 import { nothingPending, type GroupReport, type GroupStart, type GroupState, type Instruction } from '../model/node-group.js';
 import { noPeers, peersPage } from '../model/peers.js';
 import { nodeStatus, nodesTable } from '../model/report.js';
-import type { Run } from './crew.js';
-import { groupCrew, reportOf, standingOf, type GroupMemory } from './group-crew.js';
-import { carryOutInstruction } from './group-instructions.js';
-import { disownUpdate, instructSignal, nodesQuery, ownersQuery, payloadQuery, peersQuery, reportSignal } from './messages.js';
-import { disownInGroup, ownershipInGroup } from './ownership.js';
+import { groupCrew, reportOf, standingOf, type GroupMemory } from './cluster/group-crew.js';
+import { carryOutInstruction, isToHalt } from './cluster/group-instructions.js';
+import { disownUpdate, instructSignal, nodeQuery, nodesQuery, ownersQuery, payloadQuery, peersQuery, reportSignal } from './messages.js';
+import { nodeIn } from './cluster/lend.js';
+import { disownInGroup, ownershipInGroup } from './cluster/ownership.js';
 
 export type GroupInput = GroupStart | { readonly carried: GroupState };
 
@@ -18,12 +18,13 @@ export async function group(input: GroupInput): Promise<string> {
 }
 
 async function live(input: GroupInput): Promise<string> {
-  const memory: GroupMemory = { state: openState(input), inbox: [], stale: true, ended: false };
+  const memory: GroupMemory = { state: openState(input), inbox: [], stale: true, ended: false, hearsHalt: patched('group-hears-halt') };
   setHandler(instructSignal, (instructions) => {
     memory.inbox.push(instructions);
   }, { description: 'What the cluster tells its group to do.' });
   setHandler(nodesQuery, () => Object.values(memory.state.nodes).map(nodeStatus), { description: 'The nodes, without secrets.' });
   setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, { description: 'All that is known of a node, credentials included.' });
+  setHandler(nodeQuery, (nodeId) => nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId), { description: 'A node, credentials included, for who is to work on it.' });
   setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
   setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipInGroup(memory, machine)), { description: 'Whose machines are these?' });
   setHandler(disownUpdate, (machines) => disownInGroup(memory, machines), { description: 'The same; keys of free ones are never used again.' });
@@ -47,17 +48,7 @@ async function keepCarryingOut(memory: GroupMemory): Promise<void> {
   if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
   for (;;) {
     await condition(() => memory.inbox.length > 0 || isWorn(memory));
-    if (memory.inbox.length === 0) {
-      memory.draining = true;
-      await drain(memory.run);
-      memory.closing = true;
-      await condition(() => memory.sending !== true && allHandlersFinished());
-      if (memory.inbox.length === 0) return;
-      // Told something in the meantime: it is carried out first, with the chains where they stand.
-      memory.draining = false;
-      memory.closing = false;
-      if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
-    }
+    if (memory.inbox.length === 0 && (await mayEndRun(memory))) return;
     const [next, ...rest] = memory.inbox;
     if (next === undefined) continue;
     memory.inbox = rest;
@@ -74,13 +65,42 @@ async function carryOutOne(memory: GroupMemory, instruction: Instruction): Promi
   memory.stale = true;
 }
 
+/** Events after which a group at rest goes on in a new run; see `cluster`. */
+const mostEventsAtRest = 500;
+
 function isWorn(memory: GroupMemory): boolean {
-  return workflowInfo().continueAsNewSuggested && !memory.ended;
+  if (memory.ended) return false;
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  return continueAsNewSuggested || (historyLength > mostEventsAtRest && isAtRest(memory) && patched('20261122-group-short-at-rest'));
 }
 
-async function drain(run: Run | undefined): Promise<void> {
-  run?.stop();
-  await condition(() => run?.over() !== false);
+function isAtRest(memory: GroupMemory): boolean {
+  return memory.inbox.length === 0 && memory.unreported !== true && memory.sending !== true && isDrained(memory);
+}
+
+/** Lets what is in flight come to its end. False when the cluster has something to say meanwhile that goes first. */
+async function mayEndRun(memory: GroupMemory): Promise<boolean> {
+  memory.draining = true;
+  await drain(memory);
+  if (isDrained(memory)) {
+    memory.closing = true;
+    await condition(() => memory.sending !== true && allHandlersFinished());
+    if (memory.inbox.length === 0) return true;
+    memory.closing = false;
+    if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
+  }
+  memory.draining = false;
+  return false;
+}
+
+/** A script may take an hour: what is to end it does not wait for it. */
+async function drain(memory: GroupMemory): Promise<void> {
+  memory.run?.stop();
+  await condition(() => isDrained(memory) || (memory.hearsHalt && isToHalt(memory)));
+}
+
+function isDrained({ run }: GroupMemory): boolean {
+  return run?.over() !== false;
 }
 
 /** One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next. */
@@ -89,6 +109,8 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
   let told = '';
   for (;;) {
     await condition(() => memory.closing !== true && (memory.unreported === true || standing(memory) !== told));
+    // The run may have begun to end since the condition held.
+    if (memory.closing === true && memory.hearsHalt) continue;
     const report: GroupReport = reportOf(memory);
     told = standing(memory);
     memory.unreported = false;

@@ -1,7 +1,15 @@
+export { calls } from './calls.js';
 export { claims } from './claims.js';
 export { cluster } from './cluster.js';
 export { group } from './group.js';
+export { image } from './image/image.js';
 export { machine } from './machine/machine.js';
+export { nodeMachine } from './machine/node-machine.js';
 export { plan } from './plan.js';
 export { pool } from './pool/pool.js';
+export { reservations } from './reservation/reservations.js';
+export { resourcePart } from './resource/part.js';
+export { resources } from './resource/catalogue.js';
+export { rounds } from './rounds.js';
 export { sweep } from './sweep.js';
+export { turn } from './turn.js';

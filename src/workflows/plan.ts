@@ -1,5 +1,5 @@
-import { condemn } from '../model/current.js';
-import type { Plan } from '../model/plan.js';
+import { condemn } from '../model/plan/current.js';
+import type { Plan } from '../model/plan/plan.js';
 import type { PlanRequest } from '../model/messages.js';
 import { runPlan } from './run-task.js';
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../model/json.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import type { CurrentTask, NodeState } from '../model/node.js';
 import { machinePartOf, mergePayload } from '../model/payload.js';
-import type { PlannedPlacement, PluginPins, Step } from '../model/plan.js';
+import type { PlannedPlacement, PluginPins, Step } from '../model/plan/plan.js';
 import { recordBegun, recordDone, recordHealth, recordMachine } from '../model/record.js';
 import type { ServiceSpec } from '../model/spec.js';
 import { runTask } from './run-task.js';
@@ -43,6 +43,8 @@ export interface NodeOwner {
   service(name: string): ServiceSpec | undefined;
   /** What every task of the owner's nodes carries. */
   taskBase(): Pick<TaskRequest, 'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'>;
+  /** Carries out a task; as an activity of its own unless given. */
+  readonly run?: typeof runTask;
   now(): string;
 }
 
@@ -169,7 +171,7 @@ async function attempt(owner: NodeOwner, step: Step, request: TaskRequest): Prom
   if (placement === undefined) throw new Error(`${owner.node().nodeId} has no placement`);
   try {
     await owner.spend(JSON.stringify(request).length);
-    return await runTask(step.action, request, { placement, ...(step.mayFail === true ? { mayFail: true } : {}) });
+    return await (owner.run ?? runTask)(step.action, request, { placement, ...(step.mayFail === true ? { mayFail: true } : {}) });
   } finally {
     owner.givePlaceBack(step);
   }

@@ -1,13 +1,19 @@
 import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
 import { actionTable, type Action } from '../model/action.js';
+import type { CheckedImage, CheckImageRequest } from '../model/image/messages.js';
+import type { BorrowNodeRequest, FindNodeRequest, FoundNode } from '../model/image/node.js';
+import type { LookBorrowerReply, LookBorrowerRequest } from '../model/loan.js';
 import type { EarlierRunsReply, EarlierRunsRequest, FindMachinesReply, FindMachinesRequest, SurveyReply, SurveyRequest } from '../model/look.js';
-import type { DisownReply, DisownRequest, FindLeaksReply, FindLeaksRequest, SweepGround } from '../model/sweep.js';
+import type { DisownReply, DisownRequest, FindLeaksReply, FindLeaksRequest, SweepGround } from '../model/sweep/sweep.js';
 import { machineActionTable, type MachineAction } from '../model/machine/actions.js';
 import type { AccountReply, AccountRequest, MachineTaskOutcome, MachineTaskRequest } from '../model/machine/messages.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
-import { coreQueue, providerQueue, siteQueue, taskTitle } from '../model/names.js';
+import type { FindComputersReply, FindComputersRequest, OperateMachineReply, OperateMachineRequest } from '../model/reservation/messages.js';
+import type { Tidings } from '../model/reservation/tidings.js';
+import { buildQueue, coreQueue, providerQueue, siteQueue, taskTitle, uploadQueue } from '../model/names.js';
 import type { Placement } from '../model/node.js';
-import type { PoolPlan, QuotaReply, QuotaRequest } from '../model/pool/messages.js';
+import { togetherName, type TogetherAction, type TogetherEnd, type TogetherRequest } from '../model/together.js';
+import type { NodeReusedRequest, PoolPlan, QuotaReply, QuotaRequest } from '../model/pool/messages.js';
 import { takeOverAfterMs } from '../model/resumption.js';
 
 /** Longest silence of activities that are no tasks; a false alarm only has them done again. */
@@ -29,7 +35,8 @@ export interface TaskOptions {
 export async function runTask(action: Action, request: TaskRequest, options: TaskOptions): Promise<TaskOutcome> {
   const row = actionTable[action];
   const { placement } = options;
-  const budgetMs = action === 'CONFIRM' ? placement.confirmWithinMs ?? row.budgetMs : row.budgetMs;
+  const ownBudgetMs = action === 'CONFIRM' ? placement.confirmWithinMs : action === 'CREATE' ? placement.launchWithinMs : undefined;
+  const budgetMs = ownBudgetMs ?? row.budgetMs;
   const ownLimit = request.service?.timeoutMs ?? request.command?.timeoutMs;
   return scheduleActivity<TaskOutcome>(action, [request], {
     activityId: request.taskId,
@@ -44,14 +51,27 @@ export async function runTask(action: Action, request: TaskRequest, options: Tas
   });
 }
 
+/** Schedules one task of each of several nodes as one activity. What holds for the time of one task holds for all together. */
+export async function runTogether(action: TogetherAction, request: TogetherRequest, { placement }: TaskOptions): Promise<readonly TogetherEnd[]> {
+  const { attemptMs, budgetMs, heartbeatMs } = actionTable[action];
+  const timeMs = action === 'CREATE' ? placement.launchWithinMs ?? budgetMs : budgetMs;
+  return scheduleActivity<readonly TogetherEnd[]>(togetherName(action), [request], {
+    taskQueue: providerQueue(placement.site, placement.provider), summary: `${action} ${request.requests.length} nodes`,
+    startToCloseTimeout: attemptMs, heartbeatTimeout: heartbeatMs, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    ...(timeMs === undefined ? {} : { scheduleToCloseTimeout: timeMs }), retry: takeOver,
+  });
+}
+
 /** Schedules an action on a machine that is there. While its answer is unknown it is tried again, within its time and no longer than `leftMs`. */
 export async function runMachineTask(
   action: MachineAction, request: MachineTaskRequest, { site, provider, leftMs = Number.POSITIVE_INFINITY }: { readonly site: string; readonly provider: string; readonly leftMs?: number },
 ): Promise<MachineTaskOutcome> {
   const { queue, attemptMs, budgetMs, attempts } = machineActionTable[action];
+  const limitMs = Math.min(budgetMs ?? Number.POSITIVE_INFINITY, leftMs);
   return scheduleActivity<MachineTaskOutcome>(action, [request], {
-    activityId: request.taskId, taskQueue: queue === 'site' ? siteQueue(site) : providerQueue(site, provider), summary: taskTitle(action, request.nodeId),
-    startToCloseTimeout: Math.min(attemptMs, leftMs), scheduleToCloseTimeout: Math.min(budgetMs, leftMs), heartbeatTimeout,
+    activityId: request.taskId, taskQueue: { site: siteQueue(site), provider: providerQueue(site, provider), build: buildQueue(site), upload: uploadQueue(site) }[queue],
+    summary: taskTitle(action, request.nodeId),
+    startToCloseTimeout: Math.min(attemptMs, leftMs), ...(limitMs === Number.POSITIVE_INFINITY ? {} : { scheduleToCloseTimeout: limitMs }), heartbeatTimeout,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: attempts === undefined ? takeOver : { ...takeOver, maximumAttempts: attempts },
   });
@@ -129,10 +149,81 @@ export async function runPlanPool(input: { readonly poolName: string; readonly s
   });
 }
 
+/** Tells a provider that a node of a pool is ready again after use. */
+export async function runNodeReused({ site }: Placement, request: NodeReusedRequest): Promise<void> {
+  return scheduleActivity<void>('NODE_REUSED', [request], {
+    taskQueue: siteQueue(site), summary: `NODE_REUSED ${request.node.nodeId}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout,
+    retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+  });
+}
+
 /** Reads what a provider account allows, and what of it is in use. */
 export async function runReadQuota({ site }: Placement, request: QuotaRequest): Promise<QuotaReply> {
   return scheduleActivity<QuotaReply>('READ_QUOTA', [request], {
     taskQueue: siteQueue(site), summary: `READ_QUOTA of ${request.provider.name}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '2 minutes', heartbeatTimeout,
     retry: { initialInterval: '1 second', maximumInterval: '10 seconds', maximumAttempts: 3 },
+  });
+}
+
+/** Checks how an image is made against what workers have: plugins, provider accounts, commands. */
+export async function runCheckImage(request: CheckImageRequest): Promise<CheckedImage> {
+  return scheduleActivity<CheckedImage>('CHECK_IMAGE', [request], {
+    taskQueue: coreQueue, summary: `CHECK_IMAGE ${request.name}`, startToCloseTimeout: '1 minute', heartbeatTimeout,
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', maximumAttempts: 10 },
+  });
+}
+
+/** A node, for a look at its machine. */
+export async function runFindNode(request: FindNodeRequest): Promise<FoundNode> {
+  return scheduleActivity<FoundNode>('FIND_NODE', [request], {
+    taskQueue: coreQueue, summary: `FIND_NODE ${request.node.node} of ${request.node.name}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout,
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', backoffCoefficient: 1.5 },
+  });
+}
+
+/** Has whoever carries a node let another workflow work on it. Refused while it is busy or gone. */
+export async function runBorrowNode(request: BorrowNodeRequest): Promise<FoundNode> {
+  return scheduleActivity<FoundNode>('BORROW_NODE', [request], {
+    taskQueue: coreQueue, summary: `BORROW_NODE ${request.node.node} of ${request.node.name}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED, retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', backoffCoefficient: 1.5 },
+  });
+}
+
+/** Whether whoever borrowed a node still works on it. */
+export async function runLookBorrower(request: LookBorrowerRequest): Promise<LookBorrowerReply> {
+  return scheduleActivity<LookBorrowerReply>('LOOK_BORROWER', [request], {
+    taskQueue: coreQueue, summary: `LOOK_BORROWER ${request.to}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout,
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', backoffCoefficient: 1.5 },
+  });
+}
+
+/** The machines and images there are, by the ids of their workflows. */
+export async function runListRounds(): Promise<{ readonly workflows: readonly string[] }> {
+  return scheduleActivity<{ readonly workflows: readonly string[] }>('LIST_ROUNDS', [], {
+    taskQueue: coreQueue, summary: 'LIST_ROUNDS', startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '5 minutes', retry: { initialInterval: '1 second', maximumInterval: '10 seconds' },
+  });
+}
+
+/** Which registered machines would do for a reservation. */
+export async function runFindComputers(request: FindComputersRequest): Promise<FindComputersReply> {
+  return scheduleActivity<FindComputersReply>('FIND_COMPUTERS', [request], {
+    taskQueue: coreQueue, summary: 'FIND_COMPUTERS', startToCloseTimeout: '2 minutes', scheduleToCloseTimeout: '5 minutes', heartbeatTimeout,
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', maximumAttempts: 5 },
+  });
+}
+
+/** Has a machine carry out one operation. It only waits, so a cancelled one is not waited for. */
+export async function runOperateMachine(request: OperateMachineRequest): Promise<OperateMachineReply> {
+  return scheduleActivity<OperateMachineReply>('OPERATE_MACHINE', [request], {
+    taskQueue: coreQueue, summary: `${request.intent.kind} ${request.machine}`, startToCloseTimeout: '1 day', heartbeatTimeout, cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { initialInterval: takeOverAfterMs, maximumInterval: '10 seconds', backoffCoefficient: 1.5 },
+  });
+}
+
+/** Tells whoever heddle.yaml names of a reservation. */
+export async function runNotify(tidings: Tidings): Promise<{ readonly told: number }> {
+  return scheduleActivity<{ readonly told: number }>('NOTIFY', [tidings], {
+    taskQueue: coreQueue, summary: `NOTIFY ${tidings.event} of ${tidings.reservation.id}`, startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '10 minutes', heartbeatTimeout,
+    cancellationType: ActivityCancellationType.TRY_CANCEL, retry: { initialInterval: '2 seconds', maximumInterval: '1 minute', maximumAttempts: 5 },
   });
 }

@@ -1,9 +1,11 @@
 import { ActivityFailure, CancellationScope, isCancellation, log, setCurrentDetails, TimeoutFailure, workflowInfo } from '@temporalio/workflow';
-import { taskId, readMachineKey } from '../model/names.js';
+import type { MachineOrder } from '../model/machine/messages.js';
+import { parseImageRef } from '../model/machine/image.js';
+import { taskId, readMachineKey, uploadToken } from '../model/names.js';
 import type { Placement } from '../model/node.js';
-import { decideSweep, leakId, type AccountLook, type Deletion, type Leak, type SweepInput, type SweepReport, type SweptAccount } from '../model/sweep.js';
-import { detailsOfSweep } from '../model/sweep-text.js';
-import { runDisown, runFindLeaks, runSweepGround, runTask } from './run-task.js';
+import { decideSweep, leakId, type AccountLook, type Deletion, type Leak, type SweepInput, type SweepReport, type SweptAccount } from '../model/sweep/sweep.js';
+import { detailsOfSweep } from '../model/sweep/sweep-text.js';
+import { runDisown, runFindLeaks, runMachineTask, runSweepGround, runTask } from './run-task.js';
 
 /** Longest wait, in ms, for machines to go; the next pass finds what is left. */
 const deletingMs = 10 * 60_000;
@@ -72,14 +74,19 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
   if (account === undefined || machine === undefined) return { ...deletion, failed: 'its account is not configured any more' };
   const { clusterUid, nodeId, incarnation } = machine;
   const { type, site } = account;
+  const operation = `sweep-${name}`;
+  const provider = { name, type, fields: {} };
+  const task = {
+    clusterId: cluster ?? '-', clusterUid, nodeId, incarnation, run: 1, operation: 'sweep', config: {}, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId, provider,
+  };
   const placement: Placement = { provider: name, type, site, flavor: '', image: '', fields: {} };
   try {
-    log.info('deletes a machine that no cluster has', { account: name, providerid, key });
-    await CancellationScope.withTimeout(deletingMs, async () => runTask('DELETE', {
-      taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE', operation: `sweep-${name}` }), clusterId: cluster ?? '-', clusterUid, nodeId, incarnation,
-      run: 1, operation: 'sweep', config: { providerid }, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId, provider: { name, type, fields: {} },
-      swept: true,
-    }, { placement }));
+    log.info(`deletes ${leak.what === 'image' ? 'an image' : 'a machine'} that nobody has`, { account: name, providerid, key });
+    await CancellationScope.withTimeout(deletingMs, async () => (leak.what === 'image'
+      ? runMachineTask('DELETE_IMAGE', {
+        ...task, taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE_IMAGE', operation }), order: orderOfUpload(nodeId, clusterUid, leak),
+      }, { site, provider: name })
+      : runTask('DELETE', { ...task, taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE', operation }), config: { providerid }, swept: true }, { placement })));
     return deletion;
   } catch (error) {
     if (CancellationScope.current().consideredCancelled) throw error;
@@ -87,4 +94,13 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
     if (why === undefined) throw error;
     return { ...deletion, failed: why };
   }
+}
+
+/** As its own workflow would have it deleted. */
+function orderOfUpload(nodeId: string, uid: string, { account, providerid, kind }: Leak): MachineOrder {
+  const captured = kind === 'captured' ? parseImageRef(providerid) : undefined;
+  if (captured !== undefined) return { at: new Date(Date.now()).toISOString(), image: captured, token: `${uid}/${nodeId}/${account}`, providerImage: providerid };
+  const dash = nodeId.lastIndexOf('-');
+  const [name, revision] = [nodeId.slice(0, dash), nodeId.slice(dash + 1)];
+  return { at: new Date(Date.now()).toISOString(), image: { name, revision }, token: uploadToken(uid, Number(revision), account), providerImage: providerid };
 }

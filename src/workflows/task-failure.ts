@@ -24,10 +24,14 @@ export function readTaskFailure(error: unknown, task: { readonly taskId: string;
 function unwrap(error: unknown): { readonly cause: unknown; readonly timedOut?: string } {
   const inner = error instanceof ActivityFailure ? error.cause : error;
   if (!(inner instanceof TimeoutFailure)) return { cause: inner };
-  const text = inner.timeoutType === 'SCHEDULE_TO_CLOSE' ? 'it was not done within its time limit'
-    : `an attempt timed out (${inner.timeoutType})`;
-  return { cause: inner.cause ?? new Error(''), timedOut: text };
+  return { cause: inner.cause ?? new Error(''), timedOut: timeoutTexts[inner.timeoutType ?? ''] ?? `an attempt timed out (${inner.timeoutType})` };
 }
+
+/** A task waits for a worker as long as it may take altogether, so either of the two ends its time. */
+const timeoutTexts: Readonly<Record<string, string>> = {
+  SCHEDULE_TO_CLOSE: 'it was not done within its time limit',
+  SCHEDULE_TO_START: 'no worker was free for it within its time limit',
+};
 
 function kindOf(cause: unknown): string {
   return cause instanceof ApplicationFailure && typeof cause.type === 'string' ? cause.type : 'Internal';

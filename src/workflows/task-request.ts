@@ -1,7 +1,7 @@
 import { serviceActionKeys, type Action } from '../model/action.js';
 import type { TaskRequest } from '../model/messages.js';
 import { taskId } from '../model/names.js';
-import type { PluginPins, Step } from '../model/plan.js';
+import type { PluginPins, Step } from '../model/plan/plan.js';
 import type { ServiceActionSpec } from '../model/spec.js';
 import type { NodeOwner } from './run-node.js';
 

@@ -1,10 +1,12 @@
 import { activityInfo } from '@temporalio/activity';
+import { anySignal } from '../../model/signals.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ImageInput, MachineAbilities, MachineInput } from '../../plugins/contract.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
-import { openAccount } from '../account.js';
-import { machineInput } from '../machine-input.js';
-import { resolveOwnSecret } from '../own-secret.js';
+import { openAccount } from '../provider/account.js';
+import { admit } from '../provider/admission.js';
+import { machineInput } from '../provider/machine-input.js';
+import { resolveOwnSecret } from '../provider/own-secret.js';
 import type { MachineCall } from './machine-parts.js';
 
 export interface OpenProvider {
@@ -25,15 +27,19 @@ const lastWordsMs = 2_000;
  */
 export async function askProvider<Value>(call: MachineCall, ask: (open: OpenProvider) => Promise<Value>): Promise<Value> {
   const { parts, request, attempt, row } = call;
-  const { plugin, fields } = await openAccount(parts, request.provider, attempt);
+  // What is about an image alone has no user behind it.
+  const account = row.apart === true ? { name: request.provider.name } : request.provider;
+  const { plugin, fields } = await openAccount(parts, account, attempt);
   const { nodeId, incarnation, clusterId, clusterUid, config } = request;
   const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid: clusterUid, config }, fields);
-  const stall = createStall(row.noProgressMs);
   const deadline = AbortSignal.timeout(Math.max(1_000, activityInfo().startToCloseTimeoutMs - lastWordsMs));
-  const reservation = await plugin.reserve?.(AbortSignal.any([attempt.signal, attempt.detach]));
+  const admission = await admit(parts, plugin, request.provider.name, attempt);
+  const { turn, reservation } = admission;
+  const stall = createStall(row.noProgressMs);
+  const signal = anySignal([attempt.signal, attempt.detach, deadline, stall.signal, ...(turn === undefined ? [] : [turn.lost])]);
   const provider = plugin.create({
     task: { ...call.task, provider: { ...call.task.provider, type: plugin.descriptor.name, fields } }, log: attempt.log, fields,
-    signal: AbortSignal.any([attempt.signal, attempt.detach, deadline, stall.signal]), claims: parts.claims(request.provider.name),
+    signal, claims: parts.claims(request.provider.name), calls: admission.calls(signal),
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference), ...(reservation === undefined ? {} : { reservation }),
   });
   const name = plugin.descriptor.name;
@@ -52,7 +58,7 @@ export async function askProvider<Value>(call: MachineCall, ask: (open: OpenProv
     throw error;
   } finally {
     stall.end();
-    reservation?.release();
+    await admission.release();
   }
 }
 

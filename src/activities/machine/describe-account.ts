@@ -5,7 +5,7 @@ import { PluginError } from '../../plugins/errors.js';
 import { checkFields } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
 import { ApplicationFailure } from '@temporalio/common';
-import type { ProviderAccount } from '../parts.js';
+import type { ProviderAccount } from '../../model/provider-account.js';
 
 export interface AccountParts {
   readonly registry: Registry;
@@ -52,8 +52,8 @@ function describe({ registry, providers, loadsAtOnce }: AccountParts, request: A
 
 function actionsOf(plugin: RegisteredPlugin<never, unknown>, system: RegisteredPlugin<never, unknown> | undefined): readonly string[] {
   return machineActions.filter((action) => {
-    const { by, method } = machineActionTable[action];
-    if (by === 'engine' || method === undefined) return true;
+    const { by, method, queue } = machineActionTable[action];
+    if (by === 'engine' || method === undefined) return queue === 'site';
     if (action === 'POWER_RESET') return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
     return (by === 'provider' ? plugin : system)?.abilities.includes(method) === true;
   });

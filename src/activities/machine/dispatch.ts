@@ -4,6 +4,7 @@ import type { MachineTaskOutcome, MachineTaskRequest } from '../../model/machine
 import type { Task } from '../../model/task.js';
 import { openAttempt } from '../attempt.js';
 import { toFailure } from '../failures.js';
+import { libraryVerbs } from '../image/library-verbs.js';
 import type { ActivityParts } from '../parts.js';
 import { engineVerbs } from './engine-verbs.js';
 import { recordVerbs } from './image-record.js';
@@ -13,7 +14,7 @@ import { systemVerbs } from './system-verbs.js';
 
 export type MachineActivities = Readonly<Record<MachineAction, (request: MachineTaskRequest) => Promise<MachineTaskOutcome>>>;
 
-const handlers: Readonly<Record<MachineAction, Handler>> = { ...providerVerbs, ...systemVerbs, ...recordVerbs, ...engineVerbs };
+const handlers: Readonly<Record<MachineAction, Handler>> = { ...providerVerbs, ...systemVerbs, ...recordVerbs, ...engineVerbs, ...libraryVerbs };
 
 /** One activity for each machine action, of that very name. */
 export function createMachineActivities(parts: ActivityParts): MachineActivities {

@@ -1,9 +1,8 @@
-import { slotsOf } from '../../model/names.js';
-import { PluginError } from '../../plugins/errors.js';
-import { confirmMachine } from '../confirm-machine.js';
+import { confirmMachine } from '../provider/confirm-machine.js';
 import { askProvider } from './ask-provider.js';
 import { nodeStatus } from './node-status.js';
-import type { Handler, MachineCall } from './machine-parts.js';
+import type { Handler } from './machine-parts.js';
+import { givePlace, takePlace } from './places.js';
 
 /** What the engine does for a machine without anybody's ability. */
 export const engineVerbs = {
@@ -17,28 +16,6 @@ export const engineVerbs = {
     const asked = request.order.fresh === true ? { ...request, config } : request;
     return { payload: await confirmMachine(parts, { plugin, provider, request: asked, attempt, machine, absences: parts.absences, runs: parts.runs }, never) };
   }),
-  /** Waiting for a place holds no worker: each attempt asks once. */
-  TAKE_SLOT: async (call) => {
-    const { slots, places } = slotsFor(call);
-    call.attempt.at('asks for a place');
-    const taken = await slots.take(ownerOf(call), Array.from({ length: places }, (_, index) => String(index + 1)));
-    if (taken === undefined) {
-      throw new PluginError('NotReady', `all ${places} places for loads and captures of site ${call.request.order.slots?.site} are taken (${Object.values(await slots.held()).join(', ')})`, { retryAfterMs: 1_000 });
-    }
-    return {};
-  },
-  GIVE_SLOT: async (call) => {
-    await slotsFor(call).slots.release(ownerOf(call));
-    return {};
-  },
+  TAKE_SLOT: (call) => takePlace(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
+  GIVE_SLOT: givePlace,
 } as const satisfies Readonly<Record<string, Handler>>;
-
-function slotsFor({ parts, request }: MachineCall): { readonly slots: ReturnType<MachineCall['parts']['claims']>; readonly places: number } {
-  const { slots } = request.order;
-  if (slots === undefined) throw new PluginError('Invalid', 'the task names no site whose places it asks for');
-  return { slots: parts.claims(slotsOf(slots.site)), places: slots.places };
-}
-
-function ownerOf({ request }: MachineCall): string {
-  return `${request.clusterId}`;
-}

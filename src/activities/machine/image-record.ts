@@ -2,7 +2,7 @@ import { addTaint, longestRecord, parseCurrentImage, postLoadOf, revisionOf, tai
 import type { RecordView } from '../../model/machine/messages.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
-import { reachNode, turnOf } from '../automator-task.js';
+import { reachNode, turnOf } from '../automator/automator-task.js';
 import { runId } from '../../model/names.js';
 import type { Handler, MachineCall } from './machine-parts.js';
 

@@ -1,11 +1,13 @@
+import { anySignal } from '../../model/signals.js';
 import type { Known, Power } from '../../model/machine/answer.js';
 import type { Evidence, RecordReading } from '../../model/machine/evidence.js';
 import { decideNodeStatus } from '../../model/machine/node-status.js';
 import { readPower, readWord } from '../../schema/machine-answer.js';
-import { reachNode } from '../automator-task.js';
+import { reachNode } from '../automator/automator-task.js';
 import { whyOf } from './answers.js';
 import { askProvider, requireAbility } from './ask-provider.js';
 import { openShell, parseRecord, readRecordText } from './image-record.js';
+import { askLogIns } from './log-ins.js';
 import type { Handler, MachineCall } from './machine-parts.js';
 import { checkImage } from './system-verbs.js';
 
@@ -16,13 +18,17 @@ export const nodeStatus: Handler = async (call) => {
   const { ping, ssh } = await askSsh(call, seen.power, notes);
   const record = ssh === 'yes' ? await askRecord(call, notes) : { is: 'unknown' as const };
   const before: Evidence = { ping, ssh, ...seen, record, notes };
-  const { image } = call.request.order;
-  const first = decideNodeStatus(before, image);
+  const { image, logIns: wantsLogIns } = call.request.order;
+  const untold = decideNodeStatus(before, image);
+  // Asked only of an image that is right so far.
+  const logIns = wantsLogIns === true && (untold.status === 'READY' || untold.status === 'POST_LOAD') ? await askLogIns(call, notes) : undefined;
+  const told: Evidence = logIns === undefined ? before : { ...before, logIns };
+  const first = decideNodeStatus(told, image);
   if (first.status !== 'READY') return { status: first };
-  // Asked last, for it is the costliest, and only of an image that is right so far.
+  // Asked last, for it is the costliest.
   const check = await checkImage(call);
   if (check?.why !== undefined) notes.push(check.why);
-  return { status: decideNodeStatus({ ...before, ...(check === undefined ? {} : { check: check.is }) }, image) };
+  return { status: decideNodeStatus({ ...told, ...(check === undefined ? {} : { check: check.is }) }, image) };
 };
 
 async function askPower(call: MachineCall, notes: string[]): Promise<Pick<Evidence, 'power' | 'bootTarget' | 'assigned'>> {
@@ -52,10 +58,10 @@ async function askSsh(call: MachineCall, power: Power, notes: string[]): Promise
   attempt.at('looks whether SSH answers');
   try {
     const { address } = await reachNode(parts, request, attempt);
-    await parts.nodes.probe(address, AbortSignal.any([attempt.signal, attempt.detach]));
+    await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach]));
     return { ping: 'yes', ssh: 'yes' };
   } catch (error) {
-    const why = whyOf(error, AbortSignal.any([attempt.signal, attempt.detach]));
+    const why = whyOf(error, anySignal([attempt.signal, attempt.detach]));
     notes.push(why);
     // A refusal comes from somebody.
     const ping: Known = /ECONNREFUSED|refused the login|shows host key|does not answer as an SSH server/.test(why) ? 'yes' : power === 'off' ? 'no' : 'unknown';
@@ -69,7 +75,7 @@ async function askRecord(call: MachineCall, notes: string[]): Promise<RecordRead
     const text = await readRecordText(await openShell(call));
     return text === undefined ? { is: 'missing' } : { is: 'read', record: parseRecord(text) };
   } catch (error) {
-    notes.push(whyOf(error, AbortSignal.any([call.attempt.signal, call.attempt.detach])));
+    notes.push(whyOf(error, anySignal([call.attempt.signal, call.attempt.detach])));
     return { is: 'unknown' };
   }
 }

@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { machineKey, tagNames } from '../../model/names.js';
+import type { ImageInput } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import { readKnowledge, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
 import { insist, settle, whyOf } from './answers.js';
@@ -36,12 +38,12 @@ export const providerVerbs = {
   GET_IMAGE_SIZE: (call) => askProvider(call, async (open) => {
     const ask = requireAbility(open, 'imageSize');
     const { sizeMb, why } = readSize(await ask(imageInput(call, open)), open.source('imageSize'));
-    if (sizeMb === undefined) throw new PluginError('NotReady', `the size of the image is not known: ${why ?? 'no reason was given'}`);
+    if (sizeMb === undefined) throw new PluginError('Retryable', `the size of the image is not known: ${why ?? 'no reason was given'}`);
     return { sizeMb };
   }),
   RETRIEVE_IMAGE: (call) => imageVerb(call, 'retrieveImage'),
   LOAD: (call) => imageVerb(call, 'load'),
-  CAPTURE: (call) => imageVerb(call, 'capture'),
+  CAPTURE: (call) => imageVerb(call, 'capture', { imageTags: captureTags(call) }),
   UNLOAD: (call) => verb(call, 'unload'),
 } as const satisfies Readonly<Record<string, Handler>>;
 
@@ -53,12 +55,19 @@ function verb(call: MachineCall, method: 'powerOn' | 'powerOff' | 'unload'): Ret
   });
 }
 
-function imageVerb(call: MachineCall, method: 'load' | 'capture' | 'retrieveImage'): ReturnType<Handler> {
+function imageVerb(call: MachineCall, method: 'load' | 'capture' | 'retrieveImage', more: Pick<ImageInput, 'imageTags'> = {}): ReturnType<Handler> {
   return askProvider(call, async (open) => {
     const carryOut = requireAbility(open, method);
-    insist(call.action, readOutcome(await carryOut(imageInput(call, open)), open.source(method)));
+    insist(call.action, readOutcome(await carryOut({ ...imageInput(call, open), ...more }), open.source(method)));
     return {};
   });
+}
+
+/** What the sweep finds it by. Without an image that it belongs to, it is a person's. */
+function captureTags({ parts, request: { clusterId, clusterUid, nodeId, incarnation, order: { belongs } } }: MachineCall): Readonly<Record<string, string>> {
+  const installation = { [tagNames.installation]: parts.installation };
+  if (belongs !== undefined) return { ...installation, [tagNames.key]: belongs.key, [tagNames.cluster]: belongs.cluster };
+  return { ...installation, [tagNames.key]: machineKey(clusterUid, nodeId, incarnation), [tagNames.cluster]: clusterId, [tagNames.captured]: 'by request' };
 }
 
 /** By the provider's own command where it has one, else off and on. */

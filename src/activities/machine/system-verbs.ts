@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { anySignal } from '../../model/signals.js';
 import { runId } from '../../model/names.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Knowledge, Outcome, SystemInput, SystemPart } from '../../plugins/contract.js';
 import { readKnowledge, readOutcome } from '../../schema/machine-answer.js';
-import { carryOut, reachNode } from '../automator-task.js';
+import { carryOut, reachNode } from '../automator/automator-task.js';
 import { insist, whyOf } from './answers.js';
 import { askProvider } from './ask-provider.js';
 import type { Handler, MachineCall } from './machine-parts.js';
@@ -62,10 +63,10 @@ async function resetNode(call: MachineCall): Promise<Outcome> {
   for (const until = Date.now() + upLimitMs; ;) {
     try {
       const { address } = await reachNode(parts, request, attempt);
-      await parts.nodes.probe(address, AbortSignal.any([attempt.signal, attempt.detach]));
+      await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach]));
       return { answer: 'done' };
     } catch (error) {
-      const why = whyOf(error, AbortSignal.any([attempt.signal, attempt.detach]));
+      const why = whyOf(error, anySignal([attempt.signal, attempt.detach]));
       if (Date.now() > until) return { answer: 'unknown', why };
       await pause(500, undefined, { signal: attempt.signal });
     }

@@ -3,7 +3,7 @@ import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/machine.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import { captureSteps, possibleSteps } from '../../model/machine/steps.js';
-import { refuse, toNotDone } from './failure.js';
+import { NotDone, refuse, toNotDone } from './failure.js';
 import { backOn, load, stopIfCancelled } from './load.js';
 import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
 import { can, runAction, runStep } from './run-step.js';
@@ -19,14 +19,17 @@ export interface CaptureOrder {
 
 /**
  * CAPTURE: makes an image of what the machine is. From beginning to end the machine is in maintenance, and whatever goes wrong leaves
- * it there, with its disk as it is. Only an image that is there, with a size, may cost the disk that it was made of: by its proof.
+ * it there, with its disk as it is; but for a target that is there already, or may be, when nothing was touched. Only an image that is there, with a size, may cost the disk that it was made of: by its proof.
  */
 export async function capture(memory: MachineMemory, order: CaptureOrder): Promise<OperationResult> {
   const { image, prove, withinMs, token } = order;
+  const before = memory.state.state;
   happen(memory, 'begin capture', `${formatImageRef(image)} is being captured`);
   const end = Date.now() + withinMs;
+  let made = false;
   try {
     const sizeMb = await makeImage(memory, order, end);
+    made = true;
     const result = { image, ...(sizeMb === undefined ? {} : { sizeMb }) };
     changeOperation(memory, { result });
     if (!prove) {
@@ -37,20 +40,22 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
     await load(memory, { image, force: true, silent: memory.offByUs === true, withinMs: Math.max(1, end - Date.now()), token: `${token}/proof` });
     return result;
   } catch (error) {
-    await CancellationScope.nonCancellable(() => stay(memory, order, error));
+    if (!made && error instanceof NotDone && error.failure.action === 'IMAGE_EXISTS') happen(memory, 'capture left out', undefined, before);
+    else await CancellationScope.nonCancellable(() => stay(memory, order, error));
     throw error;
   }
 }
 
 async function makeImage(memory: MachineMemory, { image, token, withinMs }: CaptureOrder, end: number): Promise<number | undefined> {
   const steps = possibleSteps(captureSteps, (action) => can(memory, action));
+  const { capturesFor } = memory.state;
   let sizeMb: number | undefined;
   try {
     for (const step of steps) {
       stopIfCancelled();
       const leftMs = end - Date.now();
       if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`);
-      const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, slots: placesOf(memory) } })
+      const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, slots: placesOf(memory), ...(capturesFor === undefined ? {} : { belongs: capturesFor }) } })
         .catch((error: unknown) => { throw toNotDone(memory, step.action, error); });
       if (step.action === 'IMAGE_EXISTS') refuseTarget(memory, image, outcome);
       if (step.action === 'GET_IMAGE_SIZE') sizeMb = outcome.sizeMb;

@@ -129,7 +129,7 @@ function done(memory: MachineMemory, result: OperationResult): OperationResult {
 }
 
 function takeOver(memory: MachineMemory, image: ImageRef): void {
-  const { half, user, ...state } = memory.state;
+  const { half, user, keepsOff: _off, ...state } = memory.state;
   const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
   memory.state = {
     ...state, image: same && state.image !== undefined ? state.image : { ...image, since: now() },

@@ -1,14 +1,15 @@
-import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, isCancellation, setCurrentDetails, setHandler, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, setCurrentDetails, setHandler, upsertMemo, workflowInfo } from '@temporalio/workflow';
 import { refusalOf, wordsOf } from '../../model/machine/accept.js';
 import { viewOfMachine, type MachineOperation, type MachineState, type Registration } from '../../model/machine/machine.js';
-import { machineWorkflowId, readMachineKey } from '../../model/names.js';
-import type { NamedMachine, Ownership } from '../../model/ownership.js';
-import { disownUpdate, ownersQuery, payloadQuery } from '../messages.js';
-import { NotDone } from './failure.js';
-import { change, changeOperation, endOperation, now, type MachineMemory } from './memory.js';
-import { cancelMachineUpdate, machineQuery, operateMachineUpdate, type MachineReply, type MachineRequest } from './messages.js';
+import { machineWorkflowId } from '../../model/names.js';
+import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../messages.js';
+import { askImage } from './ask-image.js';
+import { change, now, type MachineMemory } from './memory.js';
+import { askImageUpdate, cancelMachineUpdate, machineQuery, operateMachineUpdate, type MachineReply, type MachineRequest } from './messages.js';
+import { cancelOperation, operate } from './operate.js';
 import { carryOut } from './operations.js';
-import { incarnation } from './run-step.js';
+import { lookAtItself } from './round.js';
+import { ownershipOf } from './ownership.js';
 
 export type MachineInput = { readonly registration: Registration; readonly uid: string; readonly by: string } | { readonly carried: MachineState };
 
@@ -32,11 +33,15 @@ async function live(input: MachineInput, cancelled: Promise<never>): Promise<str
   });
   for (;;) {
     setCurrentDetails(detailsOf(memory.state));
-    await condition(() => memory.state.operation !== undefined || isWorn(memory));
+    await condition(() => memory.state.operation !== undefined || isWorn(memory) || memory.round === true);
     const { operation } = memory.state;
+    if (operation === undefined && memory.round === true) {
+      await goRound(memory);
+      continue;
+    }
     if (operation === undefined) return carryOn(memory);
     setCurrentDetails(detailsOf(memory.state));
-    await operate(memory, operation);
+    await operate(memory, operation, () => carryOut(memory, operation));
     const { name, account, history } = memory.state;
     if (memory.removed === true || account === undefined) {
       // Whoever waits for the end asks the workflow, also when it has ended.
@@ -46,24 +51,13 @@ async function live(input: MachineInput, cancelled: Promise<never>): Promise<str
   }
 }
 
-async function operate(memory: MachineMemory, operation: MachineOperation): Promise<void> {
-  const scope = new CancellationScope({ cancellable: true });
-  memory.scope = scope;
-  delete memory.offByUs;
-  if (memory.cancelled === true) scope.cancel();
-  try {
-    const result = await scope.run(() => carryOut(memory, operation));
-    const { operation: now } = memory.state;
-    endOperation(memory, { state: 'done', answer: 'done', result: { ...now?.result, ...result } });
-  } catch (error) {
-    if (operation.intent.kind === 'register' && memory.state.account !== undefined) change(memory, { state: 'failed', why: error instanceof Error ? error.message : 'it was not registered' });
-    if (error instanceof NotDone) endOperation(memory, { state: 'failed', answer: error.answer, failure: error.failure });
-    else if (isCancellation(error)) endOperation(memory, { state: 'cancelled', answer: 'unknown' });
-    else throw error;
-  } finally {
-    delete memory.scope;
-    delete memory.cancelled;
-  }
+/** What is to be done is an operation like any other. */
+async function goRound(memory: MachineMemory): Promise<void> {
+  delete memory.round;
+  memory.looking = true;
+  const intent = await lookAtItself(memory);
+  delete memory.looking;
+  if (intent !== undefined) accept(memory, { intent, by: 'a round' });
 }
 
 function openState(input: MachineInput): MachineState {
@@ -74,7 +68,7 @@ function openState(input: MachineInput): MachineState {
   }
   const { registration, uid, by } = input;
   return {
-    stateVersion: 1, name, uid, registration, state: 'reloading', payload: {}, history: [], operations: 1, measured: {},
+    stateVersion: 1, name, uid, registration, state: 'reloading', payload: {}, history: [], operations: 1, measured: {}, ...(registration.correct === undefined ? {} : { correct: registration.correct }),
     operation: { id: '1', intent: { kind: 'register' }, by, state: 'running', startedAt: now(), notes: [] },
   };
 }
@@ -82,7 +76,7 @@ function openState(input: MachineInput): MachineState {
 function handleMessages(memory: MachineMemory): void {
   setHandler(operateMachineUpdate, (request) => accept(memory, request), {
     validator: (request) => {
-      const refusal = memory.removed === true ? 'the machine is no longer registered' : refusalOf(memory.state, request.intent);
+      const refusal = memory.removed === true ? 'the machine is no longer registered' : askedBefore(memory, request) === undefined ? refusalOf(memory.state, request.intent, request.holder) : undefined;
       if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Refused');
     },
     description: 'Status, power, load, capture, unload, reserve, maintain, remove.',
@@ -97,32 +91,35 @@ function handleMessages(memory: MachineMemory): void {
     },
     description: 'End the operation under way.',
   });
-  setHandler(machineQuery, () => viewOfMachine(memory.state), { description: 'Where it stands, what it does and did; without secrets.' });
+  setHandler(askImageUpdate, (image) => askImage(memory, image), { description: 'Is there such an image for it?' });
+  setHandler(roundSignal, () => {
+    // What it does now says more than a look would.
+    if (memory.state.operation === undefined) memory.round = true;
+  }, { description: 'Is it as it should be?' });
+  setHandler(machineQuery, () => ({ ...viewOfMachine(memory.state), ...(memory.removed === true ? { removed: true as const } : {}) }), { description: 'Where it stands, what it does and did; without secrets.' });
   setHandler(payloadQuery, () => memory.state.payload, { description: 'All that is known of it, credentials included.' });
-  setHandler(ownersQuery, (machines) => machines.map((named) => ownershipOf(memory, named)), { description: 'Whose machines are these?' });
-  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipOf(memory, named)), { description: 'Say whose machines these are.' });
+  setHandler(ownersQuery, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), { description: 'Whose machines are these?' });
+  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), { description: 'Say whose machines these are.' });
 }
 
-function accept(memory: MachineMemory, { intent, by }: MachineRequest): MachineReply {
+/** The operation that the same request began when it came first. */
+function askedBefore({ state: { operation, history } }: MachineMemory, { key }: MachineRequest): MachineOperation | undefined {
+  return key === undefined ? undefined : [...(operation === undefined ? [] : [operation]), ...history].find((known) => known.key === key);
+}
+
+function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
+  const before = askedBefore(memory, request);
+  if (before !== undefined) return { operation: before.id };
+  const { intent, by, key } = request;
+  // Whoever asks does not wait for a look.
+  if (memory.looking === true) memory.scope?.cancel();
   const id = String(memory.state.operations + 1);
-  change(memory, { operations: memory.state.operations + 1, operation: { id, intent, by, state: 'running', startedAt: now(), notes: [] } });
+  change(memory, { operations: memory.state.operations + 1, operation: { id, intent, by, state: 'running', startedAt: now(), notes: [], ...(key === undefined ? {} : { key }) } });
   return { operation: id };
 }
 
-function cancelOperation(memory: MachineMemory): void {
-  if (memory.state.operation === undefined) return;
-  memory.cancelled = true;
-  changeOperation(memory, { notes: [...memory.state.operation.notes, 'it is being cancelled'] });
-  memory.scope?.cancel();
-}
-
-/** It has one key for ever, so no key that it is asked of is ever its own later. */
-function ownershipOf({ state, removed }: MachineMemory, { key }: NamedMachine): Ownership {
-  const named = readMachineKey(key);
-  const mine = named?.clusterUid === state.uid && named.nodeId === state.name && named.incarnation === incarnation;
-  if (!mine || removed === true) return { is: 'free' };
-  const { providerid } = state.payload;
-  return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
+function owned({ state, removed }: MachineMemory): readonly MachineState[] {
+  return removed === true ? [] : [state];
 }
 
 function isWorn(memory: MachineMemory): boolean {

@@ -14,6 +14,10 @@ export interface MachineMemory {
   tasks?: number;
   /** The operation under way has switched the machine off, or tried to. */
   offByUs?: true;
+  /** A round has come by, and it has not looked at itself yet. */
+  round?: true;
+  /** A look is under way, and no operation. */
+  looking?: true;
   /** The machine is no longer registered. */
   removed?: true;
   /** A run can be cancelled from outside once, so the next rest begins a new one. */

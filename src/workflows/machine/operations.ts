@@ -1,17 +1,19 @@
-import { workflowInfo } from '@temporalio/workflow';
 import { openingEvents } from '../../model/machine/accept.js';
+import type { DriftKind } from '../../model/machine/drift.js';
 import type { MachineIntent, MachineOperation, OperationResult } from '../../model/machine/machine.js';
-import { hostname, machineWorkflowId, taskId } from '../../model/names.js';
-import { machinePartOf, mergePayload } from '../../model/payload.js';
-import { runDescribeAccount, runTask } from '../run-task.js';
-import { readTaskFailure } from '../task-failure.js';
+import { runDescribeAccount } from '../run-task.js';
 import { capture, unload } from './capture.js';
 import { toNotDone } from './failure.js';
 import { load } from './load.js';
-import { change, happen, note, now, type MachineMemory } from './memory.js';
+import { change, happen, note, type MachineMemory } from './memory.js';
+import { moveTo } from './move.js';
 import { incarnation, runAction } from './run-step.js';
+import { firstPayload, task } from './three-tasks.js';
 
 const hour = 3_600_000;
+
+/** Of what people read why it is out of use, in characters. */
+const longestReason = 500;
 
 /** Carries out what was asked; returns when it is done. @throws NotDone when it is not, or when nobody can tell. */
 export async function carryOut(memory: MachineMemory, { id, intent }: MachineOperation): Promise<OperationResult> {
@@ -24,9 +26,13 @@ export async function carryOut(memory: MachineMemory, { id, intent }: MachineOpe
     case 'load': return load(memory, { image: intent.image, force: intent.force === true || memory.state.half !== undefined, withinMs: intent.withinMs ?? hour, token });
     case 'capture': return capture(memory, { image: intent.image, prove: intent.prove, withinMs: intent.withinMs ?? 7 * hour, token });
     case 'unload': return unload(memory);
+    case 'move': return moveTo(memory, intent.to);
     case 'remove': return remove(memory);
     case 'log in': return logIn(memory, intent.user);
-    case 'reserve': case 'time out': case 'release': case 'maintain': case 'restore': return move(memory, intent);
+    case 'correct': return correct(memory, intent.drift);
+    case 'hold': return hold(memory, intent);
+    case 'let go': return letGo(memory);
+    case 'reserve': case 'time out': case 'release': case 'maintain': case 'restore': return changeState(memory, intent);
   }
 }
 
@@ -36,7 +42,7 @@ async function register(memory: MachineMemory): Promise<OperationResult> {
   const account = await runDescribeAccount(registration).catch((error: unknown) => { throw toNotDone(memory, 'CREATE', error); });
   change(memory, {
     account, begun: true,
-    payload: { hostname: hostname('machine', name), flavor: account.flavor, image: account.image, nodenum: 1, group: name, services: [] },
+    payload: firstPayload(name, account),
   });
   await task(memory, 'CREATE');
   await task(memory, 'CONFIRM');
@@ -50,28 +56,13 @@ async function remove(memory: MachineMemory): Promise<OperationResult> {
   return {};
 }
 
-/** One of the three tasks that every provider has. */
-async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' | 'DELETE'): Promise<void> {
-  const { name, uid, registration, account, payload, operation } = memory.state;
-  if (account === undefined) throw new Error(`${name} has no account yet`);
-  const id = operation?.id ?? '-';
-  try {
-    const { result } = await runTask(action, {
-      taskId: taskId({ clusterUid: uid, nodeId: name, incarnation, action, operation: id }), clusterId: machineWorkflowId(name), clusterUid: uid, nodeId: name, incarnation,
-      run: 1, operation: id, config: payload, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId,
-      provider: { name: registration.provider, type: account.type, fields: registration.fields },
-    }, { placement: { provider: registration.provider, type: account.type, site: account.site, flavor: account.flavor, image: account.image, fields: registration.fields } });
-    change(memory, { payload: mergePayload(memory.state.payload, result ?? {}) });
-  } catch (error) {
-    const notDone = toNotDone(memory, action, error);
-    const { result } = readTaskFailure(error, { taskId: id, action }, now());
-    change(memory, { payload: mergePayload(memory.state.payload, machinePartOf(result)) });
-    throw notDone;
-  }
+async function correct(memory: MachineMemory, drift: readonly DriftKind[]): Promise<OperationResult> {
+  change(memory, { correct: drift });
+  return {};
 }
 
-async function status(memory: MachineMemory, { image = memory.state.image }: MachineIntent & { readonly kind: 'status' }): Promise<OperationResult> {
-  const outcome = await runAction(memory, 'NODE_STATUS', image === undefined ? {} : { order: { image } }).catch((error: unknown) => { throw toNotDone(memory, 'NODE_STATUS', error); });
+async function status(memory: MachineMemory, { image = memory.state.image, logIns }: MachineIntent & { readonly kind: 'status' }): Promise<OperationResult> {
+  const outcome = await runAction(memory, 'NODE_STATUS', { order: { ...(image === undefined ? {} : { image }), ...(logIns === undefined ? {} : { logIns }) } }).catch((error: unknown) => { throw toNotDone(memory, 'NODE_STATUS', error); });
   return outcome.status === undefined ? {} : { status: outcome.status };
 }
 
@@ -79,6 +70,7 @@ async function power(memory: MachineMemory, { verb }: MachineIntent & { readonly
   const action = ({ on: 'POWER_ON', off: 'POWER_OFF', reset: 'POWER_RESET', status: 'POWER_STATUS' } as const)[verb];
   try {
     const outcome = await runAction(memory, action);
+    if (verb !== 'status') keepPower(memory, verb);
     return outcome.power === undefined ? {} : { power: outcome.power };
   } catch (error) {
     const why = toNotDone(memory, action, error);
@@ -90,6 +82,12 @@ async function power(memory: MachineMemory, { verb }: MachineIntent & { readonly
   }
 }
 
+/** What was asked for is no drift. */
+function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
+  const { keepsOff: _before, ...state } = memory.state;
+  memory.state = verb === 'off' ? { ...state, keepsOff: true } : state;
+}
+
 /** Marked before the user is told how to log in: from then on nobody can say that the image is untouched. */
 async function logIn(memory: MachineMemory, user: string): Promise<OperationResult> {
   const { record } = await runAction(memory, 'TAINT', { order: { reason: `user ${user}` } }).catch((error: unknown) => { throw toNotDone(memory, 'TAINT', error); });
@@ -98,11 +96,34 @@ async function logIn(memory: MachineMemory, user: string): Promise<OperationResu
   return record === undefined ? {} : { record };
 }
 
-async function move(memory: MachineMemory, intent: MachineIntent): Promise<OperationResult> {
+async function hold(memory: MachineMemory, { reservation, user, until }: MachineIntent & { readonly kind: 'hold' }): Promise<OperationResult> {
+  change(memory, { holder: { reservation, user, until } });
+  return {};
+}
+
+/** Where nobody came, it is free as it is; else whoever lets go of it has seen to it. */
+async function letGo(memory: MachineMemory): Promise<OperationResult> {
+  if (memory.state.state === 'reserved') happen(memory, 'release');
+  const { holder: _holder, user: _user, ...state } = memory.state;
+  memory.state = state;
+  return {};
+}
+
+async function changeState(memory: MachineMemory, intent: MachineIntent): Promise<OperationResult> {
   const event = openingEvents[intent.kind];
-  if (event === undefined) throw new Error(`${intent.kind} moves nothing`);
-  happen(memory, event, intent.kind === 'maintain' ? intent.reason : undefined);
+  if (event === undefined) throw new Error(`${intent.kind} changes no state`);
+  const { state: before, why } = memory.state;
+  // Who took it out of use first had a reason, too.
+  const reasons = [...(before === 'maintenance' && why !== undefined ? [why] : []), ...(intent.kind === 'maintain' ? [intent.reason] : [])];
+  happen(memory, event, intent.kind === 'maintain' ? [...new Set(reasons)].join('; ').slice(0, longestReason) : undefined);
+  // Out of maintenance it is nobody's, also where the reservation that had it is no more.
+  if (intent.kind === 'restore') forgetHolder(memory);
   const { user: _user, ...state } = memory.state;
   memory.state = intent.kind === 'reserve' ? { ...state, user: intent.user } : intent.kind === 'maintain' ? memory.state : state;
   return {};
+}
+
+function forgetHolder(memory: MachineMemory): void {
+  const { holder: _holder, ...state } = memory.state;
+  memory.state = state;
 }

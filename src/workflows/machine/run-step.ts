@@ -7,7 +7,7 @@ import { mergePayload } from '../../model/payload.js';
 import { runMachineTask } from '../run-task.js';
 import { change, changeOperation, now, type MachineMemory } from './memory.js';
 
-/** A machine has one key for as long as it is registered. */
+/** Of a machine that was never moved. */
 export const incarnation = 1;
 
 export interface StepOptions {
@@ -18,15 +18,15 @@ export interface StepOptions {
 
 /** Carries out one action as an activity and takes over what it brought. */
 export async function runAction(memory: MachineMemory, action: MachineAction, { order = {}, leftMs }: StepOptions = {}): Promise<MachineTaskOutcome> {
-  const { name, uid, registration, account, payload, operation } = memory.state;
+  const { name, uid, owner, registration, account, payload, operation, incarnation: number = incarnation } = memory.state;
   if (account === undefined) throw new Error(`${name} has no account yet`);
   memory.tasks = (memory.tasks ?? 0) + 1;
   if (action === 'POWER_OFF') memory.offByUs = true;
   const { system } = registration;
   const outcome = await runMachineTask(action, {
     // The same action may come twice in one operation.
-    taskId: taskId({ clusterUid: uid, nodeId: name, incarnation, action, operation: `${operation?.id ?? '-'}.${memory.tasks}` }),
-    clusterId: machineWorkflowId(name), clusterUid: uid, nodeId: name, incarnation, run: 1, operation: `${operation?.id ?? '-'}.${memory.tasks}`,
+    taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: number, action, operation: `${operation?.id ?? '-'}.${memory.tasks}` }),
+    clusterId: owner ?? machineWorkflowId(name), clusterUid: uid, nodeId: name, incarnation: number, run: 1, operation: `${operation?.id ?? '-'}.${memory.tasks}`,
     config: payload, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId, provider: { name: registration.provider, type: account.type, fields: registration.fields },
     order: { at: operation?.startedAt ?? now(), ...(system === null ? {} : { system }), ...order },
   }, { site: account.site, provider: registration.provider, ...(leftMs === undefined ? {} : { leftMs }) });

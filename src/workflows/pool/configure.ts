@@ -3,17 +3,19 @@ import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/payload.js';
 import { configurePool } from '../../model/pool/configure.js';
 import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
+import type { PlannedPool } from '../../model/pool/spec.js';
 import { runPlanPool } from '../run-task.js';
 import { noteChange, type PoolMemory } from './memory.js';
+import { forgetWatches } from './watch.js';
 
 /** Has the configuration checked by a worker, which knows the provider accounts, and takes it over whole or not at all. */
 export async function configure(memory: PoolMemory, { spec }: ConfigureRequest): Promise<ConfigureReply> {
   const { pool } = memory;
   try {
     const plan = await runPlanPool({ poolName: pool.name, spec });
-    const before = stableJson({ spec: pool.spec ?? null, placements: pool.placements } as unknown as Json);
-    const unchanged = before === stableJson({ spec: plan.spec, placements: plan.placements } as unknown as Json);
+    const unchanged = textOf(pool) === textOf(plan);
     if (!unchanged) configurePool(pool, plan);
+    forgetWatches(memory);
     noteChange(memory);
     return { unchanged, poolUid: pool.uid };
   } catch (error) {
@@ -21,4 +23,8 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
     if (error instanceof ActivityFailure) throw ApplicationFailure.nonRetryable(error.cause?.message ?? error.message, 'Invalid');
     throw error;
   }
+}
+
+function textOf({ spec, placements, hearing = [], together = [] }: Partial<PlannedPool> & Pick<PlannedPool, 'placements'>): string {
+  return stableJson({ spec: spec ?? null, placements, hearing, together } as unknown as Json);
 }

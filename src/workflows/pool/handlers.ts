@@ -1,9 +1,11 @@
 import { setHandler } from '@temporalio/workflow';
+import { unfitText, type NodeReply } from '../../model/loan.js';
 import { readMachineKey } from '../../model/names.js';
 import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/ownership.js';
 import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
 import { emptyPool } from '../../model/pool/configure.js';
+import { viewDrawn } from '../../model/pool/drawn.js';
 import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/hand-out.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
 import type { DeleteNodesRequest } from '../../model/pool/messages.js';
@@ -11,71 +13,69 @@ import type { NodeDemand } from '../../model/pool/request.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
 import { readRefusal } from '../../model/refusal.js';
 import { configure } from './configure.js';
+import { imageNewsSignal } from '../image/messages.js';
+import { nodeQuery } from '../messages.js';
 import {
-  configureUpdate, deleteNodesUpdate, deletePoolUpdate, endHoldUpdate, endUpdate, holdUpdate, nodePayloadQuery, poolDisownUpdate, poolNodesQuery, poolOwnersQuery,
+  configureUpdate, deleteNodesUpdate, deletePoolUpdate, drawnQuery, endHoldUpdate, endUpdate, holdUpdate, nodePayloadQuery, poolDisownUpdate, poolNodesQuery, poolOwnersQuery,
   poolQuery, poolSpecQuery, renewUpdate, requestsQuery, requestUpdate,
 } from './messages.js';
 import { noteChange, type PoolMemory } from './memory.js';
+import { learn } from './watch.js';
 
 /** Nodes of one page. */
 const pageSize = 500;
 
+type Noted = <Args extends unknown[], Result>(apply: (...args: Args) => Result) => (...args: Args) => Result;
+
+/** Updates change what the main loop looks at. */
+function noterOf(memory: PoolMemory): Noted {
+  return (apply) => (...args) => {
+    memory.updates += 1;
+    noteChange(memory);
+    return apply(...args);
+  };
+}
+
 /** All that a pool answers. Handlers change state and are done at once; the main loop does the work. */
 export function handleMessages(memory: PoolMemory): void {
   const { pool } = memory;
-  const count = (): void => {
-    memory.updates += 1;
-    noteChange(memory);
-  };
-  setHandler(configureUpdate, (request) => {
-    count();
-    return configure(memory, request);
-  }, { validator: (request) => refuse(readRefusal(request) ?? leavingText(memory)), description: 'Bring the pool to a configuration.' });
-  setHandler(requestUpdate, (demands) => {
-    count();
-    return takeDemands(memory, demands);
-  }, { validator: (demands) => refuse(readRefusal(demands) ?? refuseDemands(memory, demands)), description: 'Ask for nodes.' });
-  setHandler(endUpdate, ({ ids, how }) => {
-    count();
+  const noted = noterOf(memory);
+  setHandler(configureUpdate, noted((request) => configure(memory, request)), { validator: (request) => refuse(readRefusal(request) ?? leavingText(memory)), description: 'Bring the pool to a configuration.' });
+  setHandler(requestUpdate, noted((demands) => takeDemands(memory, demands)), { validator: (demands) => refuse(readRefusal(demands) ?? refuseDemands(memory, demands)), description: 'Ask for nodes.' });
+  setHandler(endUpdate, noted(({ ids, how }) => {
     for (const id of ids) giveBack(pool, id, how, Date.now());
-  }, { description: 'End requests: give their nodes back, or cancel them.' });
-  setHandler(renewUpdate, (ids) => {
-    count();
-    return ids.filter((id) => !renewLease(pool, id, Date.now()));
-  }, { description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.' });
-  handleNodes(memory, count);
-  setHandler(deletePoolUpdate, ({ by }) => {
-    count();
+  }), { description: 'End requests: give their nodes back, or cancel them.' });
+  setHandler(renewUpdate, noted((ids: readonly string[]) => ids.filter((id) => !renewLease(pool, id, Date.now()))), { description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.' });
+  handleNodes(memory, noted);
+  setHandler(deletePoolUpdate, noted(({ by }) => {
     emptyPool(pool, by, Date.now());
-  }, { description: 'Delete all nodes, then the pool.' });
+  }), { description: 'Delete all nodes, then the pool.' });
   setHandler(poolDisownUpdate, (machines) => disown(memory, machines), { description: 'Say whose machines these are; keys of free ones are never used again.' });
+  setHandler(imageNewsSignal, (news) => learn(memory, news), { description: 'An image of the library says which of its versions are offered.' });
   handleQueries(memory);
 }
 
-function handleNodes(memory: PoolMemory, count: () => void): void {
+function handleNodes(memory: PoolMemory, noted: Noted): void {
   const { pool } = memory;
   const unknown = (nodeId: string): string | undefined => (pool.nodes[nodeId] === undefined ? `pool ${pool.name} has no node ${nodeId}` : undefined);
-  setHandler(holdUpdate, ({ nodeId, ...hold }) => {
-    count();
+  setHandler(holdUpdate, noted(({ nodeId, ...hold }) => {
     holdNode(pool, nodeId, hold, Date.now());
-  }, {
+  }), {
     validator: ({ nodeId }) => refuse(unknown(nodeId) ?? (['in-use', 'ready', 'used'].includes(pool.nodes[nodeId]?.state ?? '') ? undefined : `node ${nodeId} is ${pool.nodes[nodeId]?.state}; one that is ready, in use or used can be held`)),
     description: 'Keep a node for somebody who looks into it.',
   });
-  setHandler(endHoldUpdate, ({ nodeId }) => {
-    count();
+  setHandler(endHoldUpdate, noted(({ nodeId }) => {
     endHold(pool, nodeId, Date.now());
-  }, {
+  }), {
     validator: ({ nodeId }) => refuse(unknown(nodeId) ?? (pool.nodes[nodeId]?.state === 'hold' ? undefined : `node ${nodeId} is not held`)),
     description: 'End a hold: the node is treated as a used one.',
   });
-  setHandler(deleteNodesUpdate, ({ nodeIds, by, abandon }) => {
-    count();
+  setHandler(deleteNodesUpdate, noted(({ nodeIds, by, abandon }) => {
     for (const id of nodeIds) {
       deleteNode(pool, id, `deleted by ${by}`, Date.now());
       if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
     }
-  }, { validator: ({ nodeIds }: DeleteNodesRequest) => refuse(nodeIds.flatMap((id) => unknown(id) ?? [])[0]), description: 'Delete nodes.' });
+  }), { validator: ({ nodeIds }: DeleteNodesRequest) => refuse(nodeIds.flatMap((id) => unknown(id) ?? [])[0]), description: 'Delete nodes.' });
 }
 
 function handleQueries({ pool }: PoolMemory): void {
@@ -89,11 +89,23 @@ function handleQueries({ pool }: PoolMemory): void {
     const last = page.at(-1);
     return { nodes: page.map((node) => viewNode(pool, node)), ...(last === undefined || last === all.at(-1) ? {} : { next: String(last.machine.nodenum) }) };
   }, { description: 'A page of nodes, without secrets.' });
+  setHandler(drawnQuery, (after) => viewDrawn(pool, after), { description: 'A page of nodes that clusters drew, without secrets.' });
   setHandler(nodePayloadQuery, (nodeId) => {
     const node = pool.nodes[nodeId];
     return (node?.backing === undefined ? node : pool.nodes[node.backing])?.machine.payload ?? null;
   }, { description: 'All that is known of a node, credentials included.' });
+  setHandler(nodeQuery, (nodeId) => nodeReply(pool, nodeId), { description: 'A node, credentials included, for who is to work on it.' });
   setHandler(poolOwnersQuery, (machines) => machines.map((machine) => ownershipOf(pool, machine)), { description: 'Whose machines are these?' });
+}
+
+/** Only a node that is held is nobody's in the meantime. */
+function nodeReply({ name, uid, nodes }: PoolMemory['pool'], nodeId: string): NodeReply {
+  const node = nodes[nodeId];
+  if (node === undefined) return { is: 'unknown', why: `pool ${name} has no node ${nodeId}; 'heddle pool nodes ${name}' shows those it has` };
+  const { machine, state, backing, slots } = node;
+  const shared = backing === undefined && slots === undefined ? undefined : `node ${nodeId} shares its machine with others`;
+  const busy = shared ?? (state === 'hold' ? unfitText(machine) : `node ${nodeId} is ${state}; hold it first: heddle pool hold ${name} ${nodeId}`);
+  return { is: 'here', uid: machine.keyUid ?? uid, node: machine, ...(busy === undefined ? {} : { busy }) };
 }
 
 function takeDemands(memory: PoolMemory, demands: readonly NodeDemand[]): readonly RequestView[] {

@@ -3,15 +3,15 @@ import { poolWorkflowId } from '../../model/names.js';
 import { isChecked, quotaAgeMs } from '../../model/pool/due.js';
 import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
 import type { PoolNode } from '../../model/pool/node.js';
-import { nodeUnwell, nodeWell } from '../../model/pool/outcome.js';
-import type { PoolState } from '../../model/pool/state.js';
-import { runReadQuota, runSurvey } from '../run-task.js';
+import { nodeRestarted, nodeUnwell, nodeWell } from '../../model/pool/outcome.js';
+import { changePoolNode, type PoolState } from '../../model/pool/state.js';
+import { runNodeReused, runReadQuota, runSurvey } from '../run-task.js';
 import { noteChange, type PoolMemory } from './memory.js';
 
 /** Nodes that one activity looks at. */
 const nodesPerLook = 25;
 
-/** Begins the looks that are due: at ready nodes, where the configuration says so, and at the quotas of accounts that are asked for machines. */
+/** Begins the looks that are due: at ready nodes, where the configuration says so, and tells of reused ones; and at the quotas of accounts that are asked for machines. */
 export function beginLooks(memory: PoolMemory, now: number): void {
   const { pool } = memory;
   for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
@@ -20,6 +20,7 @@ export function beginLooks(memory: PoolMemory, now: number): void {
     pool.checkedAt[name] = now;
     look(memory, `check ${name}`, () => check(pool, name));
   }
+  for (const { id, reused } of Object.values(pool.nodes)) if (reused === true) look(memory, `telling of ${id}`, () => tellReused(pool, id));
   if (!isBusy(pool)) return;
   for (const account of accountsOf(pool)) {
     if ((pool.quotas[account]?.readAt ?? -Infinity) + quotaAgeMs > now) continue;
@@ -44,6 +45,16 @@ function look(memory: PoolMemory, what: string, work: () => Promise<void>): void
   });
 }
 
+/** Told once, whatever comes of it. */
+async function tellReused(pool: PoolState, id: string): Promise<void> {
+  const { machine } = pool.nodes[id] ?? {};
+  changePoolNode(pool, id, ({ reused: _reused, ...node }) => node);
+  if (machine?.placement === undefined) return;
+  const { incarnation, payload, placement } = machine;
+  const { provider, type, fields } = placement;
+  await runNodeReused(placement, { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, node: { nodeId: id, incarnation, keyUid: pool.uid, config: payload } });
+}
+
 async function check(pool: PoolState, name: string): Promise<void> {
   const nodes = Object.values(pool.nodes).filter((node) => node.providerPool === name && isChecked(node) && node.machine.placement !== undefined);
   const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerLook) }, (_, index) => nodes.slice(index * nodesPerLook, (index + 1) * nodesPerLook));
@@ -56,11 +67,13 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
   const { provider, type, fields } = placement;
   const looked = nodes.map(({ id, machine: { incarnation, payload } }) => ({ nodeId: id, incarnation, keyUid: pool.uid, config: payload }));
   const { sightings, unknown } = await runSurvey(placement, { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked });
+  const keeps = pool.spec?.providerPools[nodes[0]?.providerPool ?? '']?.keepUnwell === true;
   const unsure = new Set(unknown.map(({ nodeId }) => nodeId));
   for (const { id } of nodes) {
     const seen = sightings.find(({ nodeId }) => nodeId === id);
-    // A machine that came up again, or moved, is not the one that was made ready.
-    if (seen !== undefined) nodeUnwell(pool, id, seen.why, Date.now());
+    // A machine that was made here and came up again, or moved, is not the one that was made ready.
+    if (seen?.seen === 'rebooted' && keeps) nodeRestarted(pool, id, Date.now());
+    else if (seen !== undefined) nodeUnwell(pool, id, seen.why, Date.now());
     else if (!unsure.has(id)) nodeWell(pool, id, Date.now());
   }
 }

@@ -1,6 +1,7 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { NamedMachine, Ownership } from '../../model/ownership.js';
 import type { JsonObject } from '../../model/json.js';
+import type { DrawnPage } from '../../model/pool/drawn.js';
 import type { ConfigureReply, ConfigureRequest, DeleteNodesRequest, EndRequest, HoldRequest, RequestsWanted } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
@@ -23,6 +24,8 @@ export const poolSpecQuery = defineQuery<PoolSpec | null>('spec');
 export const requestsQuery = defineQuery<RequestsPage, [RequestsWanted]>('requests');
 /** A page of nodes, in the order of their making: the first for an empty text, then what `next` says. */
 export const poolNodesQuery = defineQuery<PoolNodesPage, [after: string]>('nodes');
+/** A page of nodes that clusters drew, the oldest first: the first for an empty text, then what `next` says. */
+export const drawnQuery = defineQuery<DrawnPage, [after: string]>('drawn');
 export const nodePayloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
 export const poolOwnersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');
 export const poolDisownUpdate = defineUpdate<readonly Ownership[], [readonly NamedMachine[]]>('disown');

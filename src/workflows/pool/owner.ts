@@ -1,9 +1,11 @@
 import type { ServiceSpec } from '../../model/spec.js';
-import type { Step } from '../../model/plan.js';
+import type { Step } from '../../model/plan/plan.js';
 import type { TaskRequest } from '../../model/messages.js';
 import { poolWorkflowId } from '../../model/names.js';
+import { placementFor } from '../../model/pool/library.js';
 import { changePoolNode } from '../../model/pool/state.js';
 import type { NodeOwner } from '../run-node.js';
+import { runTask } from '../run-task.js';
 import type { PoolMemory } from './memory.js';
 
 export interface Errand {
@@ -26,7 +28,7 @@ export function poolOwner(memory: PoolMemory, { nodeId, operation, command, isOv
     return last;
   };
   const { providerPool = '', label = '' } = pool.nodes[nodeId] ?? {};
-  const placement = pool.placements[providerPool]?.[label];
+  const placement = placementFor(pool, providerPool, label);
   return {
     operation, node, launches: 1,
     placements: placement === undefined ? [] : [placement],
@@ -49,6 +51,7 @@ export function poolOwner(memory: PoolMemory, { nodeId, operation, command, isOv
       clusterId: poolWorkflowId(pool.name), clusterUid: pool.uid, cluster: {}, peersOf: poolWorkflowId(pool.name), peersVersion: 0,
       ...(command === undefined ? {} : { command }),
     }),
+    run: (action, request, options) => (pool.together?.includes(options.placement.provider) === true ? memory.carrier?.run ?? runTask : runTask)(action, request, options),
     now: () => new Date(Date.now()).toISOString(),
   };
 }

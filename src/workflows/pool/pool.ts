@@ -1,4 +1,4 @@
-import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, isCancellation, log, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, isCancellation, log, patched, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { admit } from '../../model/pool/admit.js';
 import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
@@ -7,11 +7,16 @@ import { deleteNode } from '../../model/pool/hand-out.js';
 import type { PoolStart } from '../../model/pool/messages.js';
 import { newPool, type PoolState } from '../../model/pool/state.js';
 import { readRefusal } from '../../model/refusal.js';
-import { createCommandBudget, createPlaces } from '../places.js';
+import { leaveNoTaskEmpty } from '../no-empty-task.js';
+import { createCommandBudget, createPlaces } from '../cluster/places.js';
 import { detailsOfPool } from './details.js';
 import { handleMessages } from './handlers.js';
 import { beginLooks } from './looks.js';
 import { noteChange, type PoolMemory } from './memory.js';
+import { nothingTold, tellFigures } from './metrics.js';
+import { createCarrier } from './together.js';
+import { nextWatch, watchImages } from './watch.js';
+import { isWorn, wearRound } from './wear.js';
 import { beginWork } from './work.js';
 
 export type PoolInput = PoolStart | { readonly carried: CarriedPool };
@@ -22,10 +27,6 @@ export type PoolInput = PoolStart | { readonly carried: CarriedPool };
  */
 const inFlight = 60;
 const lookedAt = 300;
-/** A busy pool goes on in a new run when its history has so many events or bytes, or so many updates came; a quiet one earlier, when the server suggests it. */
-const mostEvents = 12_000;
-const mostBytes = 12 * 1024 * 1024;
-const mostUpdates = 1_500;
 
 /** A pool of nodes. It lives as long as the pool, and only deletePool ends it. */
 export async function pool(input?: PoolInput): Promise<string> {
@@ -37,9 +38,12 @@ export async function pool(input?: PoolInput): Promise<string> {
 async function live(input: PoolInput | undefined, cancelled: Promise<never>): Promise<string> {
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
+  const state = openState(input);
+  const batches = patched('20261122-pool-batches');
+  leaveNoTaskEmpty();
   const memory: PoolMemory = {
-    pool: openState(input), dirty: true, work: {}, places: createPlaces(inFlight), looks: createPlaces(lookedAt), budget: createCommandBudget(),
-    draining: false, updates: 0, looking: {},
+    pool: state, told: nothingTold(state), dirty: true, work: {}, places: createPlaces(inFlight), looks: createPlaces(lookedAt), budget: createCommandBudget(),
+    ...(batches ? { batches } : { batches, carrier: createCarrier() }), alone: {}, replayMs: 0, draining: false, updates: 0, looking: {}, watched: {},
   };
   handleMessages(memory);
   cancelled.catch(() => {
@@ -80,12 +84,19 @@ function carryOut(memory: PoolMemory): void {
   const { pool: state } = memory;
   const now = Date.now();
   memory.dirty = false;
+  wearRound(memory);
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);
   beginLooks(memory, now);
-  setAlarm(memory, isAllBegun ? nextDue(state, now) : now, now);
+  watchImages(memory, now);
+  tellFigures(memory.told, state, now);
+  setAlarm(memory, isAllBegun ? soonest(nextDue(state, now), nextWatch(memory)) : now, now);
   if (Object.keys(memory.work).length === 0) setCurrentDetails(detailsOfPool(state));
+}
+
+function soonest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? one ?? other : Math.min(one, other);
 }
 
 /** One timer at a time, and a later one is left to the earlier: each costs events. */
@@ -117,13 +128,6 @@ function mayCarry(memory: PoolMemory): boolean {
   return false;
 }
 
-function isWorn({ work, updates, renew, carryAt = 0 }: PoolMemory): boolean {
-  if (carryAt > Date.now()) return false;
-  const { continueAsNewSuggested, historyLength, historySize } = workflowInfo();
-  if (renew === true || historyLength > mostEvents || historySize > mostBytes || updates > mostUpdates) return true;
-  return continueAsNewSuggested && Object.keys(work).length === 0;
-}
-
 /** Starts nothing more, lets what makes machines come to its end, and cancels what only waits or can be done again. */
 async function drain(memory: PoolMemory): Promise<void> {
   const { pool: state, work, places, looks, looking } = memory;
@@ -134,7 +138,7 @@ async function drain(memory: PoolMemory): Promise<void> {
     const { current } = state.nodes[id]?.machine ?? {};
     return current?.action === 'CREATE' && current.state === 'running';
   };
-  for (const [id, { scope }] of Object.entries(work)) if (!isCreating(id)) scope.cancel();
+  for (const [id, { cancel, together }] of Object.entries(work)) if (together !== true && !isCreating(id)) cancel();
   const isIdle = (): boolean => Object.keys(work).length === 0;
   // A provider that is silent for long does not keep the pool from going on.
   if (!(await condition(isIdle, '10 seconds'))) await cutShort(memory);
@@ -145,7 +149,7 @@ async function drain(memory: PoolMemory): Promise<void> {
 /** Nobody knows what came of a CREATE that was cut. Its node gives way to another one, and is deleted by its key. */
 async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {
   const cut = Object.keys(work);
-  for (const { scope } of Object.values(work)) scope.cancel();
+  for (const { cancel } of Object.values(work)) cancel();
   await condition(() => Object.keys(work).length === 0);
   for (const id of cut) {
     const node = state.nodes[id];

@@ -1,14 +1,13 @@
-import { CancellationScope, isCancellation, log } from '@temporalio/workflow';
-import { cleanUpFailed, launchFailed, nodeBuilt, nodeCleaned, nodeGone, postpone } from '../../model/pool/outcome.js';
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { runNode, type ChainEnd } from '../run-node.js';
+import { beginBatches, goesTogether, type BatchKind } from './batch.js';
+import { endBuild, endDelete } from './ends.js';
 import { noteChange, type PoolMemory, type Work } from './memory.js';
 import { poolOwner, type Errand } from './owner.js';
-
-/** Machines that cannot be deleted are tried again after so long, and later each time. */
-const firstAgainMs = 60_000;
-const lastAgainMs = 30 * 60_000;
+import { wearWork } from './wear.js';
 
 /** Begun in one workflow task at most: a long one would be taken for a dead one. */
 const atOnce = 50;
@@ -24,19 +23,44 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
   const nodes = Object.values(pool.nodes);
   // Where somebody waits for room, room comes first.
   const defersDeletes = nodes.filter(({ state }) => state === 'building').length > busyBuilding && !Object.values(pool.requests).some(({ state }) => state === 'requested');
+  const together: Record<BatchKind, string[]> = { build: [], delete: [] };
   let begun = 0;
+  let isAllBegun = true;
   for (const node of nodes) {
     if (node.backing !== undefined) continue;
     const underWay = work[node.id];
     const due = dueWork(pool, node, now);
-    if (underWay === undefined) {
-      if (due === undefined || (due === 'delete' && defersDeletes)) continue;
-      if (begun === atOnce) return false;
-      begin(memory, node.id, due);
-      begun += 1;
-    } else if (underWay.kind !== due && underWay.kind !== 'delete') underWay.scope.cancel();
+    if (underWay !== undefined) {
+      if (underWay.kind !== due && underWay.kind !== 'delete') underWay.cancel();
+      continue;
+    }
+    if (due === undefined || (due === 'delete' && defersDeletes)) continue;
+    if (begun === atOnce) {
+      isAllBegun = false;
+      break;
+    }
+    if (!goesTogether(memory, node, due)) begin(memory, node.id, due);
+    // When there is no place it is begun after others have ended.
+    else if (memory.places.takeNow()) together[due].push(node.id);
+    else continue;
+    begun += 1;
   }
-  return true;
+  beginTogether(memory, together);
+  return isAllBegun;
+}
+
+function beginTogether(memory: PoolMemory, together: Readonly<Record<BatchKind, readonly string[]>>): void {
+  for (const kind of ['build', 'delete'] as const) {
+    const ids = together[kind];
+    const [first, ...others] = ids;
+    if (first === undefined) continue;
+    if (others.length > 0) {
+      beginBatches(memory, kind, ids);
+      continue;
+    }
+    memory.places.giveBack();
+    begin(memory, first, kind);
+  }
 }
 
 function dueWork({ spec }: PoolState, { state, label, againAt = 0 }: PoolNode, now: number): Work['kind'] | undefined {
@@ -52,27 +76,28 @@ const carryOut = { build, clean, delete: remove } as const;
 
 function begin(memory: PoolMemory, id: string, kind: Work['kind']): void {
   const scope = new CancellationScope({ cancellable: true });
-  memory.work[id] = { kind, scope };
+  wearWork(memory, 'alone');
+  memory.work[id] = { kind, cancel: () => scope.cancel() };
   scope.run(() => carryOut[kind](memory, id, () => scope.consideredCancelled)).catch((error: unknown) => {
     if (!isCancellation(error)) throw error;
   }).finally(() => {
     delete memory.work[id];
+    delete memory.alone[id];
     noteChange(memory);
   });
 }
 
 async function build(memory: PoolMemory, nodeId: string, isOver: () => boolean): Promise<void> {
   const { pool } = memory;
+  const againMs = memory.alone[nodeId];
+  if (againMs !== undefined) await sleep(againMs);
   const owner = poolOwner(memory, { nodeId, operation: 'launch', isOver });
   if (owner.placements.length === 0 && owner.node().facts.machine === undefined) {
     return launchFailed(pool, nodeId, { kind: 'Invalid', message: 'its label is not served there any more' }, Date.now());
   }
   const end = await runNode(owner, [{ action: 'CREATE' }, { action: 'CONFIRM' }]);
-  if (end === 'done') return nodeBuilt(pool, nodeId, Date.now());
-  if (end !== 'failed') return;
-  const { kind, message } = failureOf(pool, nodeId);
-  log.warn(`node ${nodeId} was not built`, { kind });
-  launchFailed(pool, nodeId, { kind, message }, Date.now());
+  if (end === 'done') endBuild(pool, nodeId);
+  if (end === 'failed') endBuild(pool, nodeId, failureOf(pool, nodeId));
 }
 
 async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean): Promise<void> {
@@ -93,14 +118,12 @@ async function remove(memory: PoolMemory, nodeId: string, isOver: () => boolean)
   const node = pool.nodes[nodeId];
   // Nothing was ever asked for.
   if (node?.machine.facts.machine === undefined) return nodeGone(pool, nodeId, Date.now());
+  const againMs = memory.alone[nodeId];
+  if (againMs !== undefined) await sleep(againMs);
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: withoutFailure(before.machine) }));
   const end = await errand(memory, { nodeId, operation: 'delete', isOver }, 'DELETE');
-  if (end === 'done') return nodeGone(pool, nodeId, Date.now());
-  if (end !== 'failed') return;
-  const waitedMs = (pool.nodes[nodeId]?.againAt ?? 0) - node.since;
-  const againMs = Math.min(lastAgainMs, Math.max(firstAgainMs, waitedMs));
-  log.warn(`node ${nodeId} was not deleted`, { againMs });
-  postpone(pool, nodeId, `is not deleted yet: ${failureOf(pool, nodeId).message}`, Date.now() + againMs);
+  if (end === 'done') endDelete(pool, nodeId);
+  if (end === 'failed') endDelete(pool, nodeId, failureOf(pool, nodeId));
 }
 
 function errand(memory: PoolMemory, about: Errand, action: 'EXEC' | 'DELETE'): Promise<ChainEnd> {

@@ -1,0 +1,153 @@
+import { activityInfo } from '@temporalio/activity';
+import { anySignal } from '../../model/signals.js';
+import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
+import type { TaskRequest } from '../../model/messages.js';
+import { runId } from '../../model/names.js';
+import { mergePayload } from '../../model/payload.js';
+import type { Task, TaskResult } from '../../model/task.js';
+import type { Automator, SshAuth } from '../../plugins/contract.js';
+import { PluginError } from '../../plugins/errors.js';
+import type { AutomatorWithAbilities, RegisteredAutomator } from '../../plugins/registry.js';
+import { addWay, readAddress } from '../provider/address.js';
+import type { Attempt } from '../attempt.js';
+import { awaitHealth, type Checked } from './health.js';
+import { openResources } from './task-resources.js';
+import { resolveOwnSecret } from '../provider/own-secret.js';
+import type { ActivityParts, NodeAddress, ShellOptions } from '../parts.js';
+import { refuseFailure, takeResult } from '../results.js';
+
+export interface Node {
+  readonly address: NodeAddress;
+  readonly sshAuth: SshAuth;
+}
+
+/** Carries out BOOTSTRAP by every automator that prepares the node, in turn. */
+export async function runBootstrap(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+  const node = await reachNode(parts, request, attempt);
+  let result: JsonObject = {};
+  for (const plugin of parts.registry.automators()) {
+    const { name, prepares } = plugin.descriptor;
+    if (prepares === 'users' && request.automators?.includes(name) !== true) continue;
+    attempt.at(`bootstrap of ${name}`);
+    const opening = { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${name}` };
+    const returned = await carryOut(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
+    const taken = takeResult(name, returned, mergePayload(request.config, result));
+    refuseFailure(name, 'ScriptFailed', taken);
+    await printOutput(attempt, taken);
+    result = mergePayload(result, taken.result);
+  }
+  return result;
+}
+
+/** Carries out a service's action by the automator that the action names. */
+export async function runServiceAction(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+  const action = request.service?.action;
+  if (task.service === undefined || action === undefined) throw new PluginError('Invalid', `${task.taskName} came without a service`);
+  const plugin = parts.registry.automator(action.type);
+  const node = await reachNode(parts, request, attempt);
+  const { value, secrets } = await parts.resolveSecrets(action.fields, `fields of ${task.taskName} of ${task.service.name}`);
+  attempt.hide(secrets);
+  const { fields, resources } = await openResources(parts, plugin.descriptor, isJsonObject(value) ? value : {}, attempt);
+  const resolved: Task = { ...task, service: { name: task.service.name, action: { type: action.type, fields } }, ...(resources === undefined ? {} : { resources }) };
+  const opening = { plugin, task: resolved, request, attempt, node, run: runId(task.taskId, request.run) };
+  const { name } = plugin.descriptor;
+  attempt.at(`${task.taskName} by ${name}`);
+  const returned = await carryOut(parts, opening, (automator) => callMethod(automator, resolved, node.sshAuth, fields));
+  const taken = takeResult(name, returned, request.config);
+  refuseFailure(name, 'ScriptFailed', taken);
+  await printOutput(attempt, taken);
+  if (request.check !== undefined) await awaitHealth(parts, request, checkedNode(parts, request, node, attempt), attempt);
+  return taken.result;
+}
+
+/** The node as the check of its service sees it. */
+function checkedNode(parts: ActivityParts, request: TaskRequest, { address }: Node, attempt: Attempt): Checked {
+  const { ipaddress } = request.config;
+  const shell = parts.nodes.shell(address, {
+    runId: runId(request.taskId, request.run), signal: attempt.signal, detach: attempt.detach, log: attempt.log, turn: turnOf(request), onOutput: () => undefined,
+  });
+  return { address, ipaddress: typeof ipaddress === 'string' ? ipaddress : address.host, shell };
+}
+
+async function callMethod(automator: Automator, task: Task, sshAuth: SshAuth, fields: JsonObject): Promise<TaskResult | void> {
+  const script = textOf(fields['script']);
+  const data = textOf(fields['data']);
+  switch (task.taskName) {
+    case 'INSTALL': return automator.install(sshAuth, script, data);
+    case 'CONFIGURE': return automator.configure(sshAuth, script, data);
+    case 'INITIALIZE': return automator.init(sshAuth, script, data);
+    case 'START': return automator.start(sshAuth, script, data);
+    case 'STOP': return automator.stop(sshAuth, script, data);
+    case 'REMOVE': return automator.remove(sshAuth, script, data);
+    default: throw new PluginError('Invalid', `${task.taskName} is no action of a service`);
+  }
+}
+
+/** Data may be structured; a method gets it as text. */
+function textOf(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Where the task's node is, and how to log in there. */
+export async function reachNode(parts: ActivityParts, request: TaskRequest, attempt: Attempt): Promise<Node> {
+  const { value, secrets } = await parts.resolveSecrets(request.config, `payload of ${request.nodeId}`);
+  attempt.hide(secrets);
+  const config = isJsonObject(value) ? value : {};
+  const address = await addWay(parts, request.provider.name, readAddress(config, request.provider.type), attempt);
+  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
+  const auth = config['ssh-auth'];
+  return { address, sshAuth: { ...(isJsonObject(auth) ? auth : {}), user: address.user } };
+}
+
+/** Scripts of one node run one at a time; the attempt that the server scheduled last is the one that is wanted. */
+export function turnOf({ clusterUid, nodeId, operation }: TaskRequest): ShellOptions['turn'] {
+  return { node: `${clusterUid}/${nodeId}`, time: activityInfo().currentAttemptScheduledTimestampMs, operation };
+}
+
+export interface Opening {
+  readonly plugin: RegisteredAutomator;
+  readonly task: Task;
+  readonly request: TaskRequest;
+  readonly attempt: Attempt;
+  readonly node: Node;
+  readonly run: string;
+}
+
+/** Calls the automator. What it leaves running on the node when the call is over, however it ended, is let go of. */
+export async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: (automator: AutomatorWithAbilities) => Promise<Returned>): Promise<Returned> {
+  const over = new AbortController();
+  const { name } = opening.plugin.descriptor;
+  const { value, secrets } = await parts.resolveSecrets(parts.automators[name]?.fields ?? {}, `fields of automator ${name}`);
+  opening.attempt.hide(secrets);
+  try {
+    return await call(open(parts, opening, isJsonObject(value) ? value : {}, over.signal));
+  } finally {
+    over.abort(new Error('the call is over'));
+  }
+}
+
+function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, fields: JsonObject, over: AbortSignal): AutomatorWithAbilities {
+  const timeoutMs = request.service?.timeoutMs;
+  const shell = parts.nodes.shell(node.address, {
+    runId: run, signal: attempt.signal, detach: anySignal([attempt.detach, over]), log: attempt.log, turn: turnOf(request),
+    onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+  const { startToCloseTimeoutMs } = activityInfo();
+  return plugin.create({
+    task, log: attempt.log, signal: attempt.signal, fields, shell, address: node.address, detach: attempt.detach,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    endsAt: Date.now() + startToCloseTimeoutMs - Math.min(lastWordsMs, startToCloseTimeoutMs / 10),
+    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
+  });
+}
+
+/** How long before the end of its time a program is ended, in ms: afterwards the server listens no more. */
+const lastWordsMs = 5_000;
+
+/** Output that a plugin returned in words, as distinct from what its scripts printed. */
+async function printOutput(attempt: Attempt, taken: TaskResult): Promise<void> {
+  if (taken.stdout !== undefined) await attempt.output.print('stdout', Buffer.from(taken.stdout));
+  if (taken.stderr !== undefined) await attempt.output.print('stderr', Buffer.from(taken.stderr));
+}

@@ -1,0 +1,45 @@
+import { anySignal } from '../../model/signals.js';
+import { isJsonObject } from '../../model/json.js';
+import type { HealthSighting, LookedAt, SurveyRequest } from '../../model/look.js';
+import { addWay, readAddress } from '../provider/address.js';
+import type { Attempt } from '../attempt.js';
+import { lookOnce, type Checked } from './health.js';
+import { mapLimited } from '../map-limited.js';
+import type { ActivityParts } from '../parts.js';
+
+/** Nodes whose services are looked at together. */
+const atOnce = 32;
+
+/** Looks once at each service that has a check, on the nodes that answer. What keeps it from looking is what it found. */
+export async function checkServices(
+  parts: ActivityParts, { provider }: SurveyRequest, nodes: readonly LookedAt[], attempt: Attempt,
+): Promise<readonly HealthSighting[]> {
+  const stop = anySignal([attempt.signal, attempt.detach]);
+  const found = await mapLimited(nodes, atOnce, async (node): Promise<readonly HealthSighting[]> => {
+    const { nodeId, incarnation, checks = {} } = node;
+    const checked = await reach(parts, provider.name, node, attempt).catch((error: unknown) => {
+      stop.throwIfAborted();
+      return error instanceof Error ? error.message : String(error);
+    });
+    const sightings: HealthSighting[] = [];
+    for (const [service, check] of Object.entries(checks)) {
+      const { why, well } = typeof checked === 'string' ? { well: false, why: checked } : { why: undefined, ...await lookOnce(parts, check, checked, stop) };
+      sightings.push({ nodeId, incarnation, service, well, ...(why === undefined ? {} : { why: attempt.redact(why) }) });
+    }
+    return sightings;
+  });
+  return found.flat();
+}
+
+async function reach(parts: ActivityParts, account: string, { nodeId, config }: LookedAt, attempt: Attempt): Promise<Checked> {
+  const { value, secrets } = await parts.resolveSecrets(config, `payload of ${nodeId}`);
+  attempt.hide(secrets);
+  const address = await addWay(parts, account, readAddress(isJsonObject(value) ? value : {}, account), attempt);
+  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
+  const { ipaddress } = config;
+  const shell = parts.nodes.shell(address, {
+    // It runs no script that would need a run or a turn.
+    runId: 'check', turn: { node: nodeId, time: 0, operation: '-' }, signal: attempt.signal, detach: attempt.detach, log: attempt.log, onOutput: () => undefined,
+  });
+  return { address, ipaddress: typeof ipaddress === 'string' ? ipaddress : address.host, shell };
+}

@@ -1,0 +1,33 @@
+import type { JsonObject } from '../../model/json.js';
+import type { TaskRequest } from '../../model/messages.js';
+import { runId } from '../../model/names.js';
+import type { Task } from '../../model/task.js';
+import { PluginError } from '../../plugins/errors.js';
+import type { Attempt } from '../attempt.js';
+import { reachNode, turnOf } from './automator-task.js';
+import type { ActivityParts } from '../parts.js';
+
+/** Carries out EXEC: a user's command, once on the node, over the same transport as scripts. */
+export async function runCommand(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+  const { command } = request;
+  if (command === undefined) throw new PluginError('Invalid', 'EXEC came without a command');
+  const node = await reachNode(parts, request, attempt);
+  const { timeoutMs, sudo = false } = command;
+  const shell = parts.nodes.shell(node.address, {
+    runId: runId(task.taskId, request.run), signal: attempt.signal, detach: attempt.detach, log: attempt.log, turn: turnOf(request),
+    onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+  attempt.at('runs the command');
+  const { hostname, ipaddress } = task.config;
+  const { exitCode, stdout, stderr } = await shell.run({
+    text: command.text, sudo,
+    environment: { HEDDLE_CLUSTER: task.clusterId, HEDDLE_NODE: task.nodeId, HEDDLE_HOSTNAME: textOf(hostname), HEDDLE_IPADDRESS: textOf(ipaddress) },
+  });
+  if (exitCode !== 0) throw new PluginError('ScriptFailed', `the command ended with exit code ${exitCode}`, { exitCode, stdout, stderr });
+  return {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { BuiltFile } from '../../model/machine/messages.js';
+import { PluginError } from '../../plugins/errors.js';
+
+/** Where a builder keeps the file of an image. */
+export function fileOf(folder: string, { name, revision }: { readonly name: string; readonly revision: string }, format: string): string {
+  return join(folder, `${name}-${revision}.${format}`);
+}
+
+/** @throws PluginError Invalid for what is no file of the folder: nobody may have others removed or sent. */
+export function checkInside(folder: string, path: string): string {
+  const whole = resolve(path);
+  if (dirname(whole) !== resolve(folder)) throw new PluginError('Invalid', `${path} is no file of this builder, whose folder is ${folder}`);
+  return whole;
+}
+
+export async function describeFile(path: string, format: string, signal: AbortSignal): Promise<BuiltFile> {
+  const { size } = await stat(path);
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash, { signal });
+  return { path, format, sha256: hash.digest('hex'), bytes: size };
+}
+
+/** @throws PluginError Invalid where the file is not what was built. */
+export async function checkFile({ path, format, sha256 }: { readonly path: string; readonly format: string; readonly sha256?: string }, signal: AbortSignal): Promise<BuiltFile> {
+  const found = await describeFile(path, format, signal).catch((cause: unknown) => {
+    if (signal.aborted) throw cause;
+    throw new PluginError('Invalid', `${path} is not on this builder (${cause instanceof Error ? cause.message : String(cause)}); all builders of a site need the same folder`, { cause });
+  });
+  if (sha256 !== undefined && found.sha256 !== sha256) throw new PluginError('Invalid', `${path} is not what was built: its SHA-256 is ${found.sha256}, not ${sha256}`);
+  return found;
+}
+
+export async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await rm(`${path}.part`, { force: true });
+}

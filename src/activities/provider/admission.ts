@@ -1,0 +1,52 @@
+import { anySignal } from '../../model/signals.js';
+import type { Calls } from '../../plugins/contract.js';
+import type { RegisteredProvider } from '../../plugins/registry.js';
+import type { Attempt } from '../attempt.js';
+import type { ActivityParts } from '../parts.js';
+import { callsOf } from './pace.js';
+import { takeTurn, type Turn } from './turn.js';
+
+type Reservation = Awaited<ReturnType<NonNullable<RegisteredProvider['reserve']>>>;
+
+/** All that a call of a provider waits for before its own time begins. */
+export interface Admission {
+  readonly waitedMs: number;
+  /** Where the account bears one call at a time: the right to call it now. */
+  readonly turn?: Turn;
+  /** Where the plugin runs as a program: a process for it. */
+  readonly reservation?: Reservation;
+  /** The account's limit of calls, of which the first has been waited for. */
+  calls(signal: AbortSignal): Calls;
+  release(): Promise<void>;
+}
+
+/** Waits for the turn at the account, for a process of the plugin, and for the first call that the account's limit grants. */
+export async function admit(parts: Pick<ActivityParts, 'turns' | 'paces'>, plugin: RegisteredProvider, account: string, attempt: Attempt): Promise<Admission> {
+  const since = performance.now();
+  const leave = anySignal([attempt.signal, attempt.detach]);
+  const turn = await takeTurn(parts, plugin, account, attempt);
+  let reservation: Reservation | undefined;
+  const release = async (): Promise<void> => {
+    reservation?.release();
+    await turn?.release();
+  };
+  try {
+    if (plugin.reserve !== undefined) {
+      attempt.at(`waits for a process of ${plugin.descriptor.name}`);
+      reservation = await plugin.reserve(leave);
+    }
+    const pace = parts.paces(account);
+    if (pace !== undefined) {
+      attempt.at(`waits until ${account} may be called`);
+      await pace.begin(leave);
+    }
+    const begunAt = performance.now();
+    return {
+      waitedMs: begunAt - since, release, calls: (signal) => callsOf(pace, signal, begunAt),
+      ...(turn === undefined ? {} : { turn }), ...(reservation === undefined ? {} : { reservation }),
+    };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}

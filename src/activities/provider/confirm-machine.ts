@@ -1,0 +1,53 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { anySignal } from '../../model/signals.js';
+import { isJsonObject, type JsonObject } from '../../model/json.js';
+import { mergePayload } from '../../model/payload.js';
+import { isPluginError, PluginError } from '../../plugins/errors.js';
+import { addWay, readAddress } from './address.js';
+import type { ActivityParts } from '../parts.js';
+import type { ProviderCall } from './provider-call.js';
+import { refuseFailure, takeResult } from '../results.js';
+
+/** Ready means: the provider says so, there is an address, and SSH answers there under the expected host key. */
+export async function confirmMachine(parts: ActivityParts, { plugin, provider, request, attempt, machine, turn }: ProviderCall, budget: AbortSignal): Promise<JsonObject> {
+  const taken = takeResult(plugin.descriptor.name, await lookSoon(provider, machine, attempt, budget), request.config);
+  // Waiting for SSH is no call.
+  await turn?.release();
+  refuseFailure(plugin.descriptor.name, 'Invalid', taken);
+  const config = mergePayload(request.config, taken.result);
+  const { value, secrets } = await parts.resolveSecrets(config, `payload of ${request.nodeId}`);
+  attempt.hide(secrets);
+  const address = await addWay(parts, request.provider.name, readAddress(isJsonObject(value) ? value : {}, plugin.descriptor.name), attempt);
+  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
+  attempt.at(`SSH to ${address.host}:${address.port}`);
+  try {
+    const { hostKey, bootId } = await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach, budget]));
+    if (address.hostKey === undefined) attempt.log.info(`pinned host key of ${address.host}`, { hostKey });
+    // null takes out what an earlier CONFIRM left.
+    return { ...taken.result, 'ssh-host-key': hostKey, 'boot-id': bootId ?? null };
+  } catch (error) {
+    if (!isPluginError(error) || error.kind === 'Invalid') throw error;
+    // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
+    throw new PluginError('NotReady', error.message, { cause: error, retryAfterMs: 1_000, result: taken.result });
+  }
+}
+
+/** How soon a further look must be due, and for how long looks follow each other within one attempt, in ms. */
+const soonMs = 300;
+const lookingMs = 1_500;
+
+/**
+ * A machine that is there in a moment is waited for: another attempt begins only after a second or so, however soon it is asked for. Later
+ * attempts look once, so that a slow machine holds no place.
+ */
+async function lookSoon(provider: ProviderCall['provider'], machine: ProviderCall['machine'], attempt: ProviderCall['attempt'], budget: AbortSignal): ReturnType<ProviderCall['provider']['confirm']> {
+  for (const until = Date.now() + lookingMs; ;) {
+    try {
+      return await provider.confirm(machine);
+    } catch (error) {
+      const waitMs = isPluginError(error) && error.kind === 'NotReady' && attempt.number === 1 ? error.retryAfterMs ?? Infinity : Infinity;
+      if (waitMs > soonMs || Date.now() + waitMs > until) throw error;
+      await wait(waitMs, undefined, { signal: anySignal([attempt.signal, attempt.detach, budget]) });
+    }
+  }
+}

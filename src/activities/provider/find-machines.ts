@@ -1,0 +1,31 @@
+import type { FindMachinesReply, FindMachinesRequest, FoundMachine } from '../../model/look.js';
+import { readMachineKey, tagNames } from '../../model/names.js';
+import type { Machine } from '../../plugins/contract.js';
+import type { Attempt } from '../attempt.js';
+import { viewAccount } from './look-account.js';
+import type { ActivityParts } from '../parts.js';
+import type { SharedLists } from '../survey/shared-lists.js';
+
+/**
+ * All machines of one account that this installation made for a cluster of this name, in whichever life of it. It waits for
+ * nothing: what was made or deleted within the provider's consistency window may be shown wrongly.
+ */
+export async function findMachines(parts: ActivityParts, lists: SharedLists, request: FindMachinesRequest, attempt: Attempt): Promise<FindMachinesReply> {
+  const { clusterId, provider, uids = [] } = request;
+  const view = await viewAccount(parts, lists, clusterId, provider, attempt);
+  const machines = await view.list();
+  if (machines === undefined) return { machines: [], unable: `provider type ${provider.type} cannot list its machines` };
+  const ours = (machine: Machine): boolean => machine.tags[tagNames.installation] === parts.installation && machine.state !== 'gone';
+  return {
+    machines: machines.filter(ours).flatMap((machine): readonly FoundMachine[] => {
+      const key = readMachineKey(machine.key ?? machine.tags[tagNames.key] ?? '');
+      if (key === undefined) return [];
+      const { clusterUid, nodeId, incarnation } = key;
+      // A machine without tags of its own is known by the uid alone.
+      if (machine.tags[tagNames.cluster] !== clusterId && !uids.includes(clusterUid)) return [];
+      const { providerid, state, createdAt } = machine;
+      const placement = machine.tags[tagNames.placement];
+      return [{ providerid, keyUid: clusterUid, nodeId, incarnation, state, ...(placement === undefined ? {} : { placement }), ...(createdAt === undefined ? {} : { createdAt }) }];
+    }),
+  };
+}

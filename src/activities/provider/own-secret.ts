@@ -1,0 +1,27 @@
+import { isJsonObject, type Json } from '../../model/json.js';
+import type { TaskRequest } from '../../model/messages.js';
+import { PluginError } from '../../plugins/errors.js';
+import type { Attempt } from '../attempt.js';
+import type { ActivityParts } from '../parts.js';
+
+/**
+ * Resolves a secret reference for a plugin that runs as a program. Only one that stands in its own task: else any plugin
+ * could read whatever the worker can.
+ */
+export async function resolveOwnSecret(parts: ActivityParts, request: TaskRequest, attempt: Attempt, reference: string): Promise<string> {
+  const { config, cluster, provider, service } = request;
+  if (![config, cluster, provider.fields, service?.action.fields ?? null].some((place: Json) => holds(place, reference))) {
+    throw new PluginError('Auth', 'the reference stands nowhere in this task; a plugin may ask only for what its task names');
+  }
+  const { value, secrets } = await parts.resolveSecrets({ secret: reference }, `a reference of ${request.nodeId}`);
+  attempt.hide(secrets);
+  if (typeof value !== 'string') throw new PluginError('Auth', 'the reference does not stand for a text');
+  return value;
+}
+
+function holds(value: Json, reference: string): boolean {
+  if (Array.isArray(value)) return value.some((item: Json) => holds(item, reference));
+  if (!isJsonObject(value)) return false;
+  if (value['secret'] === reference && Object.keys(value).length === 1) return true;
+  return Object.values(value).some((item) => holds(item, reference));
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { anySignal } from '../../model/signals.js';
+import { PluginError } from '../../plugins/errors.js';
+import type { RegisteredProvider } from '../../plugins/registry.js';
+import type { Attempt } from '../attempt.js';
+import type { ActivityParts, Turns } from '../parts.js';
+
+/** The right to call a provider, while nobody else does. */
+export interface Turn {
+  /** Aborted when it was lost: a call that goes on would not be the only one. */
+  readonly lost: AbortSignal;
+  readonly waitedMs: number;
+  release(): Promise<void>;
+}
+
+/** A turn that is not renewed for so long is over, in ms: so long the others wait for a worker that died. */
+const leaseMs = 15_000;
+const renewMs = 5_000;
+/** How long one message waits for the turn, in ms. */
+const askMs = 10_000;
+
+/**
+ * Waits until nobody else calls this account, on any worker; undefined where the plugin's client bears several calls at a time.
+ * @throws PluginError Retryable when nobody can tell whose turn it is.
+ */
+export async function takeTurn({ turns }: Pick<ActivityParts, 'turns'>, { descriptor }: RegisteredProvider, account: string, attempt: Pick<Attempt, 'at' | 'signal' | 'detach'>): Promise<Turn | undefined> {
+  if (!descriptor.serial) return undefined;
+  const begin = Date.now();
+  const own = turns(account);
+  const holder = randomUUID();
+  const leave = anySignal([attempt.signal, attempt.detach]);
+  attempt.at(`waits for its turn to call ${account}`);
+  for (;;) {
+    if (await ask(own, account, holder)) return hold(own, holder, Date.now() - begin);
+    leave.throwIfAborted();
+  }
+}
+
+async function ask(turns: Turns, account: string, holder: string): Promise<boolean> {
+  try {
+    return await turns.take({ holder, leaseMs, waitMs: askMs });
+  } catch (cause) {
+    // It may have been given to us, and nobody would know.
+    turns.release(holder).catch(() => undefined);
+    throw new PluginError('Retryable', `nobody told whose turn it is to call ${account} (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
+  }
+}
+
+function hold(turns: Turns, holder: string, waitedMs: number): Turn {
+  const lost = new AbortController();
+  // The answer may have been on its way for a while.
+  let over = Date.now() + leaseMs / 2;
+  let renewing = false;
+  const renew = async (): Promise<void> => {
+    if (Date.now() > over) lost.abort(new PluginError('Retryable', 'the turn to call was lost: the server did not answer in time'));
+    if (renewing || lost.signal.aborted) return;
+    renewing = true;
+    const sentAt = Date.now();
+    if (await turns.take({ holder, leaseMs, waitMs: 0 }).catch(() => false)) over = sentAt + leaseMs - renewMs;
+    renewing = false;
+  };
+  const timer = setInterval(() => void renew(), renewMs / 2);
+  return {
+    lost: lost.signal, waitedMs,
+    async release() {
+      clearInterval(timer);
+      // Unanswered, it ends by itself.
+      await turns.release(holder).catch(() => undefined);
+    },
+  };
+}

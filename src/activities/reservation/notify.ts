@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Tidings } from '../../model/reservation/tidings.js';
+import type { NotifySettings, ReservationParts } from './parts.js';
+
+/** Longest time that a listener has, in ms. */
+const patienceMs = 20_000;
+
+/** The activity NOTIFY: tells whoever heddle.yaml names. Gives how many were told. Tried again, a listener may hear it twice, by the same id. */
+export async function notify({ notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>, tidings: Tidings): Promise<{ readonly told: number }> {
+  const { url, command } = settings;
+  try {
+    if (url !== undefined) await post(url, tidings);
+    if (command !== undefined) await run(command, tidings);
+  } catch (error) {
+    const why = `${tidings.event} of reservation ${tidings.reservation.id} was not told: ${error instanceof Error ? error.message : String(error)}`;
+    log.warn({ tidings: tidings.id }, why);
+    throw ApplicationFailure.retryable(why, 'Retryable');
+  }
+  return { told: [url, command].filter((listener) => listener !== undefined).length };
+}
+
+async function post(url: NonNullable<NotifySettings['url']>, tidings: Tidings): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST', headers: { 'content-type': 'application/json', 'idempotency-key': tidings.id }, body: JSON.stringify(tidings), signal: AbortSignal.timeout(patienceMs), redirect: 'error',
+  });
+  // Nothing is read of it, but a body that is not taken keeps the connection.
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`${new URL(url).host} answered ${response.status}`);
+}
+
+function run([program = '', ...words]: readonly string[], tidings: Tidings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'], timeout: patienceMs, killSignal: 'SIGKILL' });
+    let complaint = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => { complaint = `${complaint}${chunk}`.slice(-500); });
+    // A program that does not read what it is told may end before it is written.
+    child.stdin.on('error', () => undefined).end(`${JSON.stringify(tidings)}\n`);
+    child.on('error', reject).on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${program} ended with ${code ?? signal}${complaint === '' ? '' : `: ${complaint.trim()}`}`));
+    });
+  });
+}

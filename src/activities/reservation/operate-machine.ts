@@ -1,0 +1,55 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import type { MachineOperation, MachineView } from '../../model/machine/machine.js';
+import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
+import { GoneError, RefusedError, type ReservationParts } from './parts.js';
+
+/** Between two looks, in ms: what is quick is seen soon, and what takes an hour is not asked for all the time. */
+const quickMs = 150;
+const slowMs = 3_000;
+
+/** The activity OPERATE_MACHINE: has a machine carry out one operation, once however often this is tried, and waits for its end. */
+export async function operateMachine({ computers }: Pick<ReservationParts, 'computers'>, request: OperateMachineRequest): Promise<OperateMachineReply> {
+  const { machine, uid, intent, holder, key } = request;
+  const { cancellationSignal } = Context.current();
+  const by = `reservation ${holder}`;
+  const began = Date.now();
+  for (;;) {
+    const view = await computers.view(machine);
+    if (view?.uid !== uid) return { is: 'gone', why: view === undefined ? `machine ${machine} is no longer registered` : `machine ${machine} was registered anew` };
+    const mine = operationOf(view, key);
+    if (mine !== undefined && mine.state !== 'running') return endOf(mine);
+    if (mine === undefined && view.operation === undefined) {
+      const end = await begin(computers, request, by);
+      if (end !== undefined) return end;
+      continue;
+    }
+    if (mine === undefined && Date.now() > Date.parse(request.until)) {
+      return { is: 'not done', answer: 'not done', why: `machine ${machine} is busy: ${view.operation?.intent.kind} by ${view.operation?.by}, so ${intent.kind} was not begun` };
+    }
+    await pause(Math.min(slowMs, quickMs + (Date.now() - began) / 10), undefined, { signal: cancellationSignal });
+  }
+}
+
+function operationOf({ operation, history }: MachineView, key: string): MachineOperation | undefined {
+  return [...(operation === undefined ? [] : [operation]), ...history].find((known) => known.key === key);
+}
+
+/** Undefined where the machine took it, or where somebody was quicker. */
+async function begin(computers: ReservationParts['computers'], { machine, intent, holder, key }: OperateMachineRequest, by: string): Promise<OperateMachineReply | undefined> {
+  try {
+    await computers.operate(machine, { intent, by, holder, key });
+    return undefined;
+  } catch (error) {
+    if (error instanceof GoneError) return { is: 'gone', why: error.message };
+    if (!(error instanceof RefusedError)) throw error;
+    return (await computers.view(machine))?.operation === undefined ? { is: 'refused', why: error.message } : undefined;
+  }
+}
+
+function endOf({ state, answer, failure, result, notes }: MachineOperation): OperateMachineReply {
+  const verdict = result?.status?.status;
+  if (state === 'done') return { is: 'done', notes, ...(verdict === undefined ? {} : { verdict }) };
+  const why = failure?.message ?? (state === 'cancelled' ? 'somebody cancelled it' : 'no reason was given');
+  return { is: 'not done', answer: answer === 'unknown' ? 'unknown' : 'not done', why };
+}

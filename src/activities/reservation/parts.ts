@@ -1,0 +1,42 @@
+import type { Knowledge } from '../../model/machine/answer.js';
+import type { ImageRef } from '../../model/machine/image.js';
+import type { MachineIntent, MachineView } from '../../model/machine/machine.js';
+import type { ReservationSettings } from '../../model/reservation/messages.js';
+import type { WorkerLog } from '../parts.js';
+
+/** What the activities of reservations are made of. */
+export interface ReservationParts {
+  readonly computers: Computers;
+  readonly settings: ReservationSettings;
+  /** Who hears of reservations; nobody unless it says so. */
+  readonly notify: NotifySettings;
+  readonly log: WorkerLog;
+}
+
+export interface NotifySettings {
+  /** Gets a POST with JSON. */
+  readonly url?: string;
+  /** Gets JSON on its standard input. */
+  readonly command?: readonly string[];
+}
+
+/** The workflows of registered machines. */
+export interface Computers {
+  /** Names of those that are registered, as the server's index has them. */
+  names(): Promise<readonly string[]>;
+  /** Undefined where none is registered by that name. */
+  view(name: string): Promise<MachineView | undefined>;
+  askImage(name: string, image: ImageRef): Promise<Knowledge>;
+  /** Gives the id of the operation. @throws RefusedError, GoneError */
+  operate(name: string, request: { readonly intent: MachineIntent; readonly by: string; readonly holder: string; readonly key: string }): Promise<string>;
+}
+
+/** The machine's workflow has ended. */
+export class GoneError extends Error {
+  override readonly name = 'GoneError';
+}
+
+/** The machine does not take it; the message says why. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+}

@@ -1,0 +1,34 @@
+import { Runtime, type RuntimeOptions } from '@temporalio/worker';
+import type { Logger } from 'pino';
+
+/**
+ * The SDK's own log lines join ours, and its metrics and ours can be read at `metricsAddress`, where there is one. A port that
+ * somebody else has is no reason not to work.
+ */
+export function installRuntime(log: Logger, metricsAddress: string | undefined): void {
+  try {
+    Runtime.install(optionsOf(log, metricsAddress));
+  } catch (error) {
+    if (metricsAddress === undefined || !(error instanceof Error)) throw error;
+    log.warn({ metricsAddress }, `metrics cannot be read there, so the worker has none: ${error.message}`);
+    Runtime.install(optionsOf(log, undefined));
+  }
+}
+
+function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOptions {
+  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: object): void => log[level]({ ...meta }, message);
+  return {
+    logger: {
+      // The SDK's own debugging tells of every workflow task: too much to be read.
+      trace: () => undefined, debug: () => undefined, info: write('info'), warn: write('warn'), error: write('error'),
+      log: (level, message, meta) => {
+        if (level !== 'TRACE' && level !== 'DEBUG') write(level === 'INFO' ? 'info' : level === 'WARN' ? 'warn' : 'error')(message, meta);
+      },
+    },
+    telemetryOptions: {
+      logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+      ...(metricsAddress === undefined ? {} : { metrics: { prometheus: { bindAddress: metricsAddress } } }),
+    },
+    shutdownSignals: [],
+  };
+}

@@ -1,0 +1,29 @@
+import { condition } from '@temporalio/workflow';
+import type { Work } from '../../model/work.js';
+import { startRun, type Crew } from './crew.js';
+import { dropNode, hideNode } from './memory.js';
+
+/** A cancelled operation leaves no machine that was asked for and never confirmed. */
+export async function discardHalfMade(crew: Crew, operation: string, isPreempted: () => boolean): Promise<void> {
+  const { memory } = crew;
+  const nodes = Object.values(memory.state.nodes);
+  for (const { nodeId, facts } of nodes) {
+    if (facts.machine === undefined) dropNode(memory, nodeId);
+  }
+  const halfMade = nodes.filter(({ facts }) => facts.machine !== undefined && facts.CONFIRM === undefined);
+  if (halfMade.length === 0) return;
+  for (const { nodeId } of halfMade) hideNode(memory, nodeId, 'leaving');
+  const work: Work = {
+    operation, placements: {}, positions: {}, doneBefore: 0,
+    kinds: halfMade.map(({ nodeId, group }) => {
+      const index = Number(nodeId.slice(group.length + 1));
+      return { group, purpose: 'remove', nodes: [[index, index]], services: [], chain: [{ action: 'DELETE' }] };
+    }),
+  };
+  memory.state = { ...memory.state, work };
+  const run = startRun(crew, work);
+  await condition(() => run.over() || isPreempted());
+  if (!run.over()) run.cancel();
+  const { work: _work, ...state } = memory.state;
+  memory.state = state;
+}

@@ -1,0 +1,115 @@
+import { condition } from '@temporalio/workflow';
+import type { Instruction } from '../../model/node-group.js';
+import { withoutService } from '../../model/record.js';
+import { discardHalfMade } from './discard.js';
+import { groupCrew, type GroupMemory } from './group-crew.js';
+import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
+import { surveyNodes } from './survey.js';
+import { takeOver } from './take-over.js';
+
+/** Longest wait, in ms, for tasks that were cancelled; see operate. */
+const haltMs = 60_000;
+
+/** Carries one instruction of the cluster out; chains that it starts go on beside. */
+export async function carryOutInstruction(memory: GroupMemory, instruction: Instruction): Promise<void> {
+  switch (instruction.do) {
+    case 'begin': return begin(memory, instruction);
+    case 'survey': return look(memory);
+    case 'work': return work(memory, instruction);
+    case 'open':
+      memory.state = { ...memory.state, opened: [...memory.state.opened, ...instruction.gates], turns: [...memory.state.turns, ...instruction.turns] };
+      return undefined;
+    case 'abandon': return dropNode(memory, instruction.nodeId);
+    case 'aside': return setAside(memory, instruction.nodeId);
+    case 'pause':
+      memory.state = { ...memory.state, paused: instruction.paused };
+      return undefined;
+    case 'halt': return halt(memory, instruction.how);
+    case 'end':
+      await halt(memory, 'cancel');
+      memory.ended = true;
+  }
+}
+
+type Told<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do }>;
+
+async function begin(memory: GroupMemory, { operation, fresh, condemned, survey }: Told<'begin'>): Promise<void> {
+  delete memory.run;
+  memory.state = { ...memory.state, operation };
+  if (fresh) {
+    for (const { nodeId, aside } of Object.values(memory.state.nodes)) if (aside === true) showAgain(memory, nodeId);
+    changeNodes(memory, ({ facts: { condemned: _condemned, ...facts }, ...node }) => ({ ...node, facts, runs: {} }));
+  }
+  changeNodes(memory, ({ failure: _failure, ...node }) =>
+    (condemned.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node));
+  if (survey) await look(memory);
+}
+
+async function look(memory: GroupMemory): Promise<void> {
+  const { cluster, clusterUid, services } = memory.state;
+  await surveyNodes({ memory, clusterId: cluster, uid: clusterUid, services, isHalted: () => isToHalt(memory) });
+}
+
+function showAgain(memory: GroupMemory, nodeId: string): void {
+  showNode(memory, nodeId);
+  groupCrew(memory).announced(memory.state.nodes[nodeId]?.services ?? []);
+}
+
+/** Something that ends the work under way has come, and was not carried out yet. */
+export function isToHalt({ inbox }: GroupMemory): boolean {
+  return inbox.some(({ list }) => list.some((instruction) => instruction.do === 'halt' || instruction.do === 'end'));
+}
+
+function work(memory: GroupMemory, told: Told<'work'>): void {
+  const { work: given, nodenums, adopted, groupServices, incarnation, services, config, command, limits } = told;
+  const before = memory.state.peers.version;
+  const { command: _command, ...state } = memory.state;
+  memory.state = {
+    ...state, services, config, limits, incarnation: Math.max(incarnation, state.incarnation), opened: [], turns: [], work: given,
+    ...(command === undefined ? {} : { command }),
+  };
+  takeOver(memory, {
+    cluster: state.cluster, kinds: given.kinds, nodenum: (nodeId) => nodenums[nodeId] ?? 0, ...(groupServices === undefined ? {} : { services: groupServices }),
+    ...(adopted === undefined ? {} : { adopted }),
+  });
+  const crew = groupCrew(memory);
+  if (memory.state.peers.version !== before) crew.announced(Object.keys(memory.state.peers.changedAt).filter((name) => (memory.state.peers.changedAt[name] ?? 0) > before));
+  memory.run = crew.start(given);
+}
+
+function setAside(memory: GroupMemory, nodeId: string): void {
+  const services = memory.state.nodes[nodeId]?.services ?? [];
+  hideNode(memory, nodeId, 'aside');
+  groupCrew(memory).announced(services);
+}
+
+async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Promise<void> {
+  const { run } = memory;
+  const crew = groupCrew(memory);
+  run?.stop();
+  if (run !== undefined && how !== 'stop') {
+    run.cancel();
+    await condition(() => run.over() || !run.creating());
+    await condition(() => run.over(), haltMs);
+    run.abandon();
+  } else if (run !== undefined) {
+    await condition(() => run.over() || isToHalt(memory));
+    if (!run.over()) return;
+  }
+  const { operation } = memory.state;
+  delete memory.run;
+  if (how === 'discard') await discardHalfMade(crew, operation, () => isToHalt(memory));
+  tidy(memory);
+  const { work: _work, command: _command, ...state } = memory.state;
+  memory.state = { ...state, paused: false };
+}
+
+/** A service that declares no REMOVE is gone when its node is not to have it any more and nothing failed there. */
+function tidy(memory: GroupMemory): void {
+  for (const node of Object.values(memory.state.nodes)) {
+    if (node.failure !== undefined) continue;
+    for (const service of Object.keys(node.facts.services)) {
+      if (!node.services.includes(service)) changeNode(memory, node.nodeId, (before) => withoutService(before, service));
+    }
+  }
+}

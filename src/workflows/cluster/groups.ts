@@ -1,0 +1,140 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { condition, getExternalWorkflowHandle, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow';
+import { groupWorkflowId, groupWorkflowType } from '../../model/names.js';
+import {
+  addMember, isMember, newGroup, sizeOf, type GroupStart, type Instruction, type Instructions, type NodeGroup,
+} from '../../model/node-group.js';
+import { workflowTaskMs } from '../../model/resumption.js';
+import { changeOperation, type Memory } from './memory.js';
+import { instructSignal } from '../messages.js';
+
+/** The cluster's side of its groups: who is where, and what they are told. */
+export function groupOf({ state }: Memory, specGroup: string, index: number): string | undefined {
+  return Object.entries(state.groups).find(([, { members }]) => isMember(members, specGroup, index))?.[0];
+}
+
+export function groupOfNode(memory: Memory, nodeId: string): string | undefined {
+  const dash = nodeId.lastIndexOf('-');
+  return groupOf(memory, nodeId.slice(0, dash), Number(nodeId.slice(dash + 1)));
+}
+
+export function changeGroup(memory: Memory, id: string, change: Partial<NodeGroup>): void {
+  const group = memory.state.groups[id];
+  if (group === undefined) return;
+  memory.state = { ...memory.state, groups: { ...memory.state.groups, [id]: { ...group, ...change } } };
+}
+
+/** Finds a place for a new node: in the cluster's own workflow, in a group with room, else in a new group. */
+export function placeNode(memory: Memory, specGroup: string, index: number): string | undefined {
+  const { limits, nodes, groups, counters } = memory.state;
+  if (Object.keys(nodes).length + memory.placing < limits.inlineNodes) {
+    memory.placing += 1;
+    return undefined;
+  }
+  const roomy = Object.entries(groups).find(([, { members, ending }]) => ending !== true && sizeOf(members) < limits.groupNodes)?.[0];
+  const id = roomy ?? String(counters.group + 1);
+  if (roomy === undefined) {
+    memory.state = { ...memory.state, counters: { ...counters, group: counters.group + 1 }, groups: { ...groups, [id]: newGroup } };
+  }
+  changeGroup(memory, id, { members: addMember(memory.state.groups[id]?.members ?? {}, specGroup, index) });
+  return id;
+}
+
+export function instruct(memory: Memory, id: string, ...list: readonly Instruction[]): void {
+  const group = memory.state.groups[id];
+  if (group !== undefined) changeGroup(memory, id, { pending: [...group.pending, ...list] });
+}
+
+export function instructAll(memory: Memory, instruction: Instruction): void {
+  for (const id of Object.keys(memory.state.groups)) instruct(memory, id, instruction);
+}
+
+/** Every group has taken all that it was told, and nothing is under way there. */
+export function groupsOver(memory: Memory): boolean {
+  return Object.values(memory.state.groups).every((group) => isUpToDate(group) && group.over);
+}
+
+/** The same, or what is under way there waits for gates and turns that stay shut. */
+export function groupsQuiet(memory: Memory): boolean {
+  return Object.values(memory.state.groups).every((group) => isUpToDate(group) && (group.quiet || group.over));
+}
+
+function isUpToDate({ pending, sent, seen }: NodeGroup): boolean {
+  return pending.length === 0 && sent === seen;
+}
+
+/** Ends groups that have no nodes any more. */
+export function endEmptyGroups(memory: Memory): void {
+  for (const [id, { members, ending }] of Object.entries(memory.state.groups)) {
+    if (sizeOf(members) > 0 || ending === true) continue;
+    changeGroup(memory, id, { ending: true });
+    instruct(memory, id, { do: 'end' });
+  }
+}
+
+/** Sends what is to be told, to each group one message after the other. */
+export async function keepInstructing(memory: Memory): Promise<never> {
+  const sendable = (): readonly string[] => Object.entries(memory.state.groups)
+    .flatMap(([id, { pending }]) => (pending.length > 0 && memory.closing !== true && !memory.sending.includes(id) ? [id] : []));
+  for (;;) {
+    await condition(() => sendable().length > 0);
+    for (const id of sendable()) void send(memory, id);
+  }
+}
+
+async function send(memory: Memory, id: string): Promise<void> {
+  const group = memory.state.groups[id];
+  if (group === undefined) return;
+  memory.sending = [...memory.sending, id];
+  const seq = group.sent + 1;
+  const instructions: Instructions = { seq, peersVersion: memory.state.peers.version, list: group.pending };
+  changeGroup(memory, id, { pending: [], sent: seq });
+  try {
+    if (seq === 1) await startGroup(memory, id);
+    await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(instructSignal, instructions);
+    if (memory.state.groups[id]?.ending === true) forgetGroup(memory, id);
+  } catch (error) {
+    lose(memory, id, error);
+  } finally {
+    memory.sending = memory.sending.filter((other) => other !== id);
+  }
+}
+
+function forgetGroup(memory: Memory, id: string): void {
+  const { [id]: _ended, ...groups } = memory.state.groups;
+  memory.state = { ...memory.state, groups };
+}
+
+async function startGroup(memory: Memory, id: string): Promise<void> {
+  const { name, uid, limits } = memory.state;
+  const workflowId = groupWorkflowId(name, id);
+  const start: GroupStart = { cluster: name, clusterUid: uid, group: id, limits };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
+        workflowId, args: [start], workflowTaskTimeout: workflowTaskMs, parentClosePolicy: ParentClosePolicy.ABANDON, staticSummary: `group ${id} of cluster ${name}`,
+      });
+      return;
+    } catch (error) {
+      // A group of an earlier life of the cluster, which was terminated: its machines are adopted, it is not.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === 20) throw error;
+      await getExternalWorkflowHandle(workflowId).signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] }).catch(() => undefined);
+      await sleep('2 seconds');
+    }
+  }
+}
+
+/** A group that is gone was terminated from outside: nobody knows its nodes any more, and a person must decide. */
+function lose(memory: Memory, id: string, error: unknown): void {
+  const why = error instanceof Error ? error.message : String(error);
+  if (memory.state.operation?.kind === 'delete') {
+    // Nobody can take its nodes down any more; their machines are found by the sweep once the cluster is gone.
+    const nodes = sizeOf(memory.state.groups[id]?.members ?? {});
+    changeOperation(memory, { abandoned: [...(memory.state.operation.abandoned ?? []), `group ${id}, ${nodes} nodes (${why}); see heddle leaks`] });
+    forgetGroup(memory, id);
+    return;
+  }
+  log.error(`group ${id} cannot be told what to do`, { why });
+  changeGroup(memory, id, { seen: memory.state.groups[id]?.sent ?? 0, over: true, quiet: true, failed: sizeOf(memory.state.groups[id]?.members ?? {}) });
+  changeOperation(memory, { reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are not known any more; was it terminated?` });
+}

@@ -1,0 +1,206 @@
+import { ActivityFailure, ApplicationFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import type { PlanRequest } from '../../model/messages.js';
+import { taskTitle } from '../../model/names.js';
+import { describeIntent, type Operation } from '../../model/operation.js';
+import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
+import { withoutService } from '../../model/record.js';
+import { servicesOf } from '../../model/state.js';
+import { summarise } from '../../model/plan/summarise.js';
+import { takeLegacy, type Legacy } from './adoption.js';
+import { clusterCrew } from './cluster-crew.js';
+import { startRun, type Run } from './crew.js';
+import { discardHalfMade } from './discard.js';
+import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
+import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
+import { runPlan } from '../run-task.js';
+import { nextNodenum, shareOut } from './share-out.js';
+import { surveyNodes } from './survey.js';
+import { servicesOfGroups, takeOver } from './take-over.js';
+
+export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
+
+/** Longest wait, in ms, for tasks that were cancelled. CREATEs are waited for without limit. */
+const haltMs = 60_000;
+
+/**
+ * Carries out the operation in `memory.state.operation` from wherever it stands. The first time, and after a retry, it
+ * looks at the machines and plans what is left; after a continue-as-new it goes on with the work as it was carried.
+ */
+export async function operate(memory: Memory): Promise<OperationEnd> {
+  if (memory.state.work === undefined) {
+    const end = await prepare(memory);
+    if (end !== undefined) return end;
+  }
+  return carryOut(memory);
+}
+
+/** Looks, plans, and takes the plan over into the state. Gives an end when there is nothing to carry out. */
+async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
+  try {
+    await lookAtNodes(memory);
+    if (memory.halt !== undefined) return 'halted';
+    const plan = await planWhatIsLeft(memory);
+    if (memory.halt !== undefined) return 'halted';
+    const legacy = isFirst(memory, plan) ? await Promise.race([takeLegacy(memory, plan), untilHalted(memory)]) : { adopted: {} };
+    if (legacy === undefined || memory.halt !== undefined) return 'halted';
+    adopt(memory, plan, legacy);
+    return undefined;
+  } catch (error) {
+    if (isCancellation(error)) return 'halted';
+    const rejected = rejectionOf(error);
+    if (rejected === undefined) throw error;
+    changeOperation(memory, { reason: rejected.message });
+    return rejected.invalid ? 'rejected' : 'held';
+  }
+}
+
+/** What an earlier life left is then the sweep's to find. */
+async function untilHalted(memory: Memory): Promise<undefined> {
+  await condition(() => memory.halt !== undefined);
+}
+
+/** Nothing was made yet by this life of the cluster: there may have been an earlier one. */
+function isFirst({ state }: Memory, plan: ServedPlan): boolean {
+  return plan.spec !== undefined && state.counters.nodenum === 0;
+}
+
+/** An apply repairs what it finds, so it looks at all machines first; the groups at theirs. */
+async function lookAtNodes(memory: Memory): Promise<void> {
+  const { operation, name, uid, fresh = false } = memory.state;
+  if (operation === undefined) return;
+  const survey = operation.kind === 'apply' || operation.kind === 'rollback';
+  const condemned = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
+  instructAll(memory, { do: 'begin', operation: operation.id, fresh, condemned: fresh ? condemned : [], survey });
+  const { fresh: _fresh, ...state } = memory.state;
+  memory.state = state;
+  if (survey) await surveyNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted: () => memory.halt !== undefined });
+  await condition(() => groupsOver(memory) || memory.halt !== undefined);
+}
+
+async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
+  const { operation, name, target, spec } = memory.state;
+  const intent = operation?.intent ?? { kind: 'apply' };
+  const wanted = intent.kind === 'delete' || (intent.kind === 'rollback' && target === undefined) ? undefined : target ?? spec;
+  const request: PlanRequest = { clusterName: name, intent, current: summarise(memory.state), ...(wanted === undefined ? {} : { spec: wanted }) };
+  return runPlan<ServedPlan>(request, `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`);
+}
+
+function rejectionOf(error: unknown): { readonly message: string; readonly invalid: boolean } | undefined {
+  if (!(error instanceof ActivityFailure)) return undefined;
+  const { cause } = error;
+  return { message: cause?.message ?? error.message, invalid: cause instanceof ApplicationFailure && cause.type === 'Invalid' };
+}
+
+/** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
+function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
+  const { spec, features, limits, gates, placements, plugins, width = 1, later = [] } = plan;
+  memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
+  if (spec !== undefined) {
+    const retired = Object.entries(servicesOf(memory.state)).filter(([service]) => spec.services[service] === undefined);
+    const { target: _target, ...state } = memory.state;
+    memory.state = { ...state, spec, retired: Object.fromEntries(retired) };
+  }
+  const operation = memory.state.operation?.id ?? '0';
+  memory.state = { ...memory.state, board: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} } };
+  const inline = shareOut(memory, plan, operation, adopted);
+  const services = servicesOfGroups(plan);
+  takeOver(memory, { cluster: memory.state.name, kinds: inline, ...(services === undefined ? {} : { services }), nodenum: () => nextNodenum(memory), adopted });
+  memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, doneBefore: memory.state.operation?.tasks.done ?? 0, ...(plugins === undefined ? {} : { plugins }), ...(later.length === 0 ? {} : { again: true }) } };
+  const { done = 0 } = memory.state.operation?.tasks ?? {};
+  changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
+  if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
+}
+
+async function carryOut(memory: Memory): Promise<OperationEnd> {
+  const { work } = memory.state;
+  if (work === undefined) return settle(memory);
+  const crew = clusterCrew(memory);
+  const run = startRun(crew, work);
+  const isFull = (): boolean => workflowInfo().continueAsNewSuggested;
+  const isSettled = (): boolean => run.quiet() && groupsQuiet(memory);
+  await condition(() => memory.halt !== undefined || isFull() || isSettled());
+  if (memory.halt !== undefined) return halt(memory, run);
+  const unfinished = !isSettled();
+  run.stop();
+  await condition(() => run.over() || memory.halt !== undefined);
+  if (memory.halt !== undefined) return halt(memory, run);
+  if (unfinished) return 'continue';
+  instructAll(memory, { do: 'halt', how: 'stop' });
+  await condition(() => groupsOver(memory) || memory.halt !== undefined);
+  if (memory.halt !== undefined) return halt(memory, run);
+  endWork(memory);
+  endEmptyGroups(memory);
+  const end = settle(memory);
+  // A round that could do nothing would only be planned over and over: what is left waits for a node that was set aside.
+  const wentOn = (memory.state.operation?.tasks.done ?? 0) > work.doneBefore;
+  return end === 'done' && work.again === true && wentOn ? operate(memory) : end;
+}
+
+/** Ends the operation early. A CREATE is waited for without limit: its machine must be known. */
+async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
+  const { to = 'cancel' } = memory.halt ?? {};
+  instructAll(memory, { do: 'halt', how: to === 'cancel' ? 'discard' : 'cancel' });
+  run.stop();
+  run.cancel();
+  await condition(() => run.over() || !run.creating());
+  await condition(() => run.over(), haltMs);
+  run.abandon();
+  endWork(memory);
+  const { operation } = memory.state;
+  if (to === 'cancel') await discardHalfMade(clusterCrew(memory), operation?.id ?? '0', () => memory.halt?.to === 'delete');
+  await condition(() => groupsOver(memory));
+  endEmptyGroups(memory);
+  return 'halted';
+}
+
+function endWork(memory: Memory): void {
+  const { work: _work, board: _board, ...state } = memory.state;
+  memory.state = state;
+}
+
+function settle(memory: Memory): OperationEnd {
+  const { operation, groups } = memory.state;
+  const failed = Object.values(memory.state.nodes).filter((node) => node.failure !== undefined);
+  const holding = failed.filter((node) => node.aside !== true);
+  const inGroups = Object.values(groups).reduce((sum, group) => sum + group.failed, 0);
+  const aside = failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.aside, 0);
+  if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
+    // A command that failed leaves the cluster as it was.
+    for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
+    changeOperation(memory, { reason: reasonOf(operation, holding.length + inGroups) });
+    return 'failed';
+  }
+  if (holding.length + inGroups === 0) {
+    tidy(memory);
+    if (aside > 0) changeOperation(memory, { reason: `went on without ${aside === 1 ? 'a node' : `${aside} nodes`}: ${reasonOf(operation, aside)}` });
+    return 'done';
+  }
+  changeOperation(memory, { reason: operation?.reason ?? reasonOf(operation, holding.length + inGroups) });
+  return 'held';
+}
+
+function reasonOf(operation: Operation | undefined, count: number): string {
+  const [first] = operation?.failures ?? [];
+  if (first === undefined) return 'a task failed';
+  const { action, nodeId, service, message } = first;
+  const title = taskTitle(action, nodeId, service);
+  const what = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
+  const where = service === undefined ? `${action} of ${nodeId}` : `${action} of ${service} on ${nodeId}`;
+  return `${where} failed: ${what}${count > 1 ? ` (and ${count - 1} more ${count === 2 ? 'node' : 'nodes'} failed)` : ''}`;
+}
+
+/** Forgets what is over: nodes that left, services that no node has. */
+function tidy(memory: Memory): void {
+  const { kind } = memory.state.operation ?? {};
+  if (kind !== 'apply' && kind !== 'rollback' && kind !== 'delete') return;
+  for (const node of Object.values(memory.state.nodes)) {
+    if (node.leaving === true) dropNode(memory, node.nodeId);
+    for (const service of Object.keys(node.facts.services)) {
+      if (!node.services.includes(service)) changeNode(memory, node.nodeId, (before) => withoutService(before, service));
+    }
+  }
+  const standing = new Set(Object.values(memory.state.nodes).flatMap((node) => Object.keys(node.facts.services)));
+  const retired = Object.entries(memory.state.retired).filter(([name]) => standing.has(name));
+  memory.state = { ...memory.state, retired: Object.fromEntries(retired), stopped: memory.state.stopped.filter((name) => memory.state.spec?.services[name] !== undefined) };
+}
+

@@ -1,0 +1,39 @@
+import { groupWorkflowId, readMachineKey } from '../../model/names.js';
+import { highestIncarnation, ownershipAmong, wasAbandoned, type NamedMachine, type Ownership } from '../../model/ownership.js';
+import type { GroupMemory } from './group-crew.js';
+import { groupOfNode } from './groups.js';
+import type { Memory } from './memory.js';
+
+/** Whose machine is it, as the cluster's workflow knows? */
+export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
+  const { name, uid, nodes, groups, counters, operation, history } = memory.state;
+  // Until the first plan is taken over, machines of an earlier life may still be adopted.
+  if (counters.nodenum === 0) return { is: 'unsure' };
+  const abandoned = wasAbandoned([...(operation === undefined ? [] : [operation]), ...history], machine);
+  const group = groupOfNode(memory, readMachineKey(machine.key)?.nodeId ?? '');
+  const known = group === undefined ? undefined : groups[group];
+  if (group !== undefined && known !== undefined) {
+    // What the group was told last may give it this very node.
+    if (known.pending.length > 0 || known.sent !== known.seen) return { is: 'unsure' };
+    return { is: 'elsewhere', workflowId: groupWorkflowId(name, group), ...(abandoned ? { abandoned } : {}) };
+  }
+  const found = ownershipAmong(nodes, uid, machine);
+  return found.is === 'free' && abandoned ? { is: 'abandoned' } : found;
+}
+
+/** The sweep is about to delete what is free here: no later machine gets one of these keys, also where a reset set the counter back. */
+export function disown(memory: Memory, machines: readonly NamedMachine[]): readonly Ownership[] {
+  const { counters, uid } = memory.state;
+  memory.state = { ...memory.state, counters: { ...counters, incarnation: Math.max(counters.incarnation, highestIncarnation(machines, uid)) } };
+  return machines.map((machine) => ownershipOf(memory, machine));
+}
+
+export function ownershipInGroup({ state, inbox }: GroupMemory, machine: NamedMachine): Ownership {
+  return inbox.length > 0 ? { is: 'unsure' } : ownershipAmong(state.nodes, state.clusterUid, machine);
+}
+
+export function disownInGroup(memory: GroupMemory, machines: readonly NamedMachine[]): readonly Ownership[] {
+  const { incarnation, clusterUid } = memory.state;
+  memory.state = { ...memory.state, incarnation: Math.max(incarnation, highestIncarnation(machines, clusterUid)) };
+  return machines.map((machine) => ownershipInGroup(memory, machine));
+}

@@ -1,0 +1,37 @@
+import type { GroupReport, TurnOf } from '../../model/node-group.js';
+import { touchPeers } from '../../model/peers.js';
+import { askTurn, clusterCrew, leaveTurnOf, nodeFailed } from './cluster-crew.js';
+import { changeGroup } from './groups.js';
+import { countTasks, type Memory } from './memory.js';
+
+/** Takes what a group reports: counts for gates, turns, failures, and how it stands. */
+export function takeReport(memory: Memory, report: GroupReport): void {
+  const { group, seen, quiet, over, peersVersion, summary, incarnation } = report;
+  const known = memory.state.groups[group];
+  if (known === undefined) return;
+  const { counters, peers } = memory.state;
+  memory.state = {
+    ...memory.state, counters: { ...counters, incarnation: Math.max(counters.incarnation, incarnation) },
+    ...(report.announced.length === 0 ? {} : { peers: touchPeers(peers, report.announced.filter((name) => name !== '*')) }),
+  };
+  changeGroup(memory, group, {
+    seen, quiet, over, peersVersion,
+    ...(summary === undefined || seen !== known.sent ? {} : { rows: summary.rows, members: summary.members, failed: summary.failed, aside: summary.aside }),
+  });
+  countTasks(memory, report.tasks);
+  takeCounts(memory, report.counts);
+  for (const { failure, group: specGroup, remaining } of report.failures) nodeFailed(memory, specGroup, failure, remaining);
+  takeTurns(memory, report.leaves, report.asks);
+}
+
+function takeCounts(memory: Memory, counts: GroupReport['counts']): void {
+  const crew = clusterCrew(memory);
+  for (const [gate, by] of Object.entries(counts)) {
+    for (let count = 0; count < by; count += 1) crew.count(gate);
+  }
+}
+
+function takeTurns(memory: Memory, leaves: readonly TurnOf[], asks: readonly TurnOf[]): void {
+  for (const { turn, nodeId } of leaves) leaveTurnOf(memory, turn, nodeId);
+  for (const { turn, nodeId } of asks) askTurn(memory, turn, nodeId);
+}

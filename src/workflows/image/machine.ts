@@ -1,0 +1,52 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { MachineIntent, MachineState, OperationResult, Registration } from '../../model/machine/machine.js';
+import { imageWorkflowId } from '../../model/names.js';
+import { NotDone } from '../machine/failure.js';
+import type { MachineMemory } from '../machine/memory.js';
+import { carryOut } from '../machine/operations.js';
+import { forgetMachine, noteBuild, now, setMachine, type ImageMemory } from './memory.js';
+
+/** A machine of a build. It is had, captured and given back as one that is registered by itself; its state is the image's. */
+export function openMachine(memory: ImageMemory, name: string, registration: Registration, more: Pick<MachineState, 'capturesFor'> = {}): MachineMemory {
+  const { uid } = memory.state;
+  setMachine(memory, {
+    stateVersion: 1, name, uid, owner: imageWorkflowId(memory.state.name), registration, state: 'reloading', payload: {}, history: [], operations: 0, measured: {}, ...more,
+  });
+  return machineOf(memory, name);
+}
+
+/** One that an earlier run of the workflow may have begun. */
+export function machineOf(memory: ImageMemory, name: string): MachineMemory {
+  return {
+    get state(): MachineState {
+      const state = memory.state.machines.find((machine) => machine.name === name);
+      if (state === undefined) throw new Error(`there is no machine ${name}`);
+      return state;
+    },
+    set state(next: MachineState) {
+      setMachine(memory, next);
+    },
+  };
+}
+
+/** @throws NotDone */
+export async function operate(machine: MachineMemory, intent: MachineIntent): Promise<OperationResult> {
+  const { operations } = machine.state;
+  const operation = { id: String(operations + 1), intent, by: 'a build', state: 'running', startedAt: now(), notes: [] } as const;
+  machine.state = { ...machine.state, operations: operations + 1, operation };
+  return carryOut(machine, operation);
+}
+
+/** Whatever became of the build, its machine goes. One that cannot be deleted now is tried again later. */
+export async function takeBack(memory: ImageMemory, name: string, build?: number): Promise<void> {
+  await CancellationScope.nonCancellable(async () => {
+    try {
+      await operate(machineOf(memory, name), { kind: 'remove', force: true });
+      forgetMachine(memory, name);
+    } catch (error) {
+      if (isCancellation(error) || !(error instanceof NotDone)) throw error;
+      memory.tried = [...memory.tried, name];
+      if (build !== undefined) noteBuild(memory, build, `its machine could not be deleted, and it is tried again: ${error.message}`);
+    }
+  });
+}

@@ -1,0 +1,66 @@
+import type { CancellationScope } from '@temporalio/workflow';
+import type { Build, Upload } from '../../model/image/build.js';
+import { findBuild } from '../../model/image/build.js';
+import type { ImageState } from '../../model/image/state.js';
+import type { MachineState } from '../../model/machine/machine.js';
+
+/** Holds an image's state while one run of its workflow lives. The state itself is never mutated. */
+export interface ImageMemory {
+  state: ImageState;
+  /** What was tried since the last round, and is not tried again before the next. */
+  tried: readonly string[];
+  /** Something changed while the main loop waited. */
+  stirred: boolean;
+  /** Of the build under way. */
+  scope?: CancellationScope;
+  /** The build under way is to end early. */
+  cancelled?: true;
+  /** Tasks of this run so far. */
+  tasks: number;
+  /** A run can be cancelled from outside once, so the next rest begins a new one. */
+  renew?: true;
+}
+
+export function now(): string {
+  return new Date(Date.now()).toISOString();
+}
+
+export function change(memory: ImageMemory, part: Partial<ImageState>): void {
+  memory.state = { ...memory.state, ...part };
+  memory.stirred = true;
+}
+
+export function buildOf(memory: ImageMemory, number: number): Build {
+  const build = findBuild(memory.state.builds, number);
+  if (build === undefined) throw new Error(`there is no build ${number}`);
+  return build;
+}
+
+export function changeBuild(memory: ImageMemory, number: number, part: Partial<Build>): void {
+  change(memory, { builds: memory.state.builds.map((build) => (build.number === number ? { ...build, ...part } : build)) });
+}
+
+export function noteBuild(memory: ImageMemory, number: number, note: string): void {
+  changeBuild(memory, number, { notes: [...buildOf(memory, number).notes, note].slice(-20) });
+}
+
+/** Adds what is known of the image at a provider to what was. */
+export function changeUpload(memory: ImageMemory, number: number, upload: Upload): void {
+  const { uploads } = buildOf(memory, number);
+  const { why: _why, ...before } = uploads.find(({ provider }) => provider === upload.provider) ?? upload;
+  changeBuild(memory, number, { uploads: [...uploads.filter(({ provider }) => provider !== upload.provider), { ...before, ...upload }] });
+}
+
+export function removeUpload(memory: ImageMemory, number: number, provider: string): void {
+  changeBuild(memory, number, { uploads: buildOf(memory, number).uploads.filter((upload) => upload.provider !== provider) });
+}
+
+export function setMachine(memory: ImageMemory, machine: MachineState): void {
+  const { machines } = memory.state;
+  const known = machines.some(({ name }) => name === machine.name);
+  change(memory, { machines: known ? machines.map((other) => (other.name === machine.name ? machine : other)) : [...machines, machine] });
+}
+
+export function forgetMachine(memory: ImageMemory, name: string): void {
+  change(memory, { machines: memory.state.machines.filter((machine) => machine.name !== name) });
+}

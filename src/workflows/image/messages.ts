@@ -1,0 +1,27 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
+import type { ImageNews } from '../../model/image/news.js';
+import type { ImageSpec } from '../../model/image/spec.js';
+import type { ImageView } from '../../model/image/state.js';
+
+interface Asked {
+  readonly by: string;
+}
+
+/** Everything an image's workflow can be asked. */
+export const configureImageUpdate = defineUpdate<ConfigureImageReply, [ConfigureImageRequest]>('configure');
+export const buildImageUpdate = defineUpdate<BuildReply, [Asked]>('build');
+/** Ends the build under way, and the request that it answers. */
+export const cancelBuildUpdate = defineUpdate<BuildReply, [Asked]>('cancel');
+/** Gives the number of the build that is deleted. */
+export const rollbackImageUpdate = defineUpdate<BuildReply, [Asked]>('rollback');
+export const pauseImageUpdate = defineUpdate<void, [Asked]>('pause');
+export const resumeImageUpdate = defineUpdate<void, [Asked]>('resume');
+/** One build by its number, or the whole image. */
+export const deleteImageUpdate = defineUpdate<void, [Asked & { readonly build?: number }]>('delete');
+/** From a pool: tell me which versions are offered, now and whenever that changes. */
+export const watchImageSignal = defineSignal<[{ readonly workflowId: string }]>('watch');
+/** To who watches. */
+export const imageNewsSignal = defineSignal<[ImageNews]>('imageNews');
+export const imageQuery = defineQuery<ImageView>('image');
+export const imageSpecQuery = defineQuery<ImageSpec | null>('spec');

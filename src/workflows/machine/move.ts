@@ -1,0 +1,63 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { Json } from '../../model/json.js';
+import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/machine.js';
+import { stableJson } from '../../model/payload.js';
+import { runDescribeAccount } from '../run-task.js';
+import { toNotDone } from './failure.js';
+import { change, note, type MachineMemory } from './memory.js';
+import { incarnation } from './run-step.js';
+import { firstPayload, task } from './three-tasks.js';
+
+/** There may be no worker that reaches it: nobody waits for longer than this, in ms, for what came to nothing. */
+const giveBackMs = 60_000;
+
+/**
+ * Another account gets the machine. It is had there, and answers, before the account that has it gives it up; whatever goes wrong until then leaves
+ * it where it was. What is on it is looked at anew. To its own account it is moved where heddle.yaml says otherwise now: another site, other words for sizes.
+ */
+export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<OperationResult> {
+  const { name, registration: before } = memory.state;
+  const registration: Registration = { ...before, ...(to.provider === before.provider ? {} : { fields: {} }), ...to };
+  const account = await runDescribeAccount(registration).catch((error: unknown) => { throw toNotDone(memory, 'CREATE', error); });
+  if (isSame(before, registration)) {
+    change(memory, { registration, account });
+    return {};
+  }
+  const next = Math.max(memory.state.incarnations ?? incarnation, memory.state.incarnation ?? incarnation) + 1;
+  // Noted first: nobody takes it for a machine that is nobody's.
+  change(memory, { incarnations: next, moving: next });
+  const there: MachineMemory = { state: { ...memory.state, registration, account, incarnation: next, payload: firstPayload(name, account) } };
+  try {
+    await task(there, 'CREATE');
+    await task(there, 'CONFIRM');
+    await CancellationScope.nonCancellable(() => task(memory, 'DELETE'));
+  } catch (error) {
+    await CancellationScope.nonCancellable(() => giveUp(memory, there));
+    throw error;
+  }
+  memory.state = moved(memory.state, there.state);
+  return {};
+}
+
+function isSame(one: Registration, other: Registration): boolean {
+  const words = ({ provider, flavor, image, fields }: Registration): string => stableJson({ provider, flavor, image, fields } satisfies Json);
+  return words(one) === words(other);
+}
+
+/** What was on its disk there says nothing of what is on it here; half an image may be on either. */
+function moved(here: MachineState, { registration, account, payload, incarnation: own }: MachineState): MachineState {
+  const { moving: _moving, image: _image, keepsOff: _off, drift: _drift, lookedAt: _looked, account: _account, incarnation: _own, ...state } = here;
+  return { ...state, registration, payload, measured: {}, ...(account === undefined ? {} : { account }), ...(own === undefined ? {} : { incarnation: own }) };
+}
+
+/** What cannot be deleted now the sweep finds by its key, which is nobody's. */
+async function giveUp(memory: MachineMemory, there: MachineMemory): Promise<void> {
+  try {
+    await CancellationScope.withTimeout(giveBackMs, () => task(there, 'DELETE'));
+  } catch (error) {
+    const why = isCancellation(error) ? `not within ${giveBackMs / 1_000} s` : toNotDone(memory, 'DELETE', error).message;
+    note(memory, `what was had at ${there.state.registration.provider}, if anything, could not be given back (${why}); 'heddle leaks' shows it`);
+  }
+  const { moving: _moving, ...state } = memory.state;
+  memory.state = state;
+}

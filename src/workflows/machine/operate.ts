@@ -1,0 +1,32 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { MachineOperation, OperationResult } from '../../model/machine/machine.js';
+import { NotDone } from './failure.js';
+import { change, changeOperation, endOperation, type MachineMemory } from './memory.js';
+
+/** Carries an operation out, to whatever end; what it threw that is none is thrown on. */
+export async function operate(memory: MachineMemory, operation: MachineOperation, work: () => Promise<OperationResult>): Promise<void> {
+  const scope = new CancellationScope({ cancellable: true });
+  memory.scope = scope;
+  delete memory.offByUs;
+  if (memory.cancelled === true) scope.cancel();
+  try {
+    const result = await scope.run(work);
+    const { operation: now } = memory.state;
+    endOperation(memory, { state: 'done', answer: 'done', result: { ...now?.result, ...result } });
+  } catch (error) {
+    if (operation.intent.kind === 'register' && memory.state.account !== undefined) change(memory, { state: 'failed', why: error instanceof Error ? error.message : 'it was not registered' });
+    if (error instanceof NotDone) endOperation(memory, { state: 'failed', answer: error.answer, failure: error.failure });
+    else if (isCancellation(error)) endOperation(memory, { state: 'cancelled', answer: 'unknown' });
+    else throw error;
+  } finally {
+    delete memory.scope;
+    delete memory.cancelled;
+  }
+}
+
+export function cancelOperation(memory: MachineMemory): void {
+  if (memory.state.operation === undefined) return;
+  memory.cancelled = true;
+  changeOperation(memory, { notes: [...memory.state.operation.notes, 'it is being cancelled'] });
+  memory.scope?.cancel();
+}

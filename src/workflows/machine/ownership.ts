@@ -1,0 +1,13 @@
+import type { MachineState } from '../../model/machine/machine.js';
+import { readMachineKey } from '../../model/names.js';
+import type { NamedMachine, Ownership } from '../../model/ownership.js';
+import { incarnation } from './run-step.js';
+
+/** A machine that is moved has two keys for the time; no key comes back. */
+export function ownershipOf(machines: readonly MachineState[], { key }: NamedMachine): Ownership {
+  const named = readMachineKey(key);
+  const mine = machines.find(({ uid, name, incarnation: own = incarnation, moving }) => named?.clusterUid === uid && named.nodeId === name && (named.incarnation === own || named.incarnation === moving));
+  if (mine === undefined) return { is: 'free' };
+  const { providerid } = named?.incarnation === mine.moving ? {} : mine.payload;
+  return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };
+}

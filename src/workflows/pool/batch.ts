@@ -1,0 +1,155 @@
+import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { TaskOutcome, TaskRequest } from '../../model/messages.js';
+import type { NodeState } from '../../model/node.js';
+import { machinePartOf, mergePayload } from '../../model/payload.js';
+import type { PlannedPlacement } from '../../model/plan/plan.js';
+import { placementFor } from '../../model/pool/library.js';
+import type { PoolNode } from '../../model/pool/node.js';
+import { changePoolNode } from '../../model/pool/state.js';
+import { recordDone, recordMachine } from '../../model/record.js';
+import { mostTogether, type TogetherAction, type TogetherEnd } from '../../model/together.js';
+import { runTogether } from '../run-task.js';
+import { readTaskFailure, type TaskFailure } from '../task-failure.js';
+import { requestFor } from '../task-request.js';
+import { endBuild, endDelete } from './ends.js';
+import { noteChange, type PoolMemory } from './memory.js';
+import { poolOwner } from './owner.js';
+import { wearWork } from './wear.js';
+
+/** What nodes that are carried together are carried for. */
+export type BatchKind = 'build' | 'delete';
+
+const actions = { build: 'CREATE', delete: 'DELETE' } as const satisfies Record<BatchKind, TogetherAction>;
+const operations = { build: 'launch', delete: 'delete' } as const;
+
+/** Whether the next task of a node can be carried with those of others: the first of its life, or the last. */
+export function goesTogether({ pool, alone, batches }: PoolMemory, node: PoolNode, kind: string): kind is BatchKind {
+  if (!batches || alone[node.id] !== undefined) return false;
+  const { facts, placement } = node.machine;
+  if (kind === 'delete') return facts.machine !== undefined && pool.together?.includes(placement?.provider ?? '') === true;
+  if (kind !== 'build' || facts.CREATE === true) return false;
+  const provider = facts.machine === undefined ? placementFor(pool, node.providerPool, node.label)?.provider : placement?.provider;
+  return provider !== undefined && pool.together?.includes(provider) === true;
+}
+
+/**
+ * Carries one task of each of several nodes in few activities, and takes their ends up in one go. A promise for each node costs a
+ * workflow thread more than all that is decided about the node, and costs it again whenever the history is replayed.
+ */
+export function beginBatches(memory: PoolMemory, kind: BatchKind, ids: readonly string[]): void {
+  const now = new Date(Date.now()).toISOString();
+  const members = ids.map((id) => prepare(memory, kind, { id, now }));
+  for (const batch of batchesOf(members)) beginBatch(memory, kind, batch);
+}
+
+interface Member {
+  readonly id: string;
+  readonly request: TaskRequest;
+  readonly placement: NonNullable<NodeState['placement']>;
+}
+
+function prepare(memory: PoolMemory, kind: BatchKind, { id, now }: { readonly id: string; readonly now: string }): Member {
+  const { pool } = memory;
+  const { providerPool = '', label = '' } = pool.nodes[id] ?? {};
+  const action = actions[kind];
+  changePoolNode(pool, id, ({ machine: { failure: _failure, ...machine }, ...node }) => {
+    const begun = machine.facts.machine === undefined ? recordMachine(machine, placed(placementFor(pool, providerPool, label), id), 1) : machine;
+    return { ...node, machine: { ...begun, runs: { ...begun.runs, [`-/${action}`]: 1 }, current: { action, state: 'running', since: now } } };
+  });
+  const owner = poolOwner(memory, { nodeId: id, operation: operations[kind], isOver: () => false });
+  const { placement } = owner.node();
+  if (placement === undefined) throw new Error(`${id} has no placement`);
+  return { id, placement, request: requestFor(owner, { action }, 1) };
+}
+
+function placed(placement: PlannedPlacement | undefined, id: string): PlannedPlacement {
+  if (placement === undefined) throw new Error(`no placement for ${id}`);
+  return placement;
+}
+
+/** Tasks of one account, in numbers that are much alike. */
+function batchesOf(members: readonly Member[]): readonly (readonly Member[])[] {
+  const alike: Record<string, Member[]> = {};
+  for (const member of members) {
+    const { site, provider, launchWithinMs = 0 } = member.placement;
+    (alike[`${site}/${provider}/${launchWithinMs}`] ??= []).push(member);
+  }
+  return Object.values(alike).flatMap((all) => {
+    const size = Math.ceil(all.length / Math.ceil(all.length / mostTogether));
+    return Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
+  });
+}
+
+function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Member[]): void {
+  const scope = new CancellationScope({ cancellable: true });
+  let wanted = members.length;
+  for (const { id } of members) {
+    let isWanted = true;
+    const cancel = (): void => {
+      if (!isWanted) return;
+      isWanted = false;
+      wanted -= 1;
+      // As long as anybody wants it, the others wait for its end: that is not far.
+      if (wanted === 0) scope.cancel();
+    };
+    wearWork(memory, 'together');
+    memory.work[id] = { kind, cancel, together: true };
+  }
+  const over = (settle: (member: Member, index: number) => void): void => {
+    for (const [index, member] of members.entries()) {
+      memory.places.giveBack();
+      delete memory.work[member.id];
+      settle(member, index);
+    }
+    noteChange(memory);
+  };
+  scope.run(() => perform(memory, kind, members)).then((ends) => {
+    over((member, index) => settleEnd(memory, kind, member, ends[index]));
+  }, (error: unknown) => {
+    over((member) => (isCancellation(error) ? rest(memory, member.id) : settleFailure(memory, kind, member, error)));
+  });
+}
+
+async function perform(memory: PoolMemory, kind: BatchKind, members: readonly Member[]): Promise<readonly TogetherEnd[]> {
+  const [first] = members;
+  if (first === undefined) return [];
+  const requests = members.map(({ request }) => request);
+  await memory.budget.spend(JSON.stringify(requests).length);
+  return runTogether(actions[kind], { requests }, { placement: first.placement });
+}
+
+function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: TogetherEnd | undefined): void {
+  if (end === undefined) return settleFailure(memory, kind, member, new Error('the activity gave no end for a task'));
+  if ('cancelled' in end) return rest(memory, member.id);
+  if ('outcome' in end) return settleOutcome(memory, kind, member, end);
+  const { kind: failed, message, details, againMs } = end.failure;
+  if (againMs === undefined) return settleFailure(memory, kind, member, ApplicationFailure.nonRetryable(message, failed, details));
+  // It is tried again by itself, after that.
+  memory.alone[member.id] = againMs;
+  rest(memory, member.id);
+}
+
+function settleOutcome(memory: PoolMemory, kind: BatchKind, { id }: Member, { outcome, confirmed }: { readonly outcome: TaskOutcome; readonly confirmed?: TaskOutcome }): void {
+  const occasion = { operation: operations[kind], peers: 0 };
+  changePoolNode(memory.pool, id, ({ machine: { current: _current, ...machine }, ...node }) => {
+    const done = recordDone(machine, { action: actions[kind] }, outcome.result ?? {}, occasion);
+    return { ...node, machine: confirmed?.result === undefined ? done : recordDone(done, { action: 'CONFIRM' }, confirmed.result, occasion) };
+  });
+  if (kind === 'delete') return endDelete(memory.pool, id);
+  // What was not there at once is looked at by a task of its own.
+  if (confirmed?.result !== undefined) endBuild(memory.pool, id);
+}
+
+function settleFailure(memory: PoolMemory, kind: BatchKind, { id, request }: Member, error: unknown): void {
+  const { record, result }: TaskFailure = readTaskFailure(error, { taskId: request.taskId, action: actions[kind] }, new Date(Date.now()).toISOString());
+  changePoolNode(memory.pool, id, ({ machine: { current: _current, ...machine }, ...node }) => ({
+    ...node, machine: { ...machine, payload: mergePayload(machine.payload, machinePartOf(result)), failure: record },
+  }));
+  if (kind === 'delete') endDelete(memory.pool, id, record);
+  else endBuild(memory.pool, id, record);
+}
+
+/** What is done with it now, its state says. */
+function rest({ pool }: PoolMemory, id: string): void {
+  changePoolNode(pool, id, ({ machine: { current: _current, ...machine }, ...node }) => ({ ...node, machine }));
+}

@@ -1,0 +1,29 @@
+import { log } from '@temporalio/workflow';
+import { launchFailed, nodeBuilt, nodeGone, postpone, type LaunchFailure } from '../../model/pool/outcome.js';
+import type { PoolState } from '../../model/pool/state.js';
+import { tellLaunch } from './metrics.js';
+
+/** Machines that cannot be deleted are tried again after so long, and later each time. */
+const firstAgainMs = 60_000;
+const lastAgainMs = 30 * 60_000;
+
+/** The node's machine is there; or it is not, for the reason given. */
+export function endBuild(pool: PoolState, nodeId: string, failure?: LaunchFailure): void {
+  const node = pool.nodes[nodeId];
+  const now = Date.now();
+  if (node?.state === 'building') tellLaunch(pool, node, failure?.kind ?? 'ready', now);
+  if (failure === undefined) return nodeBuilt(pool, nodeId, now);
+  log.warn(`node ${nodeId} was not built`, { kind: failure.kind });
+  launchFailed(pool, nodeId, { kind: failure.kind, message: failure.message }, now);
+}
+
+/** The node's machine is gone; or it is not yet, for the reason given. */
+export function endDelete(pool: PoolState, nodeId: string, failure?: LaunchFailure): void {
+  const node = pool.nodes[nodeId];
+  const now = Date.now();
+  if (node === undefined) return;
+  if (failure === undefined) return nodeGone(pool, nodeId, now);
+  const againMs = Math.min(lastAgainMs, Math.max(firstAgainMs, (node.againAt ?? 0) - node.since));
+  log.warn(`node ${nodeId} was not deleted`, { againMs });
+  postpone(pool, nodeId, `is not deleted yet: ${failure.message}`, now + againMs);
+}

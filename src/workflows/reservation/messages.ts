@@ -1,0 +1,30 @@
+import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import type { ExtendRequest, ReservationRequest, ReserveReply, ReserveRequest } from '../../model/reservation/messages.js';
+import type { ReservationView } from '../../model/reservation/view.js';
+
+/** Everything the calendar of reservations can be asked. */
+export const reserveUpdate = defineUpdate<ReserveReply, [ReserveRequest]>('reserve');
+export const extendUpdate = defineUpdate<ReserveReply, [ExtendRequest]>('extend');
+/** Before it has begun. */
+export const cancelReservationUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('cancel');
+/** Before its time is over. */
+export const returnUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('return');
+/** The user is about to be told how to log in: from then on somebody may have been in its machines. */
+export const enterUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('enter');
+/** Null for one that is not remembered. */
+export const reservationQuery = defineQuery<ReservationView | null, [id: string]>('reservation');
+/** A page of them, oldest first, from after an id. */
+export const reservationsQuery = defineQuery<ReservationsPage, [ReservationsRequest]>('reservations');
+
+export interface ReservationsRequest {
+  readonly after?: string;
+  /** Those that are over and closed, too. */
+  readonly all?: boolean;
+  readonly user?: string;
+  readonly machine?: string;
+}
+
+export interface ReservationsPage {
+  readonly reservations: readonly ReservationView[];
+  readonly next?: string;
+}
