@@ -12,9 +12,9 @@ export function cleanText(text: string): string {
   return stripVTControlCharacters(text).replace(/\r+(?=\n|$)/g, '').replace(/^.*\r/gm, '').replace(controls, '');
 }
 
-/** The same for what must stay on one line. */
+/** The same for what must stay on one line, which may be indented. */
 export function cleanLine(text: string): string {
-  return stripVTControlCharacters(text).replace(controlsOrLayout, ' ').trim();
+  return stripVTControlCharacters(text).replace(controlsOrLayout, ' ').trimEnd();
 }
 
 /** JSON that holds no raw control character: JSON itself allows some that terminals obey. */

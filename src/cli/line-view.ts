@@ -25,7 +25,7 @@ export interface LineViewOptions {
 export function openLineView(output: Output, { temporal, cluster, operation, since }: LineViewOptions): ProgressView {
   const stop = new AbortController();
   let spokeAt = Date.now();
-  let warned = false;
+  let warned: string | undefined;
   const say = (at: number, text: string): void => {
     spokeAt = Date.now();
     output.line(`${formatClock(new Date(at))} ${cleanLine(text)}`);
@@ -39,8 +39,8 @@ export function openLineView(output: Output, { temporal, cluster, operation, sin
       if (Date.now() - spokeAt > quietMs) say(Date.now(), describeQuiet(status, shown));
     },
     warn(text) {
-      if (text !== undefined && !warned) say(Date.now(), text);
-      warned = text !== undefined;
+      if (text !== undefined && text !== warned) say(Date.now(), text);
+      warned = text;
     },
     async end() {
       // The last lines may still be on their way.

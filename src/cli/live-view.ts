@@ -1,12 +1,14 @@
 import type { Operation } from '../model/operation.js';
 import type { ClusterStatus } from '../model/status.js';
+import { cleanLine } from './clean-text.js';
 import type { Output } from './output.js';
 import { renderProgress, type ViewLine } from './operate/progress-view.js';
+import { cutTo } from './table.js';
 
 /** Shows an operation while it is under way. */
 export interface ProgressView {
   show(status: ClusterStatus, operation: Operation): void;
-  /** Something is silent: the last state stays, with this line. Undefined when it answers again. */
+  /** Something is silent, or keeps the work from going on: the last state stays, with this line. Undefined when all is well again. */
   warn(text: string | undefined): void;
   /** Leaves the last state on the screen, or nothing where it is fleeting, and gives the terminal back. */
   end(): Promise<void>;
@@ -27,7 +29,7 @@ export function openLiveView(output: Output, stream: NodeJS.WriteStream, { fleet
     const size = { columns: stream.columns, rows: stream.rows - (warning === undefined ? 0 : 1) };
     const lines: readonly ViewLine[] = [
       ...renderProgress(shown.status, shown.operation, size, Date.now()),
-      ...(warning === undefined ? [] : [{ text: warning.slice(0, size.columns - 1), style: 'red' as const }]),
+      ...(warning === undefined ? [] : [{ text: cutTo(cleanLine(warning), size.columns - 1), style: 'red' as const }]),
     ];
     const frame = lines.map(({ text, style }) => `\u001b[2K${style === undefined ? text : output.style(style, text)}\n`).join('');
     if (frame === lastFrame) return;

@@ -1,4 +1,5 @@
-import { Argument, type Command } from 'commander';
+import { Argument, Option, type Command } from 'commander';
+import { languages } from './plugin/language.js';
 import { withCommonOptions, type Run } from './options.js';
 
 /** Verbs about plugins: what there is, one tried by hand, a new one. */
@@ -17,6 +18,7 @@ export function addPluginVerbs(program: Command, run: Run): void {
     .action((name, file, options) => run(async () => (await import('./plugin/run.js')).runTask(name, file, options)));
 
   withCommonOptions(plugins.command('new').description('begin a plugin in this folder, with a test that passes')
-    .addArgument(new Argument('<type>', 'what it is').choices(['provider', 'automator'])).argument('<name>', 'what clusters call it'), 'configuration')
+    .addArgument(new Argument('<type>', 'what it is').choices(['provider', 'automator'])).argument('<name>', 'what clusters call it')
+    .addOption(new Option('--language <language>', 'what it is written in: python for providers, shell for automators').choices(languages).default('typescript')), 'configuration')
     .action((type, name, options) => run(async () => (await import('./plugin/new.js')).create(type, name, options)));
 }

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addClusterVerbs } from './cluster-verbs.js';
+import { addImageVerbs } from './image/verbs.js';
 import { addMachineVerbs } from './machine/verbs.js';
 import { addOperationVerbs } from './operation-verbs.js';
 import type { Run } from './options.js';
 import { addPoolVerbs } from './pool/verbs.js';
+import { addReservationVerbs } from './reservation/verbs.js';
+import { addResourceVerbs } from './resource/verbs.js';
 import { addSystemVerbs } from './system-verbs.js';
 
 /**
@@ -28,7 +31,10 @@ export function createProgram(run: Run): Command {
   addClusterVerbs(program, run);
   addOperationVerbs(program, run);
   addMachineVerbs(program, run);
+  addReservationVerbs(program, run);
+  addImageVerbs(program, run);
   addPoolVerbs(program, run);
+  addResourceVerbs(program, run);
   addSystemVerbs(program, run);
   return program;
 }

@@ -17,6 +17,7 @@ const exits: Readonly<Record<CliErrorCode, number>> = {
   Held: exitCodes.failed, Cancelled: exitCodes.failed, Interrupted: exitCodes.interrupted,
 };
 
+/** Of errors that name none themselves; what is not found is a cluster then. */
 const nextCommands: Readonly<Partial<Record<HeddleErrorCode, string>>> = {
   NoServer: 'heddle dev', NoWorker: 'heddle worker', NotFound: 'heddle list', Encryption: 'heddle doctor',
 };
@@ -39,7 +40,7 @@ export function exitCodeOf(code: CliErrorCode): number {
 
 export function describeError(error: unknown): ErrorReport {
   if (error instanceof CliError) return withNext(error.code, error.message, error.next);
-  if (error instanceof HeddleError) return withNext(error.code, error.message, nextCommands[error.code]);
+  if (error instanceof HeddleError) return withNext(error.code, error.message, error.next ?? nextCommands[error.code]);
   if (!(error instanceof Error)) return { code: 'Failed', message: String(error) };
   switch (error.name) {
     // By name: these modules are loaded by the verbs that need them.

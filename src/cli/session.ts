@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { call, countPollers } from '../client/call.js';
 import { HeddleError } from '../client/errors.js';
@@ -31,13 +32,19 @@ export async function withSession<Result>(options: ServerOptions, use: (session:
   }
 }
 
+/** How long a worker that says it is ready may take to ask for work, in ms. */
+const beginMs = 3_000;
+
 /**
- * Says at once that nobody works here, where that is known for sure; a worker that is only just gone shows by its silence.
+ * Says that nobody works here, where that is known for sure; a worker that is only just gone shows by its silence.
  * @throws HeddleError NoWorker
  */
 export async function requireWorker({ temporal, address }: Session): Promise<void> {
-  if ((await call(temporal, 'workers', () => countPollers(temporal))) > 0) return;
-  throw new HeddleError('NoWorker', `no worker polls task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`);
+  const patience = Date.now() + beginMs;
+  while ((await call(temporal, 'workers', () => countPollers(temporal))) === 0) {
+    if (Date.now() > patience) throw new HeddleError('NoWorker', `no worker polls task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`);
+    await pause(100);
+  }
 }
 
 async function openSession(options: ServerOptions): Promise<Session> {
@@ -46,9 +53,13 @@ async function openSession(options: ServerOptions): Promise<Session> {
   const location: ServerLocation = { ...config.temporal.connection, address };
   const { warning } = await checkServer(location);
   if (warning !== undefined) process.stderr.write(`warning: ${warning}\n`);
-  const keys = openKeys(config);
   const connection = Connection.lazy(location);
-  const plugin = heddle({ keys, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
-  const temporal = new Client({ connection, namespace, plugins: [plugin] });
+  const temporal = temporalClient(connection, namespace, config);
   return { config, temporal, address, client: new HeddleClient(temporal), close: () => connection.close() };
+}
+
+/** A client that reads and writes payloads as configured. @throws KeyError when there are no keys. */
+export function temporalClient(connection: Connection, namespace: string, config: Config): Client {
+  const plugin = heddle({ keys: openKeys(config), namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
+  return new Client({ connection, namespace, plugins: [plugin] });
 }

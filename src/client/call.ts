@@ -5,14 +5,24 @@ import { HeddleError } from './errors.js';
 
 /** Wait, in ms, for an answer of server or worker; longer only while a worker is known to be there: it may be busy. */
 export const answerMs = 3_000;
-const busyMs = 12_000;
+const usualBusyMs = 12_000;
+/** Wait, in ms, for the server to say who works: a busy one is not taken for none. */
+const pollersMs = 5_000;
 
 /** gRPC status codes, as the protocol numbers them. */
 const grpc = { cancelled: 1, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14, unauthenticated: 16, permissionDenied: 7 } as const;
 
+/** Clients that wait longer for busy workers. */
+const patience = new WeakMap<Client, number>();
+
+/** Lets calls of this client wait so long, in ms, for a worker that is known to be there. */
+export function setPatience(temporal: Client, busyMs: number): void {
+  patience.set(temporal, busyMs);
+}
+
 /** Makes one call with a deadline, and turns what went wrong into words. */
 export async function call<Result>(temporal: Client, what: string, make: () => Promise<Result>, waitMs = answerMs): Promise<Result> {
-  const answer = temporal.withDeadline(Date.now() + Math.max(waitMs, busyMs), make);
+  const answer = temporal.withDeadline(Date.now() + Math.max(waitMs, patience.get(temporal) ?? usualBusyMs), make);
   const silence = new AbortController();
   try {
     return await Promise.race([answer, untilSilent(temporal, waitMs, silence.signal)]);
@@ -28,7 +38,7 @@ export async function call<Result>(temporal: Client, what: string, make: () => P
 /** Rejects when nobody answered in time and no worker is there who might. */
 async function untilSilent(temporal: Client, waitMs: number, signal: AbortSignal): Promise<never> {
   const given = await pause(waitMs, undefined, { signal }).then(() => true, () => false);
-  const isBusy = given && (await temporal.withDeadline(Date.now() + 700, () => countPollers(temporal)).catch(() => 0)) > 0;
+  const isBusy = given && (await temporal.withDeadline(Date.now() + Math.max(pollersMs, patience.get(temporal) ?? 0), () => countPollers(temporal)).catch(() => 0)) > 0;
   if (given && !isBusy) throw new SilenceError();
   return new Promise<never>(() => undefined);
 }
@@ -61,7 +71,7 @@ async function explainSilence(temporal: Client, what: string, cause: unknown): P
   const { connection } = temporal;
   const address = connection instanceof Connection ? connection.options.address : 'its address';
   try {
-    const pollers = await temporal.withDeadline(Date.now() + 700, () => countPollers(temporal));
+    const pollers = await temporal.withDeadline(Date.now() + pollersMs, () => countPollers(temporal));
     const seen = pollers === 0 ? 'no worker polls' : 'a worker was there a short while ago, but none answers on';
     return new HeddleError('NoWorker', `${what}: ${seen} task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`, { cause });
   } catch {

@@ -2,30 +2,35 @@ import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
-import type { Intent } from '../model/intent.js';
+import type { Intent } from '../model/plan/intent.js';
 import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/messages.js';
 import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
-import type { SweepReport } from '../model/sweep.js';
-import { workflowTaskMs } from '../model/resumption.js';
+import type { SweepReport } from '../model/sweep/sweep.js';
+import { quickNodes, workflowTaskMs } from '../model/resumption.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { ClusterStatus } from '../model/status.js';
 import {
   abandonUpdate, applyUpdate, cancelUpdate, deleteSignal, deleteUpdate, lookUpdate, operateUpdate, pauseUpdate, payloadQuery, resumeUpdate, retryUpdate, specQuery,
   statusQuery,
 } from '../workflows/messages.js';
-import { call } from './call.js';
+import { call, setPatience } from './call.js';
 import { HeddleError } from './errors.js';
 import { nodesOfGroups, withGroups } from './groups.js';
 import { deleteLeaks, readLeaks, sweepNow, type LeaksView } from './leaks.js';
+import { ImageClient } from './image/image-client.js';
 import { listClusters, type ClusterListing } from './list.js';
 import { MachineClient } from './machine/machine-client.js';
 import { preview, type PlanPreview } from './preview.js';
+import { ReservationClient } from './reservation/reservation-client.js';
+import { ResourceClient } from './resources/resource-client.js';
 import { waitForOperation, type WaitOptions, type WaitResult } from './wait.js';
 
 export interface HeddleClientOptions {
   /** Who asks, as operations record it; `user@host` unless given. */
   readonly by?: string;
+  /** How long calls wait for an answer while a worker is known to be there, in ms; 12 s unless given. */
+  readonly busyMs?: number;
 }
 
 export interface ApplyOptions {
@@ -45,28 +50,40 @@ export class HeddleClient {
   readonly temporal: Client;
   /** Machines that are registered by themselves, and the images on them. */
   readonly machines: MachineClient;
+  /** Scripts, cookbooks and other files that plugins use. */
+  readonly resources: ResourceClient;
+  /** How images are built, and which there are. */
+  readonly images: ImageClient;
+  /** Machines in time: who has which, with what, from when to when. */
+  readonly reservations: ReservationClient;
   readonly #by: string;
 
   constructor(temporal: Client, options: HeddleClientOptions = {}) {
     this.temporal = temporal;
+    if (options.busyMs !== undefined) setPatience(temporal, options.busyMs);
     this.#by = options.by ?? `${userInfo().username}@${hostname()}`;
+    this.resources = new ResourceClient(temporal, this.#by);
     this.machines = new MachineClient(temporal, this.#by);
+    this.images = new ImageClient(temporal, this.#by, this.resources);
+    this.reservations = new ReservationClient(temporal, this.#by);
   }
 
   /**
    * Brings a cluster to a spec; makes the cluster when there is none. Returns as soon as the request is accepted. The
-   * same spec while it is being brought about changes nothing and gives the operation that brings it.
+   * same spec while it is being brought about changes nothing and gives the operation that brings it. Names of resources in it are bound to what they
+   * mean now.
    * @throws HeddleError Refused when the cluster is busy, being deleted, or there already with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
+    const nodes = Object.values(spec.groups).reduce((sum, { count }) => sum + count, 0);
     const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> => new WithStartWorkflowOperation(clusterWorkflowType, {
-      workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input], workflowTaskTimeout: workflowTaskMs,
+      workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input], ...(nodes > quickNodes ? {} : { workflowTaskTimeout: workflowTaskMs }),
       workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `cluster ${spec.name}`, staticDetails: detailsOf(spec, this.#by),
     });
     const { createOnly = false, width, queue = false } = options;
     const request: ApplyRequest = {
-      spec, by: this.#by, ...(createOnly ? { createOnly } : {}), ...(width === undefined ? {} : { width }), ...(queue ? { queue } : {}),
+      spec: await this.resources.pin(spec), by: this.#by, ...(createOnly ? { createOnly } : {}), ...(width === undefined ? {} : { width }), ...(queue ? { queue } : {}),
     };
     return call(this.temporal, `apply ${spec.name}`, () =>
       this.temporal.workflow.executeUpdateWithStart(applyUpdate, { args: [request], startWorkflowOperation: start() }));
@@ -84,7 +101,7 @@ export class HeddleClient {
   /** What an apply of this spec would do; nothing is changed. */
   async plan(spec: ClusterSpec, options: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
     const { width } = options;
-    return preview(this.temporal, spec.name, { kind: 'apply', ...(width === undefined ? {} : { width }) }, spec);
+    return preview(this.temporal, spec.name, { kind: 'apply', ...(width === undefined ? {} : { width }) }, await this.resources.pin(spec));
   }
 
   /**
@@ -180,7 +197,7 @@ export class HeddleClient {
     if (payload === null) {
       for (const { workflowId } of (await this.summary(name)).groups ?? []) payload ??= await ask(workflowId);
     }
-    if (payload === null) throw new HeddleError('NotFound', `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`);
+    if (payload === null) throw new HeddleError('NotFound', `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`, { next: `heddle nodes ${name}` });
     return payload;
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isGrpcServiceError, ScheduleNotFoundError, ScheduleOverlapPolicy, type Client, type ScheduleDescription } from '@temporalio/client';
 import { coreQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
-import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep.js';
+import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 
@@ -70,7 +70,7 @@ async function describeSchedule(temporal: Client): Promise<ScheduleDescription> 
   } catch (error) {
     const cause = error instanceof HeddleError ? error.cause : error;
     const missing = cause instanceof ScheduleNotFoundError || (isGrpcServiceError(cause) && Number(cause.code) === 5);
-    if (missing) throw new HeddleError('NotFound', `this namespace has no schedule ${sweepScheduleId}; a worker makes it when it starts: 'heddle worker'`, { cause: error });
+    if (missing) throw new HeddleError('NotFound', `this namespace has no schedule ${sweepScheduleId}; a worker makes it when it starts: 'heddle worker'`, { cause: error, next: 'heddle worker' });
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { claimsWorkflowType, clusterWorkflowType, machineWorkflowType, planWorkflowType, poolWorkflowType, searchAttributes, sweepWorkflowType } from '../model/names.js';
+import { callsWorkflowType, claimsWorkflowType, clusterWorkflowType, machineWorkflowType, nodeMachineWorkflowType, planWorkflowType, poolWorkflowType, reservationsWorkflowType, resourcesWorkflowType, searchAttributes, sweepWorkflowType, turnWorkflowType } from '../model/names.js';
 
 /** A cluster as the server's index shows it; the cluster itself is not asked. */
 export interface ClusterListing {
@@ -29,7 +29,7 @@ export async function listClusters(temporal: Client): Promise<readonly ClusterLi
 /** Ids of all workflows of ours that are open now. */
 export async function listOpenWorkflows(temporal: Client): Promise<readonly string[]> {
   const ids: string[] = [];
-  for await (const { execution } of listOpen(temporal, [clusterWorkflowType, machineWorkflowType, planWorkflowType, claimsWorkflowType, sweepWorkflowType, poolWorkflowType])) {
+  for await (const { execution } of listOpen(temporal, [clusterWorkflowType, machineWorkflowType, nodeMachineWorkflowType, planWorkflowType, claimsWorkflowType, sweepWorkflowType, poolWorkflowType, reservationsWorkflowType, resourcesWorkflowType, turnWorkflowType, callsWorkflowType])) {
     if (typeof execution?.workflowId === 'string') ids.push(execution.workflowId);
   }
   return ids;

@@ -34,7 +34,7 @@ export async function waitForOperation(client: HeddleClient, name: string, id: s
       answeredAt = Date.now();
       options.onStatus?.(status);
       const operation = findOperation(status, id);
-      if (operation === undefined) throw new HeddleError('NotFound', `cluster ${name} remembers no operation ${id}`);
+      if (operation === undefined) throw new HeddleError('NotFound', `cluster ${name} remembers no operation ${id}`, { next: `heddle history ${name}` });
       if (operation.state === 'held' || endedStates.includes(operation.state)) return { operation, status: await client.status(name).catch(() => status) };
     } catch (error) {
       if (!isPassing(error) || Date.now() - answeredAt > patienceMs) throw error;

@@ -5,7 +5,7 @@ import { formatProblem, hasErrors } from '../../schema/problem.js';
 import { cleanLine } from '../clean-text.js';
 import { checkField, declaredFields } from './check-draft.js';
 import { parseFieldText, referenceForms } from './field-text.js';
-import { describeKind, describeNeed } from './field-words.js';
+import { describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
 import type { Terminal } from './terminal.js';
 
 /**
@@ -15,6 +15,7 @@ import type { Terminal } from './terminal.js';
  */
 export async function askFields(terminal: Terminal, descriptor: Descriptor, given: JsonObject): Promise<JsonObject> {
   const declared = declaredFields(descriptor);
+  if (descriptor.fields === undefined) terminal.say(noFieldsDeclared);
   let fields = given;
   const open = (): typeof declared => declared.filter(([key]) => fields[key] === undefined);
   if (open().length === 0) return fields;

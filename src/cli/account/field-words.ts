@@ -2,6 +2,9 @@ import type { JsonObject } from '../../model/json.js';
 import { stripSecrets } from '../../model/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
 
+/** Of a plugin in the seed's form: nobody can tell what to ask for. */
+export const noFieldsDeclared = 'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
+
 /** `required`, `optional`, or what it is an alternative to. */
 export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>): string {
   const sets = fields?.required.admin ?? [];
@@ -31,5 +34,5 @@ export function describeFields(fields: JsonObject): string {
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
   string: 'a line of text', text: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false', select: 'an option',
-  list: 'a list: a, b or [a, b]', map: 'a mapping: {key: value}', duration: 'a duration such as 30s', json: 'any value, as YAML or JSON',
+  list: 'a list: a, b or [a, b]', map: 'a mapping: {key: value}', duration: 'a duration such as 30s', json: 'any value, as YAML or JSON', resource: 'a resource: {resource: NAME}',
 };

@@ -1,6 +1,6 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { prepareFolder } from '../../config.js';
+import { prepareFolder } from '../../config/prepare-folder.js';
 import type { JsonObject } from '../../model/json.js';
 import { isReference } from './field-text.js';
 import { stageFile, type StagedFile } from './staged-file.js';

@@ -1,6 +1,6 @@
 import { deleteLeaks, readLeaks, sweepNow, type LeaksView } from '../../client/leaks.js';
-import { standingOfLeak } from '../../model/sweep-text.js';
-import type { SweepReport } from '../../model/sweep.js';
+import { standingOfLeak } from '../../model/sweep/sweep-text.js';
+import type { SweepReport } from '../../model/sweep/sweep.js';
 import { cleanLine } from '../clean-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../confirm.js';
@@ -72,7 +72,7 @@ function printView(output: Output, { report, schedule }: LeaksView, now: number)
   output.line(policy.delete
     ? `deletes what was seen for ${formatDuration(policy.minimumAgeMs)}, at most ${policy.cap} at a time`
     : 'deletes nothing by itself (dry run); `sweep: {delete: true}` in heddle.yaml switches it on');
-  const named = report?.leaks.find(({ kind }) => kind === 'orphan' || kind === 'lost' || kind === 'abandoned');
+  const named = report?.leaks.find(({ kind }) => kind === 'orphan' || kind === 'lost' || kind === 'abandoned' || kind === 'captured');
   printNext(output, [
     ...(named === undefined ? [] : [{ command: `heddle leaks --delete ${cleanLine(named.providerid)}`, why: 'delete this one now' }]),
     { command: 'heddle leaks --look', why: 'look anew' },
@@ -88,7 +88,7 @@ function printReport(output: Output, report: SweepReport, now: number): void {
   for (const { name, unable } of accounts) if (unable !== undefined) output.line(cleanLine(`not watched: ${name}, for ${unable}`));
   for (const { account, providerid, key, failed } of deleted) if (failed === undefined) output.line(cleanLine(`deleted: ${providerid} of ${account} (${key})`));
   if (found.length === 0) return;
-  const rows = found.map((leak) => [leak.providerid, leak.account, leak.cluster ?? '-', leak.key, leak.kind, formatAge(leak.firstSeen, now), standingOfLeak(leak, report)]);
+  const rows = found.map((leak) => [`${leak.what === 'image' ? 'image ' : ''}${leak.providerid}`, leak.account, leak.cluster ?? '-', leak.key, leak.kind, formatAge(leak.firstSeen, now), standingOfLeak(leak, report)]);
   const [head = '', ...lines] = formatTable(['MACHINE', 'PROVIDER', 'CLUSTER', 'KEY', 'WHY', 'SEEN FOR', 'WHAT NOW'], rows);
   output.line();
   output.line(output.style('bold', head));

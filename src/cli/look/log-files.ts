@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseLogName } from '../../store/store.js';
 
 /** One line of a task's log. */
 export interface LogEntry {
@@ -32,6 +33,11 @@ const namePattern = /^(?<operation>[^.]+)\.(?<incarnation>\d+)\.(?<service>.+)\.
 /** Where the folder store keeps the logs of a cluster. */
 export function logFolderOf(storeFolder: string, clusterUid: string): string {
   return join(storeFolder, 'logs', clusterUid);
+}
+
+/** Where the folder store keeps one log. @throws StoreError for a name that is none. */
+export function logFileOf(storeFolder: string, name: string): string {
+  return join(storeFolder, 'logs', ...parseLogName(name));
 }
 
 /** The logs of a cluster that lie in this folder; none when there is no such folder. */

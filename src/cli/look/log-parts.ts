@@ -1,13 +1,13 @@
 import { constants } from 'node:fs';
 import { access, open } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { LogReader, type LogEntry } from './log-files.js';
+import { basename } from 'node:path';
+import { logFileOf, LogReader, type LogEntry } from './log-files.js';
 
 const endBytes = 64 * 1024;
 
 /** The last lines of one log, as they were printed and logged; none when the log is not here. */
 export async function readLogEnd(storeFolder: string, name: string, lines: number): Promise<readonly string[]> {
-  const file = join(storeFolder, 'logs', ...name.split('/'));
+  const file = logFileOf(storeFolder, name);
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (handle === undefined) return [];
   try {
@@ -33,7 +33,7 @@ function textOfLine(line: string): readonly string[] {
 
 /** All that the last attempt of a task printed; undefined when its log is not here. */
 export async function readPrinted(storeFolder: string, name: string): Promise<{ readonly stdout: string; readonly stderr: string } | undefined> {
-  const file = join(storeFolder, 'logs', ...name.split('/'));
+  const file = logFileOf(storeFolder, name);
   if (!(await access(file).then(() => true, () => false))) return undefined;
   const reader = new LogReader({ file, node: '', operation: '', incarnation: 0, action: basename(name), run: 0 });
   let printed = { stdout: '', stderr: '' };

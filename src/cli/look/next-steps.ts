@@ -1,4 +1,5 @@
 import type { FailureRecord } from '../../model/failure.js';
+import type { Drift } from '../../model/node.js';
 import type { Operation } from '../../model/operation.js';
 import type { ClusterStatus } from '../../model/status.js';
 
@@ -16,10 +17,21 @@ export function nextCommand(status: ClusterStatus): string | undefined {
 /** What one may type now, the most likely first. */
 export function nextSteps(status: ClusterStatus): readonly NextStep[] {
   const { name, operation, queued } = status;
-  if (operation === undefined) return queued.length === 0 ? [] : [watch(name)];
+  if (operation === undefined) return queued.length === 0 ? afterDrift(status) : [watch(name)];
   if (operation.state === 'held') return afterHold(status, operation);
   if (operation.paused !== undefined) return [{ command: `heddle resume ${name}`, why: 'go on' }, cancel(name)];
   return [watch(name)];
+}
+
+/** One for each kind of drift. */
+function afterDrift({ name, nodes }: ClusterStatus): readonly NextStep[] {
+  const first = (...kinds: readonly Drift[]): string | undefined => nodes.find(({ drift }) => drift !== undefined && kinds.includes(drift.seen))?.nodeId;
+  const [off, silent, changed] = [first('stopped'), first('unreachable'), first('gone', 'rebooted', 'moved')];
+  return [
+    ...(changed === undefined ? [] : [{ command: 'heddle apply FILE', why: `sees to ${changed}, as the file's repair says` }]),
+    ...(off === undefined ? [] : [{ command: `heddle machine power ${name}/${off} on`, why: 'switch it on, and start what ran on it' }]),
+    ...(silent === undefined ? [] : [{ command: `heddle machine power ${name}/${silent} reset`, why: 'start its machine anew' }, { command: `heddle replace ${name} ${silent}`, why: 'a new machine for it' }]),
+  ];
 }
 
 function afterHold({ name, nodes }: ClusterStatus, { kind }: Operation): readonly NextStep[] {

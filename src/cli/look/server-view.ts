@@ -10,7 +10,7 @@ import { timeText } from '../time-text.js';
 
 type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
-/** What the server alone knows of what a cluster is at; no worker is asked. */
+/** What the server alone knows of what a cluster, or a machine, is at; no worker is asked. */
 export interface ServerView {
   readonly workflows: readonly WorkflowView[];
   readonly activities: readonly ActivityView[];
@@ -46,8 +46,12 @@ const patienceMs = 3_000;
 
 /** @throws HeddleError NotFound, NoServer. */
 export async function lookAtServer(client: Client, cluster: string): Promise<ServerView> {
-  const ids = await call(client, `workflows of ${cluster}`, () => workflowsOf(client, cluster));
-  const found = await Promise.all(ids.map((id) => call(client, `cluster ${cluster}`, () => lookAtWorkflow(client, id))));
+  return lookAtWorkflows(client, await call(client, `workflows of ${cluster}`, () => workflowsOf(client, cluster)), `cluster ${cluster}`);
+}
+
+/** The same of any workflows; `subject` is what people call them. @throws HeddleError NotFound, NoServer. */
+export async function lookAtWorkflows(client: Client, ids: readonly string[], subject: string): Promise<ServerView> {
+  const found = await Promise.all(ids.map((id) => call(client, subject, () => lookAtWorkflow(client, id))));
   const activities = found.flatMap((one) => one.activities);
   const names = new Set([coreQueue, ...activities.flatMap(({ queue }) => queue ?? [])]);
   const { namespace } = client.options;
@@ -88,10 +92,18 @@ async function describeActivity(client: Client, activity: PendingActivity): Prom
   return {
     id: activityId ?? '', title: task === undefined ? activityType?.name ?? 'activity' : `${task.action} ${task.service === undefined ? '' : `${task.service} on `}${task.nodeId}`,
     ...(task === undefined ? {} : { nodeId: task.nodeId }),
-    state: states[activity.state ?? 0] ?? 'waits for a worker', attempt: attempt ?? 1, since: timeText(activity.scheduledTime),
+    state: states[activity.state ?? 0] ?? 'waits for a worker', attempt: attempt ?? 1, since: sinceOf(activity),
     ...(queue ? { queue } : {}), ...(lastWorkerIdentity ? { worker: lastWorkerIdentity } : {}),
     ...(failure === undefined ? {} : { failure: { kind: failure.type ?? 'unknown', message: failure.message } }),
   };
+}
+
+/** Before a later attempt the server says when that begins; since when all of it lasts follows from when all of it has to end. */
+function sinceOf({ attempt, scheduledTime, expirationTime, lastStartedTime, activityOptions }: PendingActivity): string {
+  const limit = activityOptions?.scheduleToCloseTimeout;
+  const [end, limitMs] = [expirationTime ? Date.parse(timeText(expirationTime)) : 0, limit ? Number(String(limit.seconds ?? 0)) * 1_000 : 0];
+  if ((attempt ?? 1) > 1 && end > 0 && limitMs > 0) return new Date(end - limitMs).toISOString();
+  return timeText((attempt ?? 1) > 1 ? lastStartedTime ?? scheduledTime : scheduledTime);
 }
 
 // temporal.api.enums.v1.PendingActivityState

@@ -2,6 +2,7 @@ import type { Operation } from '../../model/operation.js';
 import type { ClusterStatus, NodeStatus } from '../../model/status.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import { printFailures } from '../failure-text.js';
+import { driftLines } from './drift-text.js';
 import { printHistory } from './history-text.js';
 import { nextSteps, type NextStep } from './next-steps.js';
 import { healthLines, withHealth } from './health-text.js';
@@ -15,11 +16,12 @@ const shownHistory = 3;
 
 /** A cluster for people: phase, operation, nodes, what failed or is stuck, and what to type next. */
 export function printStatus(output: Output, status: ClusterStatus, troubles: readonly Trouble[], now: number): void {
-  const { name, uid, phase, operation, queued, history, stopped } = status;
+  const { name, uid, phase, operation, lent, queued, history, stopped } = status;
   output.line(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
   output.line(`uid ${cleanLine(uid)}`);
   if (operation !== undefined) output.line(describeOperation(operation, now));
   for (const waiting of queued) output.line(describeOperation(waiting, now));
+  if (lent !== undefined) output.line(cleanLine(`node ${lent.nodeId} is lent to ${lent.to} since ${formatMoment(lent.since)}; nothing but delete begins meanwhile`));
   if (operation === undefined && queued.length === 0) output.line('at rest');
   if (stopped.length > 0) output.line(cleanLine(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`));
   output.line();
@@ -45,6 +47,7 @@ export function printNodes(output: Output, nodes: readonly NodeStatus[], now: nu
   output.line(output.style('bold', head));
   lines.forEach((line, index) => output.line(nodes[index]?.state === 'failed' ? output.style('red', line) : line));
   for (const line of healthLines(nodes, now)) output.line(output.style('red', cleanLine(line)));
+  for (const line of driftLines(nodes)) output.line(output.style('yellow', cleanLine(line)));
 }
 
 export function printTroubles(output: Output, troubles: readonly Trouble[]): void {

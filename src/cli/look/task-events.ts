@@ -68,7 +68,7 @@ export function createTaskReader(): TaskReader {
   };
 }
 
-const taskIdPattern = /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z]+)\/(?<operation>[^/]+)$/;
+const taskIdPattern = /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z_]+)\/(?<operation>[^/]+)$/;
 
 /** What a task's id says; undefined for activities that are no tasks, such as PLAN. */
 export function readTaskId(id: string): Pick<TaskRun, 'nodeId' | 'incarnation' | 'service' | 'action' | 'operation'> | undefined {

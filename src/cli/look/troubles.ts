@@ -7,6 +7,8 @@ import { formatAge } from '../time-text.js';
 /** Something that keeps a cluster from going on, as the server sees it. */
 export interface Trouble {
   readonly text: string;
+  /** The same without what changes from look to look. */
+  readonly gist: string;
   readonly next?: NextStep;
 }
 
@@ -30,13 +32,13 @@ function unattended({ queue, last }: QueueView, activities: readonly ActivityVie
   const who = first === undefined ? '' : `; ${first.title}${others.length === 0 ? ' waits' : ` and ${others.length} more wait`} for it for ${formatAge(first.since, now)}`;
   const ago = last === undefined ? '' : ` any more (${last.worker} asked last, ${formatAge(last.at, now)} ago)`;
   const what = queue === coreQueue ? 'no worker carries the cluster on' : 'no worker takes its tasks';
-  return { text: `queue ${queue}: nobody asks for work${ago}, so ${what}${who}`, next: worker };
+  return { text: `queue ${queue}: nobody asks for work${ago}, so ${what}${who}`, gist: `queue ${queue}: nobody asks for work, so ${what}`, next: worker };
 }
 
 function stuckWorkflow({ id, task }: WorkflowView, now: number): readonly Trouble[] {
   if (task?.failure === undefined) return [];
   const { attempt, since, failure } = task;
-  return [{ text: `${id} cannot be carried on: workers failed at it ${attempt - 1} ${attempt === 2 ? 'time' : 'times'} in a row, for ${formatAge(since, now)}: ${failure}`, next: remedyFor(failure) }];
+  return [{ text: `${id} cannot be carried on: workers failed at it ${attempt - 1} ${attempt === 2 ? 'time' : 'times'} in a row, for ${formatAge(since, now)}: ${failure}`, gist: `${id} cannot be carried on: ${failure}`, next: remedyFor(failure) }];
 }
 
 /** Tasks that failed and are tried again; the same on several nodes is told once. */
@@ -53,7 +55,9 @@ function triedAgain(activities: readonly ActivityView[], now: number): readonly 
     const { title, attempt, since, failure: { kind, message } } = first;
     const also = others.length === 0 ? '' : ` (and the same on ${others.length} more)`;
     const next = isKeyMissing(message) ? { next: keys } : {};
-    return [{ text: `${title} is tried again, attempt ${attempt} after ${formatAge(since, now)}${also}: ${message} (${kind})`, ...next }];
+    // Most messages begin with it themselves.
+    const why = message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message;
+    return [{ text: `${title} is tried again, attempt ${attempt} after ${formatAge(since, now)}${also}: ${why} (${kind})`, gist: `${title} is tried again${also}: ${why}`, ...next }];
   });
 }
 

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../model/json.js';
+import type { DriftKind } from '../../model/machine/drift.js';
+import type { ImageRef } from '../../model/machine/image.js';
 import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';
 import { createOutput } from '../output.js';
@@ -11,17 +13,31 @@ export interface AddOptions extends ServerOptions {
   readonly image: string;
   readonly field?: readonly string[];
   readonly system: string;
+  readonly correct?: readonly DriftKind[];
+  readonly defaultImage?: ImageRef;
   readonly wait: boolean;
 }
 
 /** Registers a machine. */
 export async function add(name: string, options: AddOptions): Promise<number> {
-  const { provider, flavor, image, system, wait } = options;
+  const { provider, flavor, image, system, correct, defaultImage, wait } = options;
   const fields = readFields(options.field ?? []);
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
-    const { operation } = await session.client.machines.add(name, { provider, flavor, image, fields, system: system === 'none' ? null : system });
+    const { operation } = await session.client.machines.add(name, { provider, flavor, image, fields, system: system === 'none' ? null : system, ...(correct === undefined ? {} : { correct }), ...(defaultImage === undefined ? {} : { defaultImage }) });
+    return finishOperation(session, output, name, operation, { wait });
+  });
+}
+
+/** Has another account get a machine. */
+export async function move(name: string, options: Pick<AddOptions, 'provider' | 'wait'> & Partial<Pick<AddOptions, 'flavor' | 'image' | 'field'>> & ServerOptions): Promise<number> {
+  const { provider, flavor, image, field, wait } = options;
+  const to = { provider, ...(flavor === undefined ? {} : { flavor }), ...(image === undefined ? {} : { image }), ...(field === undefined ? {} : { fields: readFields(field) }) };
+  const output = createOutput(options);
+  return withSession(options, async (session) => {
+    await requireWorker(session);
+    const { operation } = await session.client.machines.operate(name, { kind: 'move', to });
     return finishOperation(session, output, name, operation, { wait });
   });
 }

@@ -1,5 +1,7 @@
 import { wordsOf } from '../../model/machine/accept.js';
+import { readingsThatCount } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
+import { parseNodeName } from '../../model/machine/node-machine.js';
 import type { MachineOperation, MachineView } from '../../model/machine/machine.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { cleanLine } from '../clean-text.js';
@@ -18,9 +20,14 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   if (result?.power !== undefined) output.line(cleanLine(`power: ${result.power.power}${result.power.why === undefined ? '' : `, ${result.power.why}`}`));
   if (result?.status !== undefined && (intent.kind === 'status' || state !== 'done')) printStatus(output, result.status);
   if (result?.sizeMb !== undefined && result.image !== undefined) output.line(`image ${cleanLine(formatImageRef(result.image))}: ${result.sizeMb} MB`);
-  const stands = intent.kind === 'remove' && state === 'done' ? 'no longer registered' : `${machine.state}${machine.why === undefined ? '' : `: ${machine.why}`}`;
-  output.line(cleanLine(`machine ${machine.name} is ${stands}`));
-  if (state !== 'done') output.line(`next: heddle machine status ${cleanLine(machine.name)}`);
+  const node = parseNodeName(machine.name);
+  if (node !== undefined) {
+    // How it stands with a node, its cluster or pool says.
+    if (state !== 'done') output.line(`next: ${node.of === 'cluster' ? `heddle status ${node.name}` : `heddle pool nodes ${node.name}`}`);
+    return;
+  }
+  output.line(cleanLine(`machine ${machine.name} is ${standingWords(machine)}`));
+  if (state !== 'done') output.line(`next: ${isNoMachine(machine) ? 'heddle provider list' : `heddle machine status ${cleanLine(machine.name)}`}`);
 }
 
 export function printStatus(output: Output, { status, why, ping, ssh, rpower, nodeset, nodetype, currentimage, evidence }: NodeStatusReport): void {
@@ -33,18 +40,35 @@ export function printStatus(output: Output, { status, why, ping, ssh, rpower, no
 
 /** A machine for people. */
 export function printMachine(output: Output, machine: MachineView, now: number): void {
-  const { name, state, why, provider, type = '?', site = '?', system, image, half, user, address = '-', operation, history } = machine;
-  output.line(cleanLine(`machine ${name}: ${state}${why === undefined ? '' : `, ${why}`}`));
+  const { name, provider, type = '?', site = '?', system, image, half, user, holder, address = '-', operation, history, drift } = machine;
+  output.line(cleanLine(`machine ${name}: ${standingWords(machine)}`));
   output.line(cleanLine(`  ${type} (provider ${provider}), site ${site}, system ${system ?? 'none'}, address ${address}${user === undefined ? '' : `, user ${user}`}`));
   output.line(cleanLine(`  image ${image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`));
+  if (holder !== undefined) output.line(cleanLine(`  reserved for ${holder.user} until ${formatMoment(holder.until)}, reservation ${holder.reservation}`));
   if (operation !== undefined) {
     const step = operation.step === undefined ? '' : `, ${operation.step.number}/${operation.step.of} ${operation.step.step}, about ${formatDuration(operation.step.leftMs)} left`;
     output.line(cleanLine(`  now: ${wordsOf(operation.intent)} by ${operation.by}${step}`));
+  }
+  for (const { kind, expected, found, since, seen, tries } of drift) {
+    const said = seen < readingsThatCount ? 'seen once' : `since ${formatMoment(since)}`;
+    output.line(`  ${cleanLine(`drift: ${kind} is ${found}, not ${expected}, ${said}${tries === 0 ? '' : `, corrected ${tries} times`}`)}`);
   }
   for (const done of history.slice(0, 5)) {
     const ended = done.endedAt === undefined ? '' : ` ${formatAge(done.endedAt, now)} ago`;
     output.line(cleanLine(`  ${done.id}: ${wordsOf(done.intent)} by ${done.by}, ${done.state}${ended}${done.failure === undefined ? '' : `: ${done.failure.message}`}`));
   }
+}
+
+/** Of one that is gone, or never was, its state says nothing. */
+function standingWords(machine: MachineView): string {
+  if (machine.removed === true) return 'no longer registered';
+  if (isNoMachine(machine)) return 'not registered';
+  return `${machine.state === 'maintenance' ? 'in maintenance' : machine.state}${machine.why === undefined ? '' : `: ${machine.why}`}`;
+}
+
+/** Its registration ended before it was known what it is. */
+function isNoMachine({ name, type, operation }: MachineView): boolean {
+  return type === undefined && operation === undefined && parseNodeName(name) === undefined;
 }
 
 function didWords({ result, intent }: MachineOperation): string {

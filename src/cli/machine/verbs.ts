@@ -1,4 +1,5 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander';
+import { driftKinds, type DriftKind } from '../../model/machine/drift.js';
 import { parseImageRef, type ImageRef } from '../../model/machine/image.js';
 import { powerVerbs } from '../../model/machine/machine.js';
 import { withCommonOptions, withWait, type Run } from '../options.js';
@@ -15,7 +16,9 @@ export function addMachineVerbs(program: Command, run: Run): void {
     .option('--flavor <name>', 'its size, where the provider makes it', 'small')
     .option('--image <name>', 'what it is made from, where the provider makes it', 'host')
     .option('--field <name=value...>', 'fields of the provider for users')
-    .option('--system <automator>', 'who does the system\'s part in loading and capturing; none for what has no system', 'linux')))
+    .option('--system <automator>', 'who does the system\'s part in loading and capturing; none for what has no system', 'linux')
+    .option('--default-image <name[@revision]>', 'what it is loaded with after a reservation (default: what it is made from)', parseImage)
+    .option('--correct <drift>', 'what is corrected without being asked, with commas: gone, power, image (default: none)', parseDrift)))
     .action((name, options) => run(async () => (await import('./registration.js')).add(name, options)));
   server(verb('list', 'the machines').alias('ls'))
     .action((options) => run(async () => (await import('./show.js')).list(options)));
@@ -38,9 +41,17 @@ export function addMachineVerbs(program: Command, run: Run): void {
     .action((name, image, options) => run(async () => (await import('./operate.js')).capture(name, image, options)));
   server(withWait(verb('unload <name>', 'take out what its user left')))
     .action((name, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'unload' }, options)));
+  server(withWait(verb('correct <name>', 'which drift is corrected without being asked').argument('<drift>', 'gone, power, image with commas, or none', parseDrift)))
+    .action((name, drift, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'correct', drift }, options)));
   addStateVerbs(verb, server, run);
   server(withWait(verb('cancel <name>', 'end what it is doing', '; a load that has begun to write leaves it failed')))
     .action((name, options) => run(async () => (await import('./operate.js')).cancel(name, options)));
+  server(withWait(verb('move <name>', 'another provider account gets it', ', when nobody has it: another provisioning system, or another site')
+    .requiredOption('--provider <name>', 'the account that gets it')
+    .option('--flavor <name>', 'its size, where the provider makes it (default: as before)')
+    .option('--image <name>', 'what it is made from, where the provider makes it (default: as before)')
+    .option('--field <name=value...>', 'fields of the provider for users (default: as before at the same account, else none)')))
+    .action((name, options) => run(async () => (await import('./registration.js')).move(name, options)));
   server(withWait(verb('remove <name>', 'register it no longer', '; the provider deletes it, or gets it back').option('--force', 'also while somebody has it')))
     .action((name, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'remove', ...(options.force === true ? { force: true as const } : {}) }, options)));
 
@@ -60,6 +71,14 @@ function addStateVerbs(verb: (name: string, summary: string, more?: string) => C
     .action((name, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'maintain', reason: options.reason }, options)));
   server(withWait(verb('restore <name>', 'take it back into use')))
     .action((name, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'restore' }, options)));
+}
+
+function parseDrift(text: string): readonly DriftKind[] {
+  if (text === 'none') return [];
+  const words = text.split(',').map((word) => word.trim());
+  const kinds = driftKinds.filter((kind) => words.includes(kind));
+  if (kinds.length === words.length) return kinds;
+  throw new InvalidArgumentError(`It is ${driftKinds.join(', ')} with commas, or none.`);
 }
 
 function parseImage(text: string): ImageRef {

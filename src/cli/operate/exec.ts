@@ -1,5 +1,5 @@
 import type { WaitResult } from '../../client/wait.js';
-import type { ExecIntent } from '../../model/intent.js';
+import type { ExecIntent } from '../../model/plan/intent.js';
 import { parseDuration } from '../../schema/duration.js';
 import { quoteWords } from '../../ssh/quote.js';
 import { CliError } from '../cli-error.js';

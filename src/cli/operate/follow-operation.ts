@@ -1,10 +1,12 @@
 import { findOperation, type WaitResult } from '../../client/wait.js';
 import type { ClusterStatus } from '../../model/status.js';
+import { cleanLine } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
 import { openLineView } from '../line-view.js';
 import { openLiveView, type ProgressView } from '../live-view.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
+import { followTroubles } from './follow-troubles.js';
 
 export interface FollowRequest {
   readonly name: string;
@@ -19,6 +21,21 @@ export interface FollowRequest {
 
 const silent: ProgressView = { show: () => undefined, warn: () => undefined, end: async () => undefined };
 
+/** Two who warn on one line: a silence comes before what a look at the server found. */
+function openWarnings(view: ProgressView): { readonly silence: (text: string | undefined) => void; readonly trouble: (text: string | undefined) => void } {
+  let [silence, trouble]: (string | undefined)[] = [];
+  return {
+    silence: (text) => {
+      silence = text;
+      view.warn(silence ?? trouble);
+    },
+    trouble: (text) => {
+      trouble = text;
+      view.warn(silence ?? trouble);
+    },
+  };
+}
+
 /**
  * Waits for an operation's end and shows its progress. Ctrl-C ends the waiting, not the work.
  * @throws CliError Interrupted; HeddleError NoWorker or NoServer after minutes of silence.
@@ -26,6 +43,9 @@ const silent: ProgressView = { show: () => undefined, warn: () => undefined, end
 export async function followOperation(session: Session, output: Output, request: FollowRequest): Promise<WaitResult> {
   const { name, operation } = request;
   const view = openView(session, output, request);
+  const warn = openWarnings(view);
+  const over = new AbortController();
+  if (view !== silent) void followTroubles(session.temporal, name, { signal: over.signal, onChange: warn.trouble });
   const interrupt = catchInterrupt();
   try {
     const waiting = session.client.waitFor(name, operation, {
@@ -33,10 +53,10 @@ export async function followOperation(session: Session, output: Output, request:
       onStatus: (status) => {
         const found = findOperation(status, operation);
         if (found !== undefined) view.show(status, found);
-        view.warn(undefined);
+        warn.silence(undefined);
         request.onStatus?.(status);
       },
-      onSilence: (error) => view.warn(error.code === 'NoServer' ? 'The server does not answer; looking again.' : 'No worker answers; the work goes on when one is back.'),
+      onSilence: (error) => warn.silence(error.code === 'NoServer' ? 'The server does not answer; looking again.' : 'No worker answers; the work goes on when one is back.'),
     });
     // What the wait does after an interrupt is of no interest any more.
     waiting.catch(() => undefined);
@@ -45,6 +65,7 @@ export async function followOperation(session: Session, output: Output, request:
     if (!interrupt.signal.aborted) throw cause;
     throw new CliError('Interrupted', `stopped watching; operation ${operation} of ${name} goes on`, { next: `heddle status ${name} --watch`, cause });
   } finally {
+    over.abort();
     interrupt.release();
     await view.end();
   }
@@ -53,8 +74,20 @@ export async function followOperation(session: Session, output: Output, request:
 function openView(session: Session, output: Output, { name, operation, since, fleeting = false }: FollowRequest): ProgressView {
   if (output.json) return silent;
   if (output.live) return openLiveView(output, process.stdout, { fleeting });
-  if (fleeting) return silent;
+  if (fleeting) return openNotes(output);
   return openLineView(output, { temporal: session.temporal, cluster: name, operation, since });
+}
+
+/** Where what follows is the output: a warning goes beside it. */
+function openNotes(output: Output): ProgressView {
+  let last: string | undefined;
+  return {
+    ...silent,
+    warn: (text) => {
+      if (text !== undefined && text !== last) output.note(cleanLine(text));
+      last = text;
+    },
+  };
 }
 
 /** Ctrl-C, a plain kill, a closed terminal: once; the second one is the system's. */

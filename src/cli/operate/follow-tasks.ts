@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { anySignal } from '../../model/signals.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { workflowsOf } from '../look/history-events.js';
 import { createTaskReader, type TaskRun } from '../look/task-events.js';
@@ -22,7 +23,7 @@ const lookMs = 2_000;
  */
 export async function followTasks(temporal: Client, cluster: string, options: FollowOptions): Promise<void> {
   const ended = new AbortController();
-  const signal = AbortSignal.any([options.signal, ended.signal]);
+  const signal = anySignal([options.signal, ended.signal]);
   const followed = new Set<string>();
   const follow = (workflowId: string): Promise<void> => {
     followed.add(workflowId);

@@ -1,6 +1,6 @@
 import type { OperateIntent } from '../../client/heddle-client.js';
 import type { PlanPreview } from '../../client/preview.js';
-import { isEmptyPlan } from '../../model/plan.js';
+import { isEmptyPlan } from '../../model/plan/plan.js';
 import { describeCluster } from '../cluster.js';
 import { finish } from '../finish.js';
 import type { OperationOptions } from '../options.js';

@@ -4,6 +4,7 @@ import { cleanLine, cleanText } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';
 import { failuresOf, printFailures, printRecorded } from '../failure-text.js';
+import { driftLines } from '../look/drift-text.js';
 import { nextCommand } from '../look/next-steps.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../time-text.js';
@@ -47,6 +48,8 @@ function reportDone(output: Output, { operation, status }: WaitResult, unchanged
   const same = unchanged || operation.unchanged === true;
   output.line(cleanLine(describeDone(operation, status.name, status.nodes.length, same)));
   if (!output.json && reason !== undefined) output.note(`warning: ${cleanLine(reason)}`);
+  const looked = operation.kind === 'apply' || operation.kind === 'rollback';
+  for (const line of output.json || !looked ? [] : driftLines(status.nodes)) output.note(`warning: ${cleanLine(line)}; nothing was done about it`);
   for (const machine of output.json ? [] : abandoned) output.note(`warning: given up undeleted: ${cleanLine(machine)}`);
   output.document({ cluster: status.name, clusterUid: status.uid, operation, ...(same ? { unchanged: true } : {}) });
   return exitCodes.ok;

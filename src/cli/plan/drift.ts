@@ -1,6 +1,6 @@
-import type { CurrentCluster } from '../../model/current.js';
+import type { CurrentCluster } from '../../model/plan/current.js';
 import type { Drift } from '../../model/node.js';
-import { indexesOf, rangesOf, type Plan, type Range } from '../../model/plan.js';
+import { indexesOf, rangesOf, type Plan, type Range } from '../../model/plan/plan.js';
 import { busyKinds, describeNodes } from './words.js';
 
 /** Machines that were found not as they should be, and what the plan does about them. */

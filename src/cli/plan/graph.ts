@@ -1,4 +1,4 @@
-import type { Plan } from '../../model/plan.js';
+import type { Plan } from '../../model/plan/plan.js';
 import { describeNodes, describeStep, signOf } from './words.js';
 
 export const graphForms = ['mermaid', 'dot'] as const;

@@ -1,7 +1,7 @@
 import type { PlanPreview } from '../../client/preview.js';
-import type { Intent } from '../../model/intent.js';
+import type { Intent } from '../../model/plan/intent.js';
 import { describeIntent } from '../../model/operation.js';
-import { isEmptyPlan } from '../../model/plan.js';
+import { isEmptyPlan } from '../../model/plan/plan.js';
 import type { ClusterSpec } from '../../model/spec.js';
 import { CliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';

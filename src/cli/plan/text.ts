@@ -1,5 +1,5 @@
 import type { PlanPreview } from '../../client/preview.js';
-import { countOf, isEmptyPlan, type Kind, type Plan } from '../../model/plan.js';
+import { countOf, isEmptyPlan, type Kind, type Plan } from '../../model/plan/plan.js';
 import { cleanLine } from '../clean-text.js';
 import { describeGate } from '../look/node-words.js';
 import type { Output } from '../output.js';

@@ -1,4 +1,4 @@
-import { countOf, taskCount, type Kind, type Plan, type Purpose, type Range, type Step } from '../../model/plan.js';
+import { countOf, taskCount, type Kind, type Plan, type Purpose, type Range, type Step } from '../../model/plan/plan.js';
 import type { Style } from '../output.js';
 
 interface Sign {

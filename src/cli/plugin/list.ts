@@ -57,7 +57,7 @@ function printPlugin(output: Output, { descriptor, folder, digest, abilities }: 
   output.line(`  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`);
   output.line(`  digest ${digest}`);
   if (abilities.length > 0) output.line(`  abilities: ${abilities.join(', ')}`);
-  for (const [name, { path, description = '' }] of Object.entries(descriptor.resources ?? {})) output.line(`  resource ${name}: ${path} ${description}`.trimEnd());
+  for (const [name, { path, format, description = '' }] of Object.entries(descriptor.resources ?? {})) output.line(`  resource ${name}: ${path ?? `${format} from the store`} ${description}`.trimEnd());
   if (descriptor.type === 'provider') output.line(`  keeps CREATE to one machine by: ${descriptor.idempotency}; lists lag at most ${descriptor.consistencyWindowMs} ms`);
   printFields(output, descriptor, 'admin', 'fields of a provider account, in heddle.yaml');
   printFields(output, descriptor, 'user', 'fields in a cluster file');

@@ -4,11 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { CliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';
 import { createOutput } from '../output.js';
+import type { Language } from './language.js';
 
 type PluginType = 'provider' | 'automator';
 
+export interface NewOptions {
+  readonly json?: boolean;
+  readonly language?: Language;
+}
+
 /** Writes a plugin that passes its suite into the current folder. Nothing that is there is changed. */
-export async function create(type: PluginType, name: string, options: { readonly json?: boolean }): Promise<number> {
+export async function create(type: PluginType, name: string, options: NewOptions): Promise<number> {
   if (!/^[a-z][a-z0-9_-]{0,40}$/.test(name)) {
     throw new CliError('Usage', `${JSON.stringify(name)} is no name of a plugin: lower-case letters, digits, hyphens and underscores, a letter first`);
   }
@@ -16,15 +22,14 @@ export async function create(type: PluginType, name: string, options: { readonly
   const plugin = join(root, `${type}s`, name);
   if (existsSync(plugin)) throw new CliError('Refused', `${relative(root, plugin)} is there already; choose another name, or move it away`);
   const files: Readonly<Record<string, string>> = {
-    [`${type}s/${name}/${name}.json`]: fill(`${type}.json`, name),
-    [`${type}s/${name}/${name}.ts`]: fill(`${type}.ts`, name),
+    ...sources(type, name, options.language ?? 'typescript'),
     [`test/${name}.test.mjs`]: fill(`${type}.test.mjs`, name),
     'package.json': fill('package.json', name), 'tsconfig.json': fill('tsconfig.json', name),
   };
   const written = Object.entries(files).filter(([path]) => !existsSync(join(root, path)));
   for (const [path, text] of written) {
     mkdirSync(dirname(join(root, path)), { recursive: true, mode: 0o755 });
-    writeFileSync(join(root, path), text, { mode: 0o644 });
+    writeFileSync(join(root, path), text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
   }
   const output = createOutput(options);
   for (const [path] of written) output.line(`wrote ${path}`);
@@ -33,6 +38,26 @@ export async function create(type: PluginType, name: string, options: { readonly
   return Promise.resolve(exitCodes.ok);
 }
 
+/** The examples in other languages are whole plugins too. */
+const examples: Readonly<Record<PluginType, { readonly language: Language; readonly name: string; readonly ending: string }>> = {
+  provider: { language: 'python', name: 'machines', ending: 'py' }, automator: { language: 'shell', name: 'steps', ending: 'sh' },
+};
+
+function sources(type: PluginType, name: string, language: Language): Readonly<Record<string, string>> {
+  const at = (ending: string): string => `${type}s/${name}/${name}.${ending}`;
+  if (language === 'typescript') return { [at('json')]: fill(`${type}.json`, name), [at('ts')]: fill(`${type}.ts`, name) };
+  const example = examples[type];
+  if (example.language !== language) {
+    throw new CliError('Usage', `there is no ${type} in ${language} to begin with, only in typescript and ${example.language}; docs/plugin-programs.md tells what a program gets and answers`);
+  }
+  const file = (ending: string): string => readFileSync(join(home, 'examples', 'plugins', `${type}s`, example.name, `${example.name}.${ending}`), 'utf8');
+  const { command, ...descriptor } = JSON.parse(file('json')) as { readonly command: readonly string[] };
+  const words = command.map((word) => word.replace(`./${example.name}.`, `./${name}.`));
+  const own = { ...descriptor, $schema: '../../node_modules/heddle/schemas/plugin.schema.json', name, command: words, version: '0.1.0', description: `${type === 'provider' ? 'Machines' : 'Services'} of ${name}` };
+  return { [at('json')]: `${JSON.stringify(own, undefined, 2)}\n`, [at(example.ending)]: file(example.ending) };
+}
+
+const home = fileURLToPath(new URL('../../../', import.meta.url));
 const templates = ['./templates/', '../../../src/cli/plugin/templates/'].map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path)) ?? '';
 
 function fill(file: string, name: string): string {
@@ -42,7 +67,6 @@ function fill(file: string, name: string): string {
 
 /** A checkout is linked to; what came from a registry is asked for by its version. */
 function heddleVersion(): string {
-  const home = fileURLToPath(new URL('../../../', import.meta.url));
   const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { readonly version: string };
   return home.includes(`${join('node_modules', 'heddle')}`) ? `^${version}` : `file:${home.replace(/\/$/, '')}`;
 }

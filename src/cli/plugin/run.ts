@@ -1,12 +1,18 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { serviceActions, type Action, type AnyAction } from '../../model/action.js';
+import { createHash } from 'node:crypto';
+import { serviceActions } from '../../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
-import { machineKey, tagNames, taskId } from '../../model/names.js';
+import { machineKey, tagNames } from '../../model/names.js';
+import { reservedKeysIn } from '../../model/payload.js';
+import { anySignal } from '../../model/signals.js';
 import type { Config } from '../../config.js';
+import { checkAutomators } from '../../plugins/check-accounts.js';
 import type { Automator, NodeAddress, PluginContext, Task, TaskResult } from '../../plugins/contract.js';
-import { isPluginError } from '../../plugins/errors.js';
-import { loadRegistry, type ProviderWithAbilities } from '../../plugins/registry.js';
+import { isPluginError, PluginError } from '../../plugins/errors.js';
+import { loadRegistry, type ProviderWithAbilities, type RegisteredProvider, type Registry } from '../../plugins/registry.js';
+import type { Descriptor } from '../../schema/descriptor.js';
+import { passedReferences } from '../../schema/fields.js';
+import { ProblemsError } from '../../schema/problem.js';
+import { parseResult } from '../../schema/result.js';
 import { createRedactor } from '../../secrets/redact.js';
 import { resolveSecrets } from '../../secrets/reference.js';
 import { createPool } from '../../ssh/pool.js';
@@ -15,17 +21,15 @@ import { CliError } from '../cli-error.js';
 import { readConfiguration, type CommonOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
 import { authOf, readTarget } from '../look/ssh-target.js';
-
-const providerActions = ['CREATE', 'CONFIRM', 'DELETE'] as const;
-const automatorActions = ['BOOTSTRAP', ...serviceActions] as const;
+import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**
  * Carries out one task by one plugin, here and once: to try a plugin by hand. Standard output gets the result as JSON, standard
- * error the log. What the engine does besides (retries, waiting, looking whether SSH answers) is not done.
+ * error the log. Fields and result are checked as the engine does. What it does besides (retries, waiting, looking whether SSH answers) is not done.
  */
 export async function runTask(name: string, file: string, options: CommonOptions): Promise<number> {
   const config = readConfiguration(options);
-  const written = readTask(file);
+  const written = toTask(readTask(file), name);
   const registry = await loadRegistry({ folders: config.pluginFolders, programs: config.programs, log: { info: () => undefined } });
   const cancel = new AbortController();
   const stop = (): void => cancel.abort(new Error('interrupted'));
@@ -33,17 +37,18 @@ export async function runTask(name: string, file: string, options: CommonOptions
   const pool = createPool();
   let redact = (text: string): string => text;
   try {
-    const { value, secrets } = await resolveSecrets(written, { environment: config.environment }, file);
+    const plugin = isProviderAction(written.taskName) ? registry.provider(name) : registry.automator(name);
+    const { task, secrets } = await resolveTask(fillFields(written, plugin.descriptor), plugin.descriptor, config, file);
     redact = (text) => createRedactor(secrets).redact(text);
-    const task = toTask(isJsonObject(value) ? value : {}, name);
     const context = { task, fields: task.provider.fields, signal: cancel.signal, log: logTo((text) => process.stderr.write(`${redact(text)}\n`)) };
     const returned = isProviderAction(task.taskName)
-      ? await callProvider(registry.provider(name).create(context), task)
-      : await callAutomator(registry.automator(name).create({ ...context, ...await settingsOf(config, name), shell: shellOf(pool, context), address: addressOf(context.task) }), task);
-    print({ status: 0, ...returned }, redact);
-    return returned !== undefined && returned.status !== undefined && returned.status !== 0 ? exitCodes.failed : exitCodes.ok;
+      ? await callInTime(registry.provider(name), context)
+      : await callAutomator(registry.automator(name).create({ ...context, ...await settingsOf(config, registry, name), shell: shellOf(pool, context), address: addressOf(context.task) }), task);
+    const answer = { status: 0, ...takeResult(name, returned) };
+    print(answer, redact);
+    return answer.status === 0 ? exitCodes.ok : exitCodes.failed;
   } catch (error) {
-    if (error instanceof CliError || !(error instanceof Error)) throw error;
+    if (error instanceof CliError || error instanceof ProblemsError || !(error instanceof Error)) throw error;
     const { kind, retryAfterMs, exitCode, result } = isPluginError(error) ? error : { kind: 'Internal' };
     print({ status: 1, error: { kind, message: error.message, retryAfterMs, exitCode }, result }, redact);
     return exitCodes.failed;
@@ -54,9 +59,27 @@ export async function runTask(name: string, file: string, options: CommonOptions
   }
 }
 
-/** What the administrator gave for the automator. */
-async function settingsOf(config: Config, name: string): Promise<Pick<PluginContext, 'fields'>> {
-  const { value } = await resolveSecrets(config.automators[name]?.fields ?? {}, { environment: config.environment }, `automators.${name}`);
+/** With its secrets, but for those that the plugin is to pass on as references. */
+async function resolveTask(task: Task, descriptor: Descriptor, { environment }: Config, file: string): Promise<{ readonly task: Task; readonly secrets: readonly string[] }> {
+  const passed = passedReferences(descriptor);
+  const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(task.provider.fields).filter(([key]) => passed.includes(key) === kept));
+  const { value, secrets } = await resolveSecrets({ ...task, provider: { ...task.provider, fields: split(false) } } as unknown as JsonObject, { environment }, file);
+  const resolved = value as unknown as Task;
+  return { task: { ...resolved, provider: { ...resolved.provider, fields: { ...resolved.provider.fields, ...split(true) } } }, secrets };
+}
+
+/** As strictly as the engine takes it. @throws PluginError */
+function takeResult(plugin: string, returned: TaskResult | void): TaskResult {
+  const parsed = parseResult(returned, { plugin });
+  const taken = reservedKeysIn(parsed.result ?? {});
+  if (taken.length > 0) throw new PluginError('Invalid', `plugin ${plugin} returned ${taken.join(', ')}, which only Heddle sets; return it under another key`);
+  return parsed;
+}
+
+/** What the administrator gave for the automator, with defaults. */
+async function settingsOf({ automators, environment }: Config, registry: Registry, name: string): Promise<Pick<PluginContext, 'fields'>> {
+  const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
+  const { value } = await resolveSecrets(settings?.fields ?? {}, { environment }, `automators.${name}`);
   return { fields: isJsonObject(value) ? value : {} };
 }
 
@@ -70,41 +93,15 @@ function print(answer: object, redact: (text: string) => string): void {
   process.stdout.write(`${redact(JSON.stringify(answer, undefined, 2))}\n`);
 }
 
-function readTask(file: string): JsonObject {
-  let value: unknown;
+/** A provider's call ends at the deadline of its descriptor, as everywhere. */
+async function callInTime({ create, descriptor: { callDeadlineMs } }: RegisteredProvider, context: PluginContext): Promise<TaskResult | void> {
+  const deadline = AbortSignal.timeout(callDeadlineMs);
   try {
-    value = JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
+    return await callProvider(create({ ...context, signal: anySignal([context.signal, deadline]) }), context.task);
   } catch (error) {
-    throw new CliError('Usage', `${file} cannot be read as a task: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    if (!deadline.aborted || isPluginError(error)) throw error;
+    throw new PluginError('Retryable', `the provider did not answer within ${callDeadlineMs} ms`, { cause: error });
   }
-  if (!isJsonObject(value)) throw new CliError('Usage', `${file} is no task: write {"taskName": "CREATE", "config": {…}, "provider": {"fields": {…}}}`);
-  return value;
-}
-
-/** What a file leaves out is filled in; each time it is another task, unless the file gives its taskId. */
-function toTask(written: JsonObject, plugin: string): Task {
-  const known: readonly Action[] = [...providerActions, ...automatorActions];
-  const taskName = known.find((action) => action === written['taskName']);
-  if (taskName === undefined) throw new CliError('Usage', `taskName is ${JSON.stringify(written['taskName']) ?? 'missing'}; it is one of ${known.join(', ')}`);
-  const text = (key: string, otherwise: string): string => (typeof written[key] === 'string' ? written[key] : otherwise);
-  const part = (key: string, of: JsonObject = written): JsonObject => (isJsonObject(of[key]) ? of[key] : {});
-  const [clusterUid, nodeId] = [text('clusterUid', '00000000-0000-4000-8000-000000000000'), text('nodeId', 'app-1')];
-  const incarnation = typeof written['incarnation'] === 'number' ? written['incarnation'] : 1;
-  const action = part('action', part('service'));
-  const service = { name: typeof part('service')['name'] === 'string' ? part('service')['name'] as string : 'service', action: { type: plugin, fields: part('fields', action) } };
-  const isProvider = isProviderAction(taskName);
-  return {
-    taskId: text('taskId', taskId({ clusterUid, nodeId, incarnation, action: taskName, operation: randomUUID(), ...(isProvider ? {} : { service: service.name }) })),
-    taskName, clusterId: text('clusterId', 'try'), clusterUid, nodeId, incarnation, attempt: 1,
-    config: { hostname: `try-${nodeId}`, ...part('config'), provider: { providertype: isProvider ? plugin : 'none' }, ...(isProvider ? {} : { service }) },
-    nodes: part('nodes') as unknown as Task['nodes'], cluster: part('cluster'),
-    provider: { name: 'try', type: isProvider ? plugin : 'none', fields: part('fields', part('provider')) },
-    ...(isProvider || taskName === 'BOOTSTRAP' ? {} : { service }),
-  };
-}
-
-function isProviderAction(action: AnyAction): boolean {
-  return providerActions.some((one) => one === action);
 }
 
 async function callProvider(provider: ProviderWithAbilities, task: Task): Promise<TaskResult | void> {

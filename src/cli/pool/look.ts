@@ -29,7 +29,7 @@ export async function labels(name: string, options: ServerOptions): Promise<numb
     printTable(output, ['LABEL', 'READY', 'KEPT', 'BUILDING', 'IN USE', 'OTHER', 'WAITING', 'SERVED BY'], Object.entries(view.labels).map(([label, { nodes: counts, minReady, waiting, servedBy }]) => {
       const { ready = 0, building = 0, 'in-use': inUse = 0, ...others } = counts;
       const other = Object.values(others).reduce((sum, count) => sum + count, 0);
-      return [label, ready, minReady, building, inUse, other, waiting, servedBy.map(({ providerPool, provider }) => `${providerPool} (${provider})`).join(', ')].map(String);
+      return [label, ready, minReady, building, inUse, other, waiting, servedBy.map(({ providerPool, provider, image }) => `${providerPool} (${provider}${image === undefined ? '' : `, ${image.version ?? image.lacks ?? image.name}`})`).join(', ')].map(String);
     }));
     output.line();
     printTable(output, ['PROVIDER POOL', 'PROVIDER', 'PRIORITY', 'USED', 'LIMITS', 'QUOTA', 'PAUSED'], Object.entries(view.providerPools).map(([key, { provider, priority, used, limits, quota, paused }]) =>
@@ -45,7 +45,7 @@ export async function nodes(name: string, options: ServerOptions): Promise<numbe
     output.document({ pool: name, nodes: found });
     const now = Date.now();
     if (found.length === 0) output.line('no nodes');
-    else printTable(output, ['NODE', 'LABEL', 'PROVIDER POOL', 'STATE', 'FOR', 'AGE', 'ADDRESS', 'REQUESTER', 'WHY'], inOrder(found).map((node) => rowOf(node, now)));
+    else printNodes(output, found, now);
     return exitCodes.ok;
   });
 }
@@ -83,13 +83,21 @@ export function printTable(output: Output, columns: readonly string[], rows: rea
   for (const line of lines) output.line(line);
 }
 
+/** Versions of images are shown where there are any. */
+function printNodes(output: Output, found: readonly PoolNodeView[], now: number): void {
+  const columns = ['NODE', 'LABEL', 'PROVIDER POOL', 'STATE', 'FOR', 'AGE', 'ADDRESS', 'IMAGE', 'REQUESTER', 'WHY'];
+  const hasVersions = found.some(({ image }) => image !== undefined);
+  const isShown = (_cell: string, index: number): boolean => hasVersions || columns[index] !== 'IMAGE';
+  printTable(output, columns.filter(isShown), inOrder(found).map((node) => rowOf(node, now).filter(isShown)));
+}
+
 function inOrder(found: readonly PoolNodeView[]): readonly PoolNodeView[] {
   return found.toSorted((one, other) => poolNodeStates.indexOf(one.state) - poolNodeStates.indexOf(other.state) || one.since - other.since);
 }
 
-function rowOf({ id, label, providerPool, state, since, createdAt, ipaddress, requester, hold, why, slots, backing }: PoolNodeView, now: number): readonly string[] {
+function rowOf({ id, label, providerPool, state, since, createdAt, ipaddress, image, replaced, requester, hold, why, slots, backing }: PoolNodeView, now: number): readonly string[] {
   const shared = slots !== undefined ? `machine of ${slots} nodes` : backing === undefined ? undefined : `on ${backing}`;
   const held = hold === undefined ? undefined : `${hold.comment} (${hold.by}${hold.until === undefined ? '' : `, ${formatDuration(hold.until - now)} left`})`;
   const words = [held, why, shared].filter((word) => word !== undefined).join('; ');
-  return [id, label, providerPool, state, formatDuration(now - since), formatDuration(now - createdAt), ipaddress ?? '-', requester ?? '-', words === '' ? '-' : words];
+  return [id, label, providerPool, state, formatDuration(now - since), formatDuration(now - createdAt), ipaddress ?? '-', `${image ?? '-'}${replaced === undefined ? '' : ' (old)'}`, requester ?? '-', words === '' ? '-' : words];
 }

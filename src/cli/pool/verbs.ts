@@ -11,6 +11,12 @@ export function addPoolVerbs(program: Command, run: Run): void {
   const pool = verb('pool', 'pools of nodes that are kept ready, or made on demand');
   server(pool.command('apply <file>').description('bring pools to their file; makes those that are not there'))
     .action((file, options) => run(async () => (await import('./apply.js')).apply(file, options)));
+  pool.command('import <file>').description('make pools of a nodepool.yaml, and tell what has no counterpart; changes nothing')
+    .option('--name <pool>', 'what the pool is called', 'nodepool')
+    .option('--account <name>', 'provider account in place of the simulated cloud', 'local')
+    .option('-o, --out <folder>', 'write pools.yaml and accounts.yaml there; nothing that is there is changed')
+    .option('--json', 'write JSON for programs')
+    .action((file, options) => run(async () => (await import('./import.js')).importFile(file, options)));
   server(pool.command('list').description('the pools'))
     .action((options) => run(async () => (await import('./look.js')).list(options)));
   server(pool.command('labels <pool>').description('its labels, how many nodes of each there are, and which provider pools serve them'))
@@ -31,6 +37,7 @@ export function addPoolVerbs(program: Command, run: Run): void {
 
   const request = verb('request', 'requests for nodes of a pool');
   server(withWait(request.command('create <pool> <labels...>').description('ask for a node of each label, and wait for them')
+    .option('--count <number>', 'so many requests, each for all of the labels', parseCount)
     .option('--priority <number>', 'low comes first (default: 100)', parseNumber)
     .option('--requester <name>', 'who asks (default: user@host)')
     .option('--tenant <name>', 'whose limits hold')
@@ -42,11 +49,12 @@ export function addPoolVerbs(program: Command, run: Run): void {
   server(request.command('show <pool> <id>').description('one request: its nodes, or why it waits or failed')
     .option('--credentials', 'show what one needs to log in, too'))
     .action((name, id, options) => run(async () => (await import('./request.js')).show(name, id, options)));
-  server(request.command('renew <pool> <id>').description('begin its lease anew'))
-    .action((name, id, options) => run(async () => (await import('./request.js')).renew(name, id, options)));
-  for (const [how, what] of [['cancel', 'end a request, whatever its state'], ['return', 'give its nodes back']] as const) {
-    server(request.command(`${how} <pool> <id>`).description(what))
-      .action((name, id, options) => run(async () => (await import('./request.js')).end(name, id, how, options)));
+  const many = (command: Command): Command => server(command.option('--requester <name>', 'all open requests of this one, in place of ids'));
+  many(request.command('renew <pool> [ids...]').description('begin leases anew'))
+    .action((name, ids, options) => run(async () => (await import('./request-end.js')).renew(name, ids, options)));
+  for (const [how, what] of [['cancel', 'end requests, whatever their state'], ['return', 'give their nodes back']] as const) {
+    many(request.command(`${how} <pool> [ids...]`).description(what))
+      .action((name, ids, options) => run(async () => (await import('./request-end.js')).end(name, ids, how, options)));
   }
 }
 
@@ -59,4 +67,10 @@ function parseTime(text: string): number {
 function parseNumber(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It is a whole number from 0 to 999999.');
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (/^[1-9]\d*$/.test(text) && count <= 5_000) return count;
+  throw new InvalidArgumentError('It is a whole number from 1 to 5000.');
 }

@@ -8,17 +8,18 @@ import type { RunningMachines } from './dev-machines.js';
  * `local` unless that name is taken.
  */
 export async function writeWorkerConfig(config: Config, { endpoint, apiKeyFile }: RunningMachines): Promise<string> {
-  const { dataFolder, cacheFolder, site, pluginFolders, keyFolder, storeFolder, encryption } = config;
+  const { dataFolder, metricsAddress, cacheFolder, site, pluginFolders, keyFolder, storeFolder, logDays, encryption, roundsEveryMs, builder } = config;
   const local = {
     type: 'local', site, fields: { endpoint, apiKey: { secret: `file:${apiKeyFile}` } },
     // What clusters get that name neither.
     hardware: { default: 'small' }, images: { default: 'host' },
   };
-  const { limits, allowedReferences, programs, sweep: { everyMs, policy: { minimumAgeMs, ...policy } }, loadsAtOnce, automators } = config;
+  const { limits, allowedReferences, programs, sweep: { everyMs, policy: { minimumAgeMs, ...policy } }, loadsAtOnce, automators, reservations: { settings, notify } } = config;
   const document = {
-    dataFolder, cacheFolder, site, encryption, plugins: pluginFolders, keys: { folder: keyFolder }, store: { folder: storeFolder },
-    providers: { local, ...config.providers }, automators, scale: limits, loadsAtOnce,
-    sweep: { every: `${everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
+    dataFolder, cacheFolder, site, encryption, plugins: pluginFolders, keys: { folder: keyFolder }, store: { folder: storeFolder, logDays },
+    providers: { local, ...config.providers }, automators, scale: limits, loadsAtOnce, ...(metricsAddress === undefined ? {} : { metrics: { address: metricsAddress } }),
+    reservations: { prepare: `${settings.prepareMs}ms`, remind: `${settings.remindMs}ms`, longest: `${settings.longestMs}ms`, notify },
+    builder, rounds: { every: `${roundsEveryMs}ms` }, sweep: { every: `${everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
     ...(allowedReferences === undefined ? {} : { secrets: { allow: allowedReferences } }),
     pluginLimits: Object.fromEntries(Object.entries(programs.limits).map(([name, { timeMs, ...more }]) => [name, { ...more, ...(timeMs === undefined ? {} : { time: `${timeMs}ms` }) }])),
   };

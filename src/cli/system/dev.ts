@@ -1,4 +1,5 @@
-import { prepareFolder, type Config } from '../../config.js';
+import type { Config } from '../../config.js';
+import { prepareFolder } from '../../config/prepare-folder.js';
 import { findBinary } from '../../server/find-binary.js';
 import { endProcess, isRunning, recordProcess } from '../../server/process.js';
 import { openWorkspace } from '../account/workspace.js';

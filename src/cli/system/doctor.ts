@@ -3,12 +3,14 @@ import type { Config } from '../../config.js';
 import { checkServer } from '../../server/check.js';
 import { chooseServer, readConfiguration, type ServerChoice, type ServerOptions } from '../configuration.js';
 import { checkDisk, checkFolder, checkKeys, checkNode, checkPlugins } from './doctor-local.js';
+import { checkSweep } from './doctor-sweep.js';
 import { checkAttributes, checkEncryption, checkNamespace, checkPollers } from './doctor-server.js';
 import { checkMachines, configOfWorkers } from './doctor-machines.js';
 import { exitCodes } from '../exit-codes.js';
 import { fail, ok, skipped, warn, type Finding } from './finding.js';
 import { createOutput, type Output, type Style } from '../output.js';
 import { describeError } from '../report-error.js';
+import { temporalClient } from '../session.js';
 
 /** Looks at everything that has to be right, one line each, and says what to do; exit code 1 when something is wrong. */
 export async function doctor(options: ServerOptions): Promise<number> {
@@ -54,6 +56,7 @@ async function examine(config: Config, options: ServerOptions, tell: Tell): Prom
     if (namespace.state === 'fail') return;
     tell([await checkAttributes(connection, server.namespace), await checkEncryption(connection, server.namespace, config)]);
     tell(await checkPollers(connection, server.namespace, workers));
+    tell([await checkSweep(() => temporalClient(connection, server.namespace, config), Date.now())]);
   } finally {
     await connection.close();
   }

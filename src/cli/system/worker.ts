@@ -9,14 +9,19 @@ import { exitCodes } from '../exit-codes.js';
 export const workerProgram = fileURLToPath(new URL('../../worker-main.js', import.meta.url));
 
 /** Runs a worker until it is stopped; its log goes to standard output. */
-export async function worker(options: ServerOptions): Promise<number> {
+export function worker(options: ServerOptions): Promise<number> {
+  return runWorker(options, []);
+}
+
+/** With words of its program. */
+export async function runWorker(options: ServerOptions, words: readonly string[]): Promise<number> {
   const config = readConfiguration(options);
   const { address, namespace, dev } = await chooseServer(config, options);
   await checkServer({ ...(dev === undefined ? config.temporal.connection : {}), address });
   openKeys(config);
   // Beside `heddle dev`, what its worker has: the machine service among it.
   const file = options.config ?? dev?.workerConfig ?? config.file;
-  const child = spawn(process.execPath, [workerProgram, ...(file === undefined ? [] : ['--config', file])], {
+  const child = spawn(process.execPath, [workerProgram, ...words, ...(file === undefined ? [] : ['--config', file])], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
       ...config.environment, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace,

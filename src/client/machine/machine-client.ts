@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import { describeNode, type NodeRef } from '../../model/image/spec.js';
+import { isNodeIntent, nodeIntents, nodeName, parseNodeName, type NodeMachineInput } from '../../model/machine/node-machine.js';
 import type { MachineIntent, MachineOperation, MachineView, Registration } from '../../model/machine/machine.js';
-import { coreQueue, machineWorkflowId, machineWorkflowType } from '../../model/names.js';
+import { coreQueue, machineWorkflowId, machineWorkflowType, nodeMachineWorkflowType, nodeOperationId } from '../../model/names.js';
 import type { JsonObject } from '../../model/json.js';
 import { payloadQuery } from '../../workflows/messages.js';
 import { cancelMachineUpdate, machineQuery, operateMachineUpdate, type MachineReply } from '../../workflows/machine/messages.js';
@@ -54,9 +56,31 @@ export class MachineClient {
     return { operation: '1' };
   }
 
-  /** Asks for an operation. @throws HeddleError Refused when the machine is busy, or its state does not allow it. */
+  /**
+   * Asks for an operation on a machine, or on that of a node: `web/app-1` of a cluster, `pool/ci/small-1` of a pool.
+   * @throws HeddleError Refused when the machine is busy, or its state does not allow it.
+   */
   async operate(name: string, intent: MachineRequestIntent): Promise<MachineReply> {
+    const node = parseNodeName(name);
+    if (node !== undefined) return this.#operateNode(node, intent);
     return this.#ask(name, intent.kind, (handle) => handle.executeUpdate(operateMachineUpdate, { args: [{ intent, by: this.#by }] }));
+  }
+
+  async #operateNode(node: NodeRef, intent: MachineRequestIntent): Promise<MachineReply> {
+    const name = nodeName(node);
+    if (!isNodeIntent(intent)) throw new HeddleError('Invalid', `${describeNode(node)} is ${node.of === 'cluster' ? 'the cluster\'s' : 'the pool\'s'}: of its machine one can ask ${nodeIntents.join(', ')}`);
+    const input: NodeMachineInput = { node, intent, by: this.#by };
+    return call(this.#temporal, `${intent.kind} ${name}`, async () => {
+      try {
+        const { firstExecutionRunId } = await this.#temporal.workflow.start(nodeMachineWorkflowType, {
+          workflowId: machineWorkflowId(name), taskQueue: coreQueue, args: [input], workflowIdConflictPolicy: 'FAIL', workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: `machine of ${describeNode(node)}`,
+        });
+        return { operation: nodeOperationId(firstExecutionRunId) };
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        throw new HeddleError('Refused', `the machine of ${describeNode(node)} is busy; one operation at a time, 'heddle machine show ${name}' shows it`, { cause: error });
+      }
+    });
   }
 
   /** Ends the operation under way. A load that has begun to write leaves the machine failed. */
@@ -89,7 +113,7 @@ export class MachineClient {
         onView?.(machine);
         const ended = machine.history.find((operation) => operation.id === id);
         if (ended !== undefined) return { operation: ended, machine };
-        if (machine.operation?.id !== id) throw new HeddleError('NotFound', `machine ${name} remembers no operation ${id}`);
+        if (machine.operation?.id !== id) throw new HeddleError('NotFound', `machine ${name} remembers no operation ${id}`, { next: `heddle machine show ${name}` });
       } catch (error) {
         const passing = error instanceof HeddleError && (error.code === 'NoWorker' || error.code === 'NoServer');
         if (!passing || Date.now() - answeredAt > patienceMs) throw error;
@@ -103,7 +127,9 @@ export class MachineClient {
       return await call(this.#temporal, `${what} ${name}`, () => ask(this.#temporal.workflow.getHandle(machineWorkflowId(name))));
     } catch (error) {
       if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
-      throw new HeddleError('NotFound', `there is no machine ${name}; 'heddle machine list' shows those there are`, { cause: error });
+      const node = parseNodeName(name);
+      if (node !== undefined) throw new HeddleError('NotFound', `nothing was done on the machine of ${describeNode(node)} lately`, { cause: error, next: `heddle machine status ${name}` });
+      throw new HeddleError('NotFound', `there is no machine ${name}; 'heddle machine list' shows those there are`, { cause: error, next: 'heddle machine list' });
     }
   }
 }

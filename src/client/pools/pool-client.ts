@@ -77,6 +77,22 @@ export class PoolClient {
     return this.#demands.add({ id: randomUUID(), requester: this.#by, ...options, labels });
   }
 
+  /** Asks so many times for a node of each label, in few messages: all of these requests are taken, or none. */
+  async requestMany(count: number, labels: readonly string[], options: Omit<DemandOptions, 'id'> = {}): Promise<readonly RequestView[]> {
+    const demands = Array.from({ length: count }, (): NodeDemand => ({ requester: this.#by, ...options, id: randomUUID(), labels }));
+    const taken: RequestView[] = [];
+    try {
+      while (taken.length < count) {
+        const batch = demands.slice(taken.length, taken.length + perMessage);
+        taken.push(...await this.#surely('request', (handle) => handle.executeUpdate(requestUpdate, { args: [batch] })));
+      }
+    } catch (error) {
+      await this.cancelMany(taken.map(({ id }) => id));
+      throw error;
+    }
+    return taken;
+  }
+
   /** Waits until a request is fulfilled, through restarts of workers and server. @throws HeddleError Failed when it cannot be, saying why. */
   async waitFor(id: string, { patienceMs }: WaitForNodesOptions = {}): Promise<RequestView> {
     const given = new AbortController();
@@ -100,7 +116,14 @@ export class PoolClient {
   }
 
   async cancel(id: string): Promise<void> {
-    await this.#call('cancel', (handle) => handle.executeUpdate(endUpdate, { args: [{ ids: [id], how: 'cancelled' }] }));
+    await this.cancelMany([id]);
+  }
+
+  async cancelMany(ids: readonly string[]): Promise<void> {
+    for (let from = 0; from < ids.length; from += perMessage) {
+      const batch = ids.slice(from, from + perMessage);
+      await this.#surely('cancel', (handle) => handle.executeUpdate(endUpdate, { args: [{ ids: batch, how: 'cancelled' }] }));
+    }
   }
 
   /** Begins the lease anew; false when there is nothing to renew any more. */
@@ -135,7 +158,7 @@ export class PoolClient {
   /** Everything that is known of a node, the credentials to log in with included. */
   async payload(nodeId: string): Promise<JsonObject> {
     const payload = await this.#call('payload', (handle) => handle.query(nodePayloadQuery, nodeId));
-    if (payload === null) throw new HeddleError('NotFound', `pool ${this.name} has no node ${nodeId}; 'heddle pool nodes ${this.name}' shows those it has`);
+    if (payload === null) throw new HeddleError('NotFound', `pool ${this.name} has no node ${nodeId}; 'heddle pool nodes ${this.name}' shows those it has`, { next: `heddle pool nodes ${this.name}` });
     return payload;
   }
 
@@ -165,8 +188,8 @@ export class PoolClient {
 
   #call<Result>(what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
     return call(this.#temporal, `${what} ${this.name}`, () => ask(this.#handle())).catch((error: unknown) => {
-      if (!(error instanceof HeddleError) || error.code !== 'NotFound' || error.message.includes('node')) throw error;
-      throw new HeddleError('NotFound', `there is no pool ${this.name}; 'heddle pool list' shows those there are`, { cause: error });
+      if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
+      throw new HeddleError('NotFound', `there is no pool ${this.name}; 'heddle pool list' shows those there are`, { cause: error, next: 'heddle pool list' });
     });
   }
 

@@ -3,7 +3,7 @@ import type { Descriptor, FieldDeclaration } from '../../../schema/descriptor.js
 import type { Problem } from '../../../schema/problem.js';
 import { declaredFields, type AccountDraft } from '../check-draft.js';
 import { isPlainSecret, parseFieldText, referenceForms } from '../field-text.js';
-import { describeKind, describeNeed } from '../field-words.js';
+import { describeKind, describeNeed, noFieldsDeclared } from '../field-words.js';
 import { html, type Markup } from './html.js';
 
 /** What somebody typed, by the names of inputs. */
@@ -16,10 +16,12 @@ export function accountForm(descriptor: Descriptor, typed: Typed, problems: read
   const general = problems.filter((problem) => !beside.has(problem));
   return html`<h1>Add an account of ${descriptor.name}</h1>
 <p>${descriptor.description}</p>
+${descriptor.fields === undefined ? html`<p>${noFieldsDeclared}</p>` : undefined}
 ${general.map((problem) => html`<p class="error" role="alert">${words(problem)}</p>`)}
+${declaredFields(descriptor).some(([, field]) => takesReference(field)) ? html`<p>In place of a secret or a text a reference may stand, which workers resolve when they use it: ${referenceForms}.</p>` : undefined}
 <form method="post" action="${base}/add/${descriptor.name}" autocomplete="off">
-${control({ key: 'name', title: 'Name', about: 'What clusters call it: lower-case letters, digits and hyphens. (required)', problems: said('name') }, (attributes) => html`<input ${attributes} required value="${typed.get('name') ?? ''}">`)}
-${control({ key: 'site', title: 'Site', about: 'The site whose workers reach its machines; each worker\'s own unless given. (optional)', problems: said('site') }, (attributes) => html`<input ${attributes} value="${typed.get('site') ?? ''}">`)}
+${control({ key: 'name', title: 'Name', need: 'required', about: ['What clusters call it.', 'lower-case letters, digits and hyphens'], problems: said('name') }, (attributes) => html`<input ${attributes} required value="${typed.get('name') ?? ''}">`)}
+${control({ key: 'site', title: 'Site', need: 'optional', about: ['The site whose workers reach its machines; each worker\'s own unless given.'], problems: said('site') }, (attributes) => html`<input ${attributes} value="${typed.get('site') ?? ''}">`)}
 ${declaredFields(descriptor).map(([key, field]) => fieldControl(descriptor, key, field, typed, said('fields', key)))}
 <button>Add</button>
 </form>
@@ -43,35 +45,48 @@ function inputName(key: string): string {
 
 function fieldControl(descriptor: Descriptor, key: string, field: FieldDeclaration, typed: Typed, problems: readonly Problem[]): Markup {
   const need = describeNeed(key, descriptor);
-  const reference = field.secret === true || field.type === 'text' ? `, or a reference: ${referenceForms}` : '';
-  const about = [field.description, `${describeKind(field)}${reference} (${need})`].filter((part) => part !== undefined).join(' ');
+  const about = [field.description, describeKind(field)].filter((part) => part !== undefined);
   const given = typed.get(inputName(key)) ?? '';
   const value = field.secret === true || isPlainSecret(field, given) ? '' : given;
   const required = html` ${need === 'required' ? html`required` : undefined}`;
-  return control({ key: inputName(key), title: field.title, about, problems }, (attributes) => {
-    if (field.options !== undefined || field.type === 'boolean') return options(attributes, required, ['', ...field.options ?? ['true', 'false']], value);
+  return control({ key: inputName(key), title: field.title, need, about, problems }, (attributes) => {
+    if (field.options !== undefined || field.type === 'boolean') return options(attributes, required, ['', ...field.options ?? ['true', 'false']], { chosen: value, otherwise: fallbackText(field) });
     if (field.secret === true) return field.type === 'text' ? html`<textarea ${attributes}${required} class="masked" spellcheck="false"></textarea>` : html`<input ${attributes}${required} type="password" autocomplete="new-password">`;
     if (['text', 'list', 'map', 'json'].includes(field.type)) return html`<textarea ${attributes}${required} spellcheck="false">
 ${value}</textarea>`;
-    return html`<input ${attributes}${required} value="${value}" spellcheck="false">`;
+    return html`<input ${attributes}${required} value="${value}" placeholder="${fallbackText(field)}" spellcheck="false">`;
   });
 }
 
-function options(attributes: Markup, required: Markup, choices: readonly string[], chosen: string): Markup {
-  return html`<select ${attributes}${required}>${choices.map((choice) => html`<option value="${choice}"${choice === chosen ? html` selected` : undefined}>${choice === '' ? '(not given)' : choice}</option>`)}</select>`;
+function options(attributes: Markup, required: Markup, choices: readonly string[], { chosen, otherwise }: { readonly chosen: string; readonly otherwise: string }): Markup {
+  const nothing = otherwise === '' ? '(not given)' : `(not given: ${otherwise})`;
+  return html`<select ${attributes}${required}>${choices.map((choice) => html`<option value="${choice}"${choice === chosen ? html` selected` : undefined}>${choice === '' ? nothing : choice}</option>`)}</select>`;
+}
+
+function takesReference({ type, secret }: FieldDeclaration): boolean {
+  return secret === true || type === 'text';
+}
+
+/** What holds where nothing is given, as it would be typed. */
+function fallbackText({ default: fallback }: FieldDeclaration): string {
+  if (fallback === undefined) return '';
+  return typeof fallback === 'string' ? fallback : JSON.stringify(fallback);
 }
 
 interface Control {
   readonly key: string;
   readonly title: string;
-  readonly about: string;
+  /** `required`, `optional`, or what it is an alternative to. */
+  readonly need: string;
+  /** A paragraph each. */
+  readonly about: readonly string[];
   readonly problems: readonly Problem[];
 }
 
-function control({ key, title, about, problems }: Control, input: (attributes: Markup) => Markup): Markup {
+function control({ key, title, need, about, problems }: Control, input: (attributes: Markup) => Markup): Markup {
   const wrong = problems.length > 0;
-  return html`<label for="${key}">${title}</label>
-<p class="about" id="${key}.about">${about}</p>
+  return html`<label for="${key}">${title} <span class="need">${need}</span></label>
+<div class="about" id="${key}.about">${about.map((part) => html`<p>${part}</p>`)}</div>
 ${input(html`id="${key}" name="${key}" aria-describedby="${key}.about${wrong ? ` ${key}.error` : ''}"${wrong ? html` aria-invalid="true"` : undefined}`)}
 ${wrong ? html`<p class="error" id="${key}.error">${problems.map(words).join(' ')}</p>` : undefined}`;
 }

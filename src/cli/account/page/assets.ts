@@ -5,7 +5,8 @@ export const assets: Readonly<Record<string, { readonly type: string; readonly t
     text: `:root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .3rem .8rem .3rem 0; vertical-align: top; overflow-wrap: anywhere }
-label { display: block; font-weight: 600; margin-top: 1.4rem } .about { font-size: .9rem; opacity: .8; margin: .1rem 0 .3rem }
+label { display: block; font-weight: 600; margin-top: 1.4rem } .need { font-weight: 400; font-size: .85rem; opacity: .75; margin-left: .4rem }
+.about { font-size: .9rem; margin: .1rem 0 .3rem } .about p { margin: 0 } .about p:last-child:not(:first-child) { opacity: .7 } ::placeholder { opacity: .5 }
 input, select, textarea { font: inherit; width: 100%; box-sizing: border-box; padding: .3rem } textarea { min-height: 4.5rem }
 input[type=checkbox] { width: auto } textarea.masked { -webkit-text-security: disc }
 .error { color: #c62828; font-weight: 600 } [aria-invalid=true] { outline: 2px solid #c62828 } .done { border-left: 4px solid #2e7d32; padding-left: .8rem }

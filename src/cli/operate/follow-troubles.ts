@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { lookAtServer } from '../look/server-view.js';
+import { findTroubles } from '../look/troubles.js';
+
+/** Between two looks, in ms: what fails once is tried again sooner. */
+const lookMs = 10_000;
+
+/** Tells what keeps a cluster from going on, and undefined when nothing does any more. No worker is asked. Ends with the signal. */
+export async function followTroubles(temporal: Client, cluster: string, { signal, onChange }: { readonly signal: AbortSignal; readonly onChange: (text: string | undefined) => void }): Promise<void> {
+  let told: string | undefined;
+  for (;;) {
+    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const server = await lookAtServer(temporal, cluster).catch(() => undefined);
+    // Of a server that does not answer the wait itself tells.
+    if (server === undefined) continue;
+    const [first, ...others] = findTroubles(server, Date.now());
+    const text = first === undefined ? undefined : `stuck: ${first.gist.split('\n')[0]}${others.length === 0 ? '' : ` (and ${others.length} more: heddle status ${cluster})`}`;
+    if (text !== told) onChange(text);
+    told = text;
+  }
+}

@@ -1,0 +1,2 @@
+export const languages = ['typescript', 'python', 'shell'] as const;
+export type Language = (typeof languages)[number];
