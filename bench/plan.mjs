@@ -2,8 +2,8 @@
 // Usage: npm run build && node bench/plan.mjs [NODES]
 import { createHash } from 'node:crypto';
 
-const { planOperation, emptyCluster, outlinesOf } = await import(new URL('../dist/model/plan-operation.js', import.meta.url).href);
-const { taskCount, indexesOf } = await import(new URL('../dist/model/plan.js', import.meta.url).href);
+const { planOperation, emptyCluster, outlinesOf } = await import(new URL('../dist/model/plan/plan-operation.js', import.meta.url).href);
+const { taskCount, indexesOf } = await import(new URL('../dist/model/plan/plan.js', import.meta.url).href);
 
 const count = Number(process.argv[2] ?? 10_000);
 const names = ['base', 'store', 'queue', 'app', 'proxy', 'metrics'];

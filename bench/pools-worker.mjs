@@ -9,21 +9,26 @@ import { cloudProvider } from './pools-cloud.mjs';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const load = (path) => import(join(dist, path));
-const { createAbsences } = await load('activities/absence.js');
+const { createAbsences } = await load('activities/provider/absence.js');
 const { createTaskActivities } = await load('activities/dispatch.js');
 const { createInFlight } = await load('activities/in-flight.js');
-const { createLookActivities } = await load('activities/looks.js');
-const { createPlanPoolActivity } = await load('activities/plan-pool.js');
-const { readClusterRecords } = await load('cluster-records.js');
+const { createLookActivities } = await load('activities/survey/looks.js');
+const { createPlanPoolActivity } = await load('activities/plan/plan-pool.js');
+const { readClusterRecords } = await load('worker/cluster-records.js');
+const { readNodePools } = await load('worker/node-pools.js');
 const contract = await load('plugins/contract.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { createRedactor } = await load('secrets/redact.js');
 const { createFolderStore } = await load('store/folder.js');
 const { heddle } = await load('temporal-plugin.js');
-const { readWorkflowRuns } = await load('workflow-runs.js');
+const { readWorkflowRuns } = await load('worker/workflow-runs.js');
 
 const drop = () => {};
-Runtime.install({ logger: { trace: drop, debug: drop, info: drop, warn: drop, error: drop, log: drop }, shutdownSignals: [] });
+const tell = (message, more) => {
+  // Of the two workers that have activities alone.
+  if (!message.startsWith('No workflows registered')) console.error(`worker: ${message}`, more?.error ?? more ?? '');
+};
+Runtime.install({ logger: { trace: drop, debug: drop, info: drop, warn: tell, error: tell, log: drop }, shutdownSignals: [] });
 const [, , address, keys, port] = process.argv;
 const plugins = [heddle({ keys: openKeyRing({ folder: keys, create: false }) })];
 const connection = await NativeConnection.connect({ address });
@@ -35,15 +40,15 @@ const parts = {
   registry, providers: { cloud: { type: 'simulated', site: 'default', fields: {} } }, installation: 'bench', inFlight: createInFlight(),
   log: { debug: nobody, info: nobody, warn: nobody, error: nobody }, logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
   nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => undefined },
-  resolveSecrets: async (value) => ({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor, askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
-  claims: () => ({}), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+  resolveSecrets: async (value) => ({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor, paces: () => undefined, askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
+  claims: () => ({}), pools: readNodePools(temporal), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
 };
 const base = { connection, plugins, shutdownGraceTime: '1 second' };
 const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
 const workers = await Promise.all([
   Worker.create({
     ...base, taskQueue: 'heddle', workflowBundle: { codePath: join(dist, 'workflow-bundle.js') }, maxCachedWorkflows: 500, maxConcurrentWorkflowTaskExecutions: 40,
-    stickyQueueScheduleToStartTimeout: '1 second', activities: createPlanPoolActivity(parts),
+    stickyQueueScheduleToStartTimeout: '1 second', isolateExecutionTimeout: '1 minute', activities: createPlanPoolActivity(parts),
   }),
   Worker.create({ ...base, taskQueue: 'heddle.default', maxConcurrentActivityTaskExecutions: 300, activities: tasks }),
   Worker.create({ ...base, taskQueue: 'heddle.default.cloud', maxConcurrentActivityTaskExecutions: 50, activities: tasks }),

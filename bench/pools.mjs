@@ -1,5 +1,5 @@
 // Pools: how soon nodes are had, how many a second, what a kill costs, and what idle nodes cost. The cloud is simulated: active after 0.1 s.
-// Usage: npm run build && node bench/pools.mjs [PART ...]    parts: single, burst, queue, kill, evict, idle; burst:500 for one size
+// Usage: npm run build && node bench/pools.mjs [--json] [PART ...]    parts: single, burst, queue, kill, lost, evict, idle; burst:500, lost:500 and idle:100 for one size
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,8 +21,9 @@ const { heddle } = await load('temporal-plugin.js');
 const { PoolClient } = await load('client/pools/pool-client.js');
 const { loadConfig } = await load('config.js');
 
-const asked = process.argv.slice(2);
-const parts = asked.length > 0 ? asked : ['single', 'burst', 'queue', 'kill', 'evict', 'idle'];
+const json = process.argv.includes('--json');
+const asked = process.argv.slice(2).filter((word) => word !== '--json');
+const parts = asked.length > 0 ? asked : ['single', 'burst', 'queue', 'kill', 'lost', 'evict', 'idle'];
 const folder = mkdtempSync(join(tmpdir(), 'heddle-pools-'));
 const { cacheFolder, environment } = loadConfig({ cwd: '/' });
 const found = await findBinary({ temporalCli: environment.TEMPORAL_CLI, path: environment.PATH, cacheFolder, download: false, say: () => {} });
@@ -38,7 +39,7 @@ const opened = [];
 try {
   for (const part of parts) {
     const [name, size] = part.split(':');
-    await { single, burst, queue, kill, evict, idle }[name](size === undefined ? undefined : Number(size));
+    await { single, burst, queue, kill, lost, evict, idle }[name](size === undefined ? undefined : Number(size));
     for (const pool of opened.splice(0)) {
       await pool.deletePool();
       await pool.gone();
@@ -54,13 +55,15 @@ try {
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
 }
+// After an error there may be waits left that nobody needs.
+process.exit();
 
 async function single() {
   const fresh = await open({});
-  say(`one fresh node: ${await latencies(fresh, 30)}`);
+  tellLatencies('one fresh node', 'fresh', await latencies(fresh, 30));
   const warm = await open({ minReady: 3 });
   await untilReady(warm, 3);
-  say(`one ready node: ${await latencies(warm, 30, () => untilReady(warm, 3))}`);
+  tellLatencies('one ready node', 'ready', await latencies(warm, 30, () => untilReady(warm, 3)));
 }
 
 async function latencies(pool, count, before = async () => {}) {
@@ -72,7 +75,13 @@ async function latencies(pool, count, before = async () => {}) {
     took.push(performance.now() - began);
     await pool.giveBack(id);
   }
-  return percentiles(took);
+  return took.toSorted((one, other) => one - other);
+}
+
+function tellLatencies(name, what, sorted) {
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] / 1_000;
+  const text = (share) => `${at(share).toFixed(3)} s`;
+  say(`${name}: p50 ${text(0.5)}, p95 ${text(0.95)}, at most ${text(1)} (${sorted.length})`, { what, value: at(0.5) });
 }
 
 async function burst(only) {
@@ -91,7 +100,8 @@ async function burst(only) {
     const gone = (performance.now() - began) / 1_000;
     const { worker: ours, server: theirs } = diff(await cpuOf(), cpu);
     say(`${count} requests at once: the last fulfilled after ${fulfilled.toFixed(1)} s (${Math.round(count / fulfilled)}/s), the last machine gone after ${gone.toFixed(1)} s (${Math.round(count / gone)}/s), `
-      + `${(ours / count).toFixed(1)} ms CPU of the worker and ${(theirs / count).toFixed(1)} ms of the server for each; load ${loadavg()[0].toFixed(1)}`);
+      + `${(ours / count).toFixed(1)} ms CPU of the worker and ${(theirs / count).toFixed(1)} ms of the server for each; load ${loadavg()[0].toFixed(1)}`,
+    { what: `burst ${count}`, value: count / fulfilled }, { what: `gone ${count}`, value: count / gone }, { what: `CPU ${count}`, value: (ours + theirs) / count });
   }
 }
 
@@ -106,7 +116,7 @@ async function queue() {
   }));
   const sorted = times.toSorted((one, other) => one - other);
   const quarters = [0, 25, 50, 75].map((from) => `${(25_000 / (sorted[from + 24] - (sorted[from - 1] ?? 0))).toFixed(1)}/s`);
-  say(`100 requests on a pool of 10: ${(100_000 / sorted[99]).toFixed(1)}/s; by quarters ${quarters.join(', ')}`);
+  say(`100 requests on a pool of 10: ${(100_000 / sorted[99]).toFixed(1)}/s; by quarters ${quarters.join(', ')}`, { what: 'queue', value: 100_000 / sorted[99] });
 }
 
 async function kill() {
@@ -120,9 +130,31 @@ async function kill() {
   const started = performance.now();
   const held = await Promise.all(requests.map(({ id }) => pool.waitFor(id)));
   const made = cloud.counts.created - created;
-  say(`kill -9 of the worker with 50 building: all ${held.length} fulfilled ${((performance.now() - killed) / 1_000).toFixed(1)} s after the kill, `
-    + `${((performance.now() - started) / 1_000).toFixed(1)} s after the next worker was ready; machines made: ${made}, thrown away: ${made - 50}`);
+  const [sinceKill, sinceStart] = [killed, started].map((from) => (performance.now() - from) / 1_000);
+  say(`kill -9 of the worker with 50 building: all ${held.length} fulfilled ${sinceKill.toFixed(1)} s after the kill, `
+    + `${sinceStart.toFixed(1)} s after the next worker was ready; machines made: ${made}, thrown away: ${made - 50}`,
+    { what: 'killed', value: sinceKill }, { what: 'thrown away', value: made - 50 });
   await Promise.all(held.map(({ id }) => pool.giveBack(id)));
+}
+
+async function lost(count = 2_000) {
+  const pool = await open({});
+  let fulfilled = 0;
+  const all = Promise.all(Array.from({ length: count }, async () => {
+    const { id } = await pool.obtain(['a']);
+    fulfilled += 1;
+    await pool.giveBack(id);
+  }));
+  await until(async () => fulfilled >= 0.75 * count);
+  await end(worker, 'SIGKILL');
+  worker = await startWorker();
+  const [started, before] = [performance.now(), fulfilled];
+  await until(async () => fulfilled > before);
+  const again = (performance.now() - started) / 1_000;
+  await all;
+  const done = (performance.now() - started) / 1_000;
+  say(`kill -9 of the worker when ${before} of ${count} requests were fulfilled: the next one ${again.toFixed(1)} s after the next worker was ready, all after ${done.toFixed(1)} s; load ${loadavg()[0].toFixed(1)}`,
+    { what: `goes on ${count}`, value: again }, { what: `all ${count}`, value: done });
 }
 
 async function evict() {
@@ -130,7 +162,8 @@ async function evict() {
   await untilReady(pool, 5);
   const { deleted } = cloud.counts;
   const got = await pool.obtain(['b']);
-  say(`5 idle nodes fill the pool, one request for another label: ${cloud.counts.deleted - deleted} deleted`);
+  const evicted = cloud.counts.deleted - deleted;
+  say(`5 idle nodes fill the pool, one request for another label: ${evicted} deleted`, { what: 'evicted', value: evicted });
   await pool.giveBack(got.id);
 }
 
@@ -138,12 +171,14 @@ async function idle(count = 1_000) {
   const pool = await open({ minReady: count });
   const began = performance.now();
   await untilReady(pool, count);
-  say(`${count} nodes made ready in ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+  const ready = (performance.now() - began) / 1_000;
+  say(`${count} nodes made ready in ${ready.toFixed(1)} s`, { what: 'made ready', value: ready });
   await pause(10_000);
   const before = await cpuOf();
   await pause(30_000);
   const { worker: ours, server: theirs } = diff(await cpuOf(), before);
-  say(`${count} ready nodes at rest: worker ${(ours / 300).toFixed(2)} % and server ${(theirs / 300).toFixed(2)} % of one core, over 30 s`);
+  say(`${count} ready nodes at rest: worker ${(ours / 300).toFixed(2)} % and server ${(theirs / 300).toFixed(2)} % of one core, over 30 s; load ${loadavg()[0].toFixed(1)}`,
+    { what: 'at rest', value: (ours + theirs) / 300, worker: ours / 300, server: theirs / 300 });
 }
 
 async function open(label, more = {}) {
@@ -198,12 +233,8 @@ async function end(child, signal) {
   await exit;
 }
 
-function percentiles(values) {
-  const sorted = values.toSorted((one, other) => one - other);
-  const at = (share) => `${(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] / 1_000).toFixed(3)} s`;
-  return `p50 ${at(0.5)}, p95 ${at(0.95)}, at most ${at(1)} (${sorted.length})`;
-}
-
-function say(line) {
-  console.log(line);
+/** A line for people, or the figures in it for programs. */
+function say(line, ...figures) {
+  if (!json) console.log(line);
+  else for (const figure of figures) console.log(JSON.stringify({ ...figure, load: loadavg()[0] }));
 }
