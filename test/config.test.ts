@@ -2,7 +2,8 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, sta
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadConfig, prepareFolder, type Config, type Environment } from '../src/config.js';
+import { loadConfig, type Config, type Environment } from '../src/config.js';
+import { prepareFolder } from '../src/config/prepare-folder.js';
 
 let home: string;
 let cwd: string;
@@ -69,6 +70,16 @@ describe('the configuration', () => {
       dataFolder: join(cwd, 'data'), cacheFolder: join(home, 'cache'), keyFolder: '/etc/keys', storeFolder: join(cwd, 'data/store'),
       pluginFolders: [join(cwd, 'plugins'), join(home, 'node_modules/heddle-plugin-x')],
     });
+  });
+
+  test('says where metrics can be read; a variable goes over the file, and neither may be a name', () => {
+    expect(load()).not.toHaveProperty('metricsAddress');
+    write('work/heddle.yaml', 'metrics: {address: "127.0.0.1:9464"}\n');
+    expect(load().metricsAddress).toBe('127.0.0.1:9464');
+    expect(load({ HEDDLE_METRICS: '[::1]:9465' }).metricsAddress).toBe('[::1]:9465');
+    expect(failure({ HEDDLE_METRICS: 'localhost' })).toContain('HEDDLE_METRICS is "localhost". An address and a port: 127.0.0.1:9464.');
+    write('work/heddle.yaml', 'metrics: {address: "localhost:9464"}\n');
+    expect(failure()).toContain('metrics.address: "localhost:9464" is not valid');
   });
 
   test('reads what plugins may use, times in ms', () => {

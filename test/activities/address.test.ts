@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addWay } from '../../src/activities/address.js';
-import type { ProviderAccount } from '../../src/activities/parts.js';
+import { addWay } from '../../src/activities/provider/address.js';
+import type { ProviderAccount } from '../../src/model/provider-account.js';
 import type { Json } from '../../src/model/json.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTaskActivities } from '../../src/activities/dispatch.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
-import { readWorkflowRuns } from '../../src/workflow-runs.js';
+import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';
 import { TestService } from '../local/support/service.js';
 import { until } from '../support/until.js';
 import type { createOne } from './support/fixture-workflows.js';
@@ -69,7 +69,7 @@ const quarantined = (hostname: string) => ({
   message: expect.stringMatching(new RegExp(`machine ${hostname} was sent to provider here, and nobody knows whether it was made.*Look there for a machine named ${hostname}.*heddle retry web`)),
 });
 
-describe('CREATE at a provider that cannot tell what came of it', { timeout: 60_000 }, () => {
+describe('CREATE at a provider that cannot tell what came of it', () => {
   it('records its intent before it calls', async () => {
     const { body } = await service.call('POST', '/v1/faults', { fault: 'hold-answer', operation: 'create', hostname: 'plain' });
     const handle = await create('plain');

@@ -106,8 +106,11 @@ describe('DELETE', () => {
     const task = taskOn('twin', { providerid: 'm-of-before' });
     expect((await failureOf(bench.run('DELETE', task))).message).toContain(ids[0]);
     await until('both are gone', () => bench.run('DELETE', task).then(() => true, () => undefined));
-    const { body } = await service.call('GET', '/v1/machines');
-    expect((body as { readonly machines: readonly { readonly id: string }[] }).machines.filter(({ id }) => ids.includes(id))).toEqual([]);
+    // Of the one that nobody knew of, being on its way is enough.
+    await until('neither is shown', async () => {
+      const { body } = await service.call('GET', '/v1/machines');
+      return (body as { readonly machines: readonly { readonly id: string }[] }).machines.every(({ id }) => !ids.includes(id));
+    });
     expect((await deleted()).length).toBeGreaterThanOrEqual(2);
   });
 
@@ -147,7 +150,8 @@ describe('DELETE', () => {
       await slow.run('CREATE', taskOn('unseen'));
       // Its id was lost with the attempt; the list shows nothing at first.
       await until('it is gone', () => slow.run('DELETE', taskOn('unseen')).then(() => true, () => undefined));
-      expect(await journal('delete', 'unseen')).toHaveLength(1);
+      // While it is on its way out it is asked for again.
+      expect((await journal('delete', 'unseen')).length).toBeGreaterThan(0);
     } finally {
       await slow.close();
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPeersCache } from '../../src/activities/peers.js';
+import { createPeersCache } from '../../src/activities/plan/peers.js';
 import type { PeersPage, PeersRequest } from '../../src/model/messages.js';
 import type { NodeState } from '../../src/model/node.js';
 import { noPeers, peersPage, touchPeers } from '../../src/model/peers.js';
@@ -86,5 +86,56 @@ describe('the cache of peers', () => {
     expect(Object.keys(await cache.get('u', 'cluster/web', 1))).toEqual(['app-1']);
     await cache.get('another', 'cluster/web', 1);
     expect(cluster.asked).toHaveLength(2);
+  });
+
+  it('gives up where the workflow that sent the task is gone, and another of its name counts anew', async () => {
+    const cluster = new Cluster();
+    cluster.join('app-1');
+    const cache = createPeersCache(cluster.ask);
+    await expect(cache.get('u', 'cluster/web', 7)).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('as of version 1, and the task is of version 7') as string });
+    expect(cluster.asked.length).toBeLessThan(5);
+  });
+
+  it('asks for everything again when the workflow was reset: what it had told may never have been', async () => {
+    const cluster = new Cluster();
+    cluster.join('app-1');
+    const cache = createPeersCache(cluster.ask);
+    const before = { workflowId: 'cluster/web', runId: 'before' };
+    await cache.get('u', 'cluster/web', 1, before);
+    const { nodes, peers } = cluster;
+    cluster.nodes = { ...nodes };
+    cluster.join('app-2');
+    cluster.join('app-3');
+    expect(Object.keys(await cache.get('u', 'cluster/web', 3, before))).toEqual(['app-1', 'app-2', 'app-3']);
+    cluster.nodes = nodes;
+    cluster.peers = peers;
+    cluster.join('app-4');
+    const after = { workflowId: 'cluster/web', runId: 'after' };
+    expect(Object.keys(await cache.get('u', 'cluster/web', 2, after))).toEqual(['app-1', 'app-4']);
+    expect(Object.keys(await cache.get('u', 'cluster/web', 2, after))).toEqual(['app-1', 'app-4']);
+    expect(cluster.asked).toEqual([{ since: 0 }, { since: 1 }, { since: 0 }]);
+  });
+
+  it('takes nothing over that was asked for before a reset and answered after it', async () => {
+    const cluster = new Cluster();
+    cluster.join('app-1');
+    let answer: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => { answer = resolve; });
+    let calls = 0;
+    const cache = createPeersCache(async (workflowId, request) => {
+      calls += 1;
+      const page = await cluster.ask(workflowId, request);
+      if (calls === 1) await held;
+      return page;
+    });
+    const early = cache.get('u', 'cluster/web', 1, { workflowId: 'cluster/web', runId: 'before' });
+    await Promise.resolve();
+    cluster.nodes = {};
+    cluster.peers = noPeers;
+    cluster.join('app-2');
+    const late = cache.get('u', 'cluster/web', 1, { workflowId: 'cluster/web', runId: 'after' });
+    answer?.();
+    expect(Object.keys(await late)).toEqual(['app-2']);
+    await early;
   });
 });

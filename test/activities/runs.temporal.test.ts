@@ -5,12 +5,12 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTaskActivities } from '../../src/activities/dispatch.js';
-import { createEarlierRunsActivity } from '../../src/activities/earlier-runs.js';
+import { createEarlierRunsActivity } from '../../src/activities/plan/earlier-runs.js';
 import type { EarlierRunsReply } from '../../src/model/look.js';
 import type { TaskOutcome } from '../../src/model/messages.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
-import { readWorkflowRuns } from '../../src/workflow-runs.js';
+import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';
 import { TestService } from '../local/support/service.js';
 import { until } from '../support/until.js';
 import { type createOne, endSignal, type life } from './support/fixture-workflows.js';
@@ -70,7 +70,7 @@ async function reset(handle: WorkflowHandle<typeof createOne>, runId: string): P
 }
 
 describe('CREATE after a reset of its workflow', () => {
-  it('waits until the lost call is over and visible, and takes over what it made', { timeout: 60_000 }, async () => {
+  it('waits until the lost call is over and visible, and takes over what it made', async () => {
     // Made, and shown only later; the first attempt never hears of it.
     await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: consistencyWindowMs, hostname: 'reset-1' });
     const { body } = await service.call('POST', '/v1/faults', { fault: 'hold-answer', operation: 'create', hostname: 'reset-1' });
@@ -91,7 +91,7 @@ describe('CREATE after a reset of its workflow', () => {
     expect(rest).toMatchObject({ 'ssh-auth': { user: expect.any(String) } });
   });
 
-  it('an attempt whose place another has taken makes nothing', { timeout: 60_000 }, async () => {
+  it('an attempt whose place another has taken makes nothing', async () => {
     const workflowId = `stale-${randomUUID()}`;
     const handle = await client.workflow.start<typeof createOne>('createOne', { workflowId, taskQueue, args: [taskOn('stale-1')] });
     await handle.result();
@@ -124,7 +124,7 @@ describe('EARLIER_RUNS', () => {
     await handle.terminate();
   });
 
-  it('right after a terminate finds the life that was cut, every time', { timeout: 60_000 }, async () => {
+  it('right after a terminate finds the life that was cut, every time', async () => {
     await Promise.all(Array.from({ length: 20 }, async () => {
       const name = `cut-${randomUUID()}`;
       const first = await start(name, 'first');
@@ -136,7 +136,7 @@ describe('EARLIER_RUNS', () => {
     }));
   });
 
-  it('tells lives that were cut, newest first, and whether the last one ended by itself', { timeout: 60_000 }, async () => {
+  it('tells lives that were cut, newest first, and whether the last one ended by itself', async () => {
     const name = `lives-${randomUUID()}`;
     for (const [uid, end] of [['one', 'terminate'], ['two', 'fail'], ['three', 'complete']] as const) {
       const handle = await start(name, uid);
@@ -150,7 +150,7 @@ describe('EARLIER_RUNS', () => {
     await last.terminate();
   });
 
-  it('leaves out the runs that it continues, and those that a reset cut off', { timeout: 60_000 }, async () => {
+  it('leaves out the runs that it continues, and those that a reset cut off', async () => {
     const name = `own-${randomUUID()}`;
     const handle = await start(name, 'own');
     await memoOf(handle);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findOwners, type Owner, type OwnMachine } from '../../src/activities/sweep-owners.js';
-import type { ClusterRecords } from '../../src/activities/cluster-records.js';
+import { findOwners, type Owner, type OwnMachine } from '../../src/activities/sweep/sweep-owners.js';
+import type { ClusterRecords } from '../../src/activities/plan/cluster-records.js';
 import type { Ownership } from '../../src/model/ownership.js';
 
 /** What is on record, as a table: what each workflow says, by key; a workflow that is not there does not answer. */
@@ -11,7 +11,7 @@ function records(said: Readonly<Record<string, Readonly<Record<string, Ownership
     return machines.map(({ key }) => answers[key] ?? { is: 'free' });
   };
   return {
-    owners, disown: owners, standing: async (name) => (name.startsWith('gone') ? 'ended' : 'living'), hasAny: async () => true,
+    owners, disown: owners, standing: async (name) => (name.startsWith('gone') ? 'ended' : name.startsWith('cut') ? 'cut' : 'living'), hasAny: async () => true,
     living: async () => [{ name: 'web', uid: 'u' }, { name: 'db' }], ...more,
   };
 }
@@ -24,6 +24,7 @@ describe('whose a machine is', () => {
     ['its cluster says mine', records({ 'cluster/web': { 'u/a-1/1': { is: 'mine' } } }), machine('u/a-1/1', 'web'), { is: 'mine' }],
     ['its cluster says free', records({ 'cluster/web': {} }), machine('u/a-1/1', 'web'), { is: 'free', askedOf: 'cluster/web' }],
     ['its cluster is closed', records({}), machine('v/a-1/1', 'gone'), { is: 'orphan' }],
+    ['its cluster was terminated', records({}), machine('v/a-1/1', 'cut'), { is: 'orphan', cut: true }],
     ['its cluster does not answer', records({}), machine('u/a-1/1', 'web'), { is: 'unclear', why: 'what cluster web has could not be read: cluster/web does not answer' }],
     ['the server does not answer', records({}, { standing: () => Promise.reject(new Error('no server')) }), machine('u/a-1/1', 'web'), { is: 'unclear' }],
     ['its group says mine', records({ 'cluster/web': { 'u/a-1/1': group }, 'cluster/web/group/1': { 'u/a-1/1': { is: 'mine' } } }), machine('u/a-1/1', 'web'), { is: 'mine' }],

@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile } from '../../src/schema/read-spec.js';
+import { fc } from '../support/property.js';
 
 // Through the reader of `heddle apply` and `heddle plan`, which asks no server before the file is right.
 const good = 'name: web\nnodes:\n  app: {count: 1, provider: p, services: [s]}\nservices:\n  s:\n    actions:\n      start: {type: shell, fields: {script: "true"}}\n';

@@ -8,7 +8,7 @@ import { seedOf, settingOf } from './support/random.js';
 import { describeReport, runChaos } from './support/run-chaos.js';
 import { startOnSqlite } from './support/server.js';
 
-/** Long, and not yet seen to hold on a quiet machine: HEDDLE_KILLS asks for it. */
+/** HEDDLE_KILLS asks for it, as npm run test:real does. */
 const unasked = env['HEDDLE_KILLS'] === undefined;
 
 describe.skipIf(unasked)('clusters, while their workers and the server are killed', () => {

@@ -11,7 +11,7 @@ import { startOnSqlite } from './support/server.js';
 
 const rounds = 20;
 
-/** Long, and not yet seen to hold on a quiet machine: HEDDLE_KILLS asks for it. */
+/** Four minutes: HEDDLE_KILLS asks for it. */
 const unasked = env['HEDDLE_KILLS'] === undefined;
 
 describe.skipIf(unasked)('workers stopped and started in turn, as a deployment does', () => {

@@ -149,6 +149,7 @@ describe('heddle and a cluster', () => {
   it('is well, says the doctor', async () => {
     const { code, stdout } = await run('doctor');
     expect(stdout).not.toMatch(/^fail/m);
+    expect(stdout).toMatch(/^(ok|warn) +sweep /m);
     expect(code).toBe(0);
   });
 }, 120_000);

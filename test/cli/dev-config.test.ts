@@ -1,10 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { writeWorkerConfig } from '../../src/cli/system/dev-config.js';
 import { loadConfig } from '../../src/config.js';
+import { configSchema } from '../../src/schema/config.js';
 
 let folder = '';
 beforeAll(async () => {
@@ -14,11 +15,17 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it('the worker of heddle dev has all that heddle.yaml says', async () => {
   const file = join(folder, 'heddle.yaml');
-  await writeFile(file, stringify({
-    dataFolder: join(folder, 'data'), site: 'here', scale: { inlineNodes: 7 }, loadsAtOnce: 3, sweep: { every: '2m', minimumAge: '3h', cap: 2, delete: true },
-    secrets: { allow: ['env:APP_*'] }, pluginLimits: { mine: { memoryMb: 64, time: '20s', processes: 2 } },
-    providers: { rack: { type: 'static', fields: { machines: [] } } },
-  }));
+  const written = {
+    dataFolder: join(folder, 'data'), site: 'here', scale: { inlineNodes: 7 }, loadsAtOnce: 3, metrics: { address: '127.0.0.1:9464' }, sweep: { every: '2m', minimumAge: '3h', cap: 2, delete: true },
+    reservations: { prepare: '5m', longest: '2d', notify: { command: ['/bin/tell'] } }, secrets: { allow: ['env:APP_*'] }, pluginLimits: { mine: { memoryMb: 64, time: '20s', processes: 2 } },
+    providers: { rack: { type: 'static', fields: { machines: [] } } }, automators: { shell: { fields: {} } }, cacheFolder: join(folder, 'cache'), plugins: [join(folder, 'plugins')],
+    keys: { folder: join(folder, 'keys') }, store: { folder: join(folder, 'store'), logDays: 7 }, rounds: { every: '1m' }, encryption: 'optional',
+    builder: { builds: 2, uploads: 3, folder: join(folder, 'built'), commands: { debian: ['/bin/make'] } },
+  };
+  // Whatever can be configured has to reach that worker.
+  expect(['$schema', ...Object.keys(written)].toSorted()).toEqual(Object.keys(configSchema.shape).toSorted());
+  await mkdir(join(folder, 'plugins'));
+  await writeFile(file, stringify(written));
   const env = { HOME: folder };
   const config = loadConfig({ configFlag: file, env });
   const worker = loadConfig({ configFlag: await writeWorkerConfig(config, { endpoint: 'http://127.0.0.1:1', apiKeyFile: '/key' } as never), env });

@@ -74,7 +74,7 @@ describe('heddle dev', () => {
   it('starts a worker again that dies, says so, and records who it is now', async () => {
     const { dev, record } = await startDev();
     process.kill(record.processes.worker.pid, 'SIGKILL');
-    await until('the worker to be back', () => dev.stderr().includes('the worker is back'), 60_000);
+    await until('the worker to be back', () => dev.stderr().includes('the worker is back'));
     expect(dev.stderr()).toContain('the worker ended (signal SIGKILL)');
     const now = await until('the record of the new worker', async () => {
       const found = await readDevRecord(data);

@@ -6,11 +6,12 @@ import { describeDrift, driftOf } from '../../src/cli/plan/drift.js';
 import { printPlan } from '../../src/cli/plan/text.js';
 import { reportCancelled, reportEnd } from '../../src/cli/operate/report-operation.js';
 import type { ServerView } from '../../src/cli/look/server-view.js';
+import { printStatus } from '../../src/cli/look/status-text.js';
 import { findTroubles } from '../../src/cli/look/troubles.js';
 import type { FailureRecord } from '../../src/model/failure.js';
 import type { Drift } from '../../src/model/node.js';
 import type { Operation } from '../../src/model/operation.js';
-import type { Kind, Plan } from '../../src/model/plan.js';
+import type { Kind, Plan } from '../../src/model/plan/plan.js';
 import type { ClusterStatus, NodeStatus } from '../../src/model/status.js';
 
 const now = Date.parse('2026-01-01T00:01:00Z');
@@ -23,6 +24,8 @@ const node = (nodeId: string, failure?: Partial<FailureRecord>): NodeStatus => (
   ...(failure === undefined ? {} : { failure: { taskId: 't', action: 'START', kind: 'ScriptFailed', message: 'no', at: '2026-01-01T00:00:30Z', ...failure } }),
 });
 const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({ name: 'web', uid: 'u', phase: 'idle', queued: [], history: [], nodes: [], services: {}, stopped: [], looks: { asked: 0, done: 0 }, ...more });
+
+const off: NodeStatus = { ...node('app-1'), drift: { seen: 'stopped', why: 'machine m-1 should run, but lab has it switched off' } };
 
 /** What is written, for people or as documents. */
 function record(options: { readonly json?: boolean; readonly columns?: number } = {}): { readonly output: Output; readonly lines: string[]; readonly notes: string[] } {
@@ -79,6 +82,15 @@ describe('a plan for people', () => {
   });
 });
 
+describe('a cluster for people', () => {
+  it('names the machines that were not found as they should be', () => {
+    const { output, lines } = record();
+    printStatus(output, status({ nodes: [off, node('app-2')] }), [], now);
+    expect(lines).toEqual(expect.arrayContaining(['drift: app-1: machine m-1 should run, but lab has it switched off']));
+    expect(lines.at(-1)).toMatch(/^next: heddle machine power web\/app-1 on /);
+  });
+});
+
 describe('what to type next', () => {
   const held = (nodes: readonly NodeStatus[], more: Partial<Operation> = {}): ClusterStatus => status({ phase: 'held', operation: operation({ state: 'held', ...more }), nodes });
   it.each<readonly [string, ClusterStatus, readonly string[]]>([
@@ -88,6 +100,8 @@ describe('what to type next', () => {
     ['held by a script', held([node('app-1', {})]), ['heddle retry web', 'heddle replace web app-1', 'heddle apply FILE', 'heddle rollback web', 'heddle cancel web', 'heddle delete web']],
     ['held by CREATE', held([node('app-1', { action: 'CREATE', kind: 'Quota' })]), ['heddle retry web', 'heddle apply FILE', 'heddle rollback web', 'heddle cancel web', 'heddle delete web']],
     ['held by a restart', held([node('app-1', {})], { kind: 'restart' }), ['heddle retry web', 'heddle cancel web']],
+    ['not all that it should be', status({ nodes: [off, { ...node('app-2'), drift: { seen: 'unreachable', why: 'no answer' } }] }), ['heddle machine power web/app-1 on', 'heddle machine power web/app-2 reset', 'heddle replace web app-2']],
+    ['changed', status({ nodes: [node('app-1'), { ...node('app-2'), drift: { seen: 'gone', why: 'it is gone' } }] }), ['heddle apply FILE']],
     ['held by DELETE', held([node('app-1', { action: 'DELETE', kind: 'Auth' })], { kind: 'delete' }), ['heddle retry web', 'heddle abandon web app-1']],
   ])('for a cluster that is %s', (_title, shown, commands) => {
     expect(nextSteps(shown).map(({ command }) => command)).toEqual(commands);
@@ -114,6 +128,17 @@ describe('the end of an operation', () => {
     const { output, notes } = record();
     reportEnd(output, end({ reason: 'went on without app-3: START failed', abandoned: ['app-4 aws i-1 (by ann)'] }), { now });
     expect(notes).toEqual(['warning: went on without app-3: START failed', 'warning: given up undeleted: app-4 aws i-1 (by ann)']);
+  });
+
+  it('warns of machines that are not as they should be, after an apply, which looked at them', () => {
+    const warned = (more: Partial<Operation>, nodes: readonly NodeStatus[]): readonly string[] => {
+      const { output, notes } = record();
+      reportEnd(output, end({ unchanged: true, ...more }, { nodes }), { now });
+      return notes;
+    };
+    expect(warned({}, [off, node('app-2')])).toEqual(['warning: drift: app-1: machine m-1 should run, but lab has it switched off; nothing was done about it']);
+    expect(warned({ kind: 'start', what: 'start app' }, [off])).toEqual([]);
+    expect(warned({}, Array.from({ length: 30 }, () => off)).at(-1)).toBe('warning: drift: and 25 nodes more; nothing was done about it');
   });
 
   it.each<readonly [Partial<Operation>, object]>([
@@ -161,7 +186,8 @@ describe('what is stuck', () => {
   it('tells the same of several nodes once, and how to bring a missing key', () => {
     const failure = (id: string): object => ({ title: `START app on ${id}`, nodeId: id, failure: { kind: 'Internal', message: `START app on ${id}: cannot decrypt: key k1 is not here` } });
     expect(findTroubles(view({ activities: [activity(failure('app-1')), activity(failure('app-2'))] }), now)).toEqual([{
-      text: 'START app on app-1 is tried again, attempt 3 after 1 m 00 s (and the same on 1 more): START app on app-1: cannot decrypt: key k1 is not here (Internal)',
+      text: 'START app on app-1 is tried again, attempt 3 after 1 m 00 s (and the same on 1 more): cannot decrypt: key k1 is not here (Internal)',
+      gist: 'START app on app-1 is tried again (and the same on 1 more): cannot decrypt: key k1 is not here',
       next: expect.objectContaining({ command: 'heddle keys import FILE' }),
     }]);
   });

@@ -5,7 +5,7 @@ import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../../src/mod
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { startStack, type Stack } from '../support/stack.js';
 import { until } from '../support/until.js';
-import { type Ended, runHeddle } from './support/run-heddle.js';
+import { type Ended, runHeddle, startHeddle } from './support/run-heddle.js';
 import { makeCluster, writeSpec } from './support/spec.js';
 
 /** Nobody listens at port 9. */
@@ -45,7 +45,16 @@ describe('heddle status of what is stuck', () => {
     const file = await writeSpec(stack.folder, { name: 'down', provider: 'down' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('down', /CREATE app-1 is tried again/);
-    expect(stdout).toMatch(/stuck: CREATE app-1 is tried again, attempt \d+ after [\d.]+ s: CREATE app-1: .*127\.0\.0\.1:9.* \(Retryable\)/);
+    expect(stdout).toMatch(/stuck: CREATE app-1 is tried again, attempt \d+ after [\d.]+ s: .*127\.0\.0\.1:9.* \(Retryable\)/);
+  });
+
+  it('tells it to whoever watches, once', async () => {
+    const watching = startHeddle(['status', 'down', '--watch'], settings());
+    await until('it is told', async () => watching.stdout().includes('stuck: '));
+    await until('it is tried once more', async () => /attempt ([4-9]|\d\d)/.test((await run('status', 'down')).stdout));
+    watching.child.kill('SIGINT');
+    const { stdout } = await watching.ended;
+    expect(stdout.match(/stuck: .*/g)).toEqual([expect.stringMatching(/^stuck: CREATE app-1 is tried again: [^]*127\.0\.0\.1:9/)]);
   });
 
   it('tells why workers cannot carry a workflow on', async () => {
@@ -65,4 +74,4 @@ describe('heddle status of what is stuck', () => {
     const status = await runHeddle(['status', 'keyless'], settings({ HEDDLE_CONFIG: config }));
     expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining('cluster keyless: idle (as the server last heard)'), stderr: expect.stringMatching(/key/) });
   });
-}, 120_000);
+});

@@ -7,7 +7,7 @@ import { renderProgress } from '../../src/cli/operate/progress-view.js';
 import { cutTo, formatTable } from '../../src/cli/table.js';
 import { formatDuration } from '../../src/cli/time-text.js';
 import type { NodeStatus } from '../../src/model/status.js';
-import type { Plan } from '../../src/model/plan.js';
+import type { Plan } from '../../src/model/plan/plan.js';
 
 describe('text from elsewhere', () => {
   it('cannot move the cursor, colour, beep or turn the direction of a terminal', () => {

@@ -47,7 +47,7 @@ export function start(name, words, { cwd, environment = {}, logFile }) {
 }
 
 /** Runs a program to its end and gives what it wrote. @param {readonly string[]} words @param {RunOptions} options */
-export async function run(words, { cwd, environment = {}, limitMs = 120_000 }) {
+export async function run(words, { cwd, environment = {}, limitMs = 600_000 }) {
   const child = spawn('/usr/bin/env', [...assignments(environment), ...words], {
     cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL',
   });
@@ -67,7 +67,7 @@ export async function run(words, { cwd, environment = {}, limitMs = 120_000 }) {
  */
 export async function waitFor(what, attempt, check = () => undefined) {
   let last;
-  for (const limit = Date.now() + 120_000; Date.now() < limit; await sleep(500)) {
+  for (const limit = Date.now() + 300_000; Date.now() < limit; await sleep(500)) {
     check();
     try {
       return await attempt();
@@ -75,7 +75,7 @@ export async function waitFor(what, attempt, check = () => undefined) {
       last = error;
     }
   }
-  throw new Error(`${what} took longer than 120 s`, { cause: last });
+  throw new Error(`${what} took longer than 300 s`, { cause: last });
 }
 
 /** The last words of what was started and ended by itself. */

@@ -8,7 +8,7 @@ import { home, primary } from './support/postgres.js';
 const replicas = ['replica-1', 'replica-2'] as const;
 
 /** What happens to a cluster that stays as its file says: each step goes on from the one before. */
-describe('operations on the PostgreSQL example', { timeout: 180_000 }, () => {
+describe('operations on the PostgreSQL example', () => {
   let opened: OpenedPostgres;
   beforeAll(async () => {
     opened = await openPostgres();

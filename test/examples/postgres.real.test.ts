@@ -8,7 +8,7 @@ import { home, primary, type Servers } from './support/postgres.js';
 import { runsOf } from './support/runs-of.js';
 
 /** One life of one cluster: each step goes on from the one before, and after each the rows are there. */
-describe('the PostgreSQL example', { timeout: 180_000 }, () => {
+describe('the PostgreSQL example', () => {
   let opened: OpenedPostgres;
   let stack: Stack;
   let example: Example;

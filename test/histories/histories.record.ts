@@ -1,48 +1,22 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { expect, inject, it } from 'vitest';
-import { openKeyRing, parseKeyRing } from '../../src/secrets/keys.js';
+import { PoolClient } from '../../src/client/pools/pool-client.js';
+import { poolWorkflowId } from '../../src/model/names.js';
+import type { PoolSpec } from '../../src/model/pool/spec.js';
 import { heddleSearchAttributes } from '../../src/server/setup.js';
 import { startServer } from '../../src/server/start.js';
 import { startNode } from '../support/ssh-server.js';
-import { type Stack, startStack, type StackOptions } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
 import { until } from '../support/until.js';
-import { type Ledger, openLedger } from '../workflows/support/ledger.js';
+import type { Ledger } from '../workflows/support/ledger.js';
+import { host, openGround } from '../workflows/machine/support/ground.js';
 import { closed, nodes } from '../workflows/support/spec.js';
-import { neutralHistory } from './support/neutral.js';
+import { here, inStudio } from './support/studio.js';
 
 // Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other run.
-const patience = { everyMs: 100 } as const;
-
-interface Studio {
-  readonly stack: Stack;
-  readonly ledger: Ledger;
-  /** Writes the present history of a workflow under a name. */
-  readonly keep: (name: string, workflowId: string, runId?: string) => Promise<void>;
-  /** Resolves to how an operation ended. */
-  readonly done: (cluster: string, operation: string | undefined) => Promise<string>;
-}
-
-async function inStudio(options: StackOptions, record: (studio: Studio) => Promise<void>): Promise<void> {
-  const stack = await startStack(options);
-  try {
-    const testKeys = parseKeyRing(await readFile(join(import.meta.dirname, 'test-keys.json'), 'utf8'), 'test-keys.json');
-    const recording = { keyRing: openKeyRing({ folder: join(stack.folder, 'keys'), create: false }), namespace: stack.namespace, testKeys, folder: stack.folder };
-    await stack.startWorker();
-    await record({
-      stack, ledger: openLedger(stack.folder),
-      keep: async (name, workflowId, runId) => {
-        const history = await stack.client.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
-        await writeFile(join(import.meta.dirname, `${name}.json`), await neutralHistory(history, recording));
-      },
-      done: async (cluster, operation = '') => (await stack.client.waitFor(cluster, operation, patience)).operation.state,
-    });
-  } finally {
-    await stack.stop();
-  }
-}
 
 function webSpec(ledger: Ledger, count: number) {
   const actions = { install: ledger.script(), start: ledger.script(), stop: ledger.script(), remove: ledger.script() };
@@ -188,12 +162,37 @@ it('records the runs of a cluster that continues as new in the middle of an oper
   }
 });
 
+it('records a pool whose nodes are asked for, kept ready and given back', () => inStudio(here(), async ({ stack, keep }) => {
+  const pool = new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
+  const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
+  const spec = (minReady: number): PoolSpec => ({
+    name: 'ci', tenants: {}, labels: { small: { minReady, spareAgeMs: 600_000, onReturn: 'delete' } },
+    providerPools: { main: { provider: 'local', priority: 100, limits: { nodes: 2 }, attributes: {}, launchAttempts: 3, labels: { small: offer } } },
+  });
+  await pool.apply(spec(0));
+  const { id } = await pool.obtain(['small', 'small'], { requester: 'job' });
+  const waiting = await pool.request(['small']);
+  await pool.giveBack(id);
+  await pool.waitFor(waiting.id);
+  await pool.apply(spec(1));
+  await until('a node is ready', async () => (await pool.nodes()).some(({ state }) => state === 'ready'));
+  await keep('pool', poolWorkflowId('ci'));
+  await pool.deletePool();
+  await pool.gone();
+  await keep('pool-deleted', poolWorkflowId('ci'));
+}));
+
+it('records a machine that is registered by itself, loaded, switched and captured', () => inStudio(here(), async ({ stack, keep }) => {
+  const { add, operate } = openGround(stack);
+  await add('one');
+  await operate('one', { kind: 'load', image: host });
+  await operate('one', { kind: 'status' });
+  await operate('one', { kind: 'capture', image: { name: 'work', revision: '1' }, prove: true });
+  await keep('machine', 'machine/one');
+}));
+
 async function listed(stack: Stack, query: string): Promise<readonly WorkflowExecutionInfo[]> {
   const found: WorkflowExecutionInfo[] = [];
   for await (const execution of stack.client.temporal.workflow.list({ query })) found.push(execution);
   return found;
-}
-
-function here(): StackOptions {
-  return { temporalAddress: inject('temporalAddress'), distPath: inject('distPath') };
 }

@@ -7,7 +7,7 @@ import { createBody, TestService } from './support/service.js';
 const pageSchema = z.object({ machines: z.array(z.object({ id: z.string(), state: z.string() })), next: z.string().optional() });
 const journalSchema = z.object({ entries: z.array(z.object({ seq: z.number(), operation: z.string(), id: z.string().optional(), repeated: z.boolean().optional() })) });
 
-describe('machine service API', { timeout: 60_000 }, () => {
+describe('machine service API', () => {
   let service: TestService;
   beforeAll(async () => { service = await TestService.start(['--kind', 'directory']); });
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TestService } from './support/service.js';
 
-describe('volumes and addresses of the machine service', { timeout: 60_000 }, () => {
+describe('volumes and addresses of the machine service', () => {
   let service: TestService;
   beforeAll(async () => { service = await TestService.start(['--kind', 'directory']); });
 

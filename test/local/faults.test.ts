@@ -9,7 +9,7 @@ const idSchema = z.object({ id: z.string() });
 const listSchema = z.object({ machines: z.array(z.object({ id: z.string() })) });
 const faultsSchema = z.object({ faults: z.array(z.object({ id: z.string(), met: z.number(), held: z.number() })) });
 
-describe('scripted faults', { timeout: 60_000 }, () => {
+describe('scripted faults', () => {
   let service: TestService;
   beforeAll(async () => { service = await TestService.start(['--kind', 'directory']); });
   afterEach(async () => { await service.call('DELETE', '/v1/faults'); });

@@ -6,7 +6,7 @@ import { exec } from './support/ssh.js';
 
 const variants = [{ server: 'our SSH server', args: ['--sshd', 'none'] }, { server: 'OpenSSH', args: [] }];
 
-describe.each(variants)('a sandbox with $server', { timeout: 60_000 }, ({ server, args }) => {
+describe.each(variants)('a sandbox with $server', ({ server, args }) => {
   let service: TestService;
   let machine: Machine;
   beforeAll(async () => {

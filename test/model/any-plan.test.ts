@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import fc from 'fast-check';
-import type { Intent } from '../../src/model/intent.js';
-import { PlanError } from '../../src/model/plan-operation.js';
-import { isEmptyPlan, type Plan } from '../../src/model/plan.js';
-import { outlinesOf } from '../../src/model/desired.js';
+import type { Intent } from '../../src/model/plan/intent.js';
+import { PlanError } from '../../src/model/plan/plan-operation.js';
+import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
+import { outlinesOf } from '../../src/model/plan/desired.js';
 import type { ClusterSpec } from '../../src/model/spec.js';
 import { TestCluster, titleOf, type Done } from './support/cluster.js';
 import { all, group, needing, service, spec, toInstall, toRun, type ActionKey } from './support/specs.js';
+import { fc } from '../support/property.js';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
 const actionKeys: readonly ActionKey[] = ['install', 'configure', 'initialize', 'start', 'stop', 'remove'];

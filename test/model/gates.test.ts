@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { withDependents, withNeeds } from '../../src/model/dependencies.js';
-import { outlinesOf } from '../../src/model/desired.js';
-import { PlanError } from '../../src/model/plan-operation.js';
+import { withDependents, withNeeds } from '../../src/model/plan/dependencies.js';
+import { outlinesOf } from '../../src/model/plan/desired.js';
+import { PlanError } from '../../src/model/plan/plan-operation.js';
 import type { ServiceSpec } from '../../src/model/spec.js';
 import { TestCluster } from './support/cluster.js';
 import { group, needing, only, reading, service, spec, toInstall, toRun, without } from './support/specs.js';

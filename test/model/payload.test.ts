@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import fc from 'fast-check';
 import { machinePartOf, mergePayload, reservedKeysIn, stableJson } from '../../src/model/payload.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
+import { fc } from '../support/property.js';
 
 describe('mergePayload', () => {
   const cases: readonly (readonly [string, JsonObject, JsonObject, JsonObject])[] = [

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { planOperation, emptyCluster, type CurrentCluster, type NodeSummary } from '../../src/model/plan-operation.js';
+import { planOperation, emptyCluster, type CurrentCluster, type NodeSummary } from '../../src/model/plan/plan-operation.js';
 import type { Action } from '../../src/model/action.js';
-import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan, type PlannedPlacement } from '../../src/model/plan.js';
+import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan, type PlannedPlacement } from '../../src/model/plan/plan.js';
 import { stableJson } from '../../src/model/payload.js';
 import type { Json } from '../../src/model/json.js';
-import type { PlannedFacts } from '../../src/model/current.js';
+import type { PlannedFacts } from '../../src/model/plan/current.js';
 import { defaultRepair, type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../src/model/spec.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });

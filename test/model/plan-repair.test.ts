@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeFacts } from '../../src/model/node.js';
-import { isEmptyPlan } from '../../src/model/plan.js';
+import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import { defaultRepair, type RepairSpec } from '../../src/model/spec.js';
 import { TestCluster } from './support/cluster.js';
 import { group, reading, service, spec, toRun } from './support/specs.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Intent } from '../../src/model/intent.js';
-import { isEmptyPlan } from '../../src/model/plan.js';
-import { PlanError } from '../../src/model/plan-operation.js';
+import type { Intent } from '../../src/model/plan/intent.js';
+import { isEmptyPlan } from '../../src/model/plan/plan.js';
+import { PlanError } from '../../src/model/plan/plan-operation.js';
 import { TestCluster } from './support/cluster.js';
 import { changed, group, only, service, spec, toRun } from './support/specs.js';
 import { inWords, tasksOf } from './support/words.js';

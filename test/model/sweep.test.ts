@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { highestIncarnation, isMachineOf, ownershipAmong, wasAbandoned } from '../../src/model/ownership.js';
 import type { NodeState } from '../../src/model/node.js';
-import { standingOfLeak } from '../../src/model/sweep-text.js';
-import { decideSweep, leakId, rememberedLeaks, type AccountLook, type Evidence, type Leak, type LeakKind, type Suspect, type SweepPolicy } from '../../src/model/sweep.js';
+import { standingOfLeak } from '../../src/model/sweep/sweep-text.js';
+import { decideSweep, leakId, rememberedLeaks, type AccountLook, type Evidence, type Leak, type LeakKind, type Suspect, type SweepPolicy } from '../../src/model/sweep/sweep.js';
+import { fc } from '../support/property.js';
 
 const hour = 3_600_000;
 const policy: SweepPolicy = { minimumAgeMs: hour, cap: 2, delete: true };
@@ -43,6 +43,8 @@ describe('what is deleted', () => {
     ['nothing when no cluster is on record', { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)], recorded: false }, []],
     ['no second machine of a key', { looks: [look([{ ...a, kind: 'duplicate' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
     ['nothing that a person gave up', { looks: [look([{ ...a, kind: 'abandoned' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
+    ['nothing that a person had captured', { looks: [look([{ ...a, kind: 'captured', what: 'image' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
+    ['what a person had captured, by name', { looks: [look([{ ...a, kind: 'captured', what: 'image' }])], earlier: [seenBefore(a, 2 * hour)], input: { policy, named: ['a'] } }, ['a']],
     ['what a person gave up, by name', { looks: [look([{ ...a, kind: 'abandoned' }])], earlier: [seenBefore(a, 2 * hour)], input: { policy, named: ['a'] } }, ['a']],
     ['of two machines of one key one at a time', { looks: [look([a, { ...suspect('b'), key: a.key }])], earlier: [seenBefore(a, 3 * hour), seenBefore({ ...suspect('b'), key: a.key }, 2 * hour)] }, ['a']],
     ['a machine under another key is another machine', { looks: [look([{ ...a, key: 'u/app-a/2' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
@@ -65,7 +67,7 @@ describe('what is deleted', () => {
 });
 
 describe('whatever is seen', () => {
-  const kinds: readonly LeakKind[] = ['orphan', 'lost', 'abandoned', 'duplicate', 'unreadable'];
+  const kinds: readonly LeakKind[] = ['orphan', 'lost', 'abandoned', 'duplicate', 'unreadable', 'captured'];
   const suspects = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), kind: fc.constantFrom(...kinds), incarnation: fc.integer({ min: 1, max: 2 }) }), { maxLength: 6 })
     .map((list) => list.map(({ id, kind, incarnation }) => suspect(id, { kind, key: `u/app-${id}/${incarnation}` })));
   const looks = fc.array(fc.record({ name: fc.constantFrom('one', 'two'), suspects, fails: fc.boolean() }), { maxLength: 2 })

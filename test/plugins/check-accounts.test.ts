@@ -11,6 +11,14 @@ describe('provider accounts', () => {
       .toEqual({ rack: { type: 'static', site: 'lab', fields: { machines: [], user: 'root', port: 22 } } });
   });
 
+  test('have a limit of calls only where the provider type counts them', () => {
+    const limits = { callsPerSecond: 2 };
+    const fields = { endpoint: 'http://127.0.0.1:1', apiKey: 'k' };
+    expect(checkAccounts(registry, { service: { type: 'local', fields, limits } })).toMatchObject({ service: { limits } });
+    expect(() => checkAccounts(registry, { rack: { type: 'static', fields: { machines: [] }, limits } }))
+      .toThrow('providers.rack.limits.callsPerSecond: cannot be kept: provider type static does not count its calls. ratePerSecond limits CREATE and DELETE.');
+  });
+
   test('that are wrong are refused all at once, with their places', () => {
     const accounts = { one: { type: 'statc', fields: {} }, two: { type: 'static', fields: { machins: [], port: 'x' } } };
     const locate = (path: readonly unknown[]) => ({ file: 'heddle.yaml', line: path[1] === 'one' ? 2 : 5, column: path.length });

@@ -2,13 +2,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { TaskResult } from '../../src/plugins/contract.js';
-import { prepareTool, ToolAutomator } from '../../src/plugins/node-tool.js';
+import { prepareTool } from '../../src/plugins/node-tool.js';
+import { UniformAutomator } from '../../src/plugins/uniform-automator.js';
 import { startNode, type TestNode } from '../support/ssh-server.js';
 import { closeAll, toolOn } from './automators/support/tool.js';
 
 const tool = { name: 'loom', commands: ['loom-old', 'loom'], packages: { apt: 'loom-agent', dnf: 'loom', zypper: 'loom' }, advice: 'choose an image with loom' };
 
-class Loom extends ToolAutomator {
+class Loom extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     await prepareTool(this.shell, tool);
   }

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { findPlugins } from '../../src/plugins/find-plugins.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { fieldsJsonSchema } from '../../src/schema/fields.js';
 
@@ -70,6 +71,20 @@ describe('the registry', () => {
     expect(registry.automator('my_automator').descriptor.type).toBe('automator');
   });
 
+  test.each<readonly [string, Readonly<Record<string, string>>, string]>([
+    ['a file of another name', { 'app.mjs': 'export const sizes = 1;', 'my_provider.mjs': providerCode.replace('Cloud', 'MyAutomator2') + providerCode }, 'my_provider.mjs'],
+    ['the file of its name, though another has it too', { 'cloud.mjs': providerCode, 'a.mjs': providerCode }, 'cloud.mjs'],
+    ['the file of its name, which has it from elsewhere', { 'cloud.mjs': 'export * from "./lib/all.mjs";', 'lib/all.mjs': providerCode }, 'cloud.mjs'],
+    ['what is compiled, beside its source', { 'main.mjs': providerCode, 'main.ts': providerCode, 'main.d.ts': 'export declare class Cloud {}' }, 'main.mjs'],
+    ['an expression', { 'main.cjs': providerCode.replace('export class Cloud', 'exports.Cloud = class') }, 'main.cjs'],
+  ])('finds the class of the seed\'s form in any file of the folder: %s', async (_, files, entry) => {
+    write('providers/my-cloud/cloud.json', { cloud: { classname: 'Cloud' } });
+    for (const [file, text] of Object.entries(files)) write(`providers/my-cloud/${file}`, text);
+    const [found] = findPlugins([root]).found;
+    expect(found?.entry).toBe(join(root, 'providers/my-cloud', entry));
+    expect((await load()).registry.provider('cloud').descriptor.class).toBe('Cloud');
+  });
+
   test('names what is known when asked for what is not', async () => {
     writeProvider();
     const { registry } = await load();
@@ -81,6 +96,9 @@ describe('the registry', () => {
     writeProvider();
     write('providers/cloud/data/sizes.json', '{}');
     const before = (await load()).registry.provider('cloud').digest;
+    expect((await load()).registry.provider('cloud').digest).toBe(before);
+    // What Python leaves there when a module is used first.
+    write('providers/cloud/lib/__pycache__/sizes.cpython-311.pyc', 'compiled');
     expect((await load()).registry.provider('cloud').digest).toBe(before);
     write('providers/cloud/data/sizes.json', '{"a": 1}');
     const { registry } = await load();
@@ -98,6 +116,8 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     ['no descriptor', () => write('providers/cloud/cloud.js', providerCode), 'cloud holds no descriptor. Add cloud.json'],
     ['missing entry', () => writeProvider({ entry: './other.js' }), 'entry: there is no file ./other.js or ./other.ts'],
     ['class in Ruby', () => { write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } }); write('providers/cloud/cloud.rb', 'class Cloud'); }, 'cloud.rb is run by "command" in place of a class'],
+    ['class of the seed\'s form that is nowhere', () => { write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } }); write('providers/cloud/other.mjs', 'export class Clouds {}'); }, 'has a class Cloud; looked through other.mjs'],
+    ['class of the seed\'s form that is there twice', () => { write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } }); write('providers/cloud/a.mjs', providerCode); write('providers/cloud/b.mjs', providerCode); }, 'class Cloud is in a.mjs and b.mjs; keep one of them, or name it cloud.mjs'],
     ['neither class nor command', () => writeProvider({ entry: undefined, class: undefined }), 'entry: is missing. Name the module and its class, or a command.'],
     ['class and command', () => writeProvider({ command: ['sh'] }), 'entry: is there besides command. Keep one of them.'],
     ['requests of a class', () => writeProvider({ requests: ['run'] }), 'requests: belongs to a command.'],
@@ -118,6 +138,11 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     ['resource that is not there', () => writeProvider({ resources: { sizes: { path: './sizes.json', format: 'file' } } }), 'resources.sizes: there is no file ./sizes.json in'],
     ['resource that is a folder', () => { writeProvider({ resources: { sizes: { path: './sizes', format: 'file' } } }); write('providers/cloud/sizes/a.txt', ''); }, 'there is no file ./sizes in'],
     ['resource outside its folder', () => { writeProvider({ resources: { keys: { path: './../../keys', format: 'file' } } }); write('keys', ''); }, 'resources.keys: ./../../keys lies outside the plugin\'s folder'],
+    ['folder that nobody brings', () => writeProvider({ resources: { keys: { format: 'folder' } } }), 'resources.keys.format: is folder, and there is no path'],
+    ['archive that it brings', () => { writeProvider({ resources: { keys: { path: './keys', format: 'archive' } } }); write('providers/cloud/keys', ''); }, 'resources.keys.format: is archive, and there is a path'],
+    ['permissions of what it brings', () => { writeProvider({ resources: { keys: { path: './keys', format: 'file', permissions: '0400' } } }); write('providers/cloud/keys', ''); }, 'permissions: belong to what people put into the store'],
+    ['permissions that are none', () => writeProvider({ resources: { keys: { format: 'file', permissions: '0999' } } }), 'resources.keys.permissions'],
+    ['resource of a provider\'s field', () => writeProvider({ resources: { keys: { format: 'file' } }, fields: { user: { key: { title: 'Key', type: 'resource', resource: 'keys' } } } }), 'fields.user.key: takes a resource. Only fields that users fill in for an automator can.'],
     ['machines that are looked for and cannot be found', () => writeProvider({ idempotency: 'tag' }), 'idempotency: is tag: an earlier machine is looked for by find(key), which the plugin does not have'],
     ['required field that is not declared', () => writeProvider({ fields: { admin: {}, required: { admin: [['key']] } } }), 'names key, which is no field of admin'],
     ['select without options', () => writeProvider({ fields: { user: { size: { title: 'Size', type: 'select' } } } }), 'is a select without options'],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { runHeddle } from '../cli/support/run-heddle.js';
 
-test('what `heddle plugin new` writes passes the whole of its suite, after npm install and npm test', { timeout: 300_000 }, async () => {
+test('what `heddle plugin new` writes passes the whole of its suite, after npm install and npm test', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));
   try {
     for (const [type, name] of [['provider', 'my-cloud'], ['automator', 'my-tool']] as const) {
@@ -14,8 +14,9 @@ test('what `heddle plugin new` writes passes the whole of its suite, after npm i
     const npm = (...words: readonly string[]) => spawnSync('npm', words, { cwd, encoding: 'utf8' });
     expect(npm('install', '--offline', '--no-audit', '--no-fund')).toMatchObject({ status: 0 });
     const { stdout, status } = npm('test');
-    expect(stdout).toMatch(/pass 33\n.*fail 0/);
-    expect(status).toBe(0);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/ fail 0\n/) });
+    // As many as both suites have for plugins that can do what those of the templates can.
+    expect(Number(/ pass (\d+)\n/.exec(stdout)?.[1])).toBeGreaterThanOrEqual(37);
   } finally {
     rmSync(cwd, { recursive: true, force: true });
   }

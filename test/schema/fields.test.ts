@@ -64,6 +64,13 @@ describe('fields', () => {
     expect(checkFields(declared, 'user', { it: bad }, []).problems.map(({ path }) => path)).toEqual([['it']]);
   });
 
+  test('that are missing are told with those that are wrong, unless a key that nobody knows may be meant', () => {
+    const declared = { fields: { admin: { a: field('string'), b: field('integer'), c: { ...field('string'), default: 'x' } }, user: {}, required: { admin: [['a', 'c']], user: [] } } };
+    const places = (values: object): readonly string[] => checkFields(declared, 'admin', values as JsonObject, []).problems.map(({ path }) => path.join('.'));
+    expect(places({ b: 'no number' })).toEqual(['b', 'a']);
+    expect(places({ aa: 'x', b: 'no number' })).toEqual(['b', 'aa']);
+  });
+
   test('that select take their options only', () => {
     expect(told('user', { script: 's', size: 'smal' })).toEqual(['fields.size: "smal" is not allowed. Did you mean "small"?']);
   });
@@ -77,6 +84,19 @@ describe('fields', () => {
       type: 'object', additionalProperties: false,
       properties: { apiKey: { title: 'Field', writeOnly: true }, endpoint: { default: 'https://x' } },
     });
+  });
+
+  test.each([
+    [[], {}], [[['a', 'b']], { required: ['a', 'b'] }], [[['a', 'b'], ['c']], { anyOf: [{ required: ['a', 'b'] }, { required: ['c'] }] }],
+    [[['a', 'filled']], { required: ['a'] }], [[['a'], ['filled']], {}],
+  ])('required as %j say so in their JSON Schema', (admin, expected) => {
+    const keys = { a: field('string'), b: field('string'), c: field('string'), filled: { ...field('string'), default: 'x' } };
+    const { required, anyOf } = fieldsJsonSchema({ fields: { admin: keys, user: {}, required: { admin, user: [] } } }, 'admin') as Record<string, unknown>;
+    expect({ ...(required === undefined ? {} : { required }), ...(anyOf === undefined ? {} : { anyOf }) }).toEqual(expected);
+  });
+
+  test('of a plugin that declares none may be anything in their JSON Schema', () => {
+    expect(fieldsJsonSchema({}, 'admin')).toMatchObject({ type: 'object', properties: {}, additionalProperties: {} });
   });
 
   test('say which references the plugin passes on', () => {

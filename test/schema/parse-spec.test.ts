@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseSpec } from '../../src/schema/parse-spec.js';
 import { formatProblem } from '../../src/schema/problem.js';
+import { fc } from '../support/property.js';
 
 interface Parts {
   readonly name?: string;

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile, readSpecFile } from '../../src/schema/read-spec.js';
+import { fc } from '../support/property.js';
 
 let folder: string;
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'heddle spec ')); });
@@ -105,8 +105,15 @@ describe('a spec file', () => {
     ['an infinite number', 'config: {a: .inf}\n', 'cluster.yaml:1:10: config.a: is Infinity, which is not JSON'],
     ['half a character', 'config: {a: "\\uD800"}\n', expect.stringContaining('config.a: holds half a character')],
     ['itself', 'config: &a [*a]\n', expect.stringContaining('holds itself')],
+    ['a key twice in JSON', '{\n  "name": "a",\n  "nodes": {},\n  "name": "b"\n}\n', 'cluster.yaml:4:3: the key "name" is there twice. Keep one of them.'],
+    ['__proto__ in JSON', '{"name": "a",\n "config": {"__proto__": {"x": 1}}}', 'cluster.yaml:2:13: config.__proto__: is a key that is not allowed. Give it another name.'],
   ])('with %s is refused with its place', (_, text, expected) => {
     expect(told(text)).toEqual([expected]);
+  });
+
+  test('in JSON is told where something is wrong in it too', () => {
+    expect(told('{\n  "name": "a",\n  "nodes": {"app": {"count": 0, "services": [], "provider": "local"}},\n  "services": {}\n}\n'))
+      .toEqual(['cluster.yaml:3:21: nodes.app.count: is 0, but must be at least 1. How many nodes, a whole number from 1 to 10000.']);
   });
 
   test('with aliases that multiply is refused before they are copied', () => {

@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createPlanActivity } from '../../src/activities/plan.js';
+import { createPlanActivity } from '../../src/activities/plan/plan.js';
 import { defaultLimits } from '../../src/model/state.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { allowReferences, forbiddenReferences } from '../../src/secrets/allowed.js';

@@ -1,10 +1,10 @@
 import type { Payload, SerializationContext } from '@temporalio/common';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isRefusal } from '../../src/model/refusal.js';
 import { EncryptionCodec, PayloadRefusedError, type EncryptionCodecOptions } from '../../src/secrets/codec.js';
 import { generateKey, formatKeys } from '../../src/secrets/key-document.js';
 import { KeyError, parseKeyRing, type KeyRing } from '../../src/secrets/keys.js';
+import { fc } from '../support/property.js';
 
 const ring = newRing();
 const bytes = fc.uint8Array({ maxLength: 200 });

@@ -140,7 +140,7 @@ describe('a worker whose keys are rotated elsewhere', () => {
           const found = history.events.find((event) => event.workflowTaskFailedEventAttributes !== undefined);
           expect(found).toBeDefined();
           return found;
-        }, { timeout: 20_000, interval: 200 });
+        }, { timeout: 240_000, interval: 200 });
         const codec = new EncryptionCodec({ keyRing: openKeyRing({ folder: theirs, create: false }), namespace, onPlaintext: 'refuse' });
         const shown = decodedBase64(JSON.stringify(formatPayloads(await codec.decode(parsePayloads({ payloads: payloadsIn(failure) })))));
         expect(shown).toMatch(new RegExp(`Payload key ${rotated} is not in .*heddle keys import`));
@@ -164,7 +164,7 @@ async function runEveryWay(): Promise<[WorkflowHandle<typeof everyWay>, string]>
       const described = await temporal('workflow', 'describe', '-w', workflowId);
       expect(described).toContain('heartbeatDetails');
       return described;
-    }, { timeout: 20_000, interval: 200 });
+    }, { timeout: 240_000, interval: 200 });
     release();
     expect(await handle.executeUpdate(addUpdate, { args: ['canary-update'] })).toBe('canary-update-result canary-update');
     expect(await handle.query(stateQuery)).toContain('canary-query');

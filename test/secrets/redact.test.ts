@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRedactor, type Redactor } from '../../src/secrets/redact.js';
+import { fc } from '../support/property.js';
 
 const secret = 'p4$$ wörd/+"\\z?';
 const key = ['-----BEGIN PRIVATE KEY-----', 'MC4CAQAwBQYDK2VwBCIEIOaaQ7fB', 'xkRk0dQ2pY8m+T/c7w9LkQ==', '-----END PRIVATE KEY-----', ''].join('\n');

@@ -144,6 +144,19 @@ describe('when the process that started it is killed', () => {
 });
 
 describe('what cannot start', () => {
+  test('is started again when another process had its port first', async () => {
+    const binary = join(folder, 'loses-a-port-once');
+    await writeFile(binary, `#!/bin/sh
+if mkdir '${folder}/lost' 2>/dev/null; then
+  echo 'listen tcp 127.0.0.1:1: bind: address already in use'
+  exit 1
+fi
+exec '${inject('temporalBinary')}' "$@"
+`, { mode: 0o700 });
+    const server = await start({ binary });
+    expect(await readFile(server.logFile, 'utf8')).toContain('address already in use');
+  });
+
   test('gives the end of its log, and can be tried again', async () => {
     await expect(start({ binary: '/bin/false' })).rejects.toThrow('did not start: it ended with exit code 1. The end of its log');
     await expect(start({ searchAttributes: ['Bad=Name'] })).rejects.toThrow(/did not start: it ended with exit code 1\.[^]*\n.*invalid search attribute/);

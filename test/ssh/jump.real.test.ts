@@ -6,10 +6,11 @@ import { exec } from '../../src/ssh/exec.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { probe } from '../../src/ssh/probe.js';
 import type { SshTarget } from '../../src/ssh/target.js';
-import { countLines, runOn, until } from '../support/run-fixture.js';
+import { countLines, runOn } from '../support/run-fixture.js';
 import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
 import { type Sshd, sshdIsMissing, startSshd } from '../support/sshd.js';
 import { startProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 
 const missing = sshdIsMissing();
 if (missing !== undefined) console.info(`left out what is tried through a real OpenSSH server as jump host: ${missing}`);
@@ -119,7 +120,18 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     const lost = Promise.allSettled(commands);
     mute.blackhole();
     inner.blackhole();
-    await until('all are noticed', () => connections.every((connection) => !connection.open), 20_000);
+    await until('all are noticed', () => connections.every((connection) => !connection.open));
     for (const end of await lost) expect(end).toMatchObject({ status: 'rejected', reason: { kind: 'Retryable' } });
   }, 60_000);
+
+  test('a target that starts again behind its jump host is another connection: through a pool and by itself', async () => {
+    const way = await between(node.target);
+    const to = { ...target, port: way.port };
+    const [pooled, own] = [await pool.acquire(to), await connect(to)];
+    expect((await exec(pooled, ['echo', 'before'])).stdout).toBe('before\n');
+    // What a system that came up again says to a connection it does not know.
+    way.reset();
+    await Promise.all([pooled.closed, own.closed]);
+    expect((await exec(await pool.acquire(to), ['echo', 'after'])).stdout).toBe('after\n');
+  });
 });

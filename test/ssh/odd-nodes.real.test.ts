@@ -9,8 +9,9 @@ import { runOnce } from '../../src/ssh/run.js';
 import { runFolderName } from '../../src/ssh/run-upload.js';
 import { createShell } from '../../src/ssh/shell.js';
 import { commandsOf, findCommand, makeBin, posixCommands, writeCommand } from '../support/node-bin.js';
-import { countLines, processesWith, runOn, until } from '../support/run-fixture.js';
+import { countLines, processesWith, runOn } from '../support/run-fixture.js';
 import { startNode, type NodeOptions, type TestNode } from '../support/ssh-server.js';
+import { until } from '../support/until.js';
 
 let folder: string;
 let pool: ConnectionPool;
@@ -48,7 +49,7 @@ describe('with only a POSIX shell and a few commands', () => {
     ['dash without setsid, by perl', findCommand('dash'), { ...commandsOf(posixCommands), perl: findCommand('perl') }],
     ['busybox', busybox, Object.fromEntries([...posixCommands, 'setsid'].map((name) => [name, busybox]))],
   ];
-  test.for(nodes)('%s: a run starts, ends and can be cancelled', { timeout: 60_000 }, async ([name, shell, commands], { skip }) => {
+  test.for(nodes)('%s: a run starts, ends and can be cancelled', async ([name, shell, commands], { skip }) => {
     if (shell === undefined) return skip(`${name} is not installed here`);
     const odd = await startWith(shell, commands);
     const { home } = odd;

@@ -5,7 +5,7 @@ import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { probe } from '../../src/ssh/probe.js';
 import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
 import { startProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/run-fixture.js';
+import { until } from '../support/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

@@ -7,8 +7,9 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { compile } from '../support/compile.js';
-import { countLines, runOn, until } from '../support/run-fixture.js';
+import { countLines, runOn } from '../support/run-fixture.js';
 import { startNode, type TestNode } from '../support/ssh-server.js';
+import { until } from '../support/until.js';
 
 let compiled: string;
 beforeAll(() => {

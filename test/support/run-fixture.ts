@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Script } from '../../src/plugins/contract.js';
 import type { ConnectionPool } from '../../src/ssh/pool.js';
 import { type OutputListener, type RunEnd, type RunOptions, runOnce } from '../../src/ssh/run.js';
@@ -19,14 +18,6 @@ export function runFolder(node: TestNode, runId: string): string {
 /** How often something happened on the node: scripts of these tests leave a line each time they are started. */
 export function countLines(path: string): number {
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0;
-}
-
-/** Waits for a state that the outside world reaches by itself. */
-export async function until(what: string, condition: () => boolean, ms = 20_000): Promise<void> {
-  for (const start = Date.now(); !condition();) {
-    if (Date.now() - start > ms) throw new Error(`waited ${ms} ms in vain: ${what}`);
-    await delay(10);
-  }
 }
 
 /** Processes of this machine whose arguments hold a text. */

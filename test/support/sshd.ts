@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SshTarget } from '../../src/ssh/target.js';
+import { freePort } from './free-port.js';
 
 const program = '/usr/sbin/sshd';
 
@@ -42,6 +43,7 @@ export async function startSshd(settings: readonly string[] = []): Promise<Sshd>
   ].join('\n'));
   let server = await launch(folder, port);
   const stop = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, 'exit');
     for (const pid of descendants(server.pid ?? 0)) kill(pid);
     server.kill('SIGKILL');
@@ -68,13 +70,11 @@ async function launch(folder: string, port: number): Promise<ChildProcess> {
   const server = spawn(program, ['-D', '-e', '-f', join(folder, 'config')], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   server.stderr?.on('data', (chunk: Buffer) => { said += chunk.toString(); });
-  for (let tries = 0; tries < 200; tries++) {
-    if (server.exitCode !== null) throw new Error(`sshd ended: ${said}`);
-    if (await answers(port)) return server;
+  while (!(await answers(port))) {
+    if (server.exitCode !== null || server.signalCode !== null) throw new Error(`sshd ended: ${said}`);
     await delay(20);
   }
-  server.kill('SIGKILL');
-  throw new Error(`sshd does not answer: ${said}`);
+  return server;
 }
 
 function answers(port: number): Promise<boolean> {
@@ -82,14 +82,6 @@ function answers(port: number): Promise<boolean> {
     const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
     socket.on('error', () => resolve(false));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => { server.close(() => resolve()); });
-  return port;
 }
 
 /** The server's own processes: those it forked for connections, not the commands in their sessions. */

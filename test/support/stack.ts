@@ -1,17 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import { stringify } from 'yaml';
 import { HeddleClient } from '../../src/client/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { registerSearchAttributes } from '../../src/server/setup.js';
 import { heddle } from '../../src/temporal-plugin.js';
+import { makeNamespace } from './namespace.js';
+import { until } from './until.js';
 
 export interface StackOptions {
   readonly temporalAddress: string;
@@ -33,6 +31,8 @@ export interface Stack {
   readonly folder: string;
   /** Starts a worker process with a data folder of its own name, of another build where one is given; resolves when it polls. */
   startWorker(name?: string, distPath?: string): Promise<WorkerProcess>;
+  /** A builder of images, likewise. */
+  startBuilder(name?: string, distPath?: string): Promise<WorkerProcess>;
   stop(): Promise<void>;
 }
 
@@ -64,36 +64,23 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'));
   const children: ChildProcess[] = [];
   const connection = await Connection.connect({ address: options.temporalAddress });
-  const namespace = options.namespace ?? `test-${randomUUID()}`;
-  if (options.namespace === undefined) await makeNamespace(connection, namespace);
+  const namespace = options.namespace ?? await makeNamespace(connection, 'test');
   const service = await startMachineService(options, folder, children);
   const keys = join(folder, 'keys');
   await mkdir(folder, { recursive: true });
   const keyRing = openKeyRing({ folder: keys, create: true });
-  const client = new HeddleClient(new Client({ connection, namespace, plugins: [heddle({ keys: keyRing, namespace })] }), { by: 'test' });
+  const client = new HeddleClient(new Client({ connection, namespace, plugins: [heddle({ keys: keyRing, namespace })] }), { by: 'test', busyMs: 60_000 });
+  const shared = { folder, namespace, keys, service, children };
   return {
     client, namespace, service, folder,
-    startWorker: (name = 'worker', distPath = options.distPath) => startWorker({ ...options, distPath }, { folder, name, namespace, keys, service, children }),
+    startWorker: (name = 'worker', distPath = options.distPath) => startWorker({ ...options, distPath }, { ...shared, name }),
+    startBuilder: (name = 'builder', distPath = options.distPath) => startWorker({ ...options, distPath }, { ...shared, name, words: ['--builder'] }),
     async stop() {
       for (const child of children.toReversed()) await end(child, 'SIGTERM');
       await connection.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function makeNamespace(connection: Connection, namespace: string): Promise<void> {
-  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') });
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const { missing } = await registerSearchAttributes(connection, namespace);
-      if (missing.length === 0) return;
-    } catch (error) {
-      if (tries > 100) throw error;
-    }
-    if (tries > 100) throw new Error(`namespace ${namespace} did not become usable`);
-    await pause(100);
-  }
 }
 
 async function startMachineService(options: StackOptions, folder: string, children: ChildProcess[]): Promise<MachineService> {
@@ -133,6 +120,7 @@ interface WorkerParts {
   readonly keys: string;
   readonly service: MachineService;
   readonly children: ChildProcess[];
+  readonly words?: readonly string[];
 }
 
 async function startWorker(options: StackOptions, parts: WorkerParts): Promise<WorkerProcess> {
@@ -145,7 +133,7 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
     providers: Object.fromEntries(Object.entries({ local: 'service', ...options.accounts }).map(([name, account]) => [name, account === 'service' ? local : account])),
     ...options.config,
   }));
-  const child = spawn(process.execPath, [join(options.distPath, 'worker-main.js'), '--config', config], {
+  const child = spawn(process.execPath, [join(options.distPath, 'worker-main.js'), '--config', config, ...parts.words ?? []], {
     env: { PATH: '/usr/bin:/bin', HOME: dataFolder, TEMPORAL_ADDRESS: options.temporalAddress, TEMPORAL_NAMESPACE: parts.namespace },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -156,15 +144,13 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
   };
   child.stdout.setEncoding('utf8').on('data', read);
   child.stderr.setEncoding('utf8').on('data', read);
-  const patience = Date.now() + 120_000;
-  while (!output.includes('worker is ready')) {
-    if (Date.now() > patience) {
-      child.kill('SIGKILL');
-      throw new Error(`worker ${parts.name} is not ready after 120 s:\n${output}`);
-    }
-    if (child.exitCode !== null) throw new Error(`worker ${parts.name} ended with ${child.exitCode}:\n${output}`);
-    await pause(20);
-  }
+  await until(`worker ${parts.name} is ready`, () => {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
+    return output.includes('worker is ready');
+  }).catch(async (error: unknown) => {
+    await end(child, 'SIGKILL');
+    throw new Error(`worker ${parts.name} did not start:\n${output}`, { cause: error });
+  });
   return {
     pid: child.pid ?? 0, dataFolder, output: () => output,
     kill: () => end(child, 'SIGKILL'), stop: () => end(child, 'SIGTERM'),
@@ -187,9 +173,9 @@ async function firstLine(child: ChildProcess): Promise<string> {
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
   });
-  while (!output.includes('\n')) {
-    if (child.exitCode !== null) throw new Error(`the machine service ended with ${child.exitCode}:\n${errors}`);
-    await pause(20);
-  }
+  await until('the machine service is ready', () => {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the machine service ended with ${child.exitCode ?? child.signalCode}:\n${errors}`);
+    return output.includes('\n');
+  });
   return output.split('\n')[0] ?? '';
 }

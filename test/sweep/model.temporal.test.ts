@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, inject, it, vi } from 'vitest';
 import { openHarness, type Harness } from './support/harness.js';
 import { playStories } from './support/story.js';
 
-vi.setConfig({ maxConcurrency: 6, testTimeout: 600_000 });
+vi.setConfig({ maxConcurrency: 6 });
 
 // oxlint-disable-next-line node/no-process-env -- a hunt is asked for from outside: no configuration of the product
 const { HEDDLE_SEED: wanted, HEDDLE_STORIES: lanes } = process.env;

@@ -12,7 +12,7 @@ import { playWebUi } from './support/web-ui.js';
 /** The whole tables take long on two cores: HEDDLE_SWEEP=all asks for them. A cut of them is in `npm test`. */
 const cut = env['HEDDLE_SWEEP'] === undefined;
 
-vi.setConfig({ maxConcurrency: 16, testTimeout: 300_000 });
+vi.setConfig({ maxConcurrency: 16 });
 
 describe.skipIf(cut)('the sweep', () => {
   const harness = openAround({});
@@ -38,6 +38,12 @@ describe.skipIf(cut)('the sweep with groups, on a server that suggests continue-
   const server = openServer();
   const harness = openAround({ server, limits: groups });
   playSweep(harness, { modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'], plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1 });
+});
+
+describe('a group that waits for its tasks before it begins a new run', () => {
+  const server = openServer();
+  const harness = openAround({ server, limits: groups });
+  playSweep(harness, { modes: ['is cancelled', 'is met by delete'], plays: ({ name }, _mode, task) => name === 'scale-up' && task === 'web-2 web INSTALL' });
 });
 
 interface Around {

@@ -5,7 +5,7 @@ import { checkAtRest, checkDelete, checkWhole } from './support/oracle.js';
 import { playsInCut, playSweep, usualModes } from './support/sweep.js';
 import { playWebUi } from './support/web-ui.js';
 
-vi.setConfig({ maxConcurrency: 12, testTimeout: 180_000 });
+vi.setConfig({ maxConcurrency: 12 });
 
 describe('a cut of the sweep', () => {
   let harness: Harness;

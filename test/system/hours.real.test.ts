@@ -7,7 +7,10 @@ import { pathToFileURL } from 'node:url';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { sendContent } from '../../src/client/resources/content.js';
+import { resourcePartWorkflowId } from '../../src/model/names.js';
 import type { Refusal } from '../../src/model/refusal.js';
+import { until } from '../support/until.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { closed, nodes } from '../workflows/support/spec.js';
 
@@ -49,6 +52,16 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
     await stack.stop();
     await time.teardown();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  it('a part of a resource that nobody claims ends by itself after an hour; one that was claimed stays', async () => {
+    const { client } = stack;
+    const { digest } = await client.resources.put('kept', { format: 'file', bytes: Buffer.from('kept') });
+    const half = await sendContent(client.temporal, { format: 'file', bytes: Buffer.from('half'), label: 'half' });
+    const unclaimed = client.temporal.workflow.getHandle(resourcePartWorkflowId(half.digest, 0));
+    await time.sleep('61 minutes');
+    await until('the part to end', async () => (await unclaimed.describe()).status.name === 'COMPLETED');
+    expect((await client.temporal.workflow.getHandle(resourcePartWorkflowId(digest, 0)).describe()).status.name).toBe('RUNNING');
   });
 
   it('a cluster whose first request was refused ends by itself after half a minute', async () => {

@@ -78,7 +78,7 @@ describe('the README', () => {
     const commands = blocks.find(({ text }) => text.includes('temporal workflow start'))?.text ?? '';
     const [start = '', query = ''] = commands.split(/\n(?=temporal workflow query)/);
     await run('/bin/sh', ['-ec', start], { cwd: folder, env: environment });
-    await expect.poll(async () => (await run('/bin/sh', ['-ec', query], { cwd: folder, env: environment })).stdout, { timeout: 60_000, interval: 500 })
+    await expect.poll(async () => (await run('/bin/sh', ['-ec', query], { cwd: folder, env: environment })).stdout, { timeout: 240_000, interval: 500 })
       .toMatch(/"?phase"?:\s*"?idle/);
     await run(process.execPath, heddleWords('delete hello'), { cwd: root, env: environment });
   }, 120_000);

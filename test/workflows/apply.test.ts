@@ -75,7 +75,7 @@ describe('requests to a cluster', () => {
     const wrong = await client.apply(specFor('change', ledger.script(), { group: { provider: 'nowhere' } }));
     const rejected = await client.waitFor('change', wrong.operation, patience);
     expect(rejected.operation).toMatchObject({
-      state: 'rejected', reason: 'nodes.app.provider: names provider "nowhere", which the workers do not have. They have: local.',
+      state: 'rejected', reason: 'nodes.app.provider: names provider "nowhere", which the workers do not have. They have: local, pool.',
     });
     expect(rejected.status.nodes.map(({ state }) => state)).toEqual(['ready']);
     expect(await client.apply(spec, { createOnly: true })).toEqual({ operation, clusterUid, unchanged: true });

@@ -64,7 +64,7 @@ describe('machines that are hard to get', () => {
 
   it.concurrent('one whose SSH server hangs is replaced, and the reason says so', async () => {
     await arm('mute', { fault: 'no-ssh', count: 0 });
-    const { operation } = await create('mute', { confirmWithin: '4s' });
+    const { operation } = await create('mute', { confirmWithin: '6s' });
     expect(operation.reason).toMatch(/^CONFIRM of app-1 failed: .*SSH to 127\.\d+\.\d+\.\d+:\d+ when its time was over$/);
     await deleteAll('mute');
   });

@@ -1,8 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createAbsences } from '../../../src/activities/absence.js';
+import { createAbsences } from '../../../src/activities/provider/absence.js';
 import { createTaskActivities } from '../../../src/activities/dispatch.js';
-import { createLookActivities, type LookActivities } from '../../../src/activities/looks.js';
+import { createLookActivities, type LookActivities } from '../../../src/activities/survey/looks.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
@@ -47,7 +47,7 @@ export async function openMachineBench(service: TestService, { descriptor = {}, 
   const run: MachineBench['run'] = (action, asked, attempt) => inActivity(tasks[action], attempt)(asked);
   return {
     service, parts, run,
-    looks: { SURVEY: inActivity(looks.SURVEY), FIND_MACHINES: inActivity(looks.FIND_MACHINES), FIND_LEAKS: inActivity(looks.FIND_LEAKS), READ_QUOTA: inActivity(looks.READ_QUOTA) },
+    looks: { SURVEY: inActivity(looks.SURVEY), FIND_MACHINES: inActivity(looks.FIND_MACHINES), FIND_LEAKS: inActivity(looks.FIND_LEAKS), READ_QUOTA: inActivity(looks.READ_QUOTA), NODE_REUSED: inActivity(looks.NODE_REUSED) },
     survey: (nodes, attempt) => inActivity(looks.SURVEY, attempt)({ clusterId: 'web', provider: account, nodes }),
     async up(nodeId, more) {
       const asked = taskOn(nodeId, {}, more);

@@ -2,12 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { activityInfo } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createAbsences } from '../../../src/activities/absence.js';
+import { createAbsences } from '../../../src/activities/provider/absence.js';
 import { createTaskActivities } from '../../../src/activities/dispatch.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
-import type { ActivityParts } from '../../../src/activities/parts.js';
+import type { ActivityParts, WorkflowRun } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
 import type { TaskOutcome, TaskRequest } from '../../../src/model/messages.js';
@@ -67,22 +68,31 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
     forbiddenReferences: () => [], redact: createRedactor,
     askPeers: () => Promise.resolve({ version: 1, changed: {}, gone: [] }),
     claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
-    absences: createAbsences(),
-    // No server here: a task's run is one that nobody knows.
-    runs: { list: () => Promise.resolve([]), openGroups: () => Promise.resolve([]), describe: () => Promise.resolve(undefined), resetAt: () => Promise.resolve(undefined) },
+    pools: {
+      ask: () => Promise.reject(new Error('no pools here')), look: () => Promise.resolve(undefined), end: () => Promise.resolve(),
+      drawn: () => Promise.resolve([]), names: () => Promise.resolve([]),
+    },
+    absences: createAbsences(), turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }), paces: () => undefined, resources: () => Promise.reject(new Error('no resources here')),
+    // No server here: the attempt under way is the only one there is.
+    runs: { list: () => Promise.resolve([]), openGroups: () => Promise.resolve([]), describe: (_, runId) => Promise.resolve(runOf(runId)), resetAt: () => Promise.resolve(undefined) },
     clusters: noClusters,
     ...changes,
   };
   const activities = createTaskActivities(parts);
   return {
     folder, parts, logged,
-    run: (action, request, attempt = 1) => new MockActivityEnvironment({ attempt }, { logger: new DefaultLogger('ERROR') }).run(activities[action], request),
+    run: (action, request, attempt = 1) => new MockActivityEnvironment({ attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 }, { logger: new DefaultLogger('ERROR') }).run(activities[action], request),
     close: async () => {
       await pool.closeAll();
       await parts.registry.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function runOf(runId: string): WorkflowRun {
+  const { activityId, attempt } = activityInfo();
+  return { runId, firstRunId: runId, status: 'RUNNING', startedAt: 0, pending: [{ activityId, attempt }] };
 }
 
 /** A server without any cluster. */

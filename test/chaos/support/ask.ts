@@ -5,11 +5,14 @@ import type { ClusterStatus } from '../../../src/model/status.js';
 
 const patience = { everyMs: 250, patienceMs: 120_000 } as const;
 
+/** How long is asked again, in ms: workers and the server are killed meanwhile, and take their time to start. */
+const longestMs = 300_000;
+
 /** Asks until the cluster has an operation that it did not have before, as a person would whose request got no answer. */
 export async function askSurely(client: HeddleClient, name: string, make: () => Promise<{ readonly operation?: string }>): Promise<string> {
   const before = await lastOperation(client, name);
   let last: unknown;
-  for (let tries = 0; tries < 60; tries += 1) {
+  for (const end = Date.now() + longestMs; Date.now() < end; await pause(300)) {
     try {
       const { operation } = await make();
       if (operation !== undefined) return operation;
@@ -19,20 +22,19 @@ export async function askSurely(client: HeddleClient, name: string, make: () => 
     }
     const now = await lastOperation(client, name);
     if (now > before) return String(now);
-    await pause(300);
   }
   throw new Error(`${name} took no request`, { cause: last });
 }
 
 /** Waits until it has ended or is held; no silence and no passing error ends the wait. */
 export async function outlast(client: HeddleClient, name: string, operation: string): Promise<{ readonly operation: Operation; readonly status: ClusterStatus }> {
-  for (let tries = 0; ; tries += 1) {
+  for (const end = Date.now() + longestMs; ;) {
     try {
       const ended = await client.waitFor(name, operation, patience);
       // With the nodes of its groups, and nothing that was asked for twice still to come.
       return { ...ended, status: await atRest(client, name) };
     } catch (error) {
-      if (!(error instanceof HeddleError) || error.code === 'NotFound' || tries > 60) throw error;
+      if (!(error instanceof HeddleError) || error.code === 'NotFound' || Date.now() > end) throw error;
       await pause(300);
     }
   }
@@ -40,11 +42,11 @@ export async function outlast(client: HeddleClient, name: string, operation: str
 
 /** Reads again while there is nobody to answer. */
 export async function readSurely<Value>(read: () => Promise<Value>): Promise<Value> {
-  for (let tries = 0; ; tries += 1) {
+  for (const end = Date.now() + longestMs; ;) {
     try {
       return await read();
     } catch (error) {
-      if (!(error instanceof HeddleError) || error.code === 'NotFound' || tries > 120) throw error;
+      if (!(error instanceof HeddleError) || error.code === 'NotFound' || Date.now() > end) throw error;
       await pause(300);
     }
   }

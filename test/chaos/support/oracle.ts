@@ -1,7 +1,9 @@
+import type { Client } from '@temporalio/client';
 import { endedStates } from '../../../src/model/operation.js';
 import type { ClusterStatus } from '../../../src/model/status.js';
 import { readSurely } from './ask.js';
 import type { ChaosWorld } from './chaos-world.js';
+import { lookUp } from './look-up.js';
 
 /**
  * What must be true of a cluster whenever nothing is under way, whatever was killed before. Gives what is wrong, in words; nothing
@@ -41,8 +43,7 @@ export async function judgeWhole({ machines, stack }: ChaosWorld, { name, nodes,
 export async function judgeEnd({ machines, ledger, crew, stack }: ChaosWorld): Promise<readonly string[]> {
   const left = await machines.list();
   const executions = await ledger.executions();
-  const open: string[] = [];
-  for await (const { workflowId } of stack.client.temporal.workflow.list({ query: 'ExecutionStatus = "Running" AND WorkflowType != "sweep"' })) open.push(workflowId);
+  const open = await openWorkflows(stack.client.temporal);
   return [
     ...left.map(({ id, hostname }) => `machine ${id} (${hostname}) is left`),
     ...doubled((await machines.creations()).map(({ key }) => key)).map((key) => `two machines were made for key ${key}`),
@@ -50,6 +51,18 @@ export async function judgeEnd({ machines, ledger, crew, stack }: ChaosWorld): P
     ...open.map((workflow) => `workflow ${workflow} has not ended`),
     ...crew.logs().split('\n').filter((line) => /failing workflow task|nondetermin|TMPRL1100/i.test(line)).map((line) => `a worker could not carry on a workflow: ${line}`),
   ];
+}
+
+/** A sweep or a round that a schedule started just now has time to end. */
+async function openWorkflows(temporal: Client): Promise<readonly string[]> {
+  let open: readonly string[] = [];
+  await lookUp(async () => {
+    const running: string[] = [];
+    for await (const { workflowId } of temporal.workflow.list({ query: 'ExecutionStatus = "Running"' })) running.push(workflowId);
+    open = running;
+    return open.length === 0 ? true : undefined;
+  }, AbortSignal.timeout(60_000));
+  return open;
 }
 
 function operationsOf({ operation, queued, history }: ClusterStatus): readonly string[] {

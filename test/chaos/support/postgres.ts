@@ -2,7 +2,6 @@ import { execFile, type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { promisify } from 'node:util';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { Connection } from '@temporalio/client';
 import { loadConfig } from '../../../src/config.js';
+import { freePorts } from '../../support/free-port.js';
 import { until } from '../../support/until.js';
 import type { MortalServer } from './server.js';
 
@@ -53,7 +53,7 @@ export async function startOnPostgres(parent: string, { postgres, servers }: Pos
       env: { ...environment, TEMPORAL_SERVER_CONFIG_FILE_PATH: config, TEMPORAL_ALLOW_NO_AUTH: 'true' }, stdio: ['ignore', log, log],
     });
     closeSync(log);
-    await until('Temporal on PostgreSQL answers', () => answers(address), 120_000);
+    await until('Temporal on PostgreSQL answers', () => answers(address));
     return child;
   };
   let server = await start();
@@ -96,7 +96,7 @@ async function startDatabase(folder: string, postgres: string, port: number): Pr
   const log = openSync(join(folder, 'postgresql.log'), 'a');
   const child = spawn(server, options, { cwd: '/', stdio: ['ignore', log, log] });
   closeSync(log);
-  await until('PostgreSQL answers', async () => run(join(postgres, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(() => true, () => false), 60_000);
+  await until('PostgreSQL answers', async () => run(join(postgres, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(() => true, () => false));
   return child;
 }
 
@@ -121,19 +121,4 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const closed = once(child, 'exit');
   child.kill(signal);
   await closed;
-}
-
-/** Temporal keeps ports of members in 16 bits with sign, which those that the system hands out do not fit. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const ports: number[] = [];
-  for (let port = 20_000 + (process.pid % 1_000) * 12; ports.length < count; port += 1) {
-    const probe = createServer().listen(port, '127.0.0.1');
-    const free = await new Promise<boolean>((done) => {
-      probe.once('listening', () => done((probe.address() as AddressInfo).port === port)).once('error', () => done(false));
-    });
-    if (!free) continue;
-    await new Promise((done) => probe.close(done));
-    ports.push(port);
-  }
-  return ports;
 }

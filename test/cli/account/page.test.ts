@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/page/server.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
-import { descriptorSchema, fillDescriptor } from '../../../src/schema/descriptor.js';
+import { descriptorSchema, descriptorsOfSeed, fillDescriptor } from '../../../src/schema/descriptor.js';
 
 const hostile = '"><script>alert(1)</script>';
 
@@ -30,7 +30,7 @@ describe('the page for provider accounts', () => {
     file = join(folder, 'heddle.yaml');
     page = await startAccountsPage(async () => {
       const workspace = await openWorkspace({ file });
-      return { ...workspace, descriptors: [...workspace.descriptors, descriptor] };
+      return { ...workspace, descriptors: [...workspace.descriptors, descriptor, ...descriptorsOfSeed({ seeded: { classname: 'Seeded' } }, 'provider')] };
     });
   });
   afterAll(async () => {
@@ -64,6 +64,11 @@ describe('the page for provider accounts', () => {
     headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Origin': new URL(page.url).origin, ...more.headers },
   });
   const right = { name: 'try', 'field.endpoint': 'http://127.0.0.1:1', 'field.apiKey': 'hunter22' };
+
+  it('says of a plugin in the seed\'s form that nobody can tell its fields', async () => {
+    expect((await ask('add/seeded')).text).toContain('does not declare its fields');
+    expect((await ask('add/local')).text).not.toContain('does not declare its fields');
+  });
 
   it('is on loopback, shows the types of accounts and allows nothing but its own files', async () => {
     expect(page.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);

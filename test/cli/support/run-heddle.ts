@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter, dirname, join } from 'node:path';
+import { expect, inject } from 'vitest';
+import type { Stack } from '../../support/stack.js';
 
 export interface HeddleOptions {
   readonly distPath: string;
@@ -41,4 +43,27 @@ export function startHeddle(words: readonly string[], { distPath, env = {}, cwd,
 
 export function runHeddle(words: readonly string[], options: HeddleOptions): Promise<Ended> {
   return startHeddle(words, options).ended;
+}
+
+/** The command line as a person has it who works on this stack. */
+export interface StackHeddle {
+  readonly run: (...words: readonly string[]) => Promise<Ended>;
+  /** With --json; it must end well. */
+  readonly json: (...words: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
+}
+
+export function heddleOn(stack: () => Stack): StackHeddle {
+  const run: StackHeddle['run'] = (...words) => {
+    const { folder, namespace } = stack();
+    return runHeddle(words, {
+      distPath: inject('distPath'), cwd: folder,
+      env: { HEDDLE_CONFIG: join(folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: namespace },
+    });
+  };
+  const json: StackHeddle['json'] = async (...words) => {
+    const ended = await run(...words, '--json');
+    expect(ended).toMatchObject({ code: 0 });
+    return JSON.parse(ended.stdout) as Readonly<Record<string, unknown>>;
+  };
+  return { run, json };
 }

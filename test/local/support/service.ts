@@ -1,15 +1,14 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import { z } from 'zod';
+import { cleanAfterFile } from '../../support/leftovers.js';
+import { builtService } from './build.js';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 const aboutSchema = z.object({ endpoint: z.string(), kind: z.enum(['sandbox', 'directory']), sshServer: z.string(), apiKeyFile: z.string() });
 const machineSchema = z.object({
   id: z.string(), state: z.string(), reason: z.string().optional(), hostname: z.string(), address: z.string(), port: z.number(), user: z.string(),
@@ -17,30 +16,10 @@ const machineSchema = z.object({
 });
 export type Machine = z.infer<typeof machineSchema>;
 
-const leftovers: (() => void | Promise<void>)[] = [];
-afterAll(async () => {
-  for (const clean of leftovers.splice(0).toReversed()) await clean();
-});
-
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle local '));
-  leftovers.push(() => rmSync(folder, { recursive: true, force: true }));
+  cleanAfterFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
-}
-
-let built: string | undefined;
-
-/** Compiles the service as it stands in src/local; it is a process of its own, and runs on plain Node. */
-function mainFile(): string {
-  if (built !== undefined) return built;
-  const cache = join(root, 'node_modules', '.cache');
-  mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, 'heddle-local-'));
-  leftovers.push(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  execFileSync(process.execPath, [compiler, '-p', fileURLToPath(new URL('./tsconfig.json', import.meta.url)), '--outDir', folder]);
-  return built = join(folder, 'main.js');
 }
 
 export interface Answer {
@@ -69,7 +48,7 @@ export class TestService {
     const { child, about, log } = await launch(folder, args);
     const service = new TestService(folder, args, child, about);
     log((text) => { service.log += text; });
-    leftovers.push(() => service.end('SIGTERM'));
+    cleanAfterFile(() => service.end('SIGTERM'));
     return service;
   }
 
@@ -145,7 +124,7 @@ export async function until<Value>(look: () => Promise<Value | undefined | false
 }
 
 async function launch(folder: string, args: readonly string[]) {
-  const child = spawn(process.execPath, [mainFile(), '--data', folder, '--boot-delay', '20', '--delete-delay', '20', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [builtService(), '--data', folder, '--boot-delay', '20', '--delete-delay', '20', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   let listener: ((text: string) => void) | undefined;
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {

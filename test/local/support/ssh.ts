@@ -63,11 +63,10 @@ export function openExec(client: Client, command: string, pty: PseudoTtyOptions 
 /** Collects what a command says, to its end. */
 export function outcomeOf(channel: ClientChannel): Promise<Outcome> {
   const output = { stdout: '', stderr: '' };
-  let end: { code: number | null; signal?: string | undefined } = { code: null };
   channel.on('data', (chunk: Buffer) => { output.stdout += chunk.toString(); });
   channel.stderr.on('data', (chunk: Buffer) => { output.stderr += chunk.toString(); });
-  channel.on('exit', (code: number | null, signal?: string) => { end = { code, signal }; });
-  return new Promise((resolve) => channel.once('close', () => resolve({ ...end, ...output })));
+  // Its end comes with `close` too: what came in one packet with the channel's opening was told before anyone could listen.
+  return new Promise((resolve) => channel.once('close', (code: number | null = null, signal?: string) => resolve({ code, signal, ...output })));
 }
 
 export async function exec(machine: Machine, command: string): Promise<Outcome> {

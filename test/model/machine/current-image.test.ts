@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   addTaint, isTainted, longestRecord, parseCurrentImage, postLoadOf, revisionOf, setTag, tags, taintReasons, writeCurrentImage, type CurrentImage,
 } from '../../../src/model/machine/current-image.js';
+import { fc } from '../../support/property.js';
 
 const written = writeCurrentImage({
   name: 'rh7-base', id: '42', prettyName: 'RH 7 = base', revision: '117', createdAt: '2026-01-02 03:04:05', machineId: '9', hostname: 'blade-9',

@@ -23,6 +23,12 @@ describe('states of machines', () => {
     expect(ways).toEqual(['load done', 'load left out', 'load failed']);
   });
 
+  it('a capture that touched nothing leaves things as they were', () => {
+    const before = machineStates.filter((state) => nextState(state, 'begin capture') !== undefined);
+    expect(before).toEqual(['available', 'reserved', 'in use', 'maintenance']);
+    for (const state of before) expect(nextState('maintenance', 'capture left out', state)).toBe(state);
+  });
+
   it.each<readonly [MachineStateName, MachineEvent]>([
     ['in use', 'reserve'], ['in use', 'release'], ['reserved', 'reserve'], ['failed', 'reserve'], ['failed', 'restore'], ['maintenance', 'reserve'], ['reloading', 'maintain'],
     ['failed', 'begin capture'], ['available', 'restore'], ['timeout', 'log in'],
@@ -42,7 +48,7 @@ describe('what a machine does not take', () => {
     ['a load in maintenance', { state: 'maintenance' }, { kind: 'load', image }, /--force/],
     ['restoring half an image', { state: 'maintenance', half: image }, { kind: 'restore' }, /half of image base@1/],
     ['removing what somebody has', { state: 'in use', user: 'ada' }, { kind: 'remove' }, /in use \(ada\)/],
-    ['reserving what is in use', { state: 'in use', user: 'ada' }, { kind: 'reserve', user: 'bob' }, /'reserve' is not allowed; allowed are begin load/],
+    ['reserving what is in use', { state: 'in use', user: 'ada' }, { kind: 'reserve', user: 'bob' }, /machine m is in use \(ada\): it takes no reserve for bob; what it takes is heddle machine load, capture, maintain$/],
     ['what its provider cannot do', {}, { kind: 'power', verb: 'off' }, /cannot do POWER_OFF; it can do LOAD/],
     ['a capture that could write over an image', { account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE'], places: 1 } }, { kind: 'capture', image, prove: true }, /cannot do IMAGE_EXISTS/],
   ])('%s', (_, part, intent, words) => {

@@ -1,6 +1,8 @@
 import type { Amounts } from '../../../src/model/pool/amounts.js';
 import { configurePool } from '../../../src/model/pool/configure.js';
 import type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
+import { learnNews, placementFor } from '../../../src/model/pool/library.js';
+import type { Placement } from '../../../src/model/node.js';
 import { newPool, type PoolState } from '../../../src/model/pool/state.js';
 
 export const labelDefaults: LabelSpec = { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' };
@@ -30,12 +32,26 @@ export function reconfigure(pool: PoolState, { labels, providerPools, tenants = 
     name: 'ci', tenants, providerPools, labels: Object.fromEntries(Object.entries(labels).map(([name, label]) => [name, { ...labelDefaults, ...label }])),
   };
   const placements = Object.fromEntries(Object.entries(providerPools).map(([name, { provider, labels: offers }]) =>
-    [name, Object.fromEntries(Object.keys(offers).map((label) => [label, { provider, type: 'memory', site: 'here', flavor: 'small', image, fields: {}, digest: `${label}-${image}` }]))]));
+    [name, Object.fromEntries(Object.entries(offers).map(([label, { libraryImage }]) => [label, {
+      provider, type: 'memory', site: 'here', flavor: 'small', image, fields: {}, digest: `${label}-${image}`, ...(libraryImage === undefined ? {} : { libraryImage }),
+    }]))]));
   configurePool(pool, { spec, placements });
 }
 
 /** As run-node notes it when it asks for a machine. */
 export function begin(pool: PoolState, id: string, digest = `${pool.nodes[id]?.label}-host`): void {
   const node = pool.nodes[id];
-  if (node !== undefined) pool.nodes[id] = { ...node, machine: { ...node.machine, facts: { ...node.machine.facts, machine: digest } } };
+  if (node === undefined || node.machine.facts.machine !== undefined) return;
+  const { digest: _digest, ...placement } = placementFor(pool, node.providerPool, node.label) ?? {};
+  pool.nodes[id] = { ...node, machine: { ...node.machine, facts: { ...node.machine.facts, machine: digest }, ...(isPlacement(placement) ? { placement } : {}) } };
+}
+
+/** As the image `web` tells it: by provider account, the build that is offered there. */
+export function tell(pool: PoolState, offers: Readonly<Record<string, number>>, uid = 'web-uid'): void {
+  const version = (pool.library?.['web']?.version ?? 0) + 1;
+  learnNews(pool, { image: 'web', uid, version, offers: Object.fromEntries(Object.entries(offers).map(([provider, build]) => [provider, { build, image: `web@${build}` }])) });
+}
+
+function isPlacement(placement: Partial<Placement>): placement is Placement {
+  return placement.provider !== undefined;
 }

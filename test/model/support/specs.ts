@@ -2,7 +2,7 @@ import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../../src/model/spe
 import { defaultRepair } from '../../../src/model/spec.js';
 import type { Json } from '../../../src/model/json.js';
 import { stableJson } from '../../../src/model/payload.js';
-import type { PlannedPlacement } from '../../../src/model/plan.js';
+import type { PlannedPlacement } from '../../../src/model/plan/plan.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });
 

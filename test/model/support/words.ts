@@ -1,4 +1,4 @@
-import type { Kind, Plan } from '../../../src/model/plan.js';
+import type { Kind, Plan } from '../../../src/model/plan/plan.js';
 import type { Done } from './cluster.js';
 
 /** A plan in few words: `update app 1-2: STOP app, START app`. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPace } from '../../../src/activities/provider/pace.js';
 import type { TaskRequest } from '../../../src/model/messages.js';
 import type { Claims } from '../../../src/plugins/contract.js';
 import { secret } from '../../activities/support/parts.js';
@@ -76,18 +77,28 @@ const claims: Claims = {
   held: () => Promise.resolve(Object.fromEntries(taken.map((key) => ['m', key]))),
 };
 
+let called = 0;
+const pace = createPace({
+  account: 'p', perSecond: 1_000, slots: {
+    take: ({ count }) => {
+      called += count;
+      return Promise.resolve(0);
+    },
+  },
+});
+
 beforeAll(async () => {
   node = await startNode();
   const automatorOf = (name: string, more: object) => ({ name, type: 'automator', version: '1.0.0', description: name, prepares: 'users', ...more });
   bench = await openPrograms({
     'providers/p/p.py': provider,
-    'providers/p/p.json': providerDescriptor({ command: ['./p.py'], requests: ['secret', 'run', 'claims.take', 'claims.held'] }),
+    'providers/p/p.json': providerDescriptor({ command: ['./p.py'], requests: ['secret', 'run', 'claims.take', 'claims.held', 'calls.take'] }),
     'automators/a/a.py': automator,
     'automators/a/a.json': automatorOf('a', { command: ['./a.py'], requests: ['run', 'exec', 'putFile'] }),
     'automators/typed/typed.ts': typed,
     'automators/typed/greeting.ts': 'export const greeting: string = \'hello\';\n',
     'automators/typed/typed.json': automatorOf('typed', { entry: './typed.ts', class: 'Typed' }),
-  }, { changes: { claims: () => claims } });
+  }, { changes: { claims: () => claims, paces: (account) => (account === 'p' ? pace : undefined) } });
 });
 afterAll(async () => {
   await bench.close();
@@ -118,6 +129,13 @@ describe('a program that asks', () => {
   it('gets claims where the task is a provider\'s, and no shell', async () => {
     const answers = await ask([{ request: 'claims.take', key: 'k', candidates: ['m'] }, { request: 'claims.held' }, { request: 'run', text: 'true' }]);
     expect(answers).toMatchObject([{ result: 'm' }, { result: { m: 'k' } }, { error: { kind: 'Invalid', message: expect.stringContaining('cannot be served in this task') } }]);
+  });
+
+  it('gets leave to call where the account has a limit, each time anew', async () => {
+    const before = called;
+    expect(await ask([{ request: 'calls.take' }, { request: 'calls.take' }, { request: 'calls.take' }])).toMatchObject([{ result: null }, { result: null }, { result: null }]);
+    // The first was waited for before the program was started.
+    expect(called - before).toBeGreaterThanOrEqual(3);
   });
 
   it.each([

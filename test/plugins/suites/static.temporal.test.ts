@@ -24,7 +24,7 @@ async function makeMachine(service: MachineService, name: string) {
 const noApi = 'there is no API between: what exists stands in heddle.yaml, and who has it is kept by the engine';
 
 providerSuite({ describe, test, afterAll }, {
-  name: 'static',
+  name: 'static', machines: ['load'],
   open: async () => {
     const service = await startMachineService();
     const machines = await Promise.all(['one', 'two', 'three'].map((name) => makeMachine(service, name)));
@@ -32,6 +32,8 @@ providerSuite({ describe, test, afterAll }, {
   },
   without: {
     'lost-create': noApi, 'lost-delete': noApi, 'cancel': noApi, 'garbage': noApi, 'refusals': noApi, 'unreachable': noApi,
+    'load-absent': 'a machine that stands by itself has what it has, so every image is there',
+    'load-lost': noApi, 'image-silent': noApi,
     'wrong-credentials': 'nobody is asked for credentials before the machine itself is, which is CONFIRM over SSH',
     'redaction': 'its credentials are those of the machines: they belong into the payload, as references',
     'missing-fields': 'it needs machines or an inventory, so that neither alone is required',

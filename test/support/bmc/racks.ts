@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -7,6 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import type { MachineService } from '../stack.js';
+import { freePorts, freeUdpPort } from '../free-port.js';
 import { until } from '../until.js';
 
 const emulators = join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'heddle', 'emulators', 'bin');
@@ -49,14 +49,14 @@ export async function makeMachines(service: Pick<MachineService, 'call'>, names:
   }));
 }
 
-export async function buildRack(service: MachineService, folder: string, names: readonly string[], more: object = {}): Promise<Rack> {
+export async function buildRack(service: Pick<MachineService, 'call' | 'endpoint' | 'apiKeyFile'>, folder: string, names: readonly string[], more: object = {}): Promise<Rack> {
   const apiKey = (await readFile(service.apiKeyFile, 'utf8')).trim();
   const machines = await makeMachines(service, names);
   const imagerConfig = join(folder, 'imager.json');
   await writeFile(imagerConfig, JSON.stringify({ endpoint: service.endpoint, apiKey, machines: Object.fromEntries(machines.map(({ name, id }) => [name, id])) }), { mode: 0o600 });
   const log = join(folder, 'bmc.log');
   await writeFile(log, '');
-  const ports = await freePorts(names.length);
+  const ports = await freePorts(names.length, freeUdpPort);
   const config = { log, endpoint: service.endpoint, apiKey, controllers: machines.map(({ name, id }, index) => ({ name, port: ports[index], machine: id })) };
   const controllers = spawn(emulatorProgram('python'), [join(import.meta.dirname, 'bmcs.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
   controllers.stdin.end(JSON.stringify(config));
@@ -80,22 +80,4 @@ export async function buildRack(service: MachineService, folder: string, names: 
       await ended;
     },
   };
-}
-
-/** UDP ports of loopback that nobody has at this moment. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const sockets = await Promise.all(Array.from({ length: count }, async () => {
-    const socket = createSocket('udp4');
-    const bound = once(socket, 'listening');
-    socket.bind(0, '127.0.0.1');
-    await bound;
-    return socket;
-  }));
-  const ports = sockets.map((socket) => socket.address().port);
-  await Promise.all(sockets.map(async (socket) => {
-    const closed = once(socket, 'close');
-    socket.close();
-    await closed;
-  }));
-  return ports;
 }

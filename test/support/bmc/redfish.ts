@@ -2,9 +2,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../free-port.js';
 import { until } from '../until.js';
 import { emulatorProgram } from './racks.js';
 
@@ -15,6 +15,8 @@ export interface RedfishService {
   readonly url: string;
   /** PEM of the authority of its certificate. */
   readonly ca: string;
+  /** How many it got. */
+  requests(): number;
   /** Stops answering until `go`. */
   hang(): void;
   go(): void;
@@ -43,26 +45,19 @@ export async function startRedfish(systems: readonly { readonly name: string; re
   await until('the Redfish emulator listens', () => {
     if (child.exitCode !== null) throw new Error(`the emulator ended with ${child.exitCode}:\n${output}`);
     return output.includes('Running on');
-  }, 60_000);
+  });
   return {
     url: `https://127.0.0.1:${port}`, ca: await readFile(certificate, 'utf8'),
+    // A colour stands before those that it refused or redirected.
+    requests: () => [...output.matchAll(/"\S*(?:GET|POST|PATCH) \S+ HTTP/g)].length,
     hang: () => { child.kill('SIGSTOP'); },
     go: () => { child.kill('SIGCONT'); },
     stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
-  return port;
 }

@@ -18,6 +18,10 @@ export interface Cloud {
   executions(cluster: string): readonly Execution[];
   /** What happened that should never: a service started before what it needs, and such. */
   violations(cluster: string): readonly string[];
+  /** What the provider was told of machines of a cluster or a pool, by the keys of their machines: `reused KEY`, `deleted KEY`. */
+  heard(cluster: string): readonly string[];
+  /** Done before the next machine of this hostname is made: the call waits for it, and fails as it does. */
+  beforeCreate(hostname: string, act: () => Promise<void>): void;
   /** The machine is gone behind everybody's back. */
   lose(id: string): void;
   /** Scripts of this task end with an exit code other than 0 until it is mended. */
@@ -43,7 +47,9 @@ export function openCloud(): Cloud {
   const machines: CloudMachine[] = [];
   const executions: Execution[] = [];
   const violations: { readonly cluster: string; readonly text: string }[] = [];
+  const heard: { readonly cluster: string; readonly text: string }[] = [];
   const broken = new Map<string, Set<string>>();
+  const before = new Map<string, () => Promise<void>>();
   const alive = (): readonly CloudMachine[] => machines.filter((machine) => machine.alive);
   const clusterOf = (machine: CloudMachine): string => machine.tags['heddle-cluster'] ?? '';
   const of = (cluster: string): readonly CloudMachine[] => alive().filter((machine) => clusterOf(machine) === cluster);
@@ -56,6 +62,9 @@ export function openCloud(): Cloud {
 
   class MemoryProvider extends Provider {
     override async create({ token, key, tags, hostname }: CreateInput): Promise<TaskResult> {
+      const act = before.get(hostname);
+      before.delete(hostname);
+      await act?.();
       const known = machines.find((machine) => machine.token === token);
       if (known !== undefined) return { result: createdOf(known) };
       const machine: CloudMachine = {
@@ -75,6 +84,15 @@ export function openCloud(): Cloud {
     override async delete({ providerid, key }: MachineInput): Promise<TaskResult> {
       for (const machine of machines) if (machine.id === providerid || machine.key === key) machine.alive = false;
       return {};
+    }
+
+    async nodeReused({ key, tags }: MachineInput): Promise<void> {
+      heard.push({ cluster: tags['heddle-cluster'] ?? '', text: `reused ${key}` });
+    }
+
+    async nodeDeleted({ key, tags }: MachineInput): Promise<void> {
+      heard.push({ cluster: tags['heddle-cluster'] ?? '', text: `deleted ${key}` });
+      throw new Error('what is heard changes nothing');
     }
 
     async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
@@ -105,15 +123,16 @@ export function openCloud(): Cloud {
 
   return {
     provider: {
-      descriptor: { ...descriptor, idempotency: 'token' }, digest: 'memory', folder: '/', abilities: ['list', 'find'],
+      descriptor: { ...descriptor, idempotency: 'token' }, digest: 'memory', folder: '/', abilities: ['list', 'find', 'nodeReused', 'nodeDeleted'],
       create: (context) => new MemoryProvider(context),
     },
     nodes: {
       probe: async ({ host }) => ({ hostKey: `key-of-${at(host).id}`, bootId: at(host).id }),
       connect: () => Promise.reject(new PluginError('Invalid', 'nothing listens in memory')),
-      shell: ({ host }, { runId, signal }) => ({
+      shell: ({ host }, { runId, signal, detach }) => ({
         async run({ name }) {
           if (signal.aborted) throw new PluginError('ScriptFailed', 'the script was cancelled');
+          if (detach?.aborted === true) throw new PluginError('Retryable', 'let go');
           const exitCode = execute(at(host), name === undefined ? runId : `${runId}.${name}`);
           return { exitCode, stdout: '', stderr: '' };
         },
@@ -127,7 +146,11 @@ export function openCloud(): Cloud {
     machines: of,
     made: (cluster) => machines.filter((machine) => clusterOf(machine) === cluster).map(({ key }) => key),
     executions: (cluster) => executions.filter((execution) => execution.cluster === cluster),
+    heard: (cluster) => heard.filter((one) => one.cluster === cluster).map(({ text }) => text),
     violations: (cluster) => violations.filter((violation) => violation.cluster === cluster).map(({ text }) => text),
+    beforeCreate: (hostname, act) => {
+      before.set(hostname, act);
+    },
     lose(id) {
       for (const machine of machines) if (machine.id === id) machine.alive = false;
     },
@@ -142,7 +165,7 @@ export function openCloud(): Cloud {
 
 const descriptor = {
   name: 'memory', type: 'provider', entry: 'memory', class: 'MemoryProvider', version: '1.0.0', description: 'Machines in memory', requests: [], abilities: [],
-  environment: {}, passEnvironment: [], limits: {}, consistencyWindowMs: 0, callDeadlineMs: 10_000, prepares: 'all', capabilities: [],
+  environment: {}, passEnvironment: [], limits: {}, serial: false, countsCalls: false, consistencyWindowMs: 0, callDeadlineMs: 10_000, prepares: 'all', capabilities: [],
 } as const;
 
 function createdOf({ id }: CloudMachine): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string; readonly password: string } } {

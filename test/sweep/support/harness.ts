@@ -1,31 +1,29 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time.js';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
-import { createAbsences } from '../../../src/activities/absence.js';
+import { createAbsences } from '../../../src/activities/provider/absence.js';
 import { createTaskActivities } from '../../../src/activities/dispatch.js';
-import { createEarlierRunsActivity } from '../../../src/activities/earlier-runs.js';
+import { createEarlierRunsActivity } from '../../../src/activities/plan/earlier-runs.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
-import { createLookActivities } from '../../../src/activities/looks.js';
+import { createLookActivities } from '../../../src/activities/survey/looks.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
-import { createPlanActivity } from '../../../src/activities/plan.js';
-import { createPlanPoolActivity } from '../../../src/activities/plan-pool.js';
+import { createPlanActivity } from '../../../src/activities/plan/plan.js';
+import { createPlanPoolActivity } from '../../../src/activities/plan/plan-pool.js';
 import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
-import { coreQueue, providerQueue, siteQueue } from '../../../src/model/names.js';
+import { coreQueue, poolAccount, providerQueue, siteQueue } from '../../../src/model/names.js';
 import { defaultLimits, type Limits } from '../../../src/model/state.js';
 import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
-import { registerSearchAttributes } from '../../../src/server/setup.js';
-import { readClusterRecords } from '../../../src/cluster-records.js';
+import { readNodePools } from '../../../src/worker/node-pools.js';
+import { readClusterRecords } from '../../../src/worker/cluster-records.js';
 import { heddle } from '../../../src/temporal-plugin.js';
-import { readWorkflowRuns } from '../../../src/workflow-runs.js';
+import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
 import { peersQuery } from '../../../src/workflows/messages.js';
+import { makeNamespace } from '../../support/namespace.js';
 import { openCloud, type Cloud } from './cloud.js';
 import { openPoints, type Points } from './points.js';
 
@@ -63,12 +61,9 @@ export async function openHarness({ temporalAddress, workflowBundlePath, limits 
   const keyRing = openKeyRing({ folder: join(folder, 'keys'), create: true });
   const connection = await Connection.connect({ address: temporalAddress });
   const workerConnection = await NativeConnection.connect({ address: temporalAddress });
-  const namespace = await makeNamespace(connection);
+  const namespace = await makeNamespace(connection, 'sweep');
   const plugins = [heddle({ keys: keyRing, namespace })];
   const temporal = new Client({ connection, namespace, plugins });
-  // The server and the worker are there: on a busy machine they only take longer than a person would wait.
-  const withDeadline = temporal.withDeadline.bind(temporal);
-  temporal.withDeadline = (_deadline, make) => withDeadline(Date.now() + 40_000, make);
   const cloud = openCloud();
   const points = openPoints();
   const registry = withMemory(await loadRegistry({ folders: [], log: { info: () => undefined } }), cloud);
@@ -85,10 +80,11 @@ export async function openHarness({ temporalAddress, workflowBundlePath, limits 
       ...base, taskQueue: coreQueue, workflowBundle: { codePath: workflowBundlePath }, maxCachedWorkflows: cachedWorkflows,
       activities: { ...plan, ...createPlanPoolActivity({ registry, providers, forbiddenReferences: () => [] }), ...createEarlierRunsActivity(parts) },
     }),
-    ...[siteQueue(site), providerQueue(site, account)].map((taskQueue) => Worker.create({ ...base, taskQueue, activities: tasks })),
+    ...[siteQueue(site), providerQueue(site, account), providerQueue(site, poolAccount)].map((taskQueue) => Worker.create({ ...base, taskQueue, activities: tasks })),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run()));
-  const client = new HeddleClient(temporal, { by: 'test' });
+  // The server and the worker are there: on a busy machine they only take longer than a person would wait.
+  const client = new HeddleClient(temporal, { by: 'test', busyMs: 60_000 });
   return {
     client, namespace, cloud, points, warnings,
     async waitFor(name, operation) {
@@ -126,19 +122,6 @@ function installRuntime(): void {
   });
 }
 
-async function makeNamespace(connection: Connection): Promise<string> {
-  const namespace = `sweep-${randomUUID()}`;
-  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') });
-  for (let tries = 0; ; tries += 1) {
-    try {
-      if ((await registerSearchAttributes(connection, namespace)).missing.length === 0) return namespace;
-    } catch (error) {
-      if (tries > 100) throw error;
-    }
-    await pause(100);
-  }
-}
-
 function withMemory(registry: Registry, { provider }: Cloud): Registry {
   return { ...registry, provider: (type) => (type === provider.descriptor.name ? provider : registry.provider(type)) };
 }
@@ -148,11 +131,11 @@ async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Prom
   const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace });
   return {
     automators: {},
-    registry, nodes: cloud.nodes, providers: { [account]: { type: 'memory', site, fields: {} } }, installation: namespaceInfo?.id ?? '',
+    registry, nodes: cloud.nodes, providers: { [account]: { type: 'memory', site, fields: {} }, [poolAccount]: { type: 'pool', site, fields: {} } }, installation: namespaceInfo?.id ?? '',
     logs: { append: () => Promise.resolve() }, log: { debug: drop, info: drop, warn: drop, error: drop }, inFlight: createInFlight(),
     resolveSecrets: (value) => Promise.resolve({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor,
     askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
     claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
-    absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+    pools: readNodePools(temporal), absences: createAbsences(), turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }), paces: () => undefined, resources: () => Promise.reject(new Error('no resources here')), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
   };
 }

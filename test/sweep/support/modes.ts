@@ -126,7 +126,8 @@ async function cancelled(harness: Harness, name: string, operation: OperationCas
 async function deleted(harness: Harness, name: string, operation: OperationCase, task: TaskName, ending: Ending): Promise<Outcome> {
   const { client } = harness;
   let deletion = '';
-  interrupt(harness, name, task, ending, async () => {
+  // A delete joins the one that is under way: nothing is cancelled.
+  interrupt(harness, name, task, 'remove' in operation.ask ? 'goes on' : ending, async () => {
     deletion = (await client.delete(name)).operation ?? '';
   });
   const id = await askFor(client, name, operation.ask);

@@ -1,5 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect } from 'vitest';
+import { HeddleError } from '../../../src/client/errors.js';
+import type { ClusterStatus } from '../../../src/model/status.js';
 import { until } from '../../support/until.js';
 import type { Harness } from './harness.js';
 import { askFor, type Ask } from './operations.js';
@@ -42,8 +45,8 @@ export async function ask(model: Model, user: User, asked: Ask, trouble: Trouble
   arm(user, trouble);
   const id = await askFor(client, name, asked);
   if (trouble.what === 'pause') {
-    await until('paused or over', async () => points.isMet(name) || isOver(user, id));
-    if (points.isMet(name)) await client.resume(name).catch((error: unknown) => story.push(`resume: ${String(error)}`));
+    const paused = await until('paused or over', () => pausedOrOver(user, id));
+    if (paused === 'paused') await client.resume(name).catch((error: unknown) => story.push(`resume: ${String(error)}`));
   }
   const settled = await settle(user, id);
   points.disarm(name);
@@ -105,9 +108,21 @@ async function deleteAgain(user: User, id: string): Promise<End> {
 
 type End = 'done' | 'failed' | 'held' | 'cancelled' | 'superseded' | 'rejected' | 'closed';
 
-async function isOver({ harness, name }: User, id: string): Promise<boolean> {
-  const { operation } = await harness.client.status(name);
-  return operation?.id !== id || operation.state === 'held';
+/** Undefined where a busy worker did not answer in time: it is asked again. */
+async function statusSoon({ client }: Harness, name: string): Promise<ClusterStatus | undefined> {
+  return client.status(name).catch((error: unknown) => {
+    if (error instanceof HeddleError && error.code === 'NoWorker') return undefined;
+    throw error;
+  });
+}
+
+async function pausedOrOver({ harness, name }: User, id: string): Promise<'paused' | 'over' | undefined> {
+  await pause(200);
+  const status = await statusSoon(harness, name);
+  if (status === undefined) return undefined;
+  const { operation } = status;
+  if (operation?.id !== id || operation.state === 'held') return 'over';
+  return operation.paused === undefined ? undefined : 'paused';
 }
 
 async function settle({ harness, name }: User, id: string): Promise<End> {
@@ -115,7 +130,9 @@ async function settle({ harness, name }: User, id: string): Promise<End> {
   return until(`operation ${id} of ${name} ends`, async () => {
     const handle = harness.client.temporal.workflow.getHandle(`cluster/${name}`);
     if ((await handle.describe()).status.name !== 'RUNNING') return 'closed' as const;
-    const { operation, history, queued } = await harness.client.status(name);
+    const status = await statusSoon(harness, name);
+    if (status === undefined) return undefined;
+    const { operation, history, queued } = status;
     if (operation?.id === id && operation.state === 'held') return 'held' as const;
     // A delete that came in between goes on to its own end.
     if (operation?.kind === 'delete' || queued.some(({ kind }) => kind === 'delete')) return undefined;

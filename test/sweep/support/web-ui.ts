@@ -28,7 +28,7 @@ export function playWebUi(open: () => Harness, { every }: WebUiCut): void {
   async function untilWhole(name: string): Promise<void> {
     const harness = open();
     await harness.points.silence(name);
-    await until(`${name} is at rest`, async () => (await harness.client.status(name)).history[0]?.state === 'done', 100_000);
+    await until(`${name} is at rest`, async () => (await harness.client.status(name)).history[0]?.state === 'done');
     checkWhole(harness, await checkAtRest(harness, name, { anyOrder: true }));
   }
 

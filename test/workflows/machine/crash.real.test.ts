@@ -46,7 +46,7 @@ describe.skipIf(noEmulators !== undefined)(`the worker killed at each step of LO
     const armed: ArmedPoint[] = [];
     for (const [moment, action] of moments) armed.push(await points.arm(moment, action));
     const operations = await Promise.all(machines.map(begin));
-    await until('a machine at each of the points', async () => (await Promise.all(armed.map((point) => point.met()))).every((pid) => pid !== undefined), 90_000);
+    await until('a machine at each of the points', async () => (await Promise.all(armed.map((point) => point.met()))).every((pid) => pid !== undefined));
     await worker.kill();
     await Promise.all(armed.map((point) => point.release()));
     worker = await stack.startWorker(`next-${worker.pid}`, points.distPath);

@@ -5,8 +5,10 @@ import { startStack, type Stack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 
 let stack: Stack;
+/** Added to when their machines are known; workers read them when they start. */
+const accounts: Record<string, object> = {};
 beforeAll(async () => {
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts });
 });
 afterAll(async () => {
   await stack.stop();
@@ -40,7 +42,7 @@ describe('pools on real machines', () => {
     expect(nodes[0]?.payload).toMatchObject({ 'ssh-auth': { password: expect.any(String) }, 'ssh-host-key': expect.any(String) });
     // The sweep finds an owner for each of them.
     const { leaks, accounts } = await stack.client.sweep();
-    expect(accounts).toMatchObject([{ machines: 20 }]);
+    expect(accounts).toMatchObject([{ name: 'local', machines: 20 }, { name: 'pool', machines: 0 }]);
     expect(leaks).toEqual([]);
     await pool.deletePool();
     await pool.gone();
@@ -79,6 +81,38 @@ describe('pools on real machines', () => {
     await pool.deletePool();
     await pool.gone();
     expect(await machinesOf('checked')).toEqual([]);
+    await worker.stop();
+  });
+
+  it('has a machine that exists out of service while it does not answer, and back when it does', async () => {
+    const { id } = await stack.service.call('POST', '/v1/machines', { key: 'rack/one/1', token: 'token-of-one', hostname: 'one', flavor: 'tiny', image: 'host' }) as { readonly id: string };
+    const machine = await until('the machine runs', async () => {
+      const described = await stack.service.call('GET', `/v1/machines/${id}`) as Readonly<Record<string, unknown>>;
+      return described['state'] === 'running' && described;
+    });
+    const { address, port, user, password, hostKey } = machine;
+    accounts['rack'] = { type: 'static', fields: { machines: [{ name: 'one', address, port, user, password, hostKey }] } };
+    const worker = await stack.startWorker('five');
+    const pool = new PoolClient(stack.client.temporal, 'rack', { by: 'test' });
+    const offer = { hardware: 'default', image: 'default', fields: {}, uses: { nodes: 1 } };
+    await pool.apply({
+      name: 'rack', tenants: {}, labels: { a: { minReady: 1, spareAgeMs: 600_000, onReturn: 'delete' } },
+      providerPools: { main: { provider: 'rack', priority: 100, limits: { nodes: 1 }, attributes: {}, launchAttempts: 3, checkEveryMs: 1_000, keepUnwell: true, labels: { a: offer } } },
+    });
+    // A busy pool may be silent for a while.
+    const stateIs = (state: string): Promise<unknown> => until(`the node is ${state}`, async () => (await pool.nodes().catch(() => [])).some((node) => node.state === state));
+    await stateIs('ready');
+    await stack.service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
+    await stateIs('failed');
+    const asked = await pool.request(['a']);
+    expect(asked.state).toBe('requested');
+    await stack.service.call('POST', `/v1/machines/${id}/power`, { power: 'on' });
+    expect((await pool.waitFor(asked.id)).nodes).toMatchObject([{ id: 'a-1', payload: { providerid: 'one' } }]);
+    await pool.deletePool();
+    await pool.gone();
+    // It was not ours to make, and is there still.
+    expect(await stack.service.call('GET', `/v1/machines/${id}`)).toMatchObject({ state: 'running' });
+    await stack.service.call('DELETE', `/v1/machines/${id}`);
     await worker.stop();
   });
 });

@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
     },
   });
 
-  test('goes on when a worker is killed in the middle of a play, whose login is gone with it', { timeout: 240_000 }, async () => {
+  test('goes on when a worker is killed in the middle of a play, whose login is gone with it', async () => {
     const first = await stack.startWorker('first');
     const { operation } = await stack.client.apply(spec());
     const homes = await until('the play of web-1 to begin', () => {

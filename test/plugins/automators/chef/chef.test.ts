@@ -1,9 +1,12 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ChefAutomator } from '../../../../src/plugins/automators/chef/chef.js';
+import { processesWith } from '../../../support/run-fixture.js';
 import { startNode, type TestNode } from '../../../support/ssh-server.js';
+import { storedArchive } from '../support/stored.js';
 import { closeAll, toolOn } from '../support/tool.js';
+import { until } from '../../../support/until.js';
 
 /** Notes its words and the files that they name. */
 const standIn = `#!/bin/sh
@@ -46,17 +49,50 @@ describe('automator chef, by a stand-in executable: not run against real Chef', 
     expect(read('node.json')).not.toContain('PASSWORD-OF-NODE');
   });
 
+  test('finds cookbooks from the store on the node, where each content is brought once', async () => {
+    const cookbooks = storedArchive(node.home, { 'web/metadata.rb': 'name \'web\'\n' });
+    const folder = join(node.home, '.heddle', 'resources', cookbooks.digest.slice('sha256:'.length));
+    const fields = { runList: ['web'], cookbooks: cookbooks.path, sudo: false };
+    await toolOn(ChefAutomator, node, fields, 'one', { cookbooks }).automator.carryOut('', '');
+    expect(read('solo.rb')).toBe(`cookbook_path '${folder}'\n`);
+    expect(readFileSync(join(folder, 'web', 'metadata.rb'), 'utf8')).toBe('name \'web\'\n');
+    const { ino } = statSync(folder);
+    await toolOn(ChefAutomator, node, fields, 'two', { cookbooks }).automator.carryOut('', '');
+    expect(statSync(folder).ino).toBe(ino);
+    expect(readdirSync(join(folder, '..'))).toEqual([cookbooks.digest.slice('sha256:'.length)]);
+  });
+
   test('that fails says its last words and its exit code', async () => {
     writeFileSync(join(node.home, 'fail'), '');
     const { automator } = toolOn(ChefAutomator, node, { runList: ['web'], sudo: false });
     await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 42, message: expect.stringContaining('FATAL: no such cookbook') });
   });
 
+  test('that is cancelled ends what it started in sessions of their own, and leaves alone what only looks like it', async () => {
+    const waits = (word: string): string => `sh -c "trap : TERM; while :; do sleep 0.1; done; : ${node.home}/${word}" > /dev/null 2>&1 &`;
+    writeFileSync(join(node.home, 'bin', 'chef-solo'), `#!/bin/sh
+setsid ${waits('own')}
+HEDDLE_RUN=$HEDDLE_RUN-2 OF="HEDDLE_RUN=$HEDDLE_RUN" setsid ${waits('other')}
+echo $! > "$HOME/other.pid"
+touch "$HOME/started"
+sleep 61; : ${node.home}/own
+`, { mode: 0o755 });
+    const cancel = new AbortController();
+    const { automator } = toolOn(ChefAutomator, node, { runList: ['web'], sudo: false }, 'op', {}, { signal: cancel.signal });
+    const run = automator.install({ user: 'tester' }, '', '').catch((error: unknown) => error);
+    await until('it runs', () => existsSync(join(node.home, 'started')));
+    cancel.abort();
+    expect(await run).toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('was cancelled') });
+    const left = [processesWith(`${node.home}/own`), processesWith(`${node.home}/other`).length];
+    process.kill(Number(read('other.pid')), 'SIGKILL');
+    expect(left).toEqual([[], 1]);
+  });
+
   test.each([
     [{ runList: [] }, 'runList'], [{ runList: ['--help'] }, 'runList[0]'], [{ runList: ['web,other'] }, 'runList[0]'],
     [{ runList: ['web'], cookbooks: 'books' }, 'cookbooks'], [{ runList: ['web'], roles: '/a\nsystem("id")' }, 'roles'], [{ runList: ['web'], attributes: [] }, 'attributes'],
   ])('refuses %j', async (fields, named) => {
-    await expect(toolOn(ChefAutomator, node, fields).automator.carryOut('')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(`field ${named} `) });
+    await expect(toolOn(ChefAutomator, node, fields).automator.carryOut('', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(`field ${named} `) });
   });
 
   test('says what a node without it needs', async () => {

@@ -31,7 +31,7 @@ function install(fields: JsonObject, { run = 1, attempt = 1, signal = new AbortC
     config: {}, nodes: {}, cluster: {}, provider: { name: 'lab', type: 'local', fields: {} }, service: { name: 'web', action: { type: 'fake', fields } },
   };
   const shell = createShell({ pool, target: node.target, signal, runId: `${task.taskId}.${run}`, log, onOutput: (_stream, chunk) => { printed += String(Buffer.from(chunk)); } });
-  return new FakeAutomator({ task, log, signal, fields: {}, shell }).install();
+  return new FakeAutomator({ task, log, signal, fields: {}, shell }).carryOut();
 }
 
 const failureOf = (call: Promise<unknown>): Promise<unknown> => call.then(() => 'nothing', (error: unknown) => (isPluginError(error) ? `${error.kind} ${error.exitCode ?? ''}`.trim() : error));

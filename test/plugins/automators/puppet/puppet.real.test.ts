@@ -3,8 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PuppetAutomator } from '../../../../src/plugins/automators/puppet/puppet.js';
+import { countLines, processesWith } from '../../../support/run-fixture.js';
 import { startNode, type TestNode } from '../../../support/ssh-server.js';
 import { closeAll, toolOn } from '../support/tool.js';
+import { until } from '../../../support/until.js';
 
 const isThere = spawnSync('puppet', ['--version']).status === 0;
 if (!isThere) console.info('left out what a real puppet applies: npm run setup:extras installs it');
@@ -38,5 +40,27 @@ describe.skipIf(!isThere)('a real puppet', () => {
     expect(existsSync(join(node.home, 'good'))).toBe(true);
     const broken = toolOn(PuppetAutomator, node, { manifest: 'file {', sudo: false }, 'broken');
     await expect(broken.automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 1, message: expect.stringContaining('Syntax error') });
+  });
+
+  test.each(['cancelled', 'out of time'])('%s, ends what its execs started, in whatever session, and nothing else', async (how) => {
+    const started = join(node.home, 'started');
+    // Puppet gives each exec a session of its own; what an exec starts aside has yet another, and no parent.
+    const family = (word: string): string => `setsid sh -c "trap : TERM; while :; do sleep 0.1; done; : ${node.home}/${word}" > /dev/null 2>&1 & echo x >> ${started}; sleep 61; : ${node.home}/${word}`;
+    const manifest = (word: string): string => `exec { 'waits': command => '${family(word)}', provider => shell, timeout => 0 }\n`;
+    const others = new AbortController();
+    const other = toolOn(PuppetAutomator, node, { manifest: manifest('other'), sudo: false }, 'other', {}, { signal: others.signal }).automator.install({ user: 'tester' }, '', '').catch((error: unknown) => error);
+    await until('the other run waits', () => countLines(started) === 1);
+    const cancel = new AbortController();
+    const place = how === 'cancelled' ? { signal: cancel.signal } : { timeoutMs: 15_000 };
+    const { automator } = toolOn(PuppetAutomator, node, { manifest: manifest('own'), sudo: false }, how, {}, place);
+    const run = automator.install({ user: 'tester' }, '', '').catch((error: unknown) => error);
+    await until('it waits as well', () => countLines(started) === 2);
+    cancel.abort();
+    expect(await run).toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining(how === 'cancelled' ? 'was cancelled' : 'ran longer than 15 s') });
+    expect(processesWith(`${node.home}/own`)).toEqual([]);
+    expect(processesWith(`${node.home}/other`)).not.toEqual([]);
+    others.abort();
+    expect(await other).toMatchObject({ kind: 'ScriptFailed' });
+    expect(processesWith(`${node.home}/other`)).toEqual([]);
   });
 });

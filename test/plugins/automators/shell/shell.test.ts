@@ -6,6 +6,7 @@ import { ShellAutomator } from '../../../../src/plugins/automators/shell/shell.j
 import { createPool, type ConnectionPool } from '../../../../src/ssh/pool.js';
 import { createShell } from '../../../../src/ssh/shell.js';
 import { startNode, type TestNode } from '../../../support/ssh-server.js';
+import { storedArchive } from '../support/stored.js';
 
 let node: TestNode;
 let pool: ConnectionPool;
@@ -157,4 +158,30 @@ test.each([
 
 test('refuses an empty script', async () => {
   await expect(automator().install(auth, ' \n', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('is empty') });
+});
+
+test('runs a script of a folder from the store, which is on the node with all that it needs', async () => {
+  const scripts = storedArchive(node.home, { 'bin/go': '#!/usr/bin/env sh\n. "$HEDDLE_SCRIPTS/lib.sh"\nhello "$1"\n', 'lib.sh': 'hello() { echo "hello $1"; }\n' });
+  const output: Buffer[] = [];
+  const fields = { scripts: scripts.path, file: 'bin/go', arguments: ['you'] };
+  await automator(fields, { resources: { scripts } }, output).install(auth, '', '');
+  expect(Buffer.concat(output).toString()).toBe('hello you\n');
+});
+
+test('runs a script that is a file of the store, and a text beside a folder of the store', async () => {
+  const scripts = storedArchive(node.home, { 'lib.sh': 'echo from lib\n' });
+  const output: Buffer[] = [];
+  await automator({ scriptFile: join(scripts.path, 'lib.sh') }, { taskId: 'one' }, output).install(auth, '', '');
+  await automator({ scripts: scripts.path }, { taskId: 'two', resources: { scripts } }, output).install(auth, 'sh "$HEDDLE_SCRIPTS/lib.sh"', '');
+  expect(Buffer.concat(output).toString()).toBe('from lib\nfrom lib\n');
+});
+
+test.each([
+  ['two scripts', { scriptFile: '/x' }, 'echo', 'script and scriptFile are given'],
+  ['a file and no folder', { file: 'a' }, '', 'file is given, and no scripts'],
+  ['a file outside of the folder', { scripts: '/x', file: 'a/../../b' }, '', 'file is no path inside of scripts'],
+  ['an absolute file', { scripts: '/x', file: '/etc/passwd' }, '', 'file is no path inside of scripts'],
+  ['a file that is not there', { scripts: '/x', file: 'a' }, '', 'there is no file a in the resource'],
+])('refuses %s', async (_what, fields, script, wrong) => {
+  await expect(automator(fields).install(auth, script, '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(wrong) });
 });

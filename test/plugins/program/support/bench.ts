@@ -55,7 +55,7 @@ export async function openPrograms(files: Files, { environment = {}, changes = {
   const activities = createTaskActivities(bench.parts);
   return {
     folder, logged: bench.logged, parts: bench.parts,
-    run: (action, how, { plugin = 'p', attempt = 1, more = {}, timeMs = 60_000, onStart } = {}) => {
+    run: (action, how, { plugin = 'p', attempt = 1, more = {}, timeMs = 600_000, onStart } = {}) => {
       const now = Date.now();
       const environmentOfAttempt = new MockActivityEnvironment({
         attempt, startToCloseTimeoutMs: timeMs, scheduleToCloseTimeoutMs: 0, scheduledTimestampMs: now, currentAttemptScheduledTimestampMs: now,
@@ -85,7 +85,7 @@ const how = { title: 'How', type: 'string' };
 
 /** The descriptor of provider `p`; a program unless it names a class. */
 export function providerDescriptor(changes: object): object {
-  return { name: 'p', type: 'provider', version: '1.0.0', description: 'P', idempotency: 'token', callDeadlineMs: 30_000, fields: { user: { how } }, ...changes };
+  return { name: 'p', type: 'provider', version: '1.0.0', description: 'P', idempotency: 'token', callDeadlineMs: 300_000, fields: { user: { how } }, ...changes };
 }
 
 export async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure> {

@@ -37,7 +37,7 @@ async function failureOf(call: Promise<unknown>): Promise<PluginError> {
   throw new Error(`no PluginError but ${String(error)}`);
 }
 
-describe('provider local', { timeout: 60_000 }, () => {
+describe('provider local', () => {
   let service: TestService;
   let provider: LocalProvider;
   beforeAll(async () => { service = await TestService.start(['--kind', 'directory']); });

@@ -3,11 +3,14 @@ import type { PowerDriver } from '../../../../src/plugins/bare-metal/index.js';
 import { controllerSchema, RedfishHttp, type Controller } from '../../../../src/plugins/providers/redfish/http.js';
 import { powerDriverOf } from '../../../../src/plugins/providers/redfish/redfish.js';
 import { RedfishSystem } from '../../../../src/plugins/providers/redfish/system.js';
+import { CountedCalls } from '../../../../src/testing/attempt.js';
 import { noRedfish, type RedfishService, startRedfish } from '../../../support/bmc/redfish.js';
+import { until } from '../../../support/until.js';
 
 describe.skipIf(noRedfish !== undefined)(`a Redfish controller that switches seconds after it said yes${noRedfish === undefined ? '' : ` (left out: ${noRedfish})`}`, () => {
   let service: RedfishService;
   const signal = new AbortController().signal;
+  const calls = new CountedCalls();
 
   beforeAll(async () => {
     service = await startRedfish([{ name: 'idle', power: 'Off' }, { name: 'busy', power: 'On' }, { name: 'cycled', power: 'On' }]);
@@ -17,7 +20,8 @@ describe.skipIf(noRedfish !== undefined)(`a Redfish controller that switches sec
   const controllerOf = (part: Partial<Controller> = {}): Controller => controllerSchema.parse({ url: service.url, ca: service.ca, user: 'admin', password: 'secret', ...part });
   const systemOf = (part: Partial<Controller>): RedfishSystem => {
     const controller = controllerOf(part);
-    return new RedfishSystem(new RedfishHttp(controller, signal), controller, signal);
+    // Who distrusts the certificate hangs up before anything is asked.
+    return new RedfishSystem(new RedfishHttp(controller, signal, controller.ca === undefined ? new CountedCalls() : calls), controller, signal);
   };
   const driverOf = (system: string): PowerDriver => powerDriverOf(systemOf({ system }), { settleMs: 30_000, shutDownMs: 20_000, everyMs: 250, readings: 2 }, signal);
 
@@ -58,6 +62,11 @@ describe.skipIf(noRedfish !== undefined)(`a Redfish controller that switches sec
 
   it.concurrent('takes any certificate where that was asked for', async () => {
     const controller = controllerSchema.parse({ url: service.url, user: 'admin', password: 'secret', system: 'idle', insecure: true });
-    expect((await new RedfishSystem(new RedfishHttp(controller, signal), controller, signal).power()).power).toMatch(/on|off/);
+    expect((await new RedfishSystem(new RedfishHttp(controller, signal, calls), controller, signal).power()).power).toMatch(/on|off/);
+  });
+
+  it('waited for leave before each of these requests, those that were redirected too', async () => {
+    await until('the emulator to have written down what it was asked', () => service.requests() >= calls.taken);
+    expect([calls.taken > 20, service.requests()]).toEqual([true, calls.taken]);
   });
 });

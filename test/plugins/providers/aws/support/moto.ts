@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { loadConfig } from '../../../../../src/config.js';
+import { freePort } from '../../../../support/free-port.js';
 import { until } from '../../../../support/until.js';
 import type { Answer } from './answers.js';
 
@@ -54,12 +54,4 @@ export async function ask(endpoint: string, parameters: Readonly<Record<string, 
     headers: { authorization: 'AWS4-HMAC-SHA256 Credential=AKIATESTTESTTESTTEST/20260101/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0' },
   });
   return { status: response.status, body: await response.text() };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => { server.close(() => resolve()); });
-  return port;
 }

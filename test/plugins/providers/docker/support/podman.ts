@@ -1,13 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../../../../src/config.js';
+import { freePort } from '../../../../support/free-port.js';
 import { until } from '../../../../support/until.js';
 
-const imageFile = join(loadConfig({ cwd: '/' }).cacheFolder, 'node-image.tar');
+/** The file system of a small Debian with an SSH server. */
+export const imageFile = join(loadConfig({ cwd: '/' }).cacheFolder, 'node-image.tar');
 
 /** Why no containers can be tried here; undefined when they can. */
 export function podmanIsMissing(): string | undefined {
@@ -24,6 +25,8 @@ export interface Podman {
   /** Has an SSH server and no host keys. */
   readonly image: string;
   readonly folder: string;
+  /** A program that takes podman's words, for the same containers. */
+  readonly command: string;
   /** Runs the podman command on the same containers. */
   run(...words: readonly string[]): string;
   close(): Promise<void>;
@@ -41,10 +44,14 @@ export async function startPodman(): Promise<Podman> {
     '--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--tmpdir', join(folder, 'tmp'), '--storage-driver', 'overlay', '--network-config-dir', join(folder, 'networks'),
   ];
   const run = (...words: readonly string[]): string => execFileSync('/usr/bin/podman', [...global, ...words], { env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const command = join(folder, 'podman');
+  const words = Object.entries(environment).filter(([name]) => name !== 'PATH').map(([name, value]) => `${name}='${value}'`);
+  writeFileSync(command, `#!/bin/sh\nexec env ${words.join(' ')} /usr/bin/podman ${global.map((word) => `'${word}'`).join(' ')} "$@"\n`, { mode: 0o755 });
   const servers: ReturnType<typeof spawn>[] = [];
   const close = async (): Promise<void> => {
     run('rm', '--all', '--force', '--time', '0');
     for (const server of servers) {
+      if (server.exitCode !== null || server.signalCode !== null) continue;
       const ended = once(server, 'exit');
       server.kill('SIGTERM');
       await ended;
@@ -65,17 +72,9 @@ export async function startPodman(): Promise<Podman> {
     }
     const http = `http://127.0.0.1:${port}`;
     await until('podman to answer', async () => existsSync(socket) && (await fetch(`${http}/_ping`).catch(() => undefined))?.ok);
-    return { http, socket, network, image: 'localhost/node:test', folder, run, close };
+    return { http, socket, network, image: 'localhost/node:test', folder, command, run, close };
   } catch (error) {
     await close().catch(() => undefined);
     throw error;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => { server.close(() => resolve()); });
-  return port;
 }

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { callsOf, createPace, type CallSlots, type Pace } from '../../src/activities/provider/pace.js';
+
+/** A row in this process's memory, by this process's clock. */
+function openRow(): CallSlots & { readonly asked: number[] } {
+  let freeAt = 0;
+  const asked: number[] = [];
+  return {
+    asked,
+    take({ count, everyMs }) {
+      const first = Math.max(performance.now(), freeAt);
+      freeAt = first + count * everyMs;
+      asked.push(count);
+      return Promise.resolve(first - performance.now());
+    },
+  };
+}
+
+const never = new AbortController().signal;
+
+/** Has so many calls made by each, and gives when they were. */
+async function callAll(paces: readonly Pace[], each: number): Promise<readonly number[]> {
+  const times: number[] = [];
+  await Promise.all(paces.flatMap((pace) => Array.from({ length: each }, async () => {
+    await pace.take(new AbortController().signal);
+    times.push(performance.now());
+  })));
+  return times.toSorted((one, other) => one - other);
+}
+
+describe('the pace of an account', () => {
+  it('is kept by several workers together', async () => {
+    const slots = openRow();
+    const perSecond = 40;
+    const times = await callAll([createPace({ account: 'a', perSecond, slots }), createPace({ account: 'a', perSecond, slots })], 30);
+    expect(times).toHaveLength(60);
+    for (const [from, begin] of times.entries()) {
+      // A call may be late; none is early.
+      for (const [to, end] of times.entries()) if (to > from) expect(to - from).toBeLessThanOrEqual(((end - begin) / 1_000 + 1) * perSecond + 1);
+    }
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_400);
+    expect(Math.max(...slots.asked)).toBeLessThanOrEqual(perSecond);
+  });
+
+  it('lets those go first whose time is running', async () => {
+    const order: string[] = [];
+    const pace = createPace({ account: 'a', perSecond: 100, slots: openRow() });
+    await Promise.all([
+      pace.begin(never).then(() => order.push('first')),
+      ...['begins', 'begins too'].map((word) => pace.begin(never).then(() => order.push(word))), pace.take(never).then(() => order.push('runs')),
+    ]);
+    expect(order).toEqual(['runs', 'first', 'begins', 'begins too']);
+  });
+
+  it('is not waited for any more by whom is told to stop, who takes nobody\'s place', async () => {
+    const stop = new AbortController();
+    const pace = createPace({ account: 'a', perSecond: 2, slots: openRow() });
+    await pace.take(never);
+    const left = pace.take(stop.signal);
+    const stays = pace.take(never);
+    stop.abort(new Error('cancelled'));
+    await expect(left).rejects.toThrow('cancelled');
+    await stays;
+    await expect(pace.take(stop.signal)).rejects.toThrow('cancelled');
+  });
+
+  it('that nobody can tell makes calls fail for now, and is asked for again', async () => {
+    const row = openRow();
+    let fails = true;
+    const pace = createPace({ account: 'rack', perSecond: 100, slots: { take: (request) => (fails ? Promise.reject(new Error('no server')) : row.take(request)) } });
+    await expect(Promise.all([pace.take(never), pace.begin(never)])).rejects.toMatchObject({ kind: 'Retryable', message: 'nobody told when rack may be called (no server)' });
+    fails = false;
+    await pace.take(never);
+  });
+});
+
+describe('the calls of a task', () => {
+  it('begin with the one that was waited for, and no other is free', async () => {
+    const slots = openRow();
+    const pace = createPace({ account: 'a', perSecond: 1_000, slots });
+    await pace.begin(never);
+    const calls = callsOf(pace, never, performance.now());
+    await calls.take();
+    expect(slots.asked).toEqual([1]);
+    await calls.take();
+    expect(slots.asked).toEqual([1, 1]);
+  });
+
+  it('wait anew where it was too long ago', async () => {
+    const slots = openRow();
+    const pace = createPace({ account: 'a', perSecond: 1_000, slots });
+    await callsOf(pace, never, performance.now() - 60_000).take();
+    expect(slots.asked).toEqual([1]);
+  });
+});

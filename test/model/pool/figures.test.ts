@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { admit } from '../../../src/model/pool/admit.js';
+import { figuresOf } from '../../../src/model/pool/figures.js';
+import { addRequest } from '../../../src/model/pool/hand-out.js';
+import { nodeBuilt } from '../../../src/model/pool/outcome.js';
+import { begin, offer, openPool, providerPool } from './support.js';
+
+const pool = openPool({ labels: { a: {}, b: {} }, providerPools: { main: providerPool({ a: offer(), b: offer({ slots: 4 }) }, { limits: { nodes: 2, cores: 8 } }) } });
+for (const [index, label] of ['a', 'b', 'a'].entries()) addRequest(pool, { id: `r${index}`, labels: [label], requester: 'test' }, 1);
+admit(pool, 1);
+begin(pool, 'a-1');
+nodeBuilt(pool, 'a-1', 2);
+
+describe('the figures of a pool', () => {
+  const figures = figuresOf(pool);
+  const valueOf = (name: string, tags: object): number | undefined =>
+    figures.find((figure) => figure.name === name && Object.entries(tags).every(([key, value]) => figure.tags[key] === value))?.value;
+
+  it('count nodes by label, provider and state; a machine that nodes share is none', () => {
+    expect(figures.filter(({ name }) => name === 'heddle_pool_nodes').map(({ tags, value }) => [tags['label'], tags['provider'], tags['state'], value])).toEqual([
+      ['a', 'cloud', 'in-use', 1], ['b', 'cloud', 'building', 1],
+    ]);
+  });
+
+  it('tell what waits, and what is used of the limits', () => {
+    expect(valueOf('heddle_pool_requests', { state: 'requested' })).toBe(1);
+    expect(valueOf('heddle_pool_requests', { state: 'fulfilled' })).toBe(1);
+    expect(valueOf('heddle_pool_waiting', { label: 'a' })).toBe(1);
+    expect(valueOf('heddle_pool_waiting', { label: 'b' })).toBe(0);
+    expect(valueOf('heddle_pool_limit', { provider_pool: 'main', of: 'nodes' })).toBe(2);
+    expect(valueOf('heddle_pool_used', { provider_pool: 'main', of: 'nodes' })).toBe(2);
+    expect(valueOf('heddle_pool_used', { provider_pool: 'main', of: 'cores' })).toBe(0);
+    expect(valueOf('heddle_pool_paused', { provider: 'cloud' })).toBe(0);
+  });
+
+  it('name each thing once', () => {
+    const names = figures.map(({ name, tags }) => JSON.stringify([name, tags]));
+    expect(new Set(names).size).toBe(names.length);
+  });
+});

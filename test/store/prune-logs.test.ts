@@ -1,0 +1,41 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createFolderStore } from '../../src/store/folder.js';
+import { pruneLogs } from '../../src/store/prune-logs.js';
+
+let folder: string;
+beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'heddle-logs-')); });
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const day = 86_400_000;
+
+function age(name: string, days: number): void {
+  const at = new Date(Date.now() - days * day);
+  utimesSync(join(folder, 'logs', name), at, at);
+}
+
+it('removes logs that nobody has written to for long, with the folders that held nothing else, and nothing besides', async () => {
+  const store = createFolderStore({ folder });
+  for (const name of ['old/app-1/1.log', 'mixed/app-1/1.log', 'mixed/app-1/2.log', 'mixed/app-2/1.log']) await store.append(name, Buffer.from('line\n'));
+  const content = await store.put(Buffer.from('kept whatever its age'));
+  mkdirSync(join(folder, 'logs', 'mixed', 'app-3'));
+  writeFileSync(join(folder, 'logs', 'mixed', 'app-3', 'notes.txt'), 'not ours');
+  for (const name of ['old/app-1/1.log', 'mixed/app-1/1.log', 'mixed/app-2/1.log', 'mixed/app-3/notes.txt']) age(name, 100);
+  expect(await pruneLogs({ folder, before: Date.now() - 90 * day })).toBe(3);
+  expect(existsSync(join(folder, 'logs', 'old'))).toBe(false);
+  expect(existsSync(join(folder, 'logs', 'mixed', 'app-2'))).toBe(false);
+  expect(readFileSync(join(folder, 'logs', 'mixed', 'app-1', '2.log'), 'utf8')).toBe('line\n');
+  expect(existsSync(join(folder, 'logs', 'mixed', 'app-3', 'notes.txt'))).toBe(true);
+  expect(await store.size(content)).toBeGreaterThan(0);
+});
+
+it('has nothing to do where there are no logs, and a log can be begun anew after it went', async () => {
+  expect(await pruneLogs({ folder, before: Date.now() })).toBe(0);
+  const store = createFolderStore({ folder });
+  await store.append('u/app-1/1.log', Buffer.from('first\n'));
+  expect(await pruneLogs({ folder, before: Date.now() + day })).toBe(1);
+  await store.append('u/app-1/1.log', Buffer.from('second\n'));
+  expect(readFileSync(join(folder, 'logs', 'u', 'app-1', '1.log'), 'utf8')).toBe('second\n');
+});

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { PinnedResource } from '../../src/model/resource/reference.js';
+import { writeArchive } from '../../src/store/archive/write-archive.js';
+import { createResourceCache, type ResourceCache } from '../../src/store/resource-cache.js';
+
+let folder: string;
+let contents: Record<string, Uint8Array>;
+let fetched: string[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-cache-'));
+  contents = {};
+  fetched = [];
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function open(): ResourceCache {
+  return createResourceCache({
+    folder: join(folder, 'resources'),
+    fetch: (digest) => {
+      fetched.push(digest);
+      const bytes = contents[digest];
+      return bytes === undefined ? Promise.reject(new Error('not there')) : Promise.resolve(bytes);
+    },
+  });
+}
+
+function have(resource: string, format: 'file' | 'archive', bytes: Uint8Array): PinnedResource {
+  const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  contents[digest] = bytes;
+  return { resource, version: 1, digest, format };
+}
+
+it('brings a content once, for all who ask at the same time and later', async () => {
+  const cache = open();
+  const key = have('key', 'file', Buffer.from('secret'));
+  const places = await Promise.all([cache.get(key, 0o400), cache.get(key, 0o400), open().get(key, 0o400)]);
+  expect(new Set(places.map(({ path }) => path)).size).toBe(1);
+  expect(readFileSync(places[0]?.path ?? '', 'utf8')).toBe('secret');
+  expect(statSync(places[0]?.path ?? '').mode & 0o777).toBe(0o400);
+  await open().get(key, 0o400);
+  expect(fetched).toHaveLength(2);
+  expect(readdirSync(join(folder, 'resources'))).toHaveLength(1);
+});
+
+it('unpacks an archive beside the archive itself, once for each set of permissions', async () => {
+  const bytes = writeArchive([{ path: 'bin/run', kind: 'file', executable: true, bytes: Buffer.from('x') }]);
+  const scripts = have('scripts', 'archive', bytes);
+  const one = await open().get(scripts);
+  const other = await open().get(scripts, 0o444);
+  expect(statSync(join(one.path, 'bin', 'run')).mode & 0o777).toBe(0o700);
+  expect(statSync(join(other.path, 'bin', 'run')).mode & 0o777).toBe(0o444);
+  expect(Buffer.compare(readFileSync(one.archive ?? ''), bytes)).toBe(0);
+});
+
+it('leaves nothing of what could not be had or unpacked, and tries again', async () => {
+  const cache = open();
+  const bad = have('bad', 'archive', Buffer.from('no archive'.repeat(100)));
+  await expect(cache.get(bad)).rejects.toThrow(/is no tar archive/);
+  await expect(cache.get({ ...bad, digest: `sha256:${'0'.repeat(64)}` })).rejects.toThrow('not there');
+  expect(readdirSync(join(folder, 'resources'))).toEqual([]);
+  const late = have('late', 'file', Buffer.from('here'));
+  const bytes = contents[late.digest] ?? new Uint8Array();
+  delete contents[late.digest];
+  await expect(cache.get(late)).rejects.toThrow('not there');
+  contents[late.digest] = bytes;
+  expect(readFileSync((await cache.get(late)).path, 'utf8')).toBe('here');
+});
+
+it('clears what nobody asked for in a month, and what was left half done an hour ago', async () => {
+  const cache = open();
+  const { path: kept } = await cache.get(have('kept', 'file', Buffer.from('a')));
+  const { path: old } = await cache.get(have('old', 'file', Buffer.from('b')));
+  const half = join(folder, 'resources', '.half');
+  mkdirSync(half);
+  const fresh = join(folder, 'resources', '.fresh');
+  mkdirSync(fresh);
+  const ago = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+  utimesSync(join(old, '..'), ago(31 * 24), ago(31 * 24));
+  utimesSync(half, ago(2), ago(2));
+  await cache.clear();
+  expect(new Set(readdirSync(join(folder, 'resources')))).toEqual(new Set(['.fresh', kept.split('/').at(-2)]));
+  await createResourceCache({ folder: join(folder, 'none'), fetch: () => Promise.reject(new Error()) }).clear();
+});

@@ -1,0 +1,46 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { startStack, type Stack } from '../support/stack.js';
+import { until } from '../support/until.js';
+import { closed } from './support/spec.js';
+
+const toy = (ledger: string): string => `import { appendFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Provider, PluginError } from 'heddle/plugin';
+const say = (words) => appendFileSync(${JSON.stringify(ledger)}, words + '\\n');
+export class Toy extends Provider {
+  static start({ name }) { say('start ' + name); return { name }; }
+  static async stop({ name }) { await pause(300); say('stop ' + name); }
+  async create({ key }) { say('call of ' + (await this.client()).name); return { result: { providerid: key } }; }
+  async confirm() { throw new PluginError('NotReady', 'never', { retryAfterMs: 60_000 }); }
+  async delete() {}
+}
+`;
+
+describe('a plugin that keeps a client open', () => {
+  let stack: Stack;
+  let ledger: string;
+  beforeAll(async () => {
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts: { lines: { type: 'toy' } }, config: { plugins: ['./plugins'] } });
+    ledger = join(stack.folder, 'ledger');
+    const folder = join(stack.folder, 'plugins', 'providers', 'toy');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'toy.mjs'), toy(ledger));
+    await writeFile(join(folder, 'toy.json'), JSON.stringify({
+      name: 'toy', type: 'provider', entry: './toy.mjs', class: 'Toy', version: '1.0.0', description: 'Machines that are none', idempotency: 'token', limits: { processes: 1 },
+    }));
+  }, 180_000);
+  afterAll(() => stack.stop());
+
+  const said = async (): Promise<readonly string[]> => (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+
+  it('opens it for the first task, and has it drained when the worker is told to end', async () => {
+    const worker = await stack.startWorker('one');
+    expect(await said()).toEqual([]);
+    await stack.client.apply(closed({ name: 'two-of-them', nodes: { app: { count: 2, provider: 'lines', hardware: 'small', image: 'host' } } }));
+    await until('both machines to be asked for', async () => (await said()).length >= 3);
+    await worker.stop();
+    expect(await said()).toEqual(['start lines', 'call of lines', 'call of lines', 'stop lines']);
+  });
+});
