@@ -18,8 +18,8 @@ import type { SharedLists } from '../survey/shared-lists.js';
 export interface AccountView {
   readonly account: string;
   readonly consistencyWindowMs: number;
-  /** All machines of this installation that the account has; undefined where the provider cannot list. */
-  list(): Promise<readonly Machine[] | undefined>;
+  /** All machines of this installation that the account has; undefined where the provider cannot list. May be shared with who asked just before, `isFresh` is not. */
+  list(options?: { readonly isFresh?: boolean }): Promise<readonly Machine[] | undefined>;
   /** One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows. */
   lookUp(node: LookedAt): Promise<Machine | undefined>;
   /** Tells the provider that a node is used again, where it wants to hear of it. */
@@ -59,7 +59,7 @@ export async function viewAccount(parts: ActivityParts, lists: SharedLists, clus
   return {
     account: ref.name,
     consistencyWindowMs: descriptor.consistencyWindowMs,
-    async list() {
+    async list({ isFresh = false } = {}) {
       if (!plugin.abilities.includes('list')) return undefined;
       const ask = (signal: AbortSignal) => {
         return {
@@ -75,7 +75,7 @@ export async function viewAccount(parts: ActivityParts, lists: SharedLists, clus
         };
       };
       const leave = anySignal([attempt.signal, attempt.detach]);
-      return within(lists.get(account, { [tagNames.installation]: parts.installation }, ask), leave).catch((error: unknown) => {
+      return within(lists.get(account, { [tagNames.installation]: parts.installation }, ask, isFresh ? 0 : undefined), leave).catch((error: unknown) => {
         if (leave.aborted || isPluginError(error)) throw error;
         throw new PluginError('Retryable', `provider ${ref.name} did not list its machines (${error instanceof Error ? error.message : String(error)})`, { cause: error });
       });

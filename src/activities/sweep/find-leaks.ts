@@ -15,7 +15,8 @@ export async function findLeaks(parts: ActivityParts, lists: SharedLists, { prov
   const view = await viewAccount(parts, lists, '-', provider, attempt);
   attempt.at(`lists the machines of ${provider.name}`);
   // Before anybody is asked: whatever is shown was noted by its cluster before it was made.
-  const listed = await view.list();
+  // Its own list: one of a moment ago would show again what the pass before has deleted.
+  const listed = await view.list({ isFresh: true });
   const uploaded = await view.images();
   if (listed === undefined && uploaded === undefined) return { machines: 0, suspects: [], problems: [], unable: `provider type ${provider.type} cannot list its machines` };
   // Said by the machine itself, whatever the provider was asked for.

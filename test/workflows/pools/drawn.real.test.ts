@@ -30,7 +30,8 @@ const specOf = (name: string, count: number) => closed({
 });
 
 async function done(name: string, operation: string): Promise<void> {
-  expect((await stack.client.waitFor(name, operation)).operation).toMatchObject({ state: 'done' });
+  const { operation: ended } = await stack.client.waitFor(name, operation);
+  expect(ended, JSON.stringify(ended)).toMatchObject({ state: 'done' });
 }
 
 async function remove(name: string): Promise<void> {
