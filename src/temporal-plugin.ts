@@ -3,6 +3,7 @@ import type { ClientOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
+import { askAgain } from './ask-again.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
 import { parseKeyRing, type KeyRing } from './secrets/keys.js';
 
@@ -58,7 +59,13 @@ export class HeddlePlugin extends SimplePlugin {
   }
 
   override configureClient(options: ClientOptions): ClientOptions {
-    return { ...super.configureClient(options), dataConverter: dataConverterFor(this.#codec(options.namespace, 'refuse'), options.dataConverter) };
+    const own = options.interceptors?.workflow ?? [];
+    // The form of old clients names them by type.
+    const workflow = Array.isArray(own) && !own.includes(askAgain) ? [...own, askAgain] : own;
+    return {
+      ...super.configureClient(options), interceptors: { ...options.interceptors, workflow },
+      dataConverter: dataConverterFor(this.#codec(options.namespace, 'refuse'), options.dataConverter),
+    };
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
