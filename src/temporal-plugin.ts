@@ -3,7 +3,7 @@ import type { ClientOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
-import { askAgain } from './ask-again.js';
+import { askAgain } from './client/ask-again.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
 import { parseKeyRing, type KeyRing } from './secrets/keys.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { QueryNotRegisteredError, type WorkflowClientInterceptor } from '@temporalio/client';
-import { unreadHistory } from './model/unread-history.js';
+import { unreadHistory } from '../model/unread-history.js';
 
 /** How often a query is asked again, and the wait between, in ms. */
 const mostTimes = 20;
