@@ -102,5 +102,7 @@ function codeOf(error: unknown): number | undefined {
 }
 
 function messageOf(error: unknown): string {
+  // Temporal's client says what it wanted, and the server why it did not come to that.
+  if (error instanceof ServiceError && error.cause instanceof Error) return `${error.message}: ${error.cause.message}`;
   return error instanceof Error ? error.message : String(error);
 }

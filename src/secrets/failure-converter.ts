@@ -1,4 +1,4 @@
-import { ApplicationFailure, DefaultFailureConverter } from '@temporalio/common';
+import { DefaultFailureConverter } from '@temporalio/common';
 import { unreadHistory } from '../model/unread-history.js';
 
 class EncodingFailureConverter extends DefaultFailureConverter {
@@ -9,8 +9,8 @@ class EncodingFailureConverter extends DefaultFailureConverter {
   }
 
   override errorToFailure(...[error, ...rest]: Parameters<DefaultFailureConverter['errorToFailure']>): ReturnType<DefaultFailureConverter['errorToFailure']> {
-    // It tells nothing of anybody, and a client reads nothing of a query's failure but what is in the clear.
-    return error instanceof ApplicationFailure && error.type === unreadHistory.type ? this.#readable.errorToFailure(error, ...rest) : super.errorToFailure(error, ...rest);
+    // It tells nothing of anybody, and a client reads nothing of a query's failure but what is in the clear. Between threads an error loses its class.
+    return error instanceof Error && error.message === unreadHistory.message ? this.#readable.errorToFailure(error, ...rest) : super.errorToFailure(error, ...rest);
   }
 }
 
