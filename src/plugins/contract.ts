@@ -17,7 +17,7 @@ export type { Peer, Task, TaskResource, TaskResult } from '../model/task.js';
 export { isPluginError, PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
 export { takeSteps, undoSteps, type Step } from './steps.js';
 export type {
-  BootTarget, CanCapture, CanDeleteImage, CanDownloadImage, CanHear, CanListImages, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTellAssigned, CanUnload, CanUploadImage, ImageFileInput, ImageInput, ImageRef, Knowledge,
+  BootTarget, CanBeReached, CanCapture, CanCheckImage, CanDeleteImage, CanDownloadImage, CanHear, CanListImages, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTaint, CanTellAssigned, CanUnload, CanUploadImage, CurrentReading, ImageFileInput, ImageInput, ImageRef, Knowledge,
   LibraryInput,
   MachineAbilities, Outcome, PowerReading, SizeReading, SystemInput, SystemPart, UploadedImage,
 } from './machine-abilities.js';
@@ -28,6 +28,11 @@ export interface PluginContext {
   readonly log: PluginLog;
   /** Aborted when the task is cancelled, or when the call's deadline has passed. */
   readonly signal: AbortSignal;
+  /**
+   * Aborted when this attempt ends and another takes over, where the plugin runs in the worker: what was begun to outlast the attempt is let go of, not ended. `signal` of a provider is
+   * aborted then, too.
+   */
+  readonly detach?: AbortSignal;
   /**
    * For providers the administrator's fields with the user's over them; for automators those that the administrator gave
    * under `automators` in heddle.yaml. Checked, defaults filled in, secrets resolved.
@@ -176,8 +181,6 @@ export interface AutomatorParts {
   readonly address?: NodeAddress;
   /** Longest time that the user gives this run, in ms; scripts keep it by themselves. */
   readonly timeoutMs?: number;
-  /** Aborted when this attempt ends and another takes over: what goes on at the node is let go of, not ended. */
-  readonly detach?: AbortSignal;
 }
 
 /**

@@ -19,6 +19,7 @@ export const requiredMethods = {
 export const knownAbilities: readonly string[] = [
   'list', 'find', 'describe', 'quota', 'nodeDeleted', 'nodeReused', 'power', 'images', 'zones',
   'powerStatus', 'powerOn', 'powerOff', 'powerReset', 'setBoot', 'bootTarget', 'imageExists', 'imageSize', 'retrieveImage', 'load', 'capture', 'unload', 'assignedImage',
+  'reach', 'currentImage', 'isAsImage', 'taint',
   'uploadImage', 'listImages', 'downloadImage', 'deleteImage',
   'preCapture', 'postLoad', 'preReload', 'sanitize', 'checkImage',
 ];

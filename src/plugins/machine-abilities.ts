@@ -1,8 +1,8 @@
-import type { Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
+import type { CurrentReading, Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
 import type { ImageRef } from '../model/machine/image.js';
 import type { MachineInput } from './contract.js';
 
-export type { Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
+export type { CurrentReading, Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
 export type { ImageRef } from '../model/machine/image.js';
 
 export interface ImageInput extends MachineInput {
@@ -75,6 +75,27 @@ export interface CanTellAssigned {
   assignedImage(machine: MachineInput): Promise<string | undefined>;
 }
 
+/**
+ * Ability: what this provider has is reached by the plugin, in place of SSH: a service, a device, anything that nobody logs in to. Whoever has `reach` has `currentImage`, too. Such a
+ * resource has no address and no system; CONFIRM, the looks and LOAD ask `reach` whether it takes orders, and `currentImage` what it has.
+ */
+export interface CanBeReached {
+  /** One look. `yes`: it takes orders. */
+  reach(machine: MachineInput): Promise<Knowledge>;
+  /** What the resource itself says, now: the proof of a load. */
+  currentImage(machine: MachineInput): Promise<CurrentReading>;
+}
+
+/** Ability of a provider whose resources are reached by the plugin: whether one is still as its image says. Undefined: that is never known. */
+export interface CanCheckImage {
+  isAsImage(input: ImageInput): Promise<Knowledge | undefined>;
+}
+
+/** Ability of a provider whose resources are reached by the plugin: notes, on the resource, that its image is not what it was any more. Reasons accumulate. */
+export interface CanTaint {
+  taint(machine: MachineInput, note: { readonly reason: string; readonly at: string }): Promise<Outcome>;
+}
+
 /** An image in the provider's library, apart from any machine. */
 export type LibraryInput = Pick<ImageInput, 'image' | 'providerImage' | 'token' | 'progress'>;
 
@@ -114,6 +135,7 @@ export interface CanDeleteImage {
 
 /** What a provider may be able to do with a machine that is there, and with images. */
 export type MachineAbilities = CanPower & CanReset & CanSetBoot & CanShowImages & CanRetrieve & CanLoad & CanCapture & CanUnload & CanTellAssigned
+  & CanBeReached & CanCheckImage & CanTaint
   & CanUploadImage & CanListImages & CanDownloadImage & CanDeleteImage;
 
 export interface SystemInput {

@@ -143,6 +143,7 @@ async function registerAll<Context, Instance>(
     const { abilities, create, reserve, close } = loaded;
     const lacking = lackingAbility(descriptor, abilities);
     if (lacking !== undefined) faults.push({ ...errorAt(['idempotency'], lacking, 'Add the method, or say token or none.'), place });
+    if (descriptor.type === 'provider' && abilities.includes('reach') && !abilities.includes('currentImage')) faults.push({ ...errorAt([], `provider ${descriptor.name} has reach and no currentImage`, 'Add the method.'), place });
     if (close !== undefined) closers.push(close);
     registered.push({ descriptor, digest, folder, abilities, create, ...(reserve === undefined ? {} : { reserve }) });
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
+import type { CurrentReading, Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
 import { PluginError } from '../plugins/errors.js';
 
 const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();
@@ -9,6 +9,11 @@ const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), wh
 const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
 const uploadedSchema = outcomeSchema.extend({ providerImage: z.string().min(1).max(255).exactOptional() });
 const imagesSchema = z.array(z.object({ providerImage: z.string().min(1).max(255), tags: z.record(z.string(), z.string()), createdAt: z.string().exactOptional() }));
+const currentSchema = z.union([
+  z.strictObject({ is: z.literal('yes'), image: z.strictObject({ name: z.string().min(1).max(255), revision: z.string().min(1).max(255) }), tainted: z.array(z.string().max(1_000)).max(100).exactOptional() }),
+  z.strictObject({ is: z.literal('no') }),
+  z.strictObject({ is: z.literal('unknown'), why }),
+]);
 const wordSchema = z.string().transform((text) => text.slice(0, 200)).optional();
 
 export interface AnswerSource {
@@ -23,6 +28,7 @@ export const readImages = (value: unknown, source: AnswerSource): readonly Uploa
 export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge => read(knowledgeSchema, value, source);
 export const readPower = (value: unknown, source: AnswerSource): PowerReading => read(powerSchema, value, source);
 export const readSize = (value: unknown, source: AnswerSource): SizeReading => read(sizeSchema, value, source);
+export const readCurrentImage = (value: unknown, source: AnswerSource): CurrentReading => read(currentSchema, value, source);
 export const readWord = (value: unknown, source: AnswerSource): string | undefined => read(wordSchema, value, source);
 
 function read<Schema extends z.ZodType>(schema: Schema, value: unknown, { plugin, method }: AnswerSource): z.output<Schema> {

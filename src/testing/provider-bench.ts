@@ -43,6 +43,8 @@ export class ProviderBench {
   readonly upload: SuiteAccount['upload'];
   /** In place of the account's: with these, nobody answers. */
   readonly silent: JsonObject | undefined;
+  /** Changes resources that nobody logs in to, and looks at them. */
+  readonly marks: SuiteAccount['marks'];
   readonly hearing = new Hearing();
   /** Calls that the plugin waited for. */
   readonly calls = new CountedCalls();
@@ -53,7 +55,7 @@ export class ProviderBench {
   readonly kind: { readonly flavor: string; readonly image: string };
   #count = 0;
 
-  constructor(parts: Pick<ProviderBench, 'plugin' | 'options' | 'proxy' | 'fields' | 'written' | 'secrets' | 'upload' | 'silent' | 'kind'>) {
+  constructor(parts: Pick<ProviderBench, 'plugin' | 'options' | 'proxy' | 'fields' | 'written' | 'secrets' | 'upload' | 'silent' | 'marks' | 'kind'>) {
     this.plugin = parts.plugin;
     this.options = parts.options;
     this.proxy = parts.proxy;
@@ -62,6 +64,7 @@ export class ProviderBench {
     this.secrets = parts.secrets;
     this.upload = parts.upload;
     this.silent = parts.silent;
+    this.marks = parts.marks;
     this.kind = parts.kind;
     this.hearing.hide(parts.secrets);
   }
@@ -72,8 +75,8 @@ export class ProviderBench {
 
   /** The same account, by a plugin that was loaded anew. */
   by(plugin: RegisteredProvider): ProviderBench {
-    const { options, proxy, fields, written, secrets, upload, silent } = this;
-    return new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload, silent, kind: this.kind });
+    const { options, proxy, fields, written, secrets, upload, silent, marks } = this;
+    return new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload, silent, marks, kind: this.kind });
   }
 
   /** A machine that is not made yet. */
@@ -227,7 +230,7 @@ export async function openProviderBench(options: ProviderSuiteOptions): Promise<
     const admin = { ...account.admin, ...(proxy === undefined || options.endpoint === undefined ? {} : { [options.endpoint]: proxy.endpoint }) };
     const written = { admin, user: account.user ?? {} };
     const { fields, secrets } = await readFields(plugin, written);
-    return { bench: new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload: account.upload, silent: account.silent, kind: account }), close };
+    return { bench: new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload: account.upload, silent: account.silent, marks: account.marks, kind: account }), close };
   } catch (error) {
     await close();
     throw error;

@@ -7,7 +7,7 @@ import type { Case } from './runner.js';
 import { until } from './until.js';
 
 /** What a provider may do with a machine that is there, as its suite's options name it. */
-export const machineVerbs = { power: 'powerStatus', load: 'load', capture: 'capture', retrieve: 'retrieveImage', unload: 'unload' } as const;
+export const machineVerbs = { power: 'powerStatus', load: 'load', capture: 'capture', retrieve: 'retrieveImage', unload: 'unload', reach: 'reach' } as const;
 export type MachineVerb = keyof typeof machineVerbs;
 
 export type PowerCaseId = 'machines' | 'power' | 'power-silent' | 'power-absent' | 'power-lost' | 'unload';
@@ -23,7 +23,7 @@ export const machinesAreTried: Case<PowerCaseId, ProviderBench> = {
   id: 'machines', title: 'is tried with all that it does with machines that are there',
   run: ({ plugin, options }) => {
     const has = Object.entries(machineVerbs).flatMap(([verb, method]) => (plugin.abilities.includes(method) ? [verb] : []));
-    deepStrictEqual([...options.machines ?? []].toSorted(), has.toSorted(), 'the options of its suite need machines: all that it can do of power, load, capture, retrieve, unload');
+    deepStrictEqual([...options.machines ?? []].toSorted(), has.toSorted(), 'the options of its suite need machines: all that it can do of power, load, capture, retrieve, unload, reach');
     return Promise.resolve();
   },
 };

@@ -4,10 +4,11 @@ import { lifeCases, type LifeCaseId } from './provider-life-cases.js';
 import { faultCases, type FaultCaseId } from './provider-fault-cases.js';
 import { imageCases, type ImageCaseId } from './provider-image-cases.js';
 import { powerCases, machinesAreTried, type MachineVerb, type PowerCaseId } from './provider-power-cases.js';
+import { reachCases, type ReachCaseId } from './provider-reach-cases.js';
 import { uploadCases, uploadsAreTried, type UploadCaseId } from './provider-upload-cases.js';
 import { defineCases, type Runner } from './runner.js';
 
-export type ProviderCaseId = LifeCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId;
+export type ProviderCaseId = LifeCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId | ReachCaseId;
 
 /** An account that the suite may make machines of. */
 export interface SuiteAccount {
@@ -22,6 +23,8 @@ export interface SuiteAccount {
   readonly upload?: { readonly file: string; readonly format: string };
   /** For a provider that has no `endpoint`: fields of the administrator's with which nobody answers whoever switches, loads or captures. */
   readonly silent?: JsonObject;
+  /** For a provider whose resources are reached by the plugin: changes the one of this `providerid` so that only an image makes it undone, and looks whether it is so changed. */
+  readonly marks?: { readonly put: (providerid: string) => Promise<void>; readonly has: (providerid: string) => Promise<boolean> };
   readonly close?: () => Promise<void>;
 }
 
@@ -47,7 +50,7 @@ export interface ProviderSuiteOptions {
 export function providerSuite(runner: Runner, options: ProviderSuiteOptions): void {
   defineCases(runner, {
     title: `provider ${options.name}`,
-    cases: [...lifeCases, ...faultCases, uploadsAreTried, ...(options.uploads === true ? uploadCases : []), machinesAreTried, ...powerCases(options.machines ?? []), ...imageCases(options.machines ?? [])],
+    cases: [...lifeCases, ...faultCases, uploadsAreTried, ...(options.uploads === true ? uploadCases : []), machinesAreTried, ...powerCases(options.machines ?? []), ...imageCases(options.machines ?? []), ...reachCases(options.machines ?? [])],
     without: options.without ?? {},
     open: () => openProviderBench(options),
     timeoutMs: (options.patienceMs ?? 120_000) * 5,

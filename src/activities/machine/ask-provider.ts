@@ -39,7 +39,7 @@ export async function askProvider<Value>(call: MachineCall, ask: (open: OpenProv
   const signal = anySignal([attempt.signal, attempt.detach, deadline, stall.signal, ...(turn === undefined ? [] : [turn.lost])]);
   const provider = plugin.create({
     task: { ...call.task, provider: { ...call.task.provider, type: plugin.descriptor.name, fields } }, log: attempt.log, fields,
-    signal, claims: parts.claims(request.provider.name), calls: admission.calls(signal),
+    signal, detach: attempt.detach, claims: parts.claims(request.provider.name), calls: admission.calls(signal),
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference), ...(reservation === undefined ? {} : { reservation }),
   });
   const name = plugin.descriptor.name;

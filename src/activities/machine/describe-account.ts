@@ -1,6 +1,7 @@
 import { machineActions, machineActionTable } from '../../model/machine/actions.js';
 import type { AccountReply, AccountRequest } from '../../model/machine/messages.js';
 import type { RegisteredPlugin, Registry } from '../../plugins/registry.js';
+import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import { PluginError } from '../../plugins/errors.js';
 import { checkFields } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
@@ -43,6 +44,9 @@ function describe({ registry, providers, loadsAtOnce }: AccountParts, request: A
   const system = request.system === null ? undefined : registry.automator(request.system);
   if (system !== undefined && !system.abilities.includes('postLoad')) {
     throw new PluginError('Invalid', `automator ${request.system} has no part for the system of machines; name one that has postLoad, or none`);
+  }
+  if (system !== undefined && isReachedByPlugin(plugin)) {
+    throw new PluginError('Invalid', `what provider ${request.provider} has is reached by its plugin, and nobody logs in to it, so it has no system: register it with --system none`);
   }
   const { flavor, image } = request;
   return {

@@ -7,14 +7,13 @@ import { toFailure } from '../failures.js';
 import { libraryVerbs } from '../image/library-verbs.js';
 import type { ActivityParts } from '../parts.js';
 import { engineVerbs } from './engine-verbs.js';
-import { recordVerbs } from './image-record.js';
 import type { Handler } from './machine-parts.js';
 import { providerVerbs } from './provider-verbs.js';
 import { systemVerbs } from './system-verbs.js';
 
 export type MachineActivities = Readonly<Record<MachineAction, (request: MachineTaskRequest) => Promise<MachineTaskOutcome>>>;
 
-const handlers: Readonly<Record<MachineAction, Handler>> = { ...providerVerbs, ...systemVerbs, ...recordVerbs, ...engineVerbs, ...libraryVerbs };
+const handlers: Readonly<Record<MachineAction, Handler>> = { ...providerVerbs, ...systemVerbs, ...engineVerbs, ...libraryVerbs };
 
 /** One activity for each machine action, of that very name. */
 export function createMachineActivities(parts: ActivityParts): MachineActivities {

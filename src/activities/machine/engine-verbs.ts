@@ -1,13 +1,15 @@
 import { confirmMachine } from '../provider/confirm-machine.js';
 import { askProvider } from './ask-provider.js';
+import { recordVerbs } from './image-record.js';
 import { nodeStatus } from './node-status.js';
+import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './plugin-look.js';
 import type { Handler } from './machine-parts.js';
 import { givePlace, takePlace } from './places.js';
 
 /** What the engine does for a machine without anybody's ability. */
 export const engineVerbs = {
-  NODE_STATUS: nodeStatus,
-  /** One look, as CONFIRM takes it: the provider tells where the machine is, and SSH answers there. */
+  NODE_STATUS: byWay({ ssh: nodeStatus, plugin: statusByPlugin }),
+  /** One look, as CONFIRM takes it: the provider tells where the machine is, and it answers there. */
   REACH: (call) => askProvider(call, async ({ plugin, provider, machine }) => {
     const { parts, request, attempt } = call;
     const never = new AbortController().signal;
@@ -16,6 +18,8 @@ export const engineVerbs = {
     const asked = request.order.fresh === true ? { ...request, config } : request;
     return { payload: await confirmMachine(parts, { plugin, provider, request: asked, attempt, machine, absences: parts.absences, runs: parts.runs }, never) };
   }),
+  GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
+  TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   TAKE_SLOT: (call) => takePlace(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
   GIVE_SLOT: givePlace,
 } as const satisfies Readonly<Record<string, Handler>>;

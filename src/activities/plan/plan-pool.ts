@@ -10,6 +10,7 @@ import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../.
 import { suggest } from '../../schema/suggest.js';
 import { heartbeating } from '../heartbeating.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
+import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { PlanParts } from './plan.js';
 
 export interface PlanPoolRequest {
@@ -66,7 +67,9 @@ function checkProviderPool({ providers, registry, forbiddenReferences }: Parts, 
   }
   // Two pools that wait for each other would wait for ever.
   if (account.type === 'pool') return [errorAt([...at, 'provider'], `names provider "${provider}", whose machines are nodes of pools`, 'Name the account that they are made in.')];
-  const { descriptor, abilities } = registry.provider(account.type);
+  const plugin = registry.provider(account.type);
+  const { descriptor, abilities } = plugin;
+  if (isReachedByPlugin(plugin)) return [errorAt([...at, 'provider'], `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`, 'Register them by themselves: heddle machine add --system none.')];
   return Object.entries(labels).flatMap(([label, { fields, libraryImage }]) => {
     const path: Path = [...at, 'labels', label, 'fields'];
     const forbidden = forbiddenReferences(fields).map((place) => errorAt([...path, ...place], 'refers to a secret that pools may not use', 'heddle.yaml of the workers says under secrets.allow which they may.'));

@@ -7,6 +7,7 @@ import { planOperation, PlanError, type PlanningInput } from '../../model/plan/p
 import type { Plan, PlannedPlacement, PluginPins, ServedPlan } from '../../model/plan/plan.js';
 import type { Limits, ServerFeatures } from '../../model/state.js';
 import type { ClusterSpec, GroupSpec } from '../../model/spec.js';
+import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
@@ -110,9 +111,16 @@ function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly 
     const path: Path = index === 0 ? ['nodes', name] : ['nodes', name, 'alternatives', index - 1];
     const account = parts.providers[choice.provider];
     if (account === undefined) return [unknown([...path, 'provider'], 'provider', choice.provider, Object.keys(parts.providers))];
-    const { descriptor } = parts.registry.provider(account.type);
+    const plugin = parts.registry.provider(account.type);
+    const { descriptor } = plugin;
+    if (isReachedByPlugin(plugin)) return [noNodes([...path, 'provider'], choice.provider)];
     return [...checkFields(descriptor, 'user', choice.fields, [...path, 'fields']).problems, ...checkReferences(parts, choice.fields, [...path, 'fields'])];
   });
+}
+
+/** Services are carried out over SSH. */
+function noNodes(path: Path, provider: string): Problem {
+  return errorAt(path, `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`, 'Register them by themselves: heddle machine add --system none.');
 }
 
 function unknown(path: Path, what: string, name: string, known: readonly string[]): Problem {

@@ -2,9 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
 import { mergePayload } from '../../model/payload.js';
+import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import { addWay, readAddress } from './address.js';
 import type { ActivityParts } from '../parts.js';
+import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from '../results.js';
 
@@ -14,6 +16,7 @@ export async function confirmMachine(parts: ActivityParts, { plugin, provider, r
   // Waiting for SSH is no call.
   await turn?.release();
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
+  if (isReachedByPlugin(plugin)) return confirmByPlugin(plugin, provider, machine, taken.result);
   const config = mergePayload(request.config, taken.result);
   const { value, secrets } = await parts.resolveSecrets(config, `payload of ${request.nodeId}`);
   attempt.hide(secrets);
@@ -30,6 +33,13 @@ export async function confirmMachine(parts: ActivityParts, { plugin, provider, r
     // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
     throw new PluginError('NotReady', error.message, { cause: error, retryAfterMs: 1_000, result: taken.result });
   }
+}
+
+/** Nobody logs in to it: it is ready when it takes orders. */
+async function confirmByPlugin(plugin: ProviderCall['plugin'], provider: ProviderCall['provider'], machine: MachineInput, result: JsonObject): Promise<JsonObject> {
+  const { is, why } = await reachByPlugin(plugin, provider, machine);
+  if (is === 'yes') return result;
+  throw new PluginError('NotReady', `it does not answer its provider: ${why ?? 'no reason was given'}`, { retryAfterMs: 1_000, result });
 }
 
 /** How soon a further look must be due, and for how long looks follow each other within one attempt, in ms. */

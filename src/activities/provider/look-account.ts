@@ -1,13 +1,14 @@
 import { anySignal } from '../../model/signals.js';
 import type { LookedAt } from '../../model/look.js';
 import { tagNames } from '../../model/names.js';
-import type { AccountQuota, Claims, Machine, MachineInput, UploadedImage } from '../../plugins/contract.js';
+import type { AccountQuota, Claims, Knowledge, Machine, MachineInput, UploadedImage } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';
 import { openAccount, type AccountName } from './account.js';
 import type { Attempt } from '../attempt.js';
 import { machineInput } from './machine-input.js';
 import { readImages } from '../../schema/machine-answer.js';
+import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import { callsOf } from './pace.js';
 import type { ActivityParts } from '../parts.js';
 import { refuseFailure, takeResult } from '../results.js';
@@ -22,6 +23,8 @@ export interface AccountView {
   list(options?: { readonly isFresh?: boolean }): Promise<readonly Machine[] | undefined>;
   /** One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows. */
   lookUp(node: LookedAt): Promise<Machine | undefined>;
+  /** Whether it takes orders, of an account whose resources are reached by their plugin; absent where SSH tells. */
+  readonly reach?: (node: LookedAt) => Promise<Knowledge>;
   /** Tells the provider that a node is used again, where it wants to hear of it. */
   reused(node: LookedAt): Promise<void>;
   /** Images of this installation that were uploaded to it; undefined where the provider cannot list them. */
@@ -82,6 +85,7 @@ export async function viewAccount(parts: ActivityParts, lists: SharedLists, clus
     },
     images: async () => (plugin.abilities.includes('listImages')
       ? call(async (provider) => readImages(await provider.listImages?.({ [tagNames.installation]: parts.installation }), { plugin: descriptor.name, method: 'listImages' })) : undefined),
+    ...(isReachedByPlugin(plugin) ? { reach: (node) => call((provider) => reachByPlugin(plugin, provider, machineInput(parts.installation, clusterId, node, fields))) } : {}),
     quota: () => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.())),
     reused: (node) => call(async (provider) => {
       if (plugin.abilities.includes('nodeReused')) await provider.nodeReused?.(machineInput(parts.installation, clusterId, node, fields));

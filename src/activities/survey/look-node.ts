@@ -77,6 +77,10 @@ type Reached = Verdict | { readonly kind: 'silent'; readonly why: string };
 
 /** Looks where the machine is now whether it answers as ours, and which boot it is. */
 async function reach({ parts, view, attempt }: Looking, node: LookedAt, machine: Machine): Promise<Reached> {
+  if (view.reach !== undefined) {
+    const { is, why = 'no reason was given' } = await view.reach(node);
+    return is === 'yes' ? { kind: 'fine' } : { kind: 'silent', why: `it does not answer: ${why}` };
+  }
   const before = node.config['ipaddress'];
   const moved = machine.address !== undefined && machine.address !== before;
   const { value, secrets } = await parts.resolveSecrets(mergePayload(node.config, moved ? { ipaddress: machine.address } : {}), `payload of ${node.nodeId}`);

@@ -1,3 +1,5 @@
+import type { ImageRef } from './image.js';
+
 /**
  * What trying to do something came to. `unknown`: nobody can tell, for a network or a management controller did not answer. It
  * is never taken for either of the others.
@@ -35,6 +37,12 @@ export interface SizeReading {
   readonly sizeMb?: number;
   readonly why?: string;
 }
+
+/** The image that a resource says that it has. `no`: it says that it has none. `tainted`: why somebody may have changed it, where it tells. */
+export type CurrentReading =
+  | { readonly is: 'yes'; readonly image: ImageRef; readonly tainted?: readonly string[] }
+  | { readonly is: 'no' }
+  | { readonly is: 'unknown'; readonly why?: string };
 
 /** Why a task failed, read as an answer: kinds of failure after which it is certain that nothing was done. */
 const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'ScriptFailed'];

@@ -3,6 +3,8 @@ import type { CurrentImage } from './current-image.js';
 
 /** All that a look at a machine brought, before anybody judged it. Each piece says of itself when it is not known. */
 export interface Evidence {
+  /** Its plugin told all of this, for nobody logs in to it; absent: SSH did. */
+  readonly by?: 'plugin';
   /** Whether anything answers at its address: a connection that is refused is an answer, too. */
   readonly ping: Known;
   /** Whether somebody can log in. `no` only where that is certain, for the machine is switched off. */

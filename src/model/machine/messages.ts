@@ -15,6 +15,8 @@ export interface MachineOrder {
   readonly image?: ImageRef;
   /** For NODE_STATUS: a log-in that was seen counts as a taint. */
   readonly logIns?: true;
+  /** For a look that is taken again and again: whether it is as its image is may take long to tell, and is left out. */
+  readonly unchecked?: true;
   /** Names one load or one capture for ever. */
   readonly token?: string;
   /** The automator that has the system's part; absent where the resource has none. */
@@ -87,6 +89,8 @@ export interface RecordView {
   readonly revision: string | null;
   readonly tainted: readonly string[] | null;
   readonly postLoad: string | null;
+  /** Its plugin told, in place of SSH: the resource itself says what it has. */
+  readonly by?: 'plugin';
 }
 
 /** A provider account, as a machine is to be registered from it. */

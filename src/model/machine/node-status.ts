@@ -29,6 +29,8 @@ export interface NodeStatusReport {
     readonly postLoad: string | null;
     readonly check: Known | null;
     readonly notes: readonly string[];
+    /** Its plugin told, in place of SSH. */
+    readonly by?: 'plugin';
   };
 }
 
@@ -43,6 +45,7 @@ export function decideNodeStatus(evidence: Evidence, wanted: ImageRef | undefine
       revision: (record === undefined ? undefined : revisionOf(record)) ?? null, wanted: wanted?.revision ?? null,
       tainted: record === undefined ? null : isTainted(record), taintReasons: record === undefined ? [] : taintReasons(record),
       postLoad: (record === undefined ? undefined : postLoadOf(record)) ?? null, check: evidence.check ?? null, notes: evidence.notes,
+      ...(evidence.by === undefined ? {} : { by: evidence.by }),
     },
   };
 }
@@ -59,8 +62,10 @@ const ready: Decision = { status: 'READY', why: 'it has the image, and nobody wa
 
 /** In this order; the first that speaks decides. What is not known stops the ones after it, for they build on it. */
 const rules: readonly Rule[] = [
-  ({ ssh }) => (ssh === 'no' ? reload('it is switched off, so SSH does not answer') : undefined),
-  ({ ssh }) => (ssh === 'unknown' ? unknown('whether SSH answers is not known') : undefined),
+  // That a service is down says nothing of its configuration, which a load would write over.
+  ({ by, ping }) => (by === 'plugin' && ping !== 'yes' ? unknown(ping === 'no' ? 'it does not take orders now' : 'whether it takes orders is not known') : undefined),
+  ({ by, ssh }) => (by === undefined && ssh === 'no' ? reload('it is switched off, so SSH does not answer') : undefined),
+  ({ by, ssh }) => (by === undefined && ssh === 'unknown' ? unknown('whether SSH answers is not known') : undefined),
   ({ record }) => (record.is === 'missing' ? reload('it has no record of its image') : undefined),
   ({ record }) => (record.is === 'unknown' ? unknown('the record of its image could not be read') : undefined),
   (_, record) => (record !== undefined && revisionOf(record) === undefined ? reload('the record of its image names no revision') : undefined),
@@ -70,9 +75,9 @@ const rules: readonly Rule[] = [
     ? reload(`it has image ${record.name || 'without a name'}, not ${wanted.name}`) : undefined),
   (_, record) => (record !== undefined && isTainted(record) ? reload(`somebody may have been in it: ${taintReasons(record).join(', ') || 'no reason given'}`) : undefined),
   ({ logIns }) => (logIns === 'yes' ? reload('somebody was on a terminal of it since its image was put there') : undefined),
-  (_, record) => (record !== undefined && postLoadOf(record) === undefined ? { status: 'POST_LOAD', why: 'the steps after loading were not done' } : undefined),
-  ({ check }) => (check === 'no' ? reload('its system says that the image is not as it should be') : undefined),
-  ({ check }) => (check === 'unknown' ? unknown('whether its system is as it should be is not known') : undefined),
+  ({ by }, record) => (by === undefined && record !== undefined && postLoadOf(record) === undefined ? { status: 'POST_LOAD', why: 'the steps after loading were not done' } : undefined),
+  ({ by, check }) => (check === 'no' ? reload(by === 'plugin' ? 'it is not as its image is' : 'its system says that the image is not as it should be') : undefined),
+  ({ by, check }) => (check === 'unknown' ? unknown(`whether ${by === 'plugin' ? 'it is as its image is' : 'its system is as it should be'} is not known`) : undefined),
 ];
 
 function bit(known: Known): 0 | 1 | null {

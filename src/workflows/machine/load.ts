@@ -118,6 +118,10 @@ function judgeImage(memory: MachineMemory, { image }: LoadOrder, { exists }: Mac
 
 /** The machine itself must say that it has the image; where nothing could write a record, there is none to ask for. */
 function judgeRecord(memory: MachineMemory, { image }: LoadOrder, { record }: MachineTaskOutcome): void {
+  if (record?.by === 'plugin') {
+    if (record.name === image.name && record.revision === image.revision) return;
+    refuse(memory, 'GET_CURRENT_IMAGE', 'not done', `after the load it says that it has ${record.name === null ? 'no image' : `${record.name}@${record.revision}`}, not ${formatImageRef(image)}`);
+  }
   if (record?.revision === image.revision || !can(memory, 'POST_LOAD')) return;
   refuse(memory, 'GET_CURRENT_IMAGE', 'not done', `after the load the machine says that it has revision ${record?.revision ?? 'none'}, not ${formatImageRef(image)}`);
 }

@@ -42,7 +42,7 @@ async function takeLook(memory: MachineMemory): Promise<Look> {
   const power = rpower === null ? 'unknown' : rpower === 1 ? 'on' : 'off';
   if (currentimage !== null && evidence.revision !== null) return { there, power, image: { name: currentimage, revision: evidence.revision } };
   // Only a record that was read, or certainly is not there, tells of an image.
-  const wasRead = status.ssh === 1 && (evidence.tainted !== null || status.status === 'RELOAD');
+  const wasRead = (status.ssh === 1 || (evidence.by === 'plugin' && status.ping === 1)) && (evidence.tainted !== null || status.status === 'RELOAD');
   return wasRead ? { there, power, image: null } : { there, power };
 }
 
@@ -64,7 +64,7 @@ async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
 async function askMachine(memory: MachineMemory): Promise<NodeStatusReport | undefined> {
   const { image } = memory.state;
   try {
-    return (await runAction(memory, 'NODE_STATUS', { leftMs: lookMs, ...(image === undefined ? {} : { order: { image } }) })).status;
+    return (await runAction(memory, 'NODE_STATUS', { leftMs: lookMs, ...(image === undefined ? {} : { order: { image, unchecked: true } }) })).status;
   } catch (error) {
     const why = toNotDone(memory, 'NODE_STATUS', error);
     if (why instanceof NotDone) return undefined;

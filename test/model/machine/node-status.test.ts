@@ -38,9 +38,29 @@ const cases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = 
   ['its system cannot be asked', { check: 'unknown' }, 'UNKNOWN'],
 ];
 
+const told: Evidence = { by: 'plugin', ping: 'yes', ssh: 'unknown', power: 'unknown', record: record('imagerevision_id=7'), notes: [] };
+
+/** Of a resource that its plugin reaches. */
+const toldCases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = [
+  ['it has the image, and nobody can compare it', {}, 'READY'],
+  ['it has the image, and is as that is', { check: 'yes' }, 'READY'],
+  ['it is not as its image is', { check: 'no' }, 'RELOAD'],
+  ['whether it is as its image is nobody can tell', { check: 'unknown' }, 'UNKNOWN'],
+  ['whether it takes orders nobody can tell', { ping: 'unknown', record: { is: 'missing' } }, 'UNKNOWN'],
+  ['it certainly takes no orders', { ping: 'no', record: { is: 'missing' } }, 'UNKNOWN'],
+  ['it says that it has no image', { record: { is: 'missing' } }, 'RELOAD'],
+  ['it does not say which image it has', { record: { is: 'unknown' } }, 'UNKNOWN'],
+  ['it has another revision', { record: record('imagerevision_id=6') }, 'RELOAD'],
+  ['somebody was in it', { record: record('imagerevision_id=7', 'vcld_tainted=user ada') }, 'RELOAD'],
+];
+
 describe('NODE_STATUS', () => {
   it.each(cases)('%s', (_, part, verdict) => {
     expect(decideNodeStatus({ ...healthy, ...part }, wanted).status).toBe(verdict);
+  });
+
+  it.each(toldCases)('by its plugin: %s', (_, part, verdict) => {
+    expect(decideNodeStatus({ ...told, ...part }, wanted)).toMatchObject({ status: verdict, ssh: null, evidence: { by: 'plugin' } });
   });
 
   it('nothing that is unknown ever leads to a reload: with it known the other way, a reload has a reason of its own', () => {

@@ -12,7 +12,7 @@ const pythonVersion = 'import sys; print("%d.%d" % sys.version_info[:2]); sys.ex
 
 /** Carries out each action of a service by a playbook or a role, which ansible-core on the worker plays. */
 export class AnsibleAutomator extends UniformAutomator {
-  readonly #parts: AutomatorParts;
+  readonly #parts: AutomatorParts & Pick<PluginContext, 'detach'>;
 
   constructor(context: PluginContext & AutomatorParts) {
     super(context);

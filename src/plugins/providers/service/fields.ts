@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../../model/json.js';
+import { parseFields } from '../../bare-metal/index.js';
+import { PluginError } from '../../errors.js';
+
+const command = z.array(z.string()).min(1);
+
+const resourceSchema = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
+  flavor: z.string().min(1).optional(),
+  environment: z.record(z.string().regex(/^(?!HEDDLE_)[A-Za-z_]\w*$/, { error: 'is no name of a variable, or one of Heddle\'s own' }), z.union([z.string(), z.number()]).transform(String)).default({}),
+});
+export type Resource = z.output<typeof resourceSchema>;
+
+const programsSchema = z.strictObject({
+  /** Whether it takes orders now. */
+  reach: command,
+  /** Prints the image that it has. */
+  current: command,
+  /** Writes what it is into a file. */
+  capture: command,
+  /** Brings it to what is in a file. */
+  load: command,
+  /** Whether it is as its image says. */
+  check: command.optional(),
+  /** Notes that somebody was in it. */
+  taint: command.optional(),
+});
+export type Programs = z.output<typeof programsSchema>;
+
+/** @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret. */
+export function readResources(fields: JsonObject, provider: string): readonly Resource[] {
+  const resources = parseFields(z.array(resourceSchema).min(1), fields['resources'], `resources of provider ${provider}`);
+  const doubled = resources.flatMap(({ name }, index) => (resources.findIndex((other) => other.name === name) < index ? [name] : []));
+  if (doubled.length > 0) throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has ${doubled.join(', ')} twice`);
+  return resources;
+}
+
+export function readPrograms(fields: JsonObject, provider: string): Programs {
+  return parseFields(programsSchema, fields['programs'], `programs of provider ${provider}`);
+}
+
+export function readFolder(fields: JsonObject, provider: string): string {
+  return parseFields(z.string().regex(/^\//, { error: 'is no absolute path' }), fields['folder'], `folder of provider ${provider}`);
+}

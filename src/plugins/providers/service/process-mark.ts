@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { PluginError } from '../../errors.js';
+
+/** A process for ever: its pid may be given to another one later, its pid and start together may not. */
+export interface ProcessMark {
+  readonly pid: number;
+  readonly started: string;
+}
+
+/** Undefined when none runs under that pid now; a zombie does not run. */
+export async function markOf(pid: number): Promise<ProcessMark | undefined> {
+  const started = process.platform === 'linux' ? await startedOnLinux(pid) : await startedByPs(pid);
+  return started === undefined ? undefined : { pid, started };
+}
+
+export async function isRunning({ pid, started }: ProcessMark): Promise<boolean> {
+  return (await markOf(pid))?.started === started;
+}
+
+const patienceMs = 5_000;
+
+/** Whether it, or anything that it started and that stayed in its group, still runs: what it started may outlive it. */
+export async function groupRuns(mark: ProcessMark): Promise<boolean> {
+  const leader = await markOf(mark.pid);
+  if (leader !== undefined) return leader.started === mark.started;
+  if (process.platform === 'linux') return mark.started.startsWith(`${await bootId()}:`) && await hasMembers(mark.pid);
+  try {
+    process.kill(-mark.pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Ends it with all that it started: it leads a session of its own. @throws PluginError Retryable where it does not end. */
+export async function endGroup(mark: ProcessMark): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    if (!(await groupRuns(mark))) return;
+    try {
+      process.kill(-mark.pid, signal);
+    } catch {
+      return;
+    }
+    for (const until = Date.now() + patienceMs; Date.now() < until;) {
+      await pause(50);
+      if (!(await groupRuns(mark))) return;
+    }
+  }
+  throw new PluginError('Retryable', `process group ${mark.pid} does not end`);
+}
+
+/** A process number is not given away while a session has it. Zombies do not run. */
+async function hasMembers(leader: number): Promise<boolean> {
+  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(numbers.map((name) => readStat(Number(name))));
+  return found.some((stat) => stat !== undefined && stat.group === leader && stat.session === leader);
+}
+
+/** The start is counted from the boot, so the boot's own name belongs to it. */
+async function startedOnLinux(pid: number): Promise<string | undefined> {
+  const found = await readStat(pid);
+  return found === undefined ? undefined : `${await bootId()}:${found.start}`;
+}
+
+async function bootId(): Promise<string> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+}
+
+async function readStat(pid: number): Promise<{ readonly group: number; readonly session: number; readonly start: string } | undefined> {
+  try {
+    const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+    // The program's name stands in parentheses and may hold anything.
+    const [state, , group, session, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const start = others[15];
+    return state === 'Z' || state === 'X' || start === undefined ? undefined : { group: Number(group), session: Number(session), start };
+  } catch {
+    return undefined;
+  }
+}
+
+async function startedByPs(pid: number): Promise<string | undefined> {
+  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)]).catch(() => undefined);
+  const [, state, started] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(found?.stdout ?? '') ?? [];
+  return state === undefined || state.startsWith('Z') ? undefined : started;
+}

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tagNames } from '../../../model/names.js';
+import type { TaskResult } from '../../../model/task.js';
+import { runCommand } from '../../bare-metal/index.js';
+import {
+  Provider, type CanBeReached, type CanCapture, type CanCheckImage, type CanDeleteImage, type CanListImages, type CanLoad, type CanShowImages, type CanTaint, type Claims, type CreateInput, type CurrentReading, type ImageInput,
+  type Knowledge, type LibraryInput, type Machine, type MachineInput, type Outcome, type PluginContext, type SizeReading, type UploadedImage,
+} from '../../contract.js';
+import { PluginError } from '../../errors.js';
+import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
+import { runLasting, type RunEnd } from './lasting-run.js';
+import { dataIn, Library } from './library.js';
+import { exits, fillCommand, type Words } from './program.js';
+import { answerOf, readCurrent, wordsOf } from './read-answer.js';
+
+const megabyte = 1_048_576;
+
+/**
+ * Running services: nobody logs in to them, and what they are is their configuration. CREATE takes one that nobody has, DELETE gives it back. The programs of
+ * the account know the service; images are files of a folder that this provider keeps itself.
+ */
+export class ServiceProvider extends Provider
+  implements CanBeReached, CanShowImages, CanLoad, CanCapture, CanListImages, CanDeleteImage, CanCheckImage, CanTaint {
+  private readonly claims: Claims;
+  private readonly detach: AbortSignal | undefined;
+
+  constructor(context: PluginContext) {
+    super(context);
+    if (context.claims === undefined) throw new PluginError('Invalid', 'provider type service needs an engine that keeps claims');
+    this.claims = context.claims;
+    this.detach = context.detach;
+  }
+
+  override async create({ key, flavor }: CreateInput): Promise<TaskResult> {
+    const { resource: named } = this.fields;
+    const all = this.resources();
+    const fitting = all.filter((resource) => (named === undefined ? (resource.flavor ?? flavor) === flavor : resource.name === named));
+    const name = await this.claims.take(key, fitting.map((resource) => resource.name));
+    if (name === undefined) {
+      const what = named === undefined ? `of flavor ${flavor}` : `called ${JSON.stringify(named)}`;
+      throw new PluginError(fitting.length === 0 ? 'Invalid' : 'Capacity', `provider ${this.account} has ${fitting.length === 0 ? 'no resource' : 'no free resource'} ${what}; its resources are ${all.map((resource) => resource.name).join(', ')}`);
+    }
+    this.log.info(`took resource ${name}`, { resource: name });
+    return { result: { providerid: name } };
+  }
+
+  /** Says whose it is; the engine then asks whether it can be reached. */
+  override async confirm(input: MachineInput): Promise<TaskResult> {
+    await this.own(input);
+    readPrograms(this.fields, this.account);
+    return { result: {} };
+  }
+
+  override async delete({ key }: MachineInput): Promise<void> {
+    await this.claims.release(key);
+  }
+
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    const held = Object.entries(await this.claims.held()).map(([name, key]): Machine => ({
+      providerid: name, key, state: 'running', tags: { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key },
+    }));
+    return held.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    const name = await this.nameOf(key);
+    return name === undefined ? [] : [{ providerid: name, key, tags: {}, state: 'running', created: { providerid: name } }];
+  }
+
+  async reach(input: MachineInput): Promise<Knowledge> {
+    const { code, said } = await this.ask('reach', await this.own(input));
+    if (code === exits.yes) return { is: 'yes' };
+    return { is: code === exits.no ? 'no' : 'unknown', why: said };
+  }
+
+  async currentImage(input: MachineInput): Promise<CurrentReading> {
+    const { code, stdout, said } = await this.ask('current', await this.own(input));
+    return readCurrent(code, stdout, said);
+  }
+
+  async isAsImage(input: ImageInput): Promise<Knowledge | undefined> {
+    const resource = await this.own(input);
+    if (readPrograms(this.fields, this.account).check === undefined) return undefined;
+    const found = await this.library().find(input.providerImage);
+    if (found.is !== 'yes') return { is: 'unknown', why: found.is === 'no' ? `there is no image ${input.providerImage} to compare it with` : found.why };
+    const { code, said } = await this.ask('check', resource, { ...aboutOf(input), file: found.file });
+    if (code === exits.yes) return { is: 'yes' };
+    return { is: code === exits.no ? 'no' : 'unknown', why: said };
+  }
+
+  async taint(input: MachineInput, { reason, at }: { readonly reason: string; readonly at: string }): Promise<Outcome> {
+    const resource = await this.own(input);
+    if (readPrograms(this.fields, this.account).taint === undefined) return { answer: 'not done', why: 'the account has no program taint; add it to heddle.yaml' };
+    const { code, said } = await this.ask('taint', resource, { reason, at });
+    return answerOf(code, said);
+  }
+
+  async imageExists({ providerImage }: ImageInput): Promise<Knowledge> {
+    const found = await this.library().find(providerImage);
+    return found.is === 'unknown' ? found : { is: found.is };
+  }
+
+  async imageSize({ providerImage }: ImageInput): Promise<SizeReading> {
+    const found = await this.library().find(providerImage);
+    if (found.is !== 'yes') return { why: found.is === 'no' ? `there is no image ${providerImage}` : found.why };
+    return { sizeMb: Math.ceil(found.record.bytes / megabyte) };
+  }
+
+  async load(input: ImageInput): Promise<Outcome> {
+    const resource = await this.own(input);
+    const library = this.library();
+    const found = await library.find(input.providerImage);
+    if (found.is === 'unknown') return { answer: 'unknown', why: found.why };
+    if (found.is === 'no') return { answer: 'not done', why: `there is no image ${input.providerImage} in the folder of provider ${this.account}` };
+    const fault = await library.check(found, this.signal);
+    if (fault !== undefined) return { answer: 'not done', why: fault };
+    const { code, lastLine } = await this.run('load', resource, input, () => found.file);
+    return answerOf(code, wordsOf(code, lastLine));
+  }
+
+  async capture(input: ImageInput): Promise<Outcome> {
+    const { providerImage, token } = input;
+    const resource = await this.own(input);
+    const library = this.library();
+    const before = await this.madeBy(input);
+    if (before !== undefined) return before;
+    const { code, lastLine, directory } = await this.run('capture', resource, input, (folder) => dataIn(join(folder, 'image')));
+    if (code !== exits.yes) return answerOf(code, wordsOf(code, lastLine));
+    const folder = join(directory, 'image');
+    const size = await stat(dataIn(folder)).then((found) => found.size, () => undefined);
+    if (size === 0) return { answer: 'not done', why: 'program capture ended well and wrote nothing into its file' };
+    const about = { token, resource: resource.name, tags: { ...input.imageTags }, createdAt: new Date().toISOString() };
+    // An earlier attempt may have put it there just now.
+    const isPut = size === undefined ? undefined : await library.put(folder, providerImage, about, this.signal).catch((error: unknown) => { this.log.warn(`the image was not put into its folder: ${String(error)}`); });
+    if (isPut === true) return { answer: 'done' };
+    return await this.madeBy(input) ?? { answer: 'unknown', why: size === undefined ? 'program capture ended well, and its file is not there' : 'what was captured could not be put into the folder of images' };
+  }
+
+  async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
+    const images = await this.library().list();
+    return images.filter(({ record }) => Object.entries(tags).every(([name, value]) => record.tags[name] === value))
+      .map(({ name, record }) => ({ providerImage: name, tags: record.tags, createdAt: record.createdAt }));
+  }
+
+  async deleteImage({ providerImage }: LibraryInput): Promise<Outcome> {
+    await this.library().delete(providerImage);
+    return { answer: 'done' };
+  }
+
+  private get account(): string {
+    return this.task.provider.name;
+  }
+
+  private library(): Library {
+    return new Library(readFolder(this.fields, this.account));
+  }
+
+  private resources(): readonly Resource[] {
+    return readResources(this.fields, this.account);
+  }
+
+  /** What is known of the target of a capture; undefined where there certainly is none. */
+  private async madeBy({ providerImage, token }: ImageInput): Promise<Outcome | undefined> {
+    const found = await this.library().find(providerImage);
+    if (found.is === 'no') return undefined;
+    if (found.is === 'unknown') return { answer: 'unknown', why: found.why };
+    return found.record.token === token ? { answer: 'done' } : { answer: 'not done', why: `there is an image ${providerImage} already` };
+  }
+
+  /** A question, which ends with the attempt. */
+  private async ask(what: 'reach' | 'current' | 'check' | 'taint', resource: Resource, about: Words = {}): Promise<{ readonly code: number | null; readonly stdout: string; readonly said: string }> {
+    const command = readPrograms(this.fields, this.account)[what] ?? [];
+    const { words, environment } = fillCommand(command, resource, about);
+    const { code, stdout, stderr } = await runCommand(words, { signal: this.signal, environment });
+    this.signal.throwIfAborted();
+    return { code, stdout, said: wordsOf(code, stderr.trim() || stdout.trim()) };
+  }
+
+  /** What changes something, which ends whatever becomes of the worker. */
+  private async run(what: 'load' | 'capture', resource: Resource, input: ImageInput, fileIn: (directory: string) => string): Promise<RunEnd> {
+    const programs: Programs = readPrograms(this.fields, this.account);
+    const folder = join(readFolder(this.fields, this.account), 'runs', createHash('sha256').update(`${this.account}\n${resource.name}`).digest('hex').slice(0, 32));
+    return runLasting({
+      folder, what: `program ${what} of ${resource.name}`, token: input.token, progress: input.progress, signal: this.signal, detach: this.detach,
+      program: (directory) => fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) }),
+      ...(what === 'capture' ? { grows: (directory: string) => fileIn(directory) } : {}),
+    });
+  }
+
+  private async nameOf(key: string): Promise<string | undefined> {
+    return Object.entries(await this.claims.held()).find(([, holder]) => holder === key)?.[0];
+  }
+
+  /** The resource that the key has. @throws PluginError Invalid where it has none, or the configuration knows it no more. */
+  private async own({ key }: MachineInput): Promise<Resource> {
+    const name = await this.nameOf(key);
+    if (name === undefined) throw new PluginError('Invalid', `provider ${this.account} has given this resource back`);
+    const resource = this.resources().find((candidate) => candidate.name === name);
+    if (resource === undefined) throw new PluginError('Invalid', `resource ${name} is no longer among the resources of provider ${this.account}; put it back into heddle.yaml`);
+    return resource;
+  }
+}
+
+function aboutOf({ image, token }: ImageInput): Words {
+  return { image: image.name, revision: image.revision, token };
+}
