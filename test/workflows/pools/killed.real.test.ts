@@ -68,7 +68,7 @@ describe('a pool whose workers are killed while many ask', () => {
       for (; !isOver; await pause(30)) await pool.view().catch(() => undefined);
     };
     const all = Promise.all([guest(), guest(), guest(), guest(), guest(), guest(), onlooker(), onlooker(), onlooker()]);
-    for (let kills = settingOf('HEDDLE_POOL_KILLS', 5); kills > 0; kills -= 1) {
+    for (let kills = settingOf('HEDDLE_POOL_KILLS', 4); kills > 0; kills -= 1) {
       const before = served;
       await until('somebody is served', () => served > before);
       await worker.kill();
