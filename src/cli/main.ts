@@ -29,8 +29,13 @@ async function main(words: readonly string[]): Promise<void> {
 function reportUsage(program: Command, error: CommanderError, words: readonly string[]): number {
   if (error.exitCode === 0) return exitCodes.ok;
   const message = error.message === '(outputHelp)' ? 'a command is missing' : error.message.replace(/^error: /, '');
-  const known = program.commands.find((command) => command.name() === words[0]);
-  return reportError(new CliError('Usage', message, { next: `heddle ${known === undefined ? '' : `${known.name()} `}--help` }), { json: wantsJson(words) });
+  return reportError(new CliError('Usage', message, { next: [...commandOf(program, words), '--help'].join(' ') }), { json: wantsJson(words) });
+}
+
+/** `heddle pool hold`: as much of what was typed as there is. */
+function commandOf(command: Command, [word, ...words]: readonly string[]): readonly string[] {
+  const known = command.commands.find((inner) => inner.name() === word);
+  return known === undefined ? [command.name()] : [command.name(), ...commandOf(known, words)];
 }
 
 /** Also for a command line that could not be parsed. */

@@ -25,8 +25,8 @@ export function placeProblems(error: unknown, file: string): unknown {
   return new ProblemsError(`${file} cannot be used:`, placed);
 }
 
-/** The planner's failure carries its problems as details, some way down the chain of causes. */
-function findProblems(error: unknown): readonly Problem[] | undefined {
+/** What the workers found wrong, whatever it was in; undefined: it is another error. The planner's failure carries its problems as details, some way down the chain of causes. */
+export function findProblems(error: unknown): readonly Problem[] | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (!('type' in cause) || cause.type !== 'Invalid' || !('details' in cause) || !Array.isArray(cause.details)) continue;
     const [problems] = cause.details as unknown[];

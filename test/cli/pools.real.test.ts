@@ -41,10 +41,15 @@ describe('heddle pool and heddle request', () => {
     expect(await json('pool', 'apply', 'pools.yaml')).toMatchObject({ pools: [{ name: 'ci', unchanged: true }] });
   });
 
+  it('says at which place of the file workers find something wrong', async () => {
+    await writeFile(join(stack.folder, 'odd.yaml'), 'pools:\n  odd:\n    labels: {a: {}}\n    providerPools:\n      main: {provider: other, labels: {a: {}}}\n');
+    expect(await run('pool', 'apply', 'odd.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('odd.yaml:5:14: pools.odd.providerPools.main.provider: names provider "other", which the workers do not have') });
+  });
+
   it('shows pools and their labels', async () => {
     await until('a large node is ready', async () => /large +1 +1 +0/.test((await run('pool', 'labels', 'ci')).stdout));
     expect(await run('pool', 'labels', 'ci')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 nodes +3 nodes[^]*tenant acme: nothing of 1 nodes/),
+      code: 0, stdout: expect.stringMatching(/^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 node +3 nodes[^]*tenant acme: nothing of 1 node/),
     });
     expect(await json('pool', 'labels', 'ci')).toMatchObject({ labels: { large: { minReady: 1, nodes: { ready: 1 } } }, providerPools: { main: { used: { nodes: 1 } } } });
     expect(await json('pool', 'list')).toMatchObject({ pools: [{ name: 'ci', createdAt: expect.any(String) }] });
@@ -116,7 +121,7 @@ describe('heddle pool and heddle request', () => {
       code: 0, stdout: expect.stringMatching(/^NODE +LABEL +PROVIDER POOL +STATE +FOR +AGE +ADDRESS +REQUESTER +WHY\n[^]*large-1 +large +main +hold +\d[\w. ]+ +\d[\w. ]+ +127\.[^]*it hangs \(.*, (2 h|1 h \d+ m).* left\)/),
     });
     expect(await json('pool', 'nodes', 'ci')).toMatchObject({ nodes: expect.arrayContaining([expect.objectContaining({ id: 'large-1', state: 'hold', createdAt: expect.any(Number) })]) });
-    expect(await run('pool', 'hold', 'ci', 'large-1', '-m', '-', '--end')).toMatchObject({ code: 0, stdout: 'the hold of large-1 is over\n' });
+    expect(await run('pool', 'hold', 'ci', 'large-1', '--end')).toMatchObject({ code: 0, stdout: 'the hold of large-1 is over\n' });
     const dump = await run('pool', 'dump');
     expect(JSON.parse(dump.stdout)).toMatchObject({ pools: [{ name: 'ci', spec: { tenants: { acme: { nodes: 1 } } }, nodes: expect.any(Array), requests: expect.any(Array) }] });
     expect(dump.stdout.replaceAll('"password": "(secret)"', '')).not.toContain('password');
@@ -146,7 +151,7 @@ describe('heddle pool and heddle request', () => {
       return nodes.find(({ state }) => state === 'ready')?.id;
     });
     expect(await run('pool', 'delete', 'ci', ready)).toMatchObject({ code: 0, stdout: `being deleted: ${ready}\n` });
-    expect(await run('pool', 'delete', 'ci', 'nobody')).toMatchObject({ code: 3, stderr: expect.stringContaining('pool ci has no node nobody') });
+    expect(await run('pool', 'delete', 'ci', 'nobody')).toMatchObject({ code: 4, stderr: expect.stringMatching(/pool ci has no node nobody[^]*next: heddle pool nodes ci/) });
     expect(await run('pool', 'delete', 'ci')).toMatchObject({ code: 2 });
     expect(await run('pool', 'delete', 'ci', '--yes')).toMatchObject({ code: 0, stdout: 'pool ci is deleted\n' });
     expect(await stack.service.machines()).toEqual([]);

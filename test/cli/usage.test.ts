@@ -47,6 +47,8 @@ describe('the command line without a server', () => {
     expect(await run('apply', 'x', '--no-wiat')).toMatchObject({ code: 2, stderr: expect.stringMatching(/Did you mean --no-wait\?[^]*next: heddle apply --help/) });
     expect(await run('apply')).toMatchObject({ code: 2, stderr: expect.stringContaining('missing required argument') });
     expect(await run('logs', 'web', '--level', 'loud')).toMatchObject({ code: 2 });
+    expect(await run('pool', 'hold', 'ci')).toMatchObject({ code: 2, stderr: expect.stringContaining('next: heddle pool hold --help') });
+    expect(await run('pool', 'hold', 'ci', 'small-1')).toMatchObject({ code: 2, stderr: expect.stringContaining('say why small-1 is held: -m TEXT') });
   });
 
   it('gives errors of usage as JSON too when JSON is asked for', async () => {

@@ -1,21 +1,24 @@
+import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../confirm.js';
 import { exitCodes } from '../exit-codes.js';
 import { withPool } from './look.js';
 
 export interface HoldOptions extends ServerOptions {
-  readonly comment: string;
+  readonly comment?: string;
   /** Ms. */
   readonly for?: number;
   readonly end?: boolean;
 }
 
 export async function hold(name: string, node: string, options: HoldOptions): Promise<number> {
+  const { comment = '', end = false } = options;
+  if (!end && comment.trim() === '') throw new CliError('Usage', `say why ${node} is held: -m TEXT`, { next: 'heddle pool hold --help' });
   return withPool(name, options, async (pool, output) => {
-    if (options.end === true) await pool.endHold(node);
-    else await pool.hold(node, options.comment, options.for);
-    output.line(options.end === true ? `the hold of ${node} is over` : `${node} is held`);
-    output.document({ pool: name, node, held: options.end !== true });
+    if (end) await pool.endHold(node);
+    else await pool.hold(node, comment, options.for);
+    output.line(end ? `the hold of ${node} is over` : `${node} is held`);
+    output.document({ pool: name, node, held: !end });
     return exitCodes.ok;
   });
 }

@@ -1,5 +1,7 @@
+import { HeddleError } from '../../client/errors.js';
 import { listPools } from '../../client/pools/list.js';
 import { PoolClient } from '../../client/pools/pool-client.js';
+import { poolWorkflowId } from '../../model/names.js';
 import { amountsText } from '../../model/pool/amounts.js';
 import { poolNodeStates } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
@@ -7,6 +9,8 @@ import { stripSecrets } from '../../model/strip-secrets.js';
 import { cleanLine } from '../clean-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
+import { lookAtWorkflows } from '../look/server-view.js';
+import { findTroubles } from '../look/troubles.js';
 import { createOutput, type Output } from '../output.js';
 import { requireWorker, withSession, type Session } from '../session.js';
 import { formatTable } from '../table.js';
@@ -73,8 +77,19 @@ export async function withPool(name: string, options: ServerOptions, use: (pool:
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
-    return use(new PoolClient(session.temporal, name), output, session);
+    return use(new PoolClient(session.temporal, name), output, session).catch(async (error: unknown) => {
+      throw await withTroubles(session, name, error);
+    });
   });
+}
+
+/** A pool that does not answer though there are workers: what the server knows of it says more. */
+async function withTroubles({ temporal }: Session, name: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof HeddleError) || error.code !== 'NoWorker') return error;
+  const view = await lookAtWorkflows(temporal, [poolWorkflowId(name)], `pool ${name}`).catch(() => undefined);
+  const troubles = view === undefined ? [] : findTroubles(view, Date.now());
+  const next = troubles[0]?.next?.command;
+  return troubles.length === 0 ? error : new HeddleError('NoWorker', `pool ${name} does not answer\n${troubles.map(({ text }) => `stuck: ${text}`).join('\n')}`, { cause: error, ...(next === undefined ? {} : { next }) });
 }
 
 export function printTable(output: Output, columns: readonly string[], rows: readonly (readonly string[])[]): void {

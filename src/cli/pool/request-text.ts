@@ -51,10 +51,16 @@ function printLease(output: Output, { expiresAt }: RequestView): void {
   if (expiresAt !== undefined) output.line(`lease: ${formatDuration(expiresAt - Date.now())} left`);
 }
 
-function nodeRow({ id, label, payload }: GrantedNode): readonly string[] {
+/** One that was deleted, or whose hold was ended, is not the request's any more. */
+export function nodeName({ id, lost }: GrantedNode): string {
+  return lost === true ? `${id} (lost)` : id;
+}
+
+function nodeRow(node: GrantedNode): readonly string[] {
+  const { label, payload } = node;
   const auth = payload['ssh-auth'];
   const user = typeof auth === 'object' && auth !== null && 'user' in auth ? auth.user : undefined;
-  return [id, label, textOf(payload['ipaddress']), textOf(payload['ssh-port']), textOf(user)];
+  return [nodeName(node), label, textOf(payload['ipaddress']), textOf(payload['ssh-port']), textOf(user)];
 }
 
 function textOf(value: unknown): string {

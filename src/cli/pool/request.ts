@@ -6,7 +6,7 @@ import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../time-text.js';
 import { printTable, withPool } from './look.js';
-import { countStates, printRequest, printRequests, whyOf, withoutSecrets } from './request-text.js';
+import { countStates, nodeName, printRequest, printRequests, whyOf, withoutSecrets } from './request-text.js';
 
 export interface CreateOptions extends ServerOptions {
   readonly wait: boolean;
@@ -65,7 +65,7 @@ export async function list(name: string, options: ServerOptions): Promise<number
     if (requests.length === 0) output.line('no requests');
     else printTable(output, ['REQUEST', 'STATE', 'FOR', 'AGE', 'LABELS', 'PRIORITY', 'REQUESTER', 'NODES', 'WHY'], requests.map((request) => [
       request.id, request.state, formatDuration(now - request.since), request.createdAt === undefined ? '-' : formatDuration(now - request.createdAt), request.labels.join(','), String(request.priority ?? '-'), request.requester,
-      request.nodes?.map(({ id }) => id).join(',') ?? request.making?.join(',') ?? '-', whyOf(request),
+      request.nodes?.map(nodeName).join(',') ?? request.making?.join(',') ?? '-', whyOf(request),
     ]));
     return exitCodes.ok;
   });

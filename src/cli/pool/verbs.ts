@@ -26,7 +26,7 @@ export function addPoolVerbs(program: Command, run: Run): void {
   server(pool.command('dump [pool]').description('the state of every pool, or of one, as JSON'))
     .action((name, options) => run(async () => (await import('./look.js')).dump(name, options)));
   server(pool.command('hold <pool> <node>').description('keep a node, to look into it')
-    .requiredOption('-m, --comment <text>', 'why')
+    .option('-m, --comment <text>', 'why; needed unless the hold is ended')
     .option('--for <time>', 'how long: 2h; until it is ended, or the label\'s limit, unless given', parseTime)
     .option('--end', 'end the hold: the node is treated as a used one'))
     .action((name, node, options) => run(async () => (await import('./change.js')).hold(name, node, options)));
@@ -61,7 +61,7 @@ export function addPoolVerbs(program: Command, run: Run): void {
 function parseTime(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined) return ms;
-  throw new InvalidArgumentError('It is a time such as 30m, 2h or 1d.');
+  throw new InvalidArgumentError('It is a time such as 30m, 2h or 1d, of at most 30 days.');
 }
 
 function parseNumber(text: string): number {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
+import { WithStartWorkflowOperation, WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { JsonObject } from '../../model/json.js';
 import { coreQueue, poolWorkflowId, poolWorkflowType } from '../../model/names.js';
 import type { ConfigureReply, PoolStart } from '../../model/pool/messages.js';
@@ -188,6 +189,7 @@ export class PoolClient {
 
   #call<Result>(what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
     return call(this.#temporal, `${what} ${this.name}`, () => ask(this.#handle())).catch((error: unknown) => {
+      if (namesNoNode(error)) throw new HeddleError('NotFound', error.message, { cause: error, next: `heddle pool nodes ${this.name}` });
       if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
       throw new HeddleError('NotFound', `there is no pool ${this.name}; 'heddle pool list' shows those there are`, { cause: error, next: 'heddle pool list' });
     });
@@ -213,6 +215,11 @@ export class PoolClient {
   #handle(): WorkflowHandle {
     return this.#temporal.workflow.getHandle(poolWorkflowId(this.name));
   }
+}
+
+/** The pool is there, and refused because a node is not. */
+function namesNoNode(error: unknown): error is HeddleError {
+  return error instanceof HeddleError && error.cause instanceof WorkflowUpdateFailedError && error.cause.cause instanceof ApplicationFailure && error.cause.cause.type === 'NotFound';
 }
 
 function describeWhy({ declined = {}, waits }: RequestView): string {

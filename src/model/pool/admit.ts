@@ -6,7 +6,7 @@ import { fulfilIfWhole } from './hand-out.js';
 import { keepReady } from './keep-ready.js';
 import { makeNode, makeSlice } from './make.js';
 import type { PoolNode } from './node.js';
-import { inOrder } from './order.js';
+import { inOrder, signatureOf } from './order.js';
 import type { NodeRequest } from './request.js';
 import { replaceOld } from './replace-old.js';
 import type { ProviderPoolSpec } from './spec.js';
@@ -29,11 +29,6 @@ export function admit(pool: PoolState, now: number): void {
   }
   keepReady(pool, book, now);
   replaceOld(pool, book, now);
-}
-
-/** Requests of one signature are alike in all that admission asks. */
-function signatureOf({ labels, tenant = '', prefers = '', declined }: NodeRequest): string {
-  return [labels.join(','), tenant, prefers, ...Object.keys(declined)].join('|');
 }
 
 interface Candidate {

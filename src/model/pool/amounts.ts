@@ -31,9 +31,14 @@ export function most(one: Amounts, other: Amounts): Amounts {
   return Object.fromEntries([...keys].map((key) => [key, Math.max(one[key] ?? 0, other[key] ?? 0)]));
 }
 
-/** `3 nodes, 12 cores`. */
+/** `1 node, 12 cores`. */
 export function amountsText(amounts: Amounts): string {
-  return Object.entries(amounts).map(([key, amount]) => `${amount} ${key}`).join(', ');
+  return Object.entries(amounts).map(([key, amount]) => `${amount} ${amount === 1 ? key.replace(/s$/, '') : key}`).join(', ');
+}
+
+/** `12 cores needed, 10 allowed`. */
+export function overText(use: Amounts, limit: Amounts): string {
+  return Object.keys(excess(use, limit)).map((key) => `${amountsText({ [key]: use[key] ?? 0 })} needed, ${limit[key] ?? 0} allowed`).join('; ');
 }
 
 /** Adds to a sum in place: sums over all nodes of a pool are made often. */

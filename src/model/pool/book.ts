@@ -1,3 +1,4 @@
+import { bareRecord } from '../bare-record.js';
 import { addTo, excess, most, plus, type Amounts } from './amounts.js';
 import { standingOf } from './library.js';
 import { isIdle, type PoolNode } from './node.js';
@@ -31,7 +32,7 @@ export function offerKey(providerPool: string, label: string): string {
 }
 
 export function openBook(pool: PoolState, now: number): Book {
-  const book: Book = { used: {}, accounts: {}, tenants: {}, leaving: {}, idle: {}, rooms: {}, blocked: new Set() };
+  const book: Book = { used: {}, accounts: {}, tenants: bareRecord(), leaving: {}, idle: {}, rooms: {}, blocked: new Set() };
   const idle: PoolNode[] = [];
   for (const node of Object.values(pool.nodes)) {
     enter(pool, book, node);

@@ -1,4 +1,5 @@
 import type { NodeState, Placement } from '../node.js';
+import { bareRecord } from '../bare-record.js';
 import { ownKeys } from '../record.js';
 import type { PoolNode } from './node.js';
 import type { NodeRequest } from './request.js';
@@ -63,5 +64,5 @@ export function unpackPool({ nodes, requests, machines, ...pool }: CarriedPool):
 }
 
 function mapEntries<From, To>(record: Readonly<Record<string, From>>, change: (from: From, key: string) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+  return bareRecord(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 }

@@ -19,13 +19,13 @@ export function refuseDemand(pool: PoolState, demand: unknown): string | undefin
   const { id, labels, requester } = demand;
   if (!isName(id)) return `a request's id is a text of 1 to ${maxName} characters`;
   if (pool.requests[id] !== undefined) return undefined;
-  if (!isName(requester)) return `request ${id}: requester is a text of 1 to ${maxName} characters`;
-  if (!Array.isArray(labels) || labels.length === 0 || labels.length > maxNodesOfRequest) return `request ${id}: labels is a list of 1 to ${maxNodesOfRequest} labels`;
+  if (!isName(requester)) return `requester is a text of 1 to ${maxName} characters`;
+  if (!Array.isArray(labels) || labels.length === 0 || labels.length > maxNodesOfRequest) return `labels is a list of 1 to ${maxNodesOfRequest} labels`;
   const { labels: known } = pool.spec;
   const unknown: unknown = labels.find((label) => typeof label !== 'string' || !Object.hasOwn(known, label));
-  if (unknown !== undefined) return `request ${id}: pool ${pool.name} has no label ${typeof unknown === 'string' ? unknown : JSON.stringify(unknown)}; its labels are ${Object.keys(known).join(', ')}`;
+  if (unknown !== undefined) return `pool ${pool.name} has no label ${typeof unknown === 'string' && unknown !== '' ? unknown : JSON.stringify(unknown)}; its labels are ${Object.keys(known).join(', ')}`;
   const wrong = refuseOptions(pool, demand as unknown as Partial<NodeDemand>);
-  if (wrong !== undefined) return `request ${id}: ${wrong}`;
+  if (wrong !== undefined) return wrong;
   const open = Object.keys(pool.requests).length;
   return open < maxRequests ? undefined : `pool ${pool.name} has ${open} open requests; ${maxRequests} is the limit of a pool`;
 }

@@ -1,4 +1,4 @@
-import { amountsText, excess, isNothing, plus, times, type Amounts } from './amounts.js';
+import { excess, isNothing, overText, plus, times, type Amounts } from './amounts.js';
 import { missingFor, offerKey, tenantUse, type Book } from './book.js';
 import { lacksImage } from './library.js';
 import type { NodeRequest } from './request.js';
@@ -47,14 +47,12 @@ export function refusalOf(pool: PoolState, request: Pick<NodeRequest, 'labels' |
   if (unserved !== undefined) return `does not serve label ${unserved}`;
   if (provider.limits['nodes'] === 0) return 'is switched off: its limit is 0 nodes';
   const cost = costOf(undefined, '', provider, request.labels);
-  const over = excess(cost, provider.limits);
-  if (!isNothing(over)) return `its limits are too small: ${amountsText(over)} too much for them`;
+  if (!isNothing(excess(cost, provider.limits))) return `its limits are too small: ${overText(cost, provider.limits)}`;
   const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.total;
-  const overQuota = quota === undefined ? {} : excess(cost, quota);
-  if (!isNothing(overQuota)) return `the quota of account ${provider.provider} is too small: ${amountsText(overQuota)} too much for it`;
-  const limit = request.tenant === undefined ? undefined : pool.spec?.tenants[request.tenant];
-  const overTenant = limit === undefined ? {} : excess(tenantCost(provider, request.labels), limit);
-  return isNothing(overTenant) ? undefined : `the limits of tenant ${request.tenant} are too small: ${amountsText(overTenant)} too much for them`;
+  if (quota !== undefined && !isNothing(excess(cost, quota))) return `the quota of account ${provider.provider} is too small: ${overText(cost, quota)}`;
+  const limit = tenantLimits(pool, request.tenant);
+  const ofTenant = tenantCost(provider, request.labels);
+  return limit === undefined || isNothing(excess(ofTenant, limit)) ? undefined : `the limits of tenant ${request.tenant} are too small: ${overText(ofTenant, limit)}`;
 }
 
 /** What the machines take that must be made for these labels. */
@@ -76,9 +74,14 @@ export function costOf(book: Book | undefined, name: string, provider: ProviderP
 }
 
 function tenantExcess(pool: PoolState, book: Book, { tenant, labels }: NodeRequest, provider: ProviderPoolSpec): Amounts {
-  const limit = tenant === undefined ? undefined : pool.spec?.tenants[tenant];
+  const limit = tenantLimits(pool, tenant);
   if (tenant === undefined || limit === undefined) return {};
   return excess(plus(book.tenants[tenant] ?? {}, tenantCost(provider, labels)), limit);
+}
+
+/** A tenant is any text, and most have no limits. */
+function tenantLimits({ spec }: PoolState, tenant: string | undefined): Amounts | undefined {
+  return tenant === undefined || spec === undefined || !Object.hasOwn(spec.tenants, tenant) ? undefined : spec.tenants[tenant];
 }
 
 export function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {

@@ -39,14 +39,14 @@ export function renewLease(pool: PoolState, id: string, now: number): boolean {
 export function giveBack(pool: PoolState, id: string, how: 'returned' | 'cancelled' | 'expired', now: number): void {
   const request = pool.requests[id];
   if (request === undefined) return;
-  for (const node of request.nodes) letGo(pool, node, now);
+  for (const node of request.nodes) letGo(pool, node, id, now);
   endRequest(pool, id, how, now);
 }
 
-/** What a node is after the request that it was for has ended, or has to do without it. */
-export function letGo(pool: PoolState, id: string, now: number): void {
+/** What a node is after the request that it was for has ended, or has to do without it. One that it lost may be another's by now. */
+function letGo(pool: PoolState, id: string, request: string, now: number): void {
   const node = pool.nodes[id];
-  if (node === undefined) return;
+  if (node === undefined || (node.request !== request && pool.takesOthers !== true)) return;
   if (node.state === 'in-use') return afterUse(pool, node, now);
   if (node.state === 'hold') return changePoolNode(pool, id, withoutRequest);
   if (node.backing !== undefined) return dropNode(pool, id, now);
@@ -108,7 +108,7 @@ export function deleteNode(pool: PoolState, id: string, why: string, now: number
 export function takeBackUp(pool: PoolState, id: string, now: number): void {
   const request = pool.requests[id];
   if (request?.state !== 'pending') return;
-  for (const node of request.nodes) letGo(pool, node, now);
+  for (const node of request.nodes) letGo(pool, node, id, now);
   const { providerPool: _providerPool, ...rest } = request;
   changeRequest(pool, id, () => ({ ...rest, state: 'requested', since: now, nodes: [] }));
 }

@@ -1,5 +1,5 @@
 import { offerKey } from './book.js';
-import { afterUse, deleteNode, dropNode, fulfilIfWhole, letGo, reuse, setNodeState, takeBackUp } from './hand-out.js';
+import { afterUse, deleteNode, dropNode, fulfilIfWhole, reuse, setNodeState, takeBackUp } from './hand-out.js';
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
@@ -123,7 +123,6 @@ export function endHold(pool: PoolState, id: string, now: number): boolean {
   const node = pool.nodes[id];
   if (node?.state !== 'hold') return false;
   if (node.backing !== undefined) {
-    letGo(pool, id, now);
     dropNode(pool, id, now);
     return true;
   }

@@ -1,3 +1,4 @@
+import { bareRecord } from '../bare-record.js';
 import type { ImageNews } from '../image/news.js';
 import type { Amounts } from './amounts.js';
 import type { PoolNode } from './node.js';
@@ -35,6 +36,8 @@ export interface PoolState {
   readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
   /** When the ready nodes of a provider pool were looked at last. */
   readonly checkedAt: Record<string, number>;
+  /** Of a run that began before requests let go only of nodes that they still have. */
+  takesOthers?: true;
   /** It takes no more requests, and is gone when its last node is. */
   leaving?: { readonly by: string; readonly at: number };
 }
@@ -60,7 +63,7 @@ const rememberedEnds = 200;
 
 export function newPool(name: string, uid: string): PoolState {
   return {
-    stateVersion: 1, name, uid, placements: {}, nodes: {}, requests: {}, ended: [], counters: { node: 0, request: 0, version: 0 },
+    stateVersion: 1, name, uid, placements: {}, nodes: bareRecord(), requests: bareRecord(), ended: [], counters: { node: 0, request: 0, version: 0 },
     paused: {}, quotas: {}, resting: {}, checkedAt: {},
   };
 }

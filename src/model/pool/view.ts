@@ -6,7 +6,7 @@ import type { Amounts } from './amounts.js';
 import { isLost } from './drawn.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import { lacksImage, placementFor, type VersionStanding, standingOf } from './library.js';
-import { inOrder } from './order.js';
+import { inOrder, signatureOf } from './order.js';
 import type { EndedRequest, NodeRequest, RequestState } from './request.js';
 import type { PoolState } from './state.js';
 
@@ -45,7 +45,7 @@ export interface GrantedNode {
   readonly payload: JsonObject;
   /** From the provider pool's configuration. */
   readonly attributes: JsonObject;
-  /** It was deleted since, on somebody's word. */
+  /** It is not the request's any more: somebody deleted it, or ended its hold. */
   readonly lost?: true;
 }
 
@@ -143,12 +143,23 @@ export function viewRequests(pool: PoolState, wanted: { readonly ids: readonly s
   const isWanted = ({ id, version }: { readonly id: string; readonly version: number }): boolean =>
     ('ids' in wanted ? wanted.ids.includes(id) : version > wanted.since);
   const open = 'ids' in wanted ? wanted.ids.flatMap((id) => pool.requests[id] ?? []) : Object.values(pool.requests).filter(isWanted);
-  return { version: pool.counters.version, requests: [...open.map((request) => viewRequest(pool, request)), ...pool.ended.filter(isWanted).map(viewEnded)] };
+  return { version: pool.counters.version, requests: [...viewOpen(pool, open), ...pool.ended.filter(isWanted).map(viewEnded)] };
+}
+
+/** Of alike requests that wait admission looks at the first; the others wait for the same. */
+function viewOpen(pool: PoolState, open: readonly NodeRequest[]): readonly RequestView[] {
+  const isSilent = ({ state, waits }: NodeRequest): boolean => state === 'requested' && waits === undefined;
+  const reasons = new Map<string, string>();
+  if (open.some(isSilent)) for (const request of Object.values(pool.requests)) if (request.state === 'requested' && request.waits !== undefined) reasons.set(signatureOf(request), request.waits);
+  return open.map((request) => {
+    const why = isSilent(request) ? reasons.get(signatureOf(request)) : undefined;
+    return viewRequest(pool, why === undefined ? request : { ...request, waits: `an earlier one like it waits: ${why}` });
+  });
 }
 
 function grantedNode(pool: PoolState, request: NodeRequest, id: string): GrantedNode {
   const node = pool.nodes[id];
-  if (node === undefined || isLost(pool, request, id)) return { id, label: node?.label ?? '', hostname: '', payload: {}, attributes: {}, lost: true };
+  if (node === undefined || isLost(pool, request, id)) return { id, label: request.labels[request.nodes.indexOf(id)] ?? '', hostname: '', payload: {}, attributes: {}, lost: true };
   const { machine } = node.backing === undefined ? node : pool.nodes[node.backing] ?? node;
   const attributes = pool.spec?.providerPools[node.providerPool]?.attributes ?? {};
   return { id, label: node.label, hostname: machine.hostname, payload: machine.payload, attributes };

@@ -63,6 +63,7 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
   const remarks = [
     ...remarkUnread('file', file, []), ...file.providers.flatMap((provider, index) => takeProvider(taking, provider, ['providers', index])),
     ...file.labels.flatMap((label, index) => remarkLabel(labels, served, label, ['labels', index])),
+    ...file.labels.flatMap(({ name: label }, index) => (file.labels.findLastIndex((other) => other.name === label) === index ? [] : [warningAt(['labels', index], `label ${label} is declared again below, and that one counts`)])),
   ];
   const hold = file['max-hold-age'] ?? 0;
   const tenants = new Names(63);
@@ -80,12 +81,17 @@ function take(file: NodepoolFile, { name, simulated }: NodepoolOptions): Taken {
   };
 }
 
+/** What a label of ours may keep ready at most. */
+const mostReady = 1_000;
+
 function labelOf({ 'min-ready': minReady = 0, 'max-ready-age': maxReadyAge = 0 }: NodepoolFile['labels'][number], hold: number): JsonObject {
-  return { minReady, ...(maxReadyAge > 0 ? { maxReadyAge } : {}), ...(hold > 0 ? { maxHoldAge: hold } : {}) };
+  return { minReady: Math.min(mostReady, minReady), ...(maxReadyAge > 0 ? { maxReadyAge } : {}), ...(hold > 0 ? { maxHoldAge: hold } : {}) };
 }
 
 function remarkLabel(labels: Names, served: ReadonlySet<string>, label: NodepoolFile['labels'][number], path: Path): readonly Problem[] {
-  const unread = remarkUnread('label', label, path);
+  const unread = [
+    ...remarkUnread('label', label, path), ...((label['min-ready'] ?? 0) > mostReady ? [warningAt([...path, 'min-ready'], `is more than ${mostReady}, which is the most, and became that`)] : []),
+  ];
   if ((label['min-ready'] ?? 0) < 0) return [...unread, warningAt([...path, 'min-ready'], 'switches the label off, so it is left out')];
   if (!served.has(label.name)) return [...unread, warningAt([...path, 'name'], `nothing that is taken over serves label ${label.name}, so it is left out`)];
   return [...unread, ...labels.remark(label.name, [...path, 'name'])];

@@ -20,6 +20,13 @@ export class Names {
     return chosen;
   }
 
+  /** The same for one more thing of that name. */
+  another(name: string): string {
+    let wanted = name;
+    for (let number = 2; this.#given.has(wanted); number += 1) wanted = `${name} ${number}`;
+    return this.of(wanted);
+  }
+
   /** What is to be said of the name, where it became another one. */
   remark(name: string, path: Path): readonly Problem[] {
     const given = this.of(name);

@@ -31,7 +31,7 @@ export function takeSimulatedPool(
     };
   }
   if (Object.keys(labels).length === 0) return remarks;
-  taking.pools[taking.providerPools.of(name)] = {
+  taking.pools[taking.providerPools.another(name)] = {
     provider: taking.simulated, priority, limits: limitsOf(pool), launchAttempts: Math.min(20, Math.max(1, Math.round(attempts))),
     ...(pool['ignore-provider-quota'] === true ? { ignoreQuota: true } : {}), ...(pool['node-attributes'] == null ? {} : { attributes: pool['node-attributes'] as JsonObject }), labels,
   };

@@ -24,8 +24,8 @@ export function takeStaticPool(taking: Taking, pool: NodepoolPool, { name, prior
     set.machines.push({ machine: toMachine(machine), slots: slotsOf(machine) });
     sets.set(key, set);
   }
-  for (const [index, { labels, machines }] of [...sets.values()].entries()) {
-    const own = taking.providerPools.of(index === 0 ? name : `${name} ${index + 1}`);
+  for (const { labels, machines } of sets.values()) {
+    const own = taking.providerPools.another(name);
     taking.accounts[own] = { type: 'static', fields: { machines: machines.map(({ machine }) => machine), liveness: 'ssh' } };
     taking.pools[own] = {
       provider: own, priority, limits: { nodes: machines.reduce((sum, { slots }) => sum + slots, 0) }, checkEvery: '1m', keepUnwell: true,

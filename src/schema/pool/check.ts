@@ -33,6 +33,7 @@ function checkProviderPool({ labels }: PoolSpec, { limits, labels: offers }: Pro
   return Object.entries(offers).flatMap(([label, offer]) => {
     const path: Path = [...at, 'labels', label];
     if (!Object.hasOwn(labels, label)) return [errorAt(path, `label ${label} is not declared`, suggest(label, known) ?? 'Declare it under labels.')];
+    if (offer.uses['nodes'] !== 1) return [errorAt([...path, 'uses', 'nodes'], 'one machine is one node', 'Take it out.')];
     const over = isOff ? {} : excess(offer.uses, limits);
     const problems: Problem[] = [];
     if (!isNothing(over)) problems.push(errorAt([...path, 'uses'], `one machine takes ${amountsText(offer.uses)}, more than the limits of the provider pool`, 'Raise the limits, or take the label out.'));

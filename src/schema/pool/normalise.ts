@@ -29,7 +29,7 @@ function normaliseOffer({ hardware, image, libraryImage, fields, uses, launchWit
   // What the provider pool says itself comes before what its label says.
   const built = libraryImage ?? (image === undefined ? ofLabel : undefined);
   return {
-    hardware, image: image ?? 'default', ...present('libraryImage', built), fields, uses: { ...uses, nodes: 1 }, ...present('slots', slots), ...present('launchWithinMs', milliseconds(launchWithin)), ...present('confirmWithinMs', milliseconds(confirmWithin)),
+    hardware, image: image ?? 'default', ...present('libraryImage', built), fields, uses: { ...uses, nodes: uses['nodes'] ?? 1 }, ...present('slots', slots), ...present('launchWithinMs', milliseconds(launchWithin)), ...present('confirmWithinMs', milliseconds(confirmWithin)),
     ...present('minRetentionMs', milliseconds(minRetention)), ...present('maxAgeMs', milliseconds(maxAge)),
   };
 }

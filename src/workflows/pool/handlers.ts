@@ -1,14 +1,16 @@
-import { setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, setHandler } from '@temporalio/workflow';
+import { isJsonObject } from '../../model/json.js';
 import { unfitText, type NodeReply } from '../../model/loan.js';
 import { readMachineKey } from '../../model/names.js';
 import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/ownership.js';
 import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
+import { refuseDeletion, refuseEnd, refuseEndHold, refuseHold, refuseIds, refuseLeaving, type MessageRefusal } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
 import { viewDrawn } from '../../model/pool/drawn.js';
 import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/hand-out.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
-import type { DeleteNodesRequest } from '../../model/pool/messages.js';
+import type { DeleteNodesRequest, HoldRequest } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
 import { readRefusal } from '../../model/refusal.js';
@@ -40,16 +42,16 @@ function noterOf(memory: PoolMemory): Noted {
 export function handleMessages(memory: PoolMemory): void {
   const { pool } = memory;
   const noted = noterOf(memory);
-  setHandler(configureUpdate, noted((request) => configure(memory, request)), { validator: (request) => refuse(readRefusal(request) ?? leavingText(memory)), description: 'Bring the pool to a configuration.' });
+  setHandler(configureUpdate, noted((request) => configure(memory, request)), { validator: (request) => refuse(readRefusal(request) ?? (isJsonObject(request) ? leavingText(memory) : 'a configuration is expected: {spec, by}')), description: 'Bring the pool to a configuration.' });
   setHandler(requestUpdate, noted((demands) => takeDemands(memory, demands)), { validator: (demands) => refuse(readRefusal(demands) ?? refuseDemands(memory, demands)), description: 'Ask for nodes.' });
   setHandler(endUpdate, noted(({ ids, how }) => {
     for (const id of ids) giveBack(pool, id, how, Date.now());
-  }), { description: 'End requests: give their nodes back, or cancel them.' });
-  setHandler(renewUpdate, noted((ids: readonly string[]) => ids.filter((id) => !renewLease(pool, id, Date.now()))), { description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.' });
+  }), { validator: checked(refuseEnd), description: 'End requests: give their nodes back, or cancel them.' });
+  setHandler(renewUpdate, noted((ids: readonly string[]) => ids.filter((id) => !renewLease(pool, id, Date.now()))), { validator: checked(refuseIds), description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.' });
   handleNodes(memory, noted);
   setHandler(deletePoolUpdate, noted(({ by }) => {
     emptyPool(pool, by, Date.now());
-  }), { description: 'Delete all nodes, then the pool.' });
+  }), { validator: checked(refuseLeaving), description: 'Delete all nodes, then the pool.' });
   setHandler(poolDisownUpdate, (machines) => disown(memory, machines), { description: 'Say whose machines these are; keys of free ones are never used again.' });
   setHandler(imageNewsSignal, (news) => learn(memory, news), { description: 'An image of the library says which of its versions are offered.' });
   handleQueries(memory);
@@ -57,25 +59,22 @@ export function handleMessages(memory: PoolMemory): void {
 
 function handleNodes(memory: PoolMemory, noted: Noted): void {
   const { pool } = memory;
-  const unknown = (nodeId: string): string | undefined => (pool.nodes[nodeId] === undefined ? `pool ${pool.name} has no node ${nodeId}` : undefined);
-  setHandler(holdUpdate, noted(({ nodeId, ...hold }) => {
+  setHandler(holdUpdate, noted(({ nodeId, ...hold }: HoldRequest) => {
     holdNode(pool, nodeId, hold, Date.now());
   }), {
-    validator: ({ nodeId }) => refuse(unknown(nodeId) ?? (['in-use', 'ready', 'used'].includes(pool.nodes[nodeId]?.state ?? '') ? undefined : `node ${nodeId} is ${pool.nodes[nodeId]?.state}; one that is ready, in use or used can be held`)),
-    description: 'Keep a node for somebody who looks into it.',
+    validator: checked((request) => refuseHold(pool, request)), description: 'Keep a node for somebody who looks into it.',
   });
   setHandler(endHoldUpdate, noted(({ nodeId }) => {
     endHold(pool, nodeId, Date.now());
   }), {
-    validator: ({ nodeId }) => refuse(unknown(nodeId) ?? (pool.nodes[nodeId]?.state === 'hold' ? undefined : `node ${nodeId} is not held`)),
-    description: 'End a hold: the node is treated as a used one.',
+    validator: checked((request) => refuseEndHold(pool, request)), description: 'End a hold: the node is treated as a used one.',
   });
-  setHandler(deleteNodesUpdate, noted(({ nodeIds, by, abandon }) => {
+  setHandler(deleteNodesUpdate, noted(({ nodeIds, by, abandon }: DeleteNodesRequest) => {
     for (const id of nodeIds) {
       deleteNode(pool, id, `deleted by ${by}`, Date.now());
       if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
     }
-  }), { validator: ({ nodeIds }: DeleteNodesRequest) => refuse(nodeIds.flatMap((id) => unknown(id) ?? [])[0]), description: 'Delete nodes.' });
+  }), { validator: checked((request) => refuseDeletion(pool, request)), description: 'Delete nodes.' });
 }
 
 function handleQueries({ pool }: PoolMemory): void {
@@ -121,13 +120,22 @@ function refuseDemands({ pool }: PoolMemory, demands: unknown): string | undefin
   if (!Array.isArray(demands) || demands.length === 0) return 'a list of requests is expected: [{id, labels, requester}]';
   for (const demand of demands as readonly unknown[]) {
     const why = refuseDemand(pool, demand);
-    if (why !== undefined) return why;
+    if (why !== undefined) return demands.length === 1 || !isJsonObject(demand) ? why : `request ${JSON.stringify(demand['id'])}: ${why}`;
   }
   return undefined;
 }
 
 function leavingText({ pool }: PoolMemory): string | undefined {
   return pool.leaving === undefined ? undefined : `pool ${pool.name} is being deleted; apply again when it is gone`;
+}
+
+/** A validator that says of what kind its refusal is, so that clients need not read the words. */
+function checked(find: (request: unknown) => MessageRefusal | undefined): (request: unknown) => void {
+  return (request) => {
+    refuse(readRefusal(request));
+    const refusal = find(request);
+    if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal.why, refusal.is);
+  };
 }
 
 function refuse(why: string | undefined): void {

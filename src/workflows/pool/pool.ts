@@ -39,6 +39,8 @@ async function live(input: PoolInput | undefined, cancelled: Promise<never>): Pr
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
   const state = openState(input);
+  if (patched('20261122-pool-own-nodes')) delete state.takesOthers;
+  else state.takesOthers = true;
   const batches = patched('20261122-pool-batches');
   leaveNoTaskEmpty();
   const memory: PoolMemory = {

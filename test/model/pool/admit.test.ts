@@ -82,7 +82,7 @@ describe('admission', () => {
       removeAll(pool);
     }
     expect(pool.requests['large']?.state).toBe('pending');
-    expect(pool.requests['small-0']).toMatchObject({ state: 'requested', waits: 'provider pool main: 1 nodes too much at the moment' });
+    expect(pool.requests['small-0']).toMatchObject({ state: 'requested', waits: 'provider pool main: 1 node too much at the moment' });
   });
 
   it('keeps nodes that become ready again for a large request', () => {
@@ -143,7 +143,7 @@ describe('admission', () => {
     ask(pool, 'x', ['a'], { tenant: 'acme' });
     ask(pool, 'y', ['a'], { tenant: 'acme' });
     ask(pool, 'z', ['a']);
-    expect(pool.requests['y']).toMatchObject({ state: 'requested', waits: 'the limits of its tenant: 1 nodes too much at the moment' });
+    expect(pool.requests['y']).toMatchObject({ state: 'requested', waits: 'the limits of its tenant: 1 node too much at the moment' });
     expect(pool.requests['z']?.state).toBe('pending');
   });
 
@@ -166,7 +166,7 @@ describe('admission', () => {
     admit(pool, now);
     expect(pool.requests['r']).toMatchObject({
       state: 'failed', declined: {
-        one: 'never answered', two: 'no room', off: 'is switched off: its limit is 0 nodes', other: 'does not serve label a', small: 'its limits are too small: 4 cores too much for them',
+        one: 'never answered', two: 'no room', off: 'is switched off: its limit is 0 nodes', other: 'does not serve label a', small: 'its limits are too small: 8 cores needed, 4 allowed',
       },
     });
   });

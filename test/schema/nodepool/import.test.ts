@@ -82,4 +82,18 @@ providers: [{name: c, driver: fake, pools: [{name: main, labels: [{name: a.b}, {
     const reading = read(text);
     expect(reading.ok ? '' : reading.problems.map(formatProblem).join('\n')).toMatch(expected);
   });
+
+  test('keeps pools of one name apart, and tells of labels that are declared twice or keep too much ready', () => {
+    const { pools, remarks } = taken(`labels:
+  - {name: a, min-ready: 1}
+  - {name: b}
+  - {name: a, min-ready: 5000}
+providers:
+  - {name: c, driver: fake, pools: [{name: main, labels: [{name: a}]}, {name: main, labels: [{name: b}]}]}
+`);
+    expect(pools).toMatchObject({ pools: { ci: { labels: { a: { minReady: 1_000 }, b: {} }, providerPools: { 'c-main': { labels: { a: {} } }, 'c-main-2': { labels: { b: {} } } } } } });
+    const said = remarks.map(formatProblem);
+    expect(said).toContain('nodepool.yaml:2:5: warning: labels[0]: label a is declared again below, and that one counts');
+    expect(said).toContain('nodepool.yaml:4:15: warning: labels[2].min-ready: is more than 1000, which is the most, and became that');
+  });
 });

@@ -217,6 +217,22 @@ describe('a pool', () => {
     await checkEnd(pool);
   });
 
+  it.concurrent('goes on whatever it is sent', async () => {
+    const pool = await open('sent');
+    const handle = harness.client.temporal.workflow.getHandle(poolWorkflowId('sent'));
+    const nonsense: readonly [unknown][] = [[undefined], [null], [7], ['constructor'], [{ ids: 1, nodeIds: 1, nodeId: '__proto__' }]];
+    for (const update of ['configure', 'request', 'end', 'renew', 'hold', 'endHold', 'deleteNodes', 'deletePool']) {
+      for (const args of nonsense) await expect(handle.executeUpdate<void, [unknown]>(update, { args })).rejects.toThrow('Workflow Update failed');
+    }
+    for (const word of ['constructor', '__proto__']) {
+      expect(await pool.obtain(['a'], { id: word, tenant: word })).toMatchObject({ state: 'fulfilled' });
+      await expect(pool.deleteNodes([word])).rejects.toThrow(`pool sent has no node ${word}`);
+      await pool.giveBack(word);
+      expect(await pool.renew(word)).toBe(false);
+    }
+    await checkEnd(pool);
+  });
+
   it.concurrent('refuses what it cannot do, with words', async () => {
     const none = new PoolClient(harness.client.temporal, 'none', { by: 'test' });
     await expect(none.apply({ ...specOf('none'), providerPools: { main: { ...specOf('none').providerPools['main'] as ProviderPoolSpec, provider: 'nowhere' } } }))
@@ -225,7 +241,7 @@ describe('a pool', () => {
     await expect(pool.request(['b'])).rejects.toThrow('pool refuses has no label b; its labels are a');
     await expect(pool.request(['a'], { providerPool: 'other' })).rejects.toThrow('there is no provider pool other; there are main');
     await expect(pool.request(['a'], { leaseMs: 5 })).rejects.toThrow('the lease is 1 second to 30 days');
-    await expect(pool.deleteNodes(['a-9'])).rejects.toThrow('pool refuses has no node a-9');
+    await expect(pool.deleteNodes(['a-9'])).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('pool refuses has no node a-9') });
     await checkEnd(pool);
     await expect(pool.request(['a'])).rejects.toThrow(/there is no pool refuses/);
   });

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { admit } from '../../../src/model/pool/admit.js';
+import { packPool, unpackPool } from '../../../src/model/pool/carry.js';
+import { refuseDemand } from '../../../src/model/pool/check-demand.js';
+import { refuseDeletion, refuseEnd, refuseEndHold, refuseHold, refuseIds, refuseLeaving } from '../../../src/model/pool/check-messages.js';
+import { addRequest, giveBack, holdNode, renewLease } from '../../../src/model/pool/hand-out.js';
+import { endHold, nodeBuilt, nodeCleaned } from '../../../src/model/pool/outcome.js';
+import { signatureOf } from '../../../src/model/pool/order.js';
+import type { PoolState } from '../../../src/model/pool/state.js';
+import { viewPool, viewRequests, type RequestView } from '../../../src/model/pool/view.js';
+import { begin, offer, openPool, providerPool } from './support.js';
+
+function open(limit = 2): PoolState {
+  return openPool({ labels: { a: { onReturn: 'reuse', cleanUp: { script: 'true' } } }, providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: limit } }) } });
+}
+
+function ask(pool: PoolState, id: string, more: object = {}): void {
+  addRequest(pool, { id, labels: ['a'], requester: 'test', ...more }, 1);
+  admit(pool, 1);
+  for (const { id: node } of Object.values(pool.nodes).filter(({ state }) => state === 'building')) {
+    begin(pool, node);
+    nodeBuilt(pool, node, 2);
+  }
+}
+
+const shown = (pool: PoolState, id: string): RequestView | undefined => viewRequests(pool, { ids: [id] }).requests[0];
+
+describe('a request that lost a node', () => {
+  it('does not take it from who has it now when it ends', () => {
+    const pool = open(1);
+    ask(pool, 'first');
+    holdNode(pool, 'a-1', { by: 'me', comment: 'it hangs' }, 3);
+    endHold(pool, 'a-1', 4);
+    nodeCleaned(pool, 'a-1', 5);
+    ask(pool, 'second');
+    expect(shown(pool, 'second')).toMatchObject({ state: 'fulfilled', nodes: [{ id: 'a-1' }] });
+    expect(shown(pool, 'first')).toMatchObject({ state: 'fulfilled', nodes: [{ id: 'a-1', label: 'a', lost: true, payload: {} }] });
+    giveBack(pool, 'first', 'returned', 6);
+    expect(pool.nodes['a-1']).toMatchObject({ state: 'in-use', request: 'second' });
+  });
+});
+
+describe('names that people choose', () => {
+  it.each(['constructor', '__proto__', 'toString'])('may be %s: of a tenant, and of a request', (word) => {
+    const pool = open(2);
+    ask(pool, word, { tenant: word });
+    expect(shown(pool, word)).toMatchObject({ state: 'fulfilled', tenant: word });
+    expect(renewLease(pool, word, 3)).toBe(true);
+    expect(viewPool(unpackPool(JSON.parse(JSON.stringify(packPool(pool)))), 3).providerPools['main']?.used).toEqual({ nodes: 1 });
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    giveBack(pool, word, 'returned', 4);
+    expect(shown(pool, word)).toMatchObject({ state: 'returned' });
+    expect(refuseHold(pool, { nodeId: word, by: 'me', comment: 'x' })).toMatchObject({ is: 'NotFound' });
+  });
+
+  it('may hold what separates others', () => {
+    const pool = open(0);
+    addRequest(pool, { id: 'one', labels: ['a'], requester: 'test', tenant: 'x|y', providerPool: 'z' }, 1);
+    addRequest(pool, { id: 'two', labels: ['a'], requester: 'test', tenant: 'x', providerPool: 'y' }, 1);
+    const [one, two] = Object.values(pool.requests);
+    if (one === undefined || two === undefined) throw new Error('no requests');
+    expect(signatureOf(one)).not.toBe(signatureOf({ ...two, declined: { z: 'no room' } }));
+  });
+});
+
+describe('requests that are alike', () => {
+  it('all say what they wait for', () => {
+    const pool = open(1);
+    for (const id of ['has', 'one', 'two']) ask(pool, id);
+    const why = 'provider pool main: 1 node too much at the moment';
+    expect(viewRequests(pool, { since: 0 }).requests.map(({ waits }) => waits)).toEqual([undefined, why, `an earlier one like it waits: ${why}`]);
+  });
+
+  it('fail with how much they need, and how much there is', () => {
+    const pool = open(1);
+    addRequest(pool, { id: 'two', labels: ['a', 'a'], requester: 'test' }, 1);
+    admit(pool, 1);
+    expect(shown(pool, 'two')).toMatchObject({ state: 'failed', declined: { main: 'its limits are too small: 2 nodes needed, 1 allowed' } });
+  });
+});
+
+describe('messages that a pool does not take', () => {
+  const pool = open();
+  ask(pool, 'has');
+  const held = open();
+  ask(held, 'has');
+  holdNode(held, 'a-1', { by: 'me', comment: 'x' }, 3);
+
+  it.each([
+    ['no end of requests', () => refuseEnd(undefined), 'Invalid', 'a list of requests'],
+    ['ids that are no texts', () => refuseEnd({ ids: [1], how: 'returned' }), 'Invalid', 'a list of requests'],
+    ['an end that there is not', () => refuseEnd({ ids: [], how: 'lost' }), 'Invalid', '"returned" or "cancelled"'],
+    ['a renewal of nothing', () => refuseIds(null), 'Invalid', 'a list of ids'],
+    ['a hold of nothing', () => refuseHold(pool, 'a-1'), 'Invalid', 'the id of a node'],
+    ['a hold of a node that is not there', () => refuseHold(pool, { nodeId: 'b-1', by: 'me', comment: 'x' }), 'NotFound', 'pool ci has no node b-1; \'heddle pool nodes ci\''],
+    ['a hold that does not say why', () => refuseHold(pool, { nodeId: 'a-1', by: 'me', comment: ' ' }), 'Invalid', 'the comment'],
+    ['a hold for ever', () => refuseHold(pool, { nodeId: 'a-1', by: 'me', comment: 'x', forMs: 1e15 }), 'Invalid', '30 days'],
+    ['a hold of a held node', () => refuseHold(held, { nodeId: 'a-1', by: 'me', comment: 'x' }), 'Invalid', 'node a-1 is hold'],
+    ['the end of a hold that there is not', () => refuseEndHold(pool, { nodeId: 'a-1' }), 'Invalid', 'node a-1 is in-use and not held'],
+    ['a deletion of something else', () => refuseDeletion(pool, { nodeIds: 'a-1', by: 'me' }), 'Invalid', 'a list of nodes'],
+    ['a deletion that names one node too many', () => refuseDeletion(pool, { nodeIds: ['a-1', 'constructor'], by: 'me' }), 'NotFound', 'no node constructor'],
+    ['a deletion by nobody', () => refuseLeaving({}), 'Invalid', 'by, who deletes'],
+  ])('%s', (_what, refuse, is, why) => {
+    expect(refuse()).toMatchObject({ is, why: expect.stringContaining(why) });
+  });
+
+  it('and those that it takes', () => {
+    expect([
+      refuseEnd({ ids: ['has'], how: 'cancelled' }), refuseIds(['has']), refuseHold(pool, { nodeId: 'a-1', by: 'me', comment: 'it hangs', forMs: 1 }), refuseEndHold(held, { nodeId: 'a-1' }),
+      refuseDeletion(pool, { nodeIds: ['a-1'], by: 'me' }), refuseLeaving({ by: 'me' }),
+    ]).toEqual([undefined, undefined, undefined, undefined, undefined, undefined]);
+    expect(refuseDemand(pool, { id: 'x', labels: [''], requester: 'test' })).toBe('pool ci has no label ""; its labels are a');
+  });
+});
