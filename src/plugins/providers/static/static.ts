@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/task.js';
 import {
-  Provider, type CanLoad, type Claims, type CreateInput, type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PluginContext,
+  Provider, type AccountQuota, type CanLoad, type CanQuota, type Claims, type CreateInput, type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PluginContext,
 } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { hostKeysFor } from '../../known-hosts.js';
@@ -19,7 +19,7 @@ const askedAtOnce = 32;
  * Machines that exist: CREATE takes one that nobody has, DELETE gives it back and changes nothing on it. Who has which
  * is kept by the engine (claims): machines carry no tags, and workers on different hosts must agree.
  */
-export class StaticProvider extends Provider implements CanLoad {
+export class StaticProvider extends Provider implements CanLoad, CanQuota {
   private readonly claims: Claims;
 
   constructor(context: PluginContext) {
@@ -39,7 +39,8 @@ export class StaticProvider extends Provider implements CanLoad {
     }
     const name = liveness === 'none' ? await this.claims.take(key, slotsOf(fitting)) : await this.takeLiving(key, fitting);
     if (name === undefined) {
-      throw new PluginError('Capacity', `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are taken (${fitting.map(describe).join(', ')}); `
+      const { limits, used } = await this.quota();
+      throw new PluginError((used['nodes'] ?? 0) < (limits['nodes'] ?? 0) ? 'Capacity' : 'Quota', `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are taken (${fitting.map(describe).join(', ')}); `
         + 'delete a cluster that uses them, or add machines to heddle.yaml');
     }
     this.log.info(`took machine ${name}`, { machine: name });
@@ -115,6 +116,13 @@ export class StaticProvider extends Provider implements CanLoad {
     const machine = machineOfSlot(machines, name);
     if (machine === undefined) throw this.unlisted(name);
     return [{ ...taken(name, machine, key), created: { providerid: name, ...sshUser(machines, name) } }];
+  }
+
+  /** So pools do not ask for more than there is, and wait where all is taken. */
+  async quota(): Promise<AccountQuota> {
+    const { machines } = await this.account();
+    const [slots, held] = [slotsOf(machines), await this.claims.held()];
+    return { limits: { nodes: slots.length }, used: { nodes: slots.filter((slot) => held[slot] !== undefined).length } };
   }
 
   private account(): Promise<StaticAccount> {

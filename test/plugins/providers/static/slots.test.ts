@@ -25,7 +25,16 @@ describe('slots', () => {
   test('take several nodes to a machine, after each machine has one', async () => {
     const { create } = account({ machines, slots: 2 });
     expect(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(create))).toEqual(['one', 'two', 'one#2', 'two#2', 'one#3']);
-    await expect(create('f')).rejects.toMatchObject({ kind: 'Capacity' });
+    await expect(create('f')).rejects.toMatchObject({ kind: 'Quota' });
+  });
+
+  test('are the quota of the account, and only where all are taken it has none left', async () => {
+    const { provider, create } = account({ machines: [{ name: 'one', address: '192.0.2.1', slots: 2, flavor: 'f' }, { name: 'two', address: '192.0.2.2', flavor: 'other' }] });
+    for (const key of ['a', 'b']) await create(key);
+    expect(await provider().quota()).toEqual({ limits: { nodes: 3 }, used: { nodes: 2 } });
+    await expect(create('c')).rejects.toMatchObject({ kind: 'Capacity' });
+    expect(await provider().create({ key: 'd', flavor: 'other', image: 'i', hostname: 'h', fields: {}, token: '', tags: {} })).toMatchObject({ result: { providerid: 'two' } });
+    await expect(create('c')).rejects.toMatchObject({ kind: 'Quota' });
   });
 
   test('are confirmed, listed, found and freed one by one', async () => {

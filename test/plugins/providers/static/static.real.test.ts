@@ -80,7 +80,7 @@ describe('a cluster on machines that exist', () => {
     const { operation } = await stack.client.apply(spec('sixth'));
     const held = await stack.client.waitFor('sixth', operation);
     expect(held.operation.state).toBe('held');
-    expect(held.status.nodes[0]?.failure).toMatchObject({ kind: 'Capacity' });
+    expect(held.status.nodes[0]?.failure).toMatchObject({ kind: 'Quota' });
     await remove('fourth');
     const retried = await stack.client.retry('sixth');
     expect((await stack.client.waitFor('sixth', retried.operation)).operation.state).toBe('done');

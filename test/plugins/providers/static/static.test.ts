@@ -75,7 +75,7 @@ describe('CREATE', () => {
     expect(await create('a', 'big')).toMatchObject({ result: { providerid: 'one' } });
     expect(await create('b', 'big')).toMatchObject({ result: { providerid: 'two' } });
     expect(await create('c', 'big')).toMatchObject({ result: { providerid: 'big' } });
-    expect(await failure(create('d', 'small'))).toEqual(['Capacity', expect.stringContaining('all 2 machines of provider rack that fit are taken (one, two)')]);
+    expect(await failure(create('d', 'small'))).toEqual(['Quota', expect.stringContaining('all 2 machines of provider rack that fit are taken (one, two)')]);
   });
 
   test('says which machines there are when none can ever fit', async () => {
