@@ -19,6 +19,7 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
     noteChange(memory);
     return { unchanged, poolUid: pool.uid };
   } catch (error) {
+    memory.refused = true;
     // Any other error of a handler would fail the workflow task again and again.
     if (error instanceof ActivityFailure) throw ApplicationFailure.nonRetryable(error.cause?.message ?? error.message, 'Invalid', ...(error.cause instanceof ApplicationFailure ? error.cause.details ?? [] : []));
     throw error;

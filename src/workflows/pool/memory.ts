@@ -23,6 +23,8 @@ export interface PoolMemory {
   readonly alone: Record<string, number>;
   /** About how many ms of CPU a worker needs to replay what this run did. */
   replayMs: number;
+  /** The first configuration was refused, so there is no pool. */
+  refused?: boolean;
   /** Nothing new is begun: this run ends, and the next goes on. */
   draining: boolean;
   alarm?: Alarm;

@@ -39,7 +39,8 @@ async function live(input: PoolInput | undefined, cancelled: Promise<never>): Pr
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
   const state = openState(input);
-  if (patched('20261122-pool-own-nodes')) delete state.takesOthers;
+  const isNewer = patched('20261122-pool-faults');
+  if (isNewer) delete state.takesOthers;
   else state.takesOthers = true;
   const batches = patched('20261122-pool-batches');
   leaveNoTaskEmpty();
@@ -54,7 +55,7 @@ async function live(input: PoolInput | undefined, cancelled: Promise<never>): Pr
   if (!isCarried(input)) {
     upsertMemo({ heddleUid: memory.pool.uid });
     // A first message that was refused leaves a pool nobody asked for.
-    await condition(() => memory.pool.spec !== undefined || memory.pool.leaving !== undefined, '2 minutes');
+    await condition(() => memory.pool.spec !== undefined || memory.pool.leaving !== undefined || (isNewer && memory.refused === true), '2 minutes');
     await condition(allHandlersFinished);
     if (memory.pool.spec === undefined) return 'nothing was asked of this pool';
   }

@@ -237,6 +237,7 @@ describe('a pool', () => {
     const none = new PoolClient(harness.client.temporal, 'none', { by: 'test' });
     await expect(none.apply({ ...specOf('none'), providerPools: { main: { ...specOf('none').providerPools['main'] as ProviderPoolSpec, provider: 'nowhere' } } }))
       .rejects.toThrow('providerPools.main.provider: names provider "nowhere", which the workers do not have. Known are: memory.');
+    await until('nothing is left of it', async () => (await harness.client.temporal.workflow.getHandle(poolWorkflowId('none')).describe()).status.name === 'COMPLETED');
     const pool = await open('refuses');
     await expect(pool.request(['b'])).rejects.toThrow('pool refuses has no label b; its labels are a');
     await expect(pool.request(['a'], { providerPool: 'other' })).rejects.toThrow('there is no provider pool other; there are main');
