@@ -55,7 +55,7 @@ async function explain(temporal: Client, what: string, error: unknown): Promise<
   }
   const refused = findRefused(error);
   if (refused !== undefined) return new HeddleError('Encryption', `${what}: ${refused}`, { cause: error });
-  if (error instanceof QueryNotRegisteredError) return new HeddleError('NoWorker', `${what}: the worker does not know this query; is it of this version?`, { cause: error });
+  if (error instanceof QueryNotRegisteredError) return new HeddleError('NoWorker', `${what}: the worker could not answer this; is it of this version? Its log says more`, { cause: error });
   const code = codeOf(error);
   if (code === grpc.unauthenticated || code === grpc.permissionDenied) return new HeddleError('Refused', `${what}: the server does not permit it: ${messageOf(error)}`, { cause: error });
   if (code === grpc.notFound) return new HeddleError('NotFound', `${what}: ${messageOf(error)}`, { cause: error });
