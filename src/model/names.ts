@@ -119,6 +119,11 @@ export function providerQueue(site: string, provider: string): string {
   return `heddle.${site}.${provider}`;
 }
 
+/** The site of a queue that only a site's workers, or builders, ask. */
+export function siteOf(queue: string): string {
+  return /^heddle\.([^./]+)/.exec(queue)?.[1] ?? '?';
+}
+
 /** Images that are built: commands of builders, and the places for builds. */
 export function buildQueue(site: string): string {
   return `heddle.${site}/build`;

@@ -195,6 +195,6 @@ describe('what is stuck', () => {
   it('names what waits on a queue that nobody asks', () => {
     const waiting = activity({ state: 'waits for a worker', attempt: 1, queue: 'heddle.x' });
     expect(findTroubles(view({ queues: [{ queue: 'heddle.x', workers: 0 }], activities: [waiting, waiting] }), now)[0]?.text)
-      .toBe('queue heddle.x: nobody asks for work, so no worker takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s');
+      .toBe('queue heddle.x: nobody asks for work, so no worker of site x takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s');
   });
 });

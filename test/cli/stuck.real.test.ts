@@ -34,11 +34,20 @@ describe('heddle status of what is stuck', () => {
     const file = await writeSpec(stack.folder, { name: 'moon', provider: 'far' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon/);
-    expect(stdout).toMatch(/stuck: queue heddle\.moon\S*: nobody asks for work, so no worker takes its tasks; .* waits for it for [\d.]+ s/);
+    expect(stdout).toMatch(/stuck: queue heddle\.moon\S*: nobody asks for work, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/);
     expect(stdout).toMatch(/^next: heddle worker +run a worker for it$/m);
     expect(JSON.parse((await run('status', 'moon', '--json')).stdout)).toMatchObject({
       phase: 'applying', server: { queues: expect.arrayContaining([{ queue: expect.stringContaining('heddle.moon'), workers: 0 }]), activities: [{ state: 'waits for a worker', queue: expect.stringContaining('heddle.moon') }] },
     });
+  });
+
+  it('tells it to whoever waits for a machine, and how to end it', async () => {
+    const adding = startHeddle(['machine', 'add', 'lab-1', '--provider', 'far'], settings());
+    await until('it is told', async () => adding.stdout().includes('stuck: queue heddle.moon.far: nobody asks for work, so no worker of site moon takes its tasks'));
+    adding.child.kill('SIGINT');
+    expect(await adding.ended).toMatchObject({ code: 130, stderr: expect.stringContaining('operation 1 of machine lab-1 goes on') });
+    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({ code: 3, stderr: expect.stringContaining('\'heddle machine cancel lab-1\' ends it') });
+    await run('machine', 'cancel', 'lab-1', '--no-wait');
   });
 
   it('tells of a task that fails and is tried again', async () => {

@@ -1,10 +1,10 @@
-import { coreQueue } from '../../model/names.js';
+import { coreQueue, siteOf } from '../../model/names.js';
 import type { NextStep } from './next-steps.js';
 import type { ActivityView, ServerView, WorkflowView } from './server-view.js';
 import type { QueueView } from '../system/pollers.js';
 import { formatAge } from '../time-text.js';
 
-/** Something that keeps a cluster from going on, as the server sees it. */
+/** Something that keeps a cluster, or a machine, from going on, as the server sees it. */
 export interface Trouble {
   readonly text: string;
   /** The same without what changes from look to look. */
@@ -31,7 +31,7 @@ function unattended({ queue, last }: QueueView, activities: readonly ActivityVie
   const [first, ...others] = waiting;
   const who = first === undefined ? '' : `; ${first.title}${others.length === 0 ? ' waits' : ` and ${others.length} more wait`} for it for ${formatAge(first.since, now)}`;
   const ago = last === undefined ? '' : ` any more (${last.worker} asked last, ${formatAge(last.at, now)} ago)`;
-  const what = queue === coreQueue ? 'no worker carries the cluster on' : 'no worker takes its tasks';
+  const what = queue === coreQueue ? 'no worker carries it on' : `no worker of site ${siteOf(queue)} takes its tasks`;
   return { text: `queue ${queue}: nobody asks for work${ago}, so ${what}${who}`, gist: `queue ${queue}: nobody asks for work, so ${what}`, next: worker };
 }
 

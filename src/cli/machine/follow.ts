@@ -1,7 +1,10 @@
 import type { MachineView } from '../../model/machine/machine.js';
+import { machineWorkflowId } from '../../model/names.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
+import { lookAtWorkflows } from '../look/server-view.js';
 import { catchInterrupt } from '../operate/follow-operation.js';
+import { followTroubles } from '../operate/follow-troubles.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
@@ -23,6 +26,11 @@ export async function finishOperation(session: Session, output: Output, name: st
     return exitCodes.ok;
   }
   const interrupt = catchInterrupt();
+  const over = new AbortController();
+  void followTroubles({
+    signal: over.signal, look: () => lookAtWorkflows(session.temporal, [machineWorkflowId(name)], `machine ${name}`), more: `heddle machine show ${name}`,
+    onChange: (text) => { if (text !== undefined) output.line(cleanLine(text)); },
+  });
   try {
     const waiting = session.client.machines.waitFor(name, operation, { signal: interrupt.signal, onView: tellSteps(output) });
     waiting.catch(() => undefined);
@@ -34,6 +42,7 @@ export async function finishOperation(session: Session, output: Output, name: st
     if (!interrupt.signal.aborted) throw cause;
     throw new CliError('Interrupted', `stopped watching; operation ${operation} of machine ${name} goes on`, { next: `heddle machine show ${name}`, cause });
   } finally {
+    over.abort();
     interrupt.release();
   }
 }

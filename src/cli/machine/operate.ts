@@ -45,6 +45,6 @@ export async function cancel(name: string, options: MachineOptions): Promise<num
 function limitOf({ within }: { readonly within?: string }): { readonly withinMs?: number } {
   if (within === undefined) return {};
   const withinMs = parseDuration(within);
-  if (withinMs === undefined || withinMs < 1_000) throw new CliError('Usage', `--within ${within} is no duration of a second or more, such as 45m`);
+  if (withinMs === undefined || withinMs < 1_000) throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
   return { withinMs };
 }

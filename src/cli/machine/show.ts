@@ -44,5 +44,5 @@ export async function list(options: ServerOptions): Promise<number> {
 }
 
 function rowOf({ name, state, image, user, holder, address = '-', operation, drift }: MachineView): readonly string[] {
-  return [name, state, holder?.user ?? user ?? '-', holder === undefined ? '-' : formatMoment(holder.until), image === undefined ? '-' : formatImageRef(image), address, drift.filter(counts).map(({ kind, found }) => `${kind}: ${found}`).join(', ') || '-', operation === undefined ? '' : wordsOf(operation.intent)];
+  return [name, state, holder?.user ?? user ?? '-', holder === undefined ? '-' : formatMoment(holder.until), image === undefined ? '-' : formatImageRef(image), address, drift.filter(counts).map(({ kind, found }) => (kind === 'gone' ? kind : `${kind}: ${found}`)).join(', ') || '-', operation === undefined ? '' : wordsOf(operation.intent)];
 }

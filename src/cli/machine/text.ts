@@ -27,7 +27,7 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
     return;
   }
   output.line(cleanLine(`machine ${machine.name} is ${standingWords(machine)}`));
-  if (state !== 'done') output.line(`next: ${isNoMachine(machine) ? 'heddle provider list' : `heddle machine status ${cleanLine(machine.name)}`}`);
+  if (state !== 'done') output.line(`next: ${nextStep(machine, operation)}`);
 }
 
 export function printStatus(output: Output, { status, why, ping, ssh, rpower, nodeset, nodetype, currentimage, evidence }: NodeStatusReport): void {
@@ -51,12 +51,18 @@ export function printMachine(output: Output, machine: MachineView, now: number):
   }
   for (const { kind, expected, found, since, seen, tries } of drift) {
     const said = seen < readingsThatCount ? 'seen once' : `since ${formatMoment(since)}`;
-    output.line(`  ${cleanLine(`drift: ${kind} is ${found}, not ${expected}, ${said}${tries === 0 ? '' : `, corrected ${tries} times`}`)}`);
+    const what = kind === 'gone' ? 'it is gone, its provider has no such machine' : `${kind} is ${found}, not ${expected}`;
+    output.line(`  ${cleanLine(`drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${tries} ${tries === 1 ? 'time' : 'times'}`}`)}`);
   }
   for (const done of history.slice(0, 5)) {
     const ended = done.endedAt === undefined ? '' : ` ${formatAge(done.endedAt, now)} ago`;
     output.line(cleanLine(`  ${done.id}: ${wordsOf(done.intent)} by ${done.by}, ${done.state}${ended}${done.failure === undefined ? '' : `: ${done.failure.message}`}`));
   }
+}
+
+function nextStep(machine: MachineView, { intent }: MachineOperation): string {
+  if (isNoMachine(machine)) return 'heddle provider list';
+  return cleanLine(`heddle machine ${intent.kind === 'register' ? 'remove' : 'status'} ${machine.name}`);
 }
 
 /** Of one that is gone, or never was, its state says nothing. */

@@ -3,6 +3,7 @@ import type { ClusterStatus } from '../../model/status.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
 import { openLineView } from '../line-view.js';
+import { lookAtServer } from '../look/server-view.js';
 import { openLiveView, type ProgressView } from '../live-view.js';
 import type { Output } from '../output.js';
 import type { Session } from '../session.js';
@@ -45,7 +46,7 @@ export async function followOperation(session: Session, output: Output, request:
   const view = openView(session, output, request);
   const warn = openWarnings(view);
   const over = new AbortController();
-  if (view !== silent) void followTroubles(session.temporal, name, { signal: over.signal, onChange: warn.trouble });
+  if (view !== silent) void followTroubles({ signal: over.signal, look: () => lookAtServer(session.temporal, name), more: `heddle status ${name}`, onChange: warn.trouble });
   const interrupt = catchInterrupt();
   try {
     const waiting = session.client.waitFor(name, operation, {
