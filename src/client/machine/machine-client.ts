@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { describeNode, type NodeRef } from '../../model/image/spec.js';
-import { isNodeIntent, nodeIntents, nodeName, parseNodeName, type NodeMachineInput } from '../../model/machine/node-machine.js';
+import { isMachineName, isNodeIntent, nodeIntents, nodeName, parseNodeName, type NodeMachineInput } from '../../model/machine/node-machine.js';
+import { faultOf } from '../../model/machine/request.js';
 import type { MachineIntent, MachineOperation, MachineView, Registration } from '../../model/machine/machine.js';
 import { coreQueue, machineWorkflowId, machineWorkflowType, nodeMachineWorkflowType, nodeOperationId } from '../../model/names.js';
 import type { JsonObject } from '../../model/json.js';
@@ -40,7 +41,7 @@ export class MachineClient {
    * @throws HeddleError Refused when there is one of this name.
    */
   async add(name: string, registration: Registration): Promise<MachineReply> {
-    if (!/^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/.test(name)) throw new HeddleError('Invalid', `"${name}" is no name of a machine: lower-case letters, digits and hyphens, at most 50`);
+    if (!isMachineName(name)) throw new HeddleError('Invalid', `"${name}" is no name of a machine: lower-case letters, digits and hyphens, at most 50`);
     const input: MachineInput = { registration, uid: randomUUID(), by: this.#by };
     const workflowId = machineWorkflowId(name);
     await call(this.#temporal, `add machine ${name}`, async () => {
@@ -61,6 +62,8 @@ export class MachineClient {
    * @throws HeddleError Refused when the machine is busy, or its state does not allow it.
    */
   async operate(name: string, intent: MachineRequestIntent): Promise<MachineReply> {
+    const fault = faultOf(intent);
+    if (fault !== undefined) throw new HeddleError('Invalid', `${intent.kind} ${name}: ${fault}`);
     const node = parseNodeName(name);
     if (node !== undefined) return this.#operateNode(node, intent);
     return this.#ask(name, intent.kind, (handle) => handle.executeUpdate(operateMachineUpdate, { args: [{ intent, by: this.#by }] }));
@@ -78,7 +81,7 @@ export class MachineClient {
         return { operation: nodeOperationId(firstExecutionRunId) };
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        throw new HeddleError('Refused', `the machine of ${describeNode(node)} is busy; one operation at a time, 'heddle machine show ${name}' shows it`, { cause: error });
+        throw new HeddleError('Refused', `the machine of ${describeNode(node)} is busy; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`, { cause: error });
       }
     });
   }
@@ -123,11 +126,12 @@ export class MachineClient {
   }
 
   async #ask<Result>(name: string, what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
+    const node = parseNodeName(name);
+    if (node === undefined && !isMachineName(name)) throw new HeddleError('Invalid', `"${name}" is no name of a machine, nor of a node: NAME, CLUSTER/NODE or pool/POOL/NODE, in lower-case letters, digits and hyphens`, { next: 'heddle machine list' });
     try {
       return await call(this.#temporal, `${what} ${name}`, () => ask(this.#temporal.workflow.getHandle(machineWorkflowId(name))));
     } catch (error) {
       if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
-      const node = parseNodeName(name);
       if (node !== undefined) throw new HeddleError('NotFound', `nothing was done on the machine of ${describeNode(node)} lately`, { cause: error, next: `heddle machine status ${name}` });
       throw new HeddleError('NotFound', `there is no machine ${name}; 'heddle machine list' shows those there are`, { cause: error, next: 'heddle machine list' });
     }

@@ -15,7 +15,7 @@ const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenanc
 export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: string): string | undefined {
   const { name, operation, state, half } = machine;
   if (operation !== undefined) {
-    return `machine ${name} is busy: ${wordsOf(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it`;
+    return `machine ${name} is busy: ${wordsOf(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`;
   }
   const notTheirs = refuseOthers(machine, intent, asks);
   if (notTheirs !== undefined) return notTheirs;

@@ -12,6 +12,11 @@ export interface NodeMachineInput {
   readonly by: string;
 }
 
+/** Of one that is registered by itself. */
+export function isMachineName(name: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/.test(name);
+}
+
 /** `web/app-1`, a node of a cluster; `pool/ci/small-1`, one of a pool. Undefined for the name of a machine that is registered by itself, and for what is no name. */
 export function parseNodeName(name: string): NodeRef | undefined {
   const parts = name.split('/');

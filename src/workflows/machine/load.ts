@@ -133,11 +133,13 @@ function done(memory: MachineMemory, result: OperationResult): OperationResult {
 }
 
 function takeOver(memory: MachineMemory, image: ImageRef): void {
-  const { half, user, keepsOff: _off, ...state } = memory.state;
+  const { half, user, why, keepsOff: _off, ...state } = memory.state;
   const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
   memory.state = {
     ...state, image: same && state.image !== undefined ? state.image : { ...image, since: now() },
     ...(user === undefined || state.state === 'available' ? {} : { user }),
+    // Why people took it out of use goes on being so; what went wrong with an earlier load does not.
+    ...(why !== undefined && state.state === 'maintenance' ? { why } : {}),
   };
 }
 

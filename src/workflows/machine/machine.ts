@@ -1,6 +1,7 @@
 import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, setCurrentDetails, setHandler, upsertMemo, workflowInfo } from '@temporalio/workflow';
 import { refusalOf, wordsOf } from '../../model/machine/accept.js';
 import { viewOfMachine, type MachineOperation, type MachineState, type Registration } from '../../model/machine/machine.js';
+import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../messages.js';
 import { askImage } from './ask-image.js';
@@ -76,7 +77,7 @@ function openState(input: MachineInput): MachineState {
 function handleMessages(memory: MachineMemory): void {
   setHandler(operateMachineUpdate, (request) => accept(memory, request), {
     validator: (request) => {
-      const refusal = memory.removed === true ? 'the machine is no longer registered' : askedBefore(memory, request) === undefined ? refusalOf(memory.state, request.intent, request.holder) : undefined;
+      const refusal = memory.removed === true ? 'the machine is no longer registered' : askedBefore(memory, request) === undefined ? faultOf(request.intent) ?? refusalOf(memory.state, request.intent, request.holder) : undefined;
       if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Refused');
     },
     description: 'Status, power, load, capture, unload, reserve, maintain, remove.',

@@ -1,15 +1,12 @@
-import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { CancellationScope } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/machine.js';
 import { stableJson } from '../../model/payload.js';
 import { runDescribeAccount } from '../run-task.js';
 import { toNotDone } from './failure.js';
-import { change, note, type MachineMemory } from './memory.js';
+import { change, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
-import { firstPayload, task } from './three-tasks.js';
-
-/** There may be no worker that reaches it: nobody waits for longer than this, in ms, for what came to nothing. */
-const giveBackMs = 60_000;
+import { firstPayload, giveBack, task } from './three-tasks.js';
 
 /**
  * Another account gets the machine. It is had there, and answers, before the account that has it gives it up; whatever goes wrong until then leaves
@@ -52,12 +49,7 @@ function moved(here: MachineState, { registration, account, payload, incarnation
 
 /** What cannot be deleted now the sweep finds by its key, which is nobody's. */
 async function giveUp(memory: MachineMemory, there: MachineMemory): Promise<void> {
-  try {
-    await CancellationScope.withTimeout(giveBackMs, () => task(there, 'DELETE'));
-  } catch (error) {
-    const why = isCancellation(error) ? `not within ${giveBackMs / 1_000} s` : toNotDone(memory, 'DELETE', error).message;
-    note(memory, `what was had at ${there.state.registration.provider}, if anything, could not be given back (${why}); 'heddle leaks' shows it`);
-  }
+  await giveBack(there, memory);
   const { moving: _moving, ...state } = memory.state;
   memory.state = state;
 }

@@ -3,6 +3,8 @@ import type { MachineOperation, OperationResult } from '../../model/machine/mach
 import { NotDone } from './failure.js';
 import { change, changeOperation, endOperation, type MachineMemory } from './memory.js';
 
+const beingCancelled = 'it is being cancelled';
+
 /** Carries an operation out, to whatever end; what it threw that is none is thrown on. */
 export async function operate(memory: MachineMemory, operation: MachineOperation, work: () => Promise<OperationResult>): Promise<void> {
   const scope = new CancellationScope({ cancellable: true });
@@ -14,9 +16,9 @@ export async function operate(memory: MachineMemory, operation: MachineOperation
     const { operation: now } = memory.state;
     endOperation(memory, { state: 'done', answer: 'done', result: { ...now?.result, ...result } });
   } catch (error) {
-    if (operation.intent.kind === 'register' && memory.state.account !== undefined) change(memory, { state: 'failed', why: error instanceof Error ? error.message : 'it was not registered' });
+    if (operation.intent.kind === 'register' && memory.state.account !== undefined) change(memory, { state: 'failed', why: isCancellation(error) ? 'its registration was cancelled' : error instanceof Error ? error.message : 'it was not registered' });
     if (error instanceof NotDone) endOperation(memory, { state: 'failed', answer: error.answer, failure: error.failure });
-    else if (isCancellation(error)) endOperation(memory, { state: 'cancelled', answer: 'unknown' });
+    else if (isCancellation(error)) endOperation(memory, { state: 'cancelled', answer: 'unknown', notes: (memory.state.operation?.notes ?? []).filter((text) => text !== beingCancelled) });
     else throw error;
   } finally {
     delete memory.scope;
@@ -27,6 +29,6 @@ export async function operate(memory: MachineMemory, operation: MachineOperation
 export function cancelOperation(memory: MachineMemory): void {
   if (memory.state.operation === undefined) return;
   memory.cancelled = true;
-  changeOperation(memory, { notes: [...memory.state.operation.notes, 'it is being cancelled'] });
+  changeOperation(memory, { notes: [...memory.state.operation.notes, beingCancelled] });
   memory.scope?.cancel();
 }

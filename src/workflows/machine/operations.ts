@@ -1,3 +1,4 @@
+import { CancellationScope, isCancellation, patched } from '@temporalio/workflow';
 import { openingEvents } from '../../model/machine/accept.js';
 import type { DriftKind } from '../../model/machine/drift.js';
 import type { MachineIntent, MachineOperation, OperationResult } from '../../model/machine/machine.js';
@@ -8,7 +9,7 @@ import { load } from './load.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { moveTo } from './move.js';
 import { incarnation, runAction } from './run-step.js';
-import { firstPayload, task } from './three-tasks.js';
+import { firstPayload, giveBack, task } from './three-tasks.js';
 
 const hour = 3_600_000;
 
@@ -44,10 +45,19 @@ async function register(memory: MachineMemory): Promise<OperationResult> {
     account, begun: true,
     payload: firstPayload(name, account),
   });
-  await task(memory, 'CREATE');
-  await task(memory, 'CONFIRM');
+  await task(memory, 'CREATE').catch((error: unknown) => withdraw(memory, error));
+  await task(memory, 'CONFIRM').catch((error: unknown) => (isCancellation(error) ? withdraw(memory, error) : Promise.reject(error)));
   change(memory, { state: 'available' });
   return {};
+}
+
+/** What was not had, or is not wanted any more, is given back, and the name is free again. What cannot be given back stays registered, as failed. */
+async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
+  if (patched('20261122-unregistered') && await CancellationScope.nonCancellable(() => giveBack(memory))) {
+    const { account: _account, begun: _begun, ...state } = memory.state;
+    memory.state = state;
+  }
+  throw error;
 }
 
 async function remove(memory: MachineMemory): Promise<OperationResult> {

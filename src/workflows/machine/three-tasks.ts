@@ -1,4 +1,4 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { JsonObject } from '../../model/json.js';
 import type { AccountReply } from '../../model/machine/messages.js';
 import { hostname, machineWorkflowId, taskId } from '../../model/names.js';
@@ -6,8 +6,11 @@ import { machinePartOf, mergePayload } from '../../model/payload.js';
 import { runTask } from '../run-task.js';
 import { readTaskFailure } from '../task-failure.js';
 import { toNotDone } from './failure.js';
-import { change, now, type MachineMemory } from './memory.js';
+import { change, note, now, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
+
+/** There may be no worker that reaches it: nobody waits for longer than this, in ms, for what came to nothing. */
+const giveBackMs = 60_000;
 
 /** What is known of a machine before CREATE. */
 export function firstPayload(name: string, { flavor, image }: AccountReply): JsonObject {
@@ -31,5 +34,17 @@ export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' |
     const { result } = readTaskFailure(error, { taskId: id, action }, now());
     change(memory, { payload: mergePayload(memory.state.payload, machinePartOf(result)) });
     throw notDone;
+  }
+}
+
+/** Whether what was had, if anything, was given back; where it was not, `teller` notes that. */
+export async function giveBack(memory: MachineMemory, teller: MachineMemory = memory): Promise<boolean> {
+  try {
+    await CancellationScope.withTimeout(giveBackMs, () => task(memory, 'DELETE'));
+    return true;
+  } catch (error) {
+    const why = isCancellation(error) ? `not within ${giveBackMs / 1_000} s` : toNotDone(teller, 'DELETE', error).message;
+    note(teller, `what was had at ${memory.state.registration.provider}, if anything, could not be given back (${why}); 'heddle leaks' shows it`);
+    return false;
   }
 }

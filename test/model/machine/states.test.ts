@@ -3,6 +3,7 @@ import { refusalOf } from '../../../src/model/machine/accept.js';
 import { answerOfFailure } from '../../../src/model/machine/answer.js';
 import { formatImageRef, parseImageRef } from '../../../src/model/machine/image.js';
 import type { MachineIntent, MachineState } from '../../../src/model/machine/machine.js';
+import { faultOf } from '../../../src/model/machine/request.js';
 import { machineEvents, machineStates, nextState, type MachineEvent, type MachineStateName } from '../../../src/model/machine/states.js';
 import { captureSteps, estimateLeft, loadSteps, possibleSteps, stepsOfLoad } from '../../../src/model/machine/steps.js';
 import { failureKinds } from '../../../src/plugins/errors.js';
@@ -104,5 +105,19 @@ describe('tables of steps', () => {
     expect(estimateLeft(steps, 'post-load', 4_000, { 'post-load': 6_000, record: 1_000 })).toBe(3_000);
     expect(estimateLeft(steps, 'post-load', 60_000, { 'post-load': 6_000, record: 1_000 })).toBe(1_000);
     expect(estimateLeft(steps, 'record', 0, {})).toBe(2_000);
+  });
+});
+
+describe('a request that no machine takes', () => {
+  it.each<readonly [MachineIntent, RegExp]>([
+    [{ kind: 'reserve', user: '' }, /its user is a name/], [{ kind: 'log in', user: ' ' }, /its user/], [{ kind: 'reserve', user: 'a\nb' }, /without control characters/],
+    [{ kind: 'reserve', user: 'x'.repeat(101) }, /1 to 100 characters/], [{ kind: 'load', image: { name: '../etc', revision: '1' } }, /"\.\.\/etc@1" is no image/],
+    [{ kind: 'capture', image: { name: 'web', revision: '' }, prove: true }, /"web@" is no image/], [{ kind: 'status', image: { name: '', revision: '1' } }, /is no image/],
+  ])('%j', (intent, words) => {
+    expect(faultOf(intent)).toMatch(words);
+  });
+
+  it.each<MachineIntent>([{ kind: 'reserve', user: 'Ada Lovelace' }, { kind: 'load', image }, { kind: 'status' }, { kind: 'power', verb: 'off' }, { kind: 'remove' }])('%j is none', (intent) => {
+    expect(faultOf(intent)).toBeUndefined();
   });
 });

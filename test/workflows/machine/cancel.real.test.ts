@@ -40,4 +40,17 @@ describe('an operation of a machine that is cancelled', () => {
     // The way out is a load, of everything and without a question.
     expect((await operate('halted', { kind: 'load', image: host })).machine).toMatchObject({ state: 'available', image: host });
   });
+
+  it('cancelled while it is registered, it is given back, and its name is free', async () => {
+    const { add, end } = ground;
+    const held = await stack.service.arm({ fault: 'hold-answer', operation: 'create', hostname: 'machine-unwanted' });
+    const { operation } = await stack.client.machines.add('unwanted', { provider: 'local', flavor: 'tiny', image: 'host', fields: {}, system: 'linux' });
+    await until('it is being made', async () => (await stack.service.held(held)) === 1);
+    await stack.client.machines.cancel('unwanted');
+    await stack.service.release(held);
+    expect((await end('unwanted', operation)).operation).toMatchObject({ state: 'cancelled', notes: [] });
+    await until('it is not registered', async () => !(await stack.client.machines.list()).machines.some(({ name }) => name === 'unwanted'));
+    expect((await stack.service.machines()).filter(({ hostname }) => hostname === 'machine-unwanted')).toEqual([]);
+    expect(await add('unwanted')).toMatchObject({ state: 'available' });
+  });
 });
