@@ -7,7 +7,7 @@ import type { AnyAction } from '../model/action.js';
 import type { PluginLog } from '../plugins/contract.js';
 import type { ActivityParts, Redactor } from './parts.js';
 import { beginStep } from './step.js';
-import { openTaskLog, type TaskLog } from './task-log.js';
+import { noTaskLog, openTaskLog, type TaskLog } from './task-log.js';
 
 /** One attempt of one task while it runs: its signals, its heartbeat, its log. */
 export interface Attempt {
@@ -55,7 +55,8 @@ export function openAttempt(parts: ActivityParts, action: AnyAction, request: Ta
   const attempt = beginAttempt(parts, {
     taskId: request.taskId, title: taskTitle(action, request.nodeId, request.service?.name),
     facts: { cluster: request.clusterId, node: request.nodeId, task: request.taskId, plugin },
-    openLog: (redactor) => openTaskLog(parts.logs, logName(action, request), redactor),
+    // A look between operations comes again and again, and nobody reads what it said.
+    openLog: (redactor) => (request.operation.startsWith('-') ? noTaskLog : openTaskLog(parts.logs, logName(action, request), redactor)),
     ...(within === undefined ? {} : { within }),
   });
   attempt.output.note('info', `attempt ${attempt.number}`, { run: request.run });

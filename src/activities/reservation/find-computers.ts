@@ -1,6 +1,7 @@
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import type { MachineView } from '../../model/machine/machine.js';
-import type { FindComputersReply, FindComputersRequest, Wanted } from '../../model/reservation/messages.js';
+import { unfitText } from '../../model/reservation/fit.js';
+import type { FindComputersReply, FindComputersRequest } from '../../model/reservation/messages.js';
 import { mapLimited } from '../map-limited.js';
 import type { ReservationParts } from './parts.js';
 
@@ -13,7 +14,7 @@ const mostReasons = 10;
 export async function findComputers({ computers, settings }: ReservationParts, { wanted, image }: FindComputersRequest): Promise<FindComputersReply> {
   const names = wanted.machines ?? await computers.names();
   const looked = await mapLimited(names, asked, async (name) => ({ name, view: await lookAt(computers, name) }));
-  const judged = looked.map(({ name, view }) => ({ name, view, why: typeof view === 'string' ? view : refuse(view, wanted) }));
+  const judged = looked.map(({ name, view }) => ({ name, view, why: typeof view === 'string' ? view : unfitText(view, wanted) }));
   const fitting = judged.flatMap(({ view, why }) => (why === undefined && typeof view !== 'string' ? [view] : []));
   const without = await providersWithout(computers, fitting, image);
   const left = fitting.filter(({ provider }) => !without.has(provider)).toSorted((one, other) => rank(one, image) - rank(other, image));
@@ -30,16 +31,6 @@ async function lookAt(computers: ReservationParts['computers'], name: string): P
   } catch (error) {
     return `its workflow does not answer: ${error instanceof Error ? error.message : String(error)}`;
   }
-}
-
-function refuse({ can, state, why, site, provider, type }: MachineView, wanted: Wanted): string | undefined {
-  if (type === undefined) return 'it is only just being registered';
-  if (wanted.site !== undefined && site !== wanted.site) return `it is of site ${site}`;
-  if (wanted.provider !== undefined && provider !== wanted.provider) return `it is of provider ${provider}`;
-  if (wanted.type !== undefined && type !== wanted.type) return `its provisioning system is ${type}`;
-  const lacks = ['LOAD', ...wanted.can ?? []].filter((action) => !can.includes(action));
-  if (lacks.length > 0) return `it cannot do ${lacks.join(', ')}`;
-  return state === 'maintenance' ? `it is in maintenance${why === undefined ? '' : `: ${why}`}` : undefined;
 }
 
 /** Provider accounts that certainly do not have the image; one machine of each is asked. */

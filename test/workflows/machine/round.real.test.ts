@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../../support/stack.js';
+import { type Stack, startStack, type WorkerProcess } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 import { type Ground, host, openGround } from './support/ground.js';
 
 describe('machines that look at themselves in rounds', () => {
   let stack: Stack;
   let ground: Ground;
+  let worker: WorkerProcess;
 
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { rounds: { every: '1s' } } });
-    await stack.startWorker();
+    worker = await stack.startWorker();
     ground = openGround(stack);
   }, 240_000);
   afterAll(async () => { await stack.stop(); });
@@ -32,6 +33,7 @@ describe('machines that look at themselves in rounds', () => {
     expect(await calls('power-on', 'asked')).toEqual([]);
     expect(asked.state).toBe('available');
     await until('it is right again', async () => (await stack.client.machines.show('kept')).drift.length === 0);
+    expect(worker.output()).not.toContain('log is not whole');
   }, 240_000);
 
   it.concurrent('image and absence: loaded again, taken out of use; silence is neither', async () => {
