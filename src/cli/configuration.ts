@@ -32,15 +32,25 @@ export function readConfiguration(options: ServerOptions): Config {
   return loadConfig({ configFlag: options.config, env: { ...config.environment, TEMPORAL_PROFILE: options.profile } });
 }
 
-/** A flag goes over Temporal's own configuration, that over a `heddle dev` that runs on the same data folder. */
+/**
+ * A flag goes over Temporal's own configuration, that over a `heddle dev` that runs on the same data folder. Where they name that one's server, whoever
+ * works there has what its worker has.
+ */
 export async function chooseServer(config: Config, options: ServerOptions): Promise<ServerChoice> {
   const { temporal } = config;
   const namespace = options.namespace ?? temporal.namespace;
-  if (options.address !== undefined) return { address: options.address, namespace, from: 'flag' };
-  if (temporal.configured) return { address: temporal.address, namespace, from: 'configuration' };
   const dev = await findDev(config.dataFolder);
+  const named = options.address ?? (temporal.configured ? temporal.address : undefined);
+  if (named !== undefined) {
+    return { address: named, namespace, from: options.address === undefined ? 'configuration' : 'flag', ...(dev !== undefined && isSameAddress(named, dev.address) ? { dev } : {}) };
+  }
   if (dev !== undefined) return { address: dev.address, namespace: options.namespace ?? dev.namespace, from: 'dev', dev };
   return { address: temporal.address, namespace, from: 'default' };
+}
+
+/** Of this machine both names are the same. */
+export function isSameAddress(one: string, other: string): boolean {
+  return one.replace(/^localhost:/, '127.0.0.1:') === other.replace(/^localhost:/, '127.0.0.1:');
 }
 
 /** @throws KeyError that says what to do where there are no keys. */

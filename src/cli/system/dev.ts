@@ -4,7 +4,7 @@ import { findBinary } from '../../server/find-binary.js';
 import { endProcess, isRunning, recordProcess } from '../../server/process.js';
 import { openWorkspace } from '../account/workspace.js';
 import { CliError } from '../cli-error.js';
-import { readConfiguration, type CommonOptions } from '../configuration.js';
+import { isSameAddress, readConfiguration, type CommonOptions } from '../configuration.js';
 import { devRecordFile, findDev, readDevRecord, removeDevRecord, writeDevRecord } from './dev-record.js';
 import { startParts, type DevOptions, type DevParts } from './dev-parts.js';
 import { exitCodes } from '../exit-codes.js';
@@ -85,7 +85,7 @@ async function announce(output: Output, config: Config, parts: DevParts): Promis
   output.line();
   for (const [name, value] of rows) output.line(`  ${name.padEnd(9)} ${value}`);
   output.line();
-  if (config.temporal.configured) {
+  if (config.temporal.configured && !isSameAddress(config.temporal.address, record.address)) {
     output.line(`warning: Temporal's own settings name ${config.temporal.address}, and other commands follow those; give them --address ${record.address}`);
   }
   output.line('next, in another terminal: heddle apply cluster.yaml');
