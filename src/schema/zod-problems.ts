@@ -36,7 +36,7 @@ function describeIssue(issue: Issue, path: Path, schema: z.ZodType | undefined, 
   if (value === undefined) return wrong('is missing');
   switch (issue.code) {
     case 'invalid_type': return wrong(`should be ${typeNames[issue.expected] ?? issue.expected}, but is ${text}`);
-    case 'invalid_value': return errorAt(path, `${text} is not allowed`, suggest(text.replaceAll('"', ''), issue.values.map(String)));
+    case 'invalid_value': return errorAt(path, `${text} is not allowed`, suggest(text.replaceAll('"', ''), issue.values.map(String)) ?? right);
     case 'invalid_key': return errorAt(path, `${quoteValue(path.at(-1))} is no valid name`, issue.issues[0]?.message);
     case 'too_small': return wrong(`${amount(issue.origin, value, text)}, but must be at least ${issue.minimum}`);
     case 'too_big': return wrong(`${amount(issue.origin, value, text)}, but must be at most ${issue.maximum}`);

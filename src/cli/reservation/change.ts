@@ -21,7 +21,7 @@ export async function extend(id: string, options: ExtendOptions): Promise<number
   const at = to === undefined ? undefined : parseMoment(to);
   const longerMs = by === undefined ? undefined : parseDuration(by);
   if (to !== undefined && at === undefined) throw new CliError('Usage', `--to ${to} is no moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine`);
-  if (by !== undefined && longerMs === undefined) throw new CliError('Usage', `--by ${by} is no duration such as 1h`);
+  if (by !== undefined && longerMs === undefined) throw new CliError('Usage', `--by ${by} is no duration of 1 ms to 30 days, such as 1h`);
   return ask(options, async (reservations) => reservations.extend(id, at ?? Date.parse((await reservations.show(id)).to) + (longerMs ?? 0)));
 }
 

@@ -10,12 +10,12 @@ import { problemsFromZod } from '../zod-problems.js';
 import { parseMoment } from './moment.js';
 
 const machineName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/, { error: 'Lower-case letters, digits and hyphens; at most 50 characters.' });
-const moment = z.string().refine((text) => parseMoment(text) !== undefined, { error: 'A moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine.' });
+const moment = z.string().refine((text) => parseMoment(text) !== undefined, { error: 'is no moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine' });
 
 /** What somebody writes who wants machines. */
 export const reservationSchema = z.strictObject({
-  image: z.string().refine((text) => parseImageRef(text) !== undefined, { error: 'An image: name, or name@revision; letters, digits, dots, underscores and hyphens.' }),
-  user: z.string().min(1).max(100).regex(/^\P{Cc}+$/u, { error: 'A name without control characters, of at most 100 characters.' }),
+  image: z.string().refine((text) => parseImageRef(text) !== undefined, { error: 'is no image: name, or name@revision; letters, digits, dots, underscores and hyphens' }),
+  user: z.string().max(100).regex(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, { error: 'A name without control characters, of at most 100 characters.' }),
   from: moment.exactOptional(),
   to: moment.exactOptional(),
   for: durationSchema.exactOptional(),
@@ -24,7 +24,7 @@ export const reservationSchema = z.strictObject({
   site: simpleNameSchema.exactOptional(),
   provider: simpleNameSchema.exactOptional(),
   type: pluginNameSchema.exactOptional(),
-  can: z.array(z.enum(machineActions)).min(1).max(machineActions.length).exactOptional(),
+  can: z.array(z.enum(machineActions).meta({ description: 'An action of machines, such as POWER_RESET or CAPTURE.' })).min(1).max(machineActions.length).exactOptional(),
 });
 export type WrittenReservation = z.input<typeof reservationSchema>;
 

@@ -26,9 +26,9 @@ describe('a reservation as it is written', () => {
   it.each([
     [{}, /to: a reservation has an end. Say to, a moment, or for/], [{ to: '2026-07-01T10:00:00Z', for: '1h' }, /one of the two/],
     [{ to: '2026-07-01T08:00:00Z' }, /to: it ends at .* not after its beginning/], [{ from: '2026-07-01T08:00:00Z', to: '2026-07-01T10:00:00Z' }, /from: it begins at .* past/],
-    [{ image: 'a b', for: '1h' }, /image: .*name@revision/], [{ user: '', for: '1h' }, /user/], [{ for: 'long' }, /for: "long" is not a duration/], [{ for: '40d' }, /30 days/],
-    [{ from: 'soon', for: '1h' }, /from: "soon" A moment such as/], [{ for: '1h', machines: ['a', 'a'] }, /machines: a machine is named twice/], [{ for: '1h', machines: ['a'], count: 2 }, /count: 1 machines are named, and 2/],
-    [{ for: '1h', count: 51 }, /count/], [{ for: '1h', can: ['FLY'] }, /can/], [{ for: '1h', colour: 'red' }, /colour/],
+    [{ image: 'a b', for: '1h' }, /image: "a b" is no image: name, or name@revision/], [{ user: '', for: '1h' }, /^user: "" is not valid. A name without[^;]*$/], [{ user: '\t', for: '1h' }, /user/], [{ for: 'long' }, /for: "long" is not a duration/], [{ for: '40d' }, /30 days/],
+    [{ from: 'soon', for: '1h' }, /from: "soon" is no moment such as/], [{ for: '1h', machines: ['a', 'a'] }, /machines: a machine is named twice/], [{ for: '1h', machines: ['a'], count: 2 }, /count: 1 machines are named, and 2/],
+    [{ for: '1h', count: 51 }, /count/], [{ for: '1h', can: ['FLY'] }, /can\[0\]: "FLY" is not allowed. An action of machines, such as POWER_RESET/], [{ for: '1h', colour: 'red' }, /colour/],
   ])('%j is wrong', (part, expected) => {
     const reading = readReservation({ image: 'web', user: 'ada', ...part } as WrittenReservation, now);
     expect(reading.ok ? '' : reading.problems.map(formatProblem).join('; ')).toMatch(expected);
