@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startStack, type Stack } from '../support/stack.js';
 import { until } from '../support/until.js';
@@ -24,6 +26,8 @@ describe('heddle machine, computers and reservation', () => {
     expect(await run('machine', 'power', 'lab-1', 'up')).toMatchObject({ code: 2, stderr: expect.stringContaining('on, off, reset, status') });
     expect(await run('machine', 'load', 'lab-1', 'two words')).toMatchObject({ code: 2, stderr: expect.stringContaining('name@revision') });
     expect(await run('machine', 'show', 'lab-9')).toMatchObject({ code: 4, stderr: expect.stringContaining('there is no machine lab-9') });
+    expect(await run('machine', 'power', 'web/../x', 'on')).toMatchObject({ code: 2, stderr: expect.stringContaining('"web/../x" is no name of a machine, nor of a node') });
+    expect(await run('machine', 'load', 'lab-1', 'host', '--within', '40d')).toMatchObject({ code: 2, stderr: expect.stringContaining('no duration of 1 s to 30 days') });
     expect(await run('reservation', 'show', 'r9')).toMatchObject({ code: 4, stderr: expect.stringContaining('r9') });
   });
 
@@ -33,6 +37,8 @@ describe('heddle machine, computers and reservation', () => {
     expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({ code: 0, stdout: expect.stringMatching(/lab-1: load host@1 done in /) });
     expect(await run('machine', 'status', 'lab-1')).toMatchObject({ code: 0, stdout: expect.stringContaining('READY') });
     expect(await json('machine', 'status', 'lab-1')).toMatchObject({ operation: { result: { status: { status: 'READY', ping: 1, ssh: 1, rpower: 1, currentimage: 'host' } } } });
+    expect(await run('machine', 'load', 'lab-1', 'nosuch')).toMatchObject({ code: 1, stdout: expect.stringContaining('machine lab-1 is available: there is no image nosuch@1') });
+    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({ code: 0, stdout: expect.stringMatching(/for it has the image already\nmachine lab-1 is available\n$/) });
     expect(await run('machine', 'power', 'lab-1', 'off')).toMatchObject({ code: 0 });
     expect(await run('machine', 'power', 'lab-1')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\boff\b/) });
     expect(await run('machine', 'power', 'lab-1', 'on')).toMatchObject({ code: 0 });
@@ -55,7 +61,19 @@ describe('heddle machine, computers and reservation', () => {
     expect(await run('machine', 'remove', 'lab-1')).toMatchObject({ code: 0 });
     expect(await run('machine', 'show', 'lab-1')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^machine lab-1: no longer registered\n/) });
     expect(await run('machine', 'add', 'lab-2', '--provider', 'nowhere')).toMatchObject({ code: 1, stdout: expect.stringMatching(/has no provider "nowhere"[^]*machine lab-2 is not registered\nnext: heddle provider list\n$/) });
+    expect(await run('machine', 'add', 'lab-2', '--provider', 'local', '--flavor', 'huge')).toMatchObject({ code: 1, stdout: expect.stringMatching(/must be one of tiny[^]*machine lab-2 is not registered\n/) });
+    expect(await run('machine', 'list')).toMatchObject({ stdout: expect.stringContaining('no machines') });
     expect(await stack.service.machines()).toEqual([]);
+  });
+
+  it('asks nobody whether an image, or a build, may be deleted that is not there', async () => {
+    const file = join(stack.folder, 'image.json');
+    await writeFile(file, JSON.stringify({ name: 'web', recipe: { provider: 'local', hardware: 'tiny', image: 'host' }, validate: false }));
+    expect(await run('image', 'apply', file)).toMatchObject({ code: 0 });
+    expect(await run('image', 'delete', 'web')).toMatchObject({ code: 2, stderr: expect.stringContaining('Delete image web with all its builds? Nobody can be asked here') });
+    expect(await run('image', 'delete', 'web', '--build', '9')).toMatchObject({ code: 4, stderr: expect.stringContaining('image web has no build 9') });
+    expect(await run('image', 'delete', 'nosuch')).toMatchObject({ code: 4, stderr: expect.stringContaining('there is no image nosuch') });
+    expect(await run('image', 'delete', 'web', '--yes')).toMatchObject({ code: 0 });
   });
 
   it('works on the machine of a node, and says why an operation does not go on', async () => {

@@ -1,7 +1,9 @@
 import type { ImageClient } from '../../client/image/image-client.js';
+import type { ImageView } from '../../model/image/state.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { loadImageFile } from '../../schema/image/read.js';
 import { cleanLine } from '../clean-text.js';
+import { CliError } from '../cli-error.js';
 import { confirm } from '../confirm.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
@@ -55,13 +57,20 @@ export function resume(name: string, options: ServerOptions): Promise<number> {
 
 export async function remove(name: string, options: ServerOptions & { readonly build?: number; readonly yes?: boolean; readonly wait: boolean }): Promise<number> {
   const { build, wait } = options;
-  await confirm(build === undefined ? `Delete image ${name} with all its builds?` : `Delete build ${build} of image ${name}?`, options);
   return ask(name, options, async (images) => {
+    requireBuild(await images.show(name), build);
+    await confirm(build === undefined ? `Delete image ${name} with all its builds?` : `Delete build ${build} of image ${name}?`, options);
     await images.delete(name, build);
     if (build !== undefined || !wait) return `${build === undefined ? 'it' : `build ${build}`} is being deleted`;
     await images.gone(name);
     return 'deleted';
   });
+}
+
+/** Nobody is asked about what is not there. */
+function requireBuild({ name, builds }: ImageView, build: number | undefined): void {
+  if (build === undefined || builds.some(({ number }) => number === build)) return;
+  throw new CliError('NotFound', `image ${name} has no build ${build}; 'heddle image show ${name}' shows those it has`, { next: `heddle image show ${name}` });
 }
 
 async function ask(name: string, options: ServerOptions, what: (images: ImageClient) => Promise<string>): Promise<number> {

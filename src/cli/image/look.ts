@@ -30,7 +30,7 @@ export async function show(name: string, options: ServerOptions): Promise<number
   output.line(cleanLine(`image ${name}: ${doing}`));
   output.line(cleanLine(`  ${source}; keeps ${keep ?? '?'}${rebuildAgeMs === undefined ? '' : `, built again after ${formatDuration(rebuildAgeMs)}`}`));
   if (paused !== undefined) output.line(cleanLine(`  paused by ${paused.by}: ${paused.why}`));
-  if (request !== undefined) output.line(cleanLine(`  asked for by ${request.by}${request.failed === 0 ? '' : `, failed ${request.failed} times`}${request.notBefore === undefined ? '' : `, next at ${new Date(request.notBefore).toISOString()}`}`));
+  if (request !== undefined) output.line(cleanLine(`  asked for by ${request.by}${request.failed === 0 ? '' : `, failed ${request.failed} ${request.failed === 1 ? 'time' : 'times'}`}${request.notBefore === undefined ? '' : `, next at ${new Date(request.notBefore).toISOString()}`}`));
   if (pools !== undefined) output.line(cleanLine(`  pools make nodes from it: ${pools.join(', ')}`));
   for (const machine of machines) output.line(cleanLine(`  machine ${machine}`));
   for (const build of builds) printBuild(output, build);
