@@ -24,7 +24,7 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
   if (intent.kind === 'load' && intent.force !== true && state === 'maintenance') return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined) return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
   const event = openingEvents[intent.kind];
-  if (event === undefined || nextState(state, event) !== undefined) return lackingAbility(machine, intent);
+  if (event === undefined || nextState(state, event) !== undefined) return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);
   return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${wordsOf(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
 }
 
@@ -38,6 +38,13 @@ export function wordsOf(intent: MachineIntent): string {
     case 'correct': return `correct ${intent.drift.join(', ') || 'nothing'}`;
     default: return intent.kind;
   }
+}
+
+/** What its own system has to do would be tried until its time is over. */
+function refuseOff({ name, keepsOff, account }: MachineState, intent: MachineIntent): string | undefined {
+  const can = (action: string): boolean => account?.can.includes(action) === true;
+  const asksSystem = intent.kind === 'log in' || (intent.kind === 'capture' && can('PRE_CAPTURE')) || (intent.kind === 'unload' && !can('UNLOAD'));
+  return keepsOff === true && asksSystem ? `machine ${name} was switched off, and its system has a part in ${wordsOf(intent)}; 'heddle machine power ${name} on' switches it on` : undefined;
 }
 
 function lackingAbility({ account, name }: MachineState, intent: MachineIntent): string | undefined {

@@ -51,6 +51,9 @@ describe('what a machine does not take', () => {
     ['removing what somebody has', { state: 'in use', user: 'ada' }, { kind: 'remove' }, /in use \(ada\)/],
     ['reserving what is in use', { state: 'in use', user: 'ada' }, { kind: 'reserve', user: 'bob' }, /machine m is in use \(ada\): it takes no reserve for bob; what it takes is heddle machine load, capture, maintain$/],
     ['what its provider cannot do', {}, { kind: 'power', verb: 'off' }, /cannot do POWER_OFF; it can do LOAD/],
+    ['cleaning what is off', { keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['SANITIZE'], places: 1 } }, { kind: 'unload' }, /m was switched off, .* part in unload; 'heddle machine power m on'/],
+    ['capturing what is off', { keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE', 'IMAGE_EXISTS', 'PRE_CAPTURE'], places: 1 } }, { kind: 'capture', image, prove: true }, /was switched off/],
+    ['opening what is off', { keepsOff: true, state: 'reserved' }, { kind: 'log in', user: 'ada' }, /was switched off/],
     ['a capture that could write over an image', { account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE'], places: 1 } }, { kind: 'capture', image, prove: true }, /cannot do IMAGE_EXISTS/],
   ])('%s', (_, part, intent, words) => {
     expect(refusalOf(machine(part), intent)).toMatch(words);
@@ -59,6 +62,7 @@ describe('what a machine does not take', () => {
   it.each<readonly [Partial<MachineState>, MachineIntent]>([
     [{}, { kind: 'load', image }], [{ state: 'maintenance' }, { kind: 'load', image, force: true }], [{ state: 'failed' }, { kind: 'load', image }],
     [{ state: 'in use' }, { kind: 'capture', image, prove: true }], [{ state: 'in use' }, { kind: 'remove', force: true }], [{}, { kind: 'power', verb: 'on' }],
+    [{ keepsOff: true }, { kind: 'load', image }], [{ keepsOff: true }, { kind: 'capture', image, prove: true }], [{ keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['UNLOAD'], places: 1 } }, { kind: 'unload' }],
   ])('but it takes %j %j', (part, intent) => {
     expect(refusalOf(machine(part), intent)).toBeUndefined();
   });
