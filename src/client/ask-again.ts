@@ -1,31 +1,54 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isGrpcServiceError, QueryNotRegisteredError, ServiceError, type WorkflowClientInterceptor } from '@temporalio/client';
 import { unreadHistory } from '../model/unread-history.js';
 
-/** How often a query is asked again, and the wait between, in ms. */
+/** How often something is asked again, and the wait between, in ms. */
 const mostTimes = 50;
 const againMs = 200;
 
-/** The status code of gRPC. */
-const resourceExhausted = 8;
+/** Status codes of gRPC. */
+const grpc = { resourceExhausted: 8, failedPrecondition: 9 } as const;
 
-/** Asks again what a worker could not answer yet (`src/workflows/no-task-by-query.ts`), and what was asked by too many at once. */
+/**
+ * Asks again what passes by itself and came to nothing: queries that a worker could not answer yet (`src/workflows/no-task-by-query.ts`) or that were too many
+ * at once, and updates whose workflow task the server did not take, for something else happened just before the workflow's end. An update keeps its id, so
+ * that it is carried out once.
+ */
 export const askAgain: WorkflowClientInterceptor = {
-  async query(input, next) {
-    for (let time = 1; ; time += 1) {
-      try {
-        return await next(input);
-      } catch (error) {
-        if (time === mostTimes || !isPassing(error)) throw error;
-        await pause(againMs);
-      }
-    }
+  query: (input, next) => again(() => next(input), isQueryToAskAgain),
+  startUpdate: ({ options, ...input }, next) => {
+    const same = { ...input, options: { ...options, updateId: options.updateId ?? randomUUID() } };
+    return again(() => next(same), isUpdateToAskAgain);
+  },
+  startUpdateWithStart: ({ updateOptions, ...input }, next) => {
+    const same = { ...input, updateOptions: { ...updateOptions, updateId: updateOptions.updateId ?? randomUUID() } };
+    return again(() => next(same), isUpdateToAskAgain);
   },
 };
 
-function isPassing(error: unknown): boolean {
+async function again<Answer>(ask: () => Promise<Answer>, isPassing: (error: unknown) => boolean): Promise<Answer> {
+  for (let time = 1; ; time += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (time === mostTimes || !isPassing(error)) throw error;
+      await pause(againMs);
+    }
+  }
+}
+
+function isQueryToAskAgain(error: unknown): boolean {
   // The SDK gives each failure of a query this name.
   if (error instanceof QueryNotRegisteredError) return error.message.includes(unreadHistory.message);
+  return says(error, grpc.resourceExhausted, 'query buffer is full');
+}
+
+function isUpdateToAskAgain(error: unknown): boolean {
+  return says(error, grpc.failedPrecondition, 'unexpected workflow task failure');
+}
+
+function says(error: unknown, code: number, text: string): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) && cause.code === resourceExhausted && cause.message.includes('query buffer is full');
+  return isGrpcServiceError(cause) && Number(cause.code) === code && cause.message.includes(text);
 }
