@@ -152,7 +152,10 @@ describe('heddle pool and heddle request', () => {
     });
     expect(await run('pool', 'delete', 'ci', ready)).toMatchObject({ code: 0, stdout: `being deleted: ${ready}\n` });
     expect(await run('pool', 'delete', 'ci', 'nobody')).toMatchObject({ code: 4, stderr: expect.stringMatching(/pool ci has no node nobody[^]*next: heddle pool nodes ci/) });
-    expect(await run('pool', 'delete', 'ci')).toMatchObject({ code: 2 });
+    const taken = await run('request', 'create', 'ci', 'small', '--requester', 'the night build');
+    expect(taken).toMatchObject({ code: 0 });
+    // Without a terminal nobody can answer, but the question stands there.
+    expect(await run('pool', 'delete', 'ci')).toMatchObject({ code: 2, stderr: expect.stringMatching(/Delete pool ci and its \d+ nodes, \d of which somebody has \(.*the night build.*\)\?/) });
     expect(await run('pool', 'delete', 'ci', '--yes')).toMatchObject({ code: 0, stdout: 'pool ci is deleted\n' });
     expect(await stack.service.machines()).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import type { PoolNodeView } from '../../model/pool/view.js';
 import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';
 import { confirm } from '../confirm.js';
@@ -39,12 +40,19 @@ export async function remove(name: string, nodes: readonly string[], options: De
       output.document({ pool: name, nodes });
       return exitCodes.ok;
     }
-    const count = (await pool.nodes()).length;
-    await confirm(`Delete pool ${name} and its ${count} nodes?`, { yes, json });
+    await confirm(questionOf(name, await pool.nodes()), { yes, json });
     await pool.deletePool();
     if (options.wait) await pool.gone();
     output.line(options.wait ? `pool ${name} is deleted` : `pool ${name} is being deleted`);
     output.document({ pool: name, deleted: options.wait });
     return exitCodes.ok;
   });
+}
+
+/** Who would lose a node is part of the question. */
+function questionOf(name: string, nodes: readonly PoolNodeView[]): string {
+  const taken = nodes.filter(({ state }) => state === 'in-use' || state === 'hold');
+  const holders = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];
+  const who = holders.length === 0 ? '' : ` (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ' and others' : ''})`;
+  return `Delete pool ${name} and its ${nodes.length} nodes${taken.length === 0 ? '' : `, ${taken.length} of which somebody has${who}`}?`;
 }
