@@ -35,6 +35,12 @@ describe('askAgain', () => {
     }
   });
 
+  it('says after many times that nobody could answer, and not that there is no such query', { timeout: 60_000 }, async () => {
+    const error = await ask('query', Array.from({ length: 60 }, () => new QueryNotRegisteredError(unreadHistory.message, 3))).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ cause: expect.any(QueryNotRegisteredError) });
+  });
+
   it('leaves everything else to who asked', async () => {
     await expect(ask('query', [new QueryNotRegisteredError('no such query', 3)])).rejects.toThrow('no such query');
     await expect(ask('startUpdate', [refusal(9, 'workflow is closed')])).rejects.toThrow('Workflow Update failed');

@@ -19,7 +19,7 @@ import type { SharedLists } from '../survey/shared-lists.js';
 export interface AccountView {
   readonly account: string;
   readonly consistencyWindowMs: number;
-  /** All machines of this installation that the account has; undefined where the provider cannot list. May be shared with who asked just before, `isFresh` is not. */
+  /** All machines of this installation that the account has; undefined where the provider cannot list. Unless `isFresh` it may be what somebody was told just before. */
   list(options?: { readonly isFresh?: boolean }): Promise<readonly Machine[] | undefined>;
   /** One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows. */
   lookUp(node: LookedAt): Promise<Machine | undefined>;

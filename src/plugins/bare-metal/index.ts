@@ -1,3 +1,4 @@
+export { ClaimingProvider } from './claiming-provider.js';
 export { RealMachines } from './real-machines.js';
 export { parseFields, type RealMachine } from './machine-fields.js';
 export { PowerDriver, type PowerControls, type PowerLimits, type Told } from './power-driver.js';

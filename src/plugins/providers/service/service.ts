@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/task.js';
-import { runCommand } from '../../bare-metal/index.js';
+import { ClaimingProvider, runCommand } from '../../bare-metal/index.js';
 import {
-  Provider, type CanBeReached, type CanCapture, type CanCheckImage, type CanDeleteImage, type CanListImages, type CanLoad, type CanShowImages, type CanTaint, type Claims, type CreateInput, type CurrentReading, type ImageInput,
-  type Knowledge, type LibraryInput, type Machine, type MachineInput, type Outcome, type PluginContext, type SizeReading, type UploadedImage,
+  type CanBeReached, type CanCapture, type CanCheckImage, type CanDeleteImage, type CanListImages, type CanLoad, type CanShowImages, type CanTaint, type CurrentReading, type ImageInput,
+  type Knowledge, type LibraryInput, type MachineInput, type Outcome, type PluginContext, type SizeReading, type UploadedImage,
 } from '../../contract.js';
-import { PluginError } from '../../errors.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
 import { runLasting, type RunEnd } from './lasting-run.js';
 import { dataIn, Library } from './library.js';
@@ -21,29 +19,14 @@ const megabyte = 1_048_576;
  * Running services: nobody logs in to them, and what they are is their configuration. CREATE takes one that nobody has, DELETE gives it back. The programs of
  * the account know the service; images are files of a folder that this provider keeps itself.
  */
-export class ServiceProvider extends Provider
+export class ServiceProvider extends ClaimingProvider<Resource>
   implements CanBeReached, CanShowImages, CanLoad, CanCapture, CanListImages, CanDeleteImage, CanCheckImage, CanTaint {
-  private readonly claims: Claims;
+  protected readonly word = 'resource';
   private readonly detach: AbortSignal | undefined;
 
   constructor(context: PluginContext) {
     super(context);
-    if (context.claims === undefined) throw new PluginError('Invalid', 'provider type service needs an engine that keeps claims');
-    this.claims = context.claims;
     this.detach = context.detach;
-  }
-
-  override async create({ key, flavor }: CreateInput): Promise<TaskResult> {
-    const { resource: named } = this.fields;
-    const all = this.resources();
-    const fitting = all.filter((resource) => (named === undefined ? (resource.flavor ?? flavor) === flavor : resource.name === named));
-    const name = await this.claims.take(key, fitting.map((resource) => resource.name));
-    if (name === undefined) {
-      const what = named === undefined ? `of flavor ${flavor}` : `called ${JSON.stringify(named)}`;
-      throw new PluginError(fitting.length === 0 ? 'Invalid' : 'Capacity', `provider ${this.account} has ${fitting.length === 0 ? 'no resource' : 'no free resource'} ${what}; its resources are ${all.map((resource) => resource.name).join(', ')}`);
-    }
-    this.log.info(`took resource ${name}`, { resource: name });
-    return { result: { providerid: name } };
   }
 
   /** Says whose it is; the engine then asks whether it can be reached. */
@@ -51,22 +34,6 @@ export class ServiceProvider extends Provider
     await this.own(input);
     readPrograms(this.fields, this.account);
     return { result: {} };
-  }
-
-  override async delete({ key }: MachineInput): Promise<void> {
-    await this.claims.release(key);
-  }
-
-  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    const held = Object.entries(await this.claims.held()).map(([name, key]): Machine => ({
-      providerid: name, key, state: 'running', tags: { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key },
-    }));
-    return held.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
-  }
-
-  async find(key: string): Promise<readonly Machine[]> {
-    const name = await this.nameOf(key);
-    return name === undefined ? [] : [{ providerid: name, key, tags: {}, state: 'running', created: { providerid: name } }];
   }
 
   async reach(input: MachineInput): Promise<Knowledge> {
@@ -157,7 +124,7 @@ export class ServiceProvider extends Provider
     return new Library(readFolder(this.fields, this.account));
   }
 
-  private resources(): readonly Resource[] {
+  protected things(): readonly Resource[] {
     return readResources(this.fields, this.account);
   }
 
@@ -187,19 +154,6 @@ export class ServiceProvider extends Provider
       program: (directory) => fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) }),
       ...(what === 'capture' ? { grows: (directory: string) => fileIn(directory) } : {}),
     });
-  }
-
-  private async nameOf(key: string): Promise<string | undefined> {
-    return Object.entries(await this.claims.held()).find(([, holder]) => holder === key)?.[0];
-  }
-
-  /** The resource that the key has. @throws PluginError Invalid where it has none, or the configuration knows it no more. */
-  private async own({ key }: MachineInput): Promise<Resource> {
-    const name = await this.nameOf(key);
-    if (name === undefined) throw new PluginError('Invalid', `provider ${this.account} has given this resource back`);
-    const resource = this.resources().find((candidate) => candidate.name === name);
-    if (resource === undefined) throw new PluginError('Invalid', `resource ${name} is no longer among the resources of provider ${this.account}; put it back into heddle.yaml`);
-    return resource;
   }
 }
 

@@ -1,0 +1,72 @@
+import { tagNames } from '../../model/names.js';
+import type { TaskResult } from '../../model/task.js';
+import { Provider, type Claims, type CreateInput, type Machine, type MachineInput, type PluginContext } from '../contract.js';
+import { PluginError } from '../errors.js';
+
+/** Something that exists, whoever has it. */
+export interface Claimed {
+  readonly name: string;
+  /** Absent: of any flavor. */
+  readonly flavor?: string | undefined;
+}
+
+/** A provider of what exists already: CREATE takes one that nobody has, DELETE gives it back. */
+export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
+  private readonly claims: Claims;
+
+  constructor(context: PluginContext) {
+    super(context);
+    if (context.claims === undefined) throw new PluginError('Invalid', `provider type ${this.task.provider.type} needs an engine that keeps claims`);
+    this.claims = context.claims;
+  }
+
+  /** What one is called: in messages, and as the field that names one. */
+  protected abstract readonly word: 'machine' | 'resource';
+
+  /** Those of the account. */
+  protected abstract things(): readonly Thing[];
+
+  override async create({ key, flavor }: CreateInput): Promise<TaskResult> {
+    const { word } = this;
+    const named = this.fields[word];
+    const all = this.things();
+    const fitting = all.filter((thing) => (named === undefined ? (thing.flavor ?? flavor) === flavor : thing.name === named));
+    const name = await this.claims.take(key, fitting.map((thing) => thing.name));
+    if (name === undefined) {
+      const what = named === undefined ? `of flavor ${flavor}` : `called ${JSON.stringify(named)}`;
+      throw new PluginError(fitting.length === 0 ? 'Invalid' : 'Capacity', `provider ${this.task.provider.name} has ${fitting.length === 0 ? `no ${word}` : `no free ${word}`} ${what}; its ${word}s are ${all.map((thing) => thing.name).join(', ')}`);
+    }
+    this.log.info(`took ${word} ${name}`, { [word]: name });
+    return { result: { providerid: name } };
+  }
+
+  override async delete({ key }: MachineInput): Promise<void> {
+    await this.claims.release(key);
+  }
+
+  async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
+    const held = Object.entries(await this.claims.held()).map(([name, key]): Machine => ({
+      providerid: name, key, state: 'running', tags: { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key },
+    }));
+    return held.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
+  }
+
+  async find(key: string): Promise<readonly Machine[]> {
+    const name = await this.nameOf(key);
+    return name === undefined ? [] : [{ providerid: name, key, tags: {}, state: 'running', created: { providerid: name } }];
+  }
+
+  /** What the key has. @throws PluginError Invalid where it has none, or the configuration knows it no more. */
+  protected async own({ key }: MachineInput): Promise<Thing> {
+    const { name: account } = this.task.provider;
+    const name = await this.nameOf(key);
+    if (name === undefined) throw new PluginError('Invalid', `provider ${account} has given this ${this.word} back`);
+    const thing = this.things().find((candidate) => candidate.name === name);
+    if (thing === undefined) throw new PluginError('Invalid', `${this.word} ${name} is no longer among the ${this.word}s of provider ${account}; put it back into heddle.yaml`);
+    return thing;
+  }
+
+  private async nameOf(key: string): Promise<string | undefined> {
+    return Object.entries(await this.claims.held()).find(([, holder]) => holder === key)?.[0];
+  }
+}
