@@ -1,0 +1,44 @@
+/**
+ * The one argument that every message of Heddle is sent as. Its purpose is encrypted with its arguments, so a recorded payload cannot
+ * be sent again as a message of another kind, and a message without arguments proves that its sender has the keys.
+ */
+export interface Envelope {
+  /** The only message that this may be used for, such as `update delete` or `activity CREATE`; `*` for any. */
+  readonly heddle: string;
+  readonly args: readonly unknown[];
+  /** Ms since the epoch, only with purpose `*`: the codec server knows no purpose, so what it encrypts soon becomes invalid. */
+  readonly until?: number;
+}
+
+export type MessageKind = 'start' | 'signal' | 'update' | 'query' | 'activity';
+
+export type OpenedEnvelope =
+  | { readonly ok: true; readonly args: readonly unknown[] }
+  /** A sentence for the sender: what is wrong and what to do. */
+  | { readonly ok: false; readonly why: string };
+
+export function purposeOf(kind: MessageKind, name: string): string {
+  return `${kind} ${name}`;
+}
+
+export function sealMessage(purpose: string, args: readonly unknown[]): [Envelope] {
+  return [{ heddle: purpose, args }];
+}
+
+/** True for an object that has the form of an envelope, whatever its purpose. */
+export function isEnvelope(value: unknown): value is Envelope {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'heddle') && Object.hasOwn(value, 'args')
+    && typeof (value as Envelope).heddle === 'string' && Array.isArray((value as Envelope).args);
+}
+
+/** @param now ms since the epoch, by the clock of the workflow. */
+export function openMessage(purpose: string, args: readonly unknown[], now: number): OpenedEnvelope {
+  const [envelope] = args;
+  if (args.length !== 1 || !isEnvelope(envelope)) {
+    return { ok: false, why: `${purpose} was not sent by Heddle's client: use the heddle command, or a Temporal client with Heddle's plugin` };
+  }
+  if (envelope.heddle === purpose) return { ok: true, args: envelope.args };
+  if (envelope.heddle !== '*') return { ok: false, why: `${purpose} came with the payload of ${JSON.stringify(envelope.heddle)}, and was refused` };
+  if (typeof envelope.until === 'number' && now < envelope.until) return { ok: true, args: envelope.args };
+  return { ok: false, why: `${purpose} was encrypted by the codec server too long ago: send it again` };
+}
