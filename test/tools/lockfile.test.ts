@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly link?: boolean;
+}
+
+type Lockfile = Readonly<Record<string, LockedPackage>>;
+
+const locked = (JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package-lock.json'), 'utf8')) as { readonly packages: Lockfile }).packages;
+
+/** Paths of the packages that npm would install without comparing them with a digest. */
+function unverified(packages: Lockfile): readonly string[] {
+  return Object.entries(packages)
+    .filter(([path, { integrity, link }]) => path !== '' && (link === true || !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')))
+    .map(([path]) => path);
+}
+
+describe('the lockfile', () => {
+  it('holds an integrity hash for every package, those of other platforms included', () => {
+    expect(Object.keys(locked).length).toBeGreaterThan(250);
+    expect(unverified(locked)).toEqual([]);
+  });
+
+  it('names no registry host', () => {
+    expect(Object.entries(locked).filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+  });
+
+  it('fails this check when a package has no hash or a weak one', () => {
+    const planted: Lockfile = {
+      '': {}, 'node_modules/none': { version: '1.0.0' }, 'node_modules/weak': { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+    };
+    expect(unverified(planted)).toEqual(['node_modules/none', 'node_modules/weak']);
+  });
+});
