@@ -58,9 +58,14 @@ function sources(): readonly string[] {
   return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).map((file) => file.replaceAll('\\', '/')).toSorted();
 }
 
+/** Whoever starts a program needs its environment; the file imports nothing. */
+const childEnvironment = 'config/child-environment.js';
+const mayStartPrograms = /^(activities|plugins|testing|local)\//;
+
 function violations(imports: readonly Import[]): readonly string[] {
   return imports.flatMap(({ from, to, typeOnly }) => {
     const rule = rules.find(({ files }) => files.test(from));
+    if (to === childEnvironment && mayStartPrograms.test(from)) return [];
     if (rule === undefined || rule.may.test(to) || isSamePlugin(from, to) || (typeOnly && rule.mayTypes?.test(to) === true)) return [];
     return [`${from} imports ${to}`];
   });
@@ -103,11 +108,54 @@ describe('the import table', () => {
   it('activities are scheduled in one place, and only the configuration reads the environment', () => {
     const holds = (word: RegExp): readonly string[] => sources().filter((file) => word.test(readFileSync(join(root, 'src', file), 'utf8')));
     expect(holds(/\b(scheduleActivity|proxyActivities|scheduleLocalActivity)\b/)).toEqual(['workflows/run-task.ts']);
-    expect(holds(/\bprocess\.env\b/)).toEqual(['config.ts']);
+    expect(holds(/\bprocess\.env\b/)).toEqual(['config.ts', 'config/child-environment.ts']);
     // Node's own forgets time limits.
     expect(holds(/\bAbortSignal\.any\(/)).toEqual(['model/signals.ts']);
   });
 });
+
+describe('the environment of child processes', () => {
+  const starters = sources().filter((file) => /^(?!import type ).*['"](node:)?child_process['"]/m.test(readFileSync(join(root, 'src', file), 'utf8')));
+
+  it('comes from config/child-environment.ts wherever a program is started', () => {
+    expect(starters.length).toBeGreaterThan(20);
+    expect(starters.flatMap((file) => inheritingCalls(readFileSync(join(root, 'src', file), 'utf8')).map((call) => `${file}: ${call}`))).toEqual([]);
+  });
+
+  it.each([
+    ['no options at all', 'spawn(\'ls\', [])'],
+    ['options without an environment', 'spawn(\'ls\', [], { stdio: \'ignore\' })'],
+    ['an environment of its own', 'spawnSync(\'ls\', [], { env: { ...all } })'],
+    ['a function that is passed on by name', 'const run = promisify(execFile)'],
+    ['a second call', 'spawn(\'ls\', [], { env: childEnvironment() }); spawn(\'ls\')'],
+  ])('is demanded of a call with %s', (_, code) => {
+    expect(inheritingCalls(`import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';\n${code};\n`)).toHaveLength(1);
+  });
+});
+
+/** Uses of node:child_process in a source whose program would inherit the whole environment, or that cannot be judged. */
+function inheritingCalls(text: string): readonly string[] {
+  const [statement = '', names = ''] = /^import \{([^}]*)\} from 'node:child_process';$/m.exec(text) ?? [];
+  const functions = names.split(',').map((name) => name.trim()).filter((name) => !name.startsWith('type '));
+  if (statement === '') return ['an import that is not by name'];
+  const code = text.replace(statement, '');
+  return functions.flatMap((name) => [...code.matchAll(new RegExp(`(?<![\\w.'#-])${name}\\b(?!')`, 'g'))].flatMap(({ index }) => {
+    const after = code.slice(index + name.length).replace(/^\)(?=\()/, '');
+    const given = after.startsWith('(') ? argumentsAt(after) : '';
+    return /\benv: (child|worker|secretCommand)Environment\(/.test(given) ? [] : [code.slice(index, index + 60)];
+  }));
+}
+
+/** The text between the first parenthesis and the one that closes it. */
+function argumentsAt(text: string): string {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '(') depth += 1;
+    if (text[at] === ')') depth -= 1;
+    if (depth === 0) return text.slice(0, at + 1);
+  }
+  return text;
+}
 
 describe('the linter', () => {
   const planted = [

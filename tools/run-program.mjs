@@ -9,8 +9,8 @@ import { once } from 'node:events';
  * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, limitMs: number }} options
  * @returns {Promise<string>}
  */
-export async function runProgram(program, args, { cwd, env, limitMs }) {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd, env, timeout: limitMs, killSignal: 'SIGKILL' });
+export async function runProgram(program, args, { cwd, env = process.env, limitMs }) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd, env: withoutCredentials(env), timeout: limitMs, killSignal: 'SIGKILL' });
   let output = '';
   let errors = '';
   child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
@@ -24,6 +24,11 @@ export async function runProgram(program, args, { cwd, env, limitMs }) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new Error(`there is no ${program} on PATH`, { cause: error });
     throw error;
   }
+}
+
+/** Package managers and compilers need neither the payload keys nor an account on a Temporal server. @param {NodeJS.ProcessEnv} env */
+function withoutCredentials(env) {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(HEDDLE_KEYS|HEDDLE_CODEC_TOKEN|TEMPORAL_API_KEY|TEMPORAL_TLS_.*)$/.test(name)));
 }
 
 /** Some programs say what was wrong first and then a lot more. @param {string} text */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config.js';
+import { workerEnvironment } from '../config/child-environment.js';
 
 /** What `heddle dev` writes of itself into its data folder, as far as the demo needs it. */
 export interface DevRecord {
@@ -31,7 +32,8 @@ export async function startDev(dataFolder: string, signal: AbortSignal): Promise
   await writeFile(config, '# The demo needs no settings.\n');
   // A configuration file of its own, so that nothing of the user's is read or changed. A group of its own: Ctrl-C reaches the demo alone.
   const child = spawn(process.execPath, [program, 'dev'], {
-    env: { ...loadConfig().environment, HEDDLE_DATA_FOLDER: dataFolder, HEDDLE_CONFIG: config }, cwd: dataFolder, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
+    env: workerEnvironment(loadConfig().environment, { HEDDLE_DATA_FOLDER: dataFolder, HEDDLE_CONFIG: config }),
+    cwd: dataFolder, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { childEnvironment } from '../config/child-environment.js';
 
 /** What is deleted of the host is a mark of the overlay, in attributes that only GNU tar keeps. */
 const attributes = process.platform === 'linux' ? ['--xattrs', '--xattrs-include=*', '--numeric-owner'] : [];
 
 /** Parts of a folder as a tar archive, while it is being made. */
 export function packFolder(folder: string, parts: readonly string[]): Readable {
-  const tar = spawn('tar', [...attributes, '-C', folder, '-cf', '-', ...parts], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const tar = spawn('tar', [...attributes, '-C', folder, '-cf', '-', ...parts], { stdio: ['ignore', 'pipe', 'pipe'], env: childEnvironment() });
   let said = '';
   tar.stderr.setEncoding('utf8').on('data', (chunk: string) => { said = (said + chunk).slice(-2_000); });
   tar.on('error', (cause) => tar.stdout.destroy(cause));
@@ -19,7 +20,9 @@ export function packFolder(folder: string, parts: readonly string[]): Readable {
 
 /** Unpacks a tar archive, compressed by gzip or not, as it comes. @throws Error with what tar said. */
 export async function unpackInto(folder: string, archive: Readable, isCompressed: boolean): Promise<void> {
-  const tar = spawn('tar', [...attributes, ...(isCompressed ? ['-z'] : []), '-C', folder, '-xf', '-'], { stdio: ['pipe', 'ignore', 'pipe'] });
+  const tar = spawn('tar', [...attributes, ...(isCompressed ? ['-z'] : []), '-C', folder, '-xf', '-'], {
+    stdio: ['pipe', 'ignore', 'pipe'], env: childEnvironment(),
+  });
   let said = '';
   tar.stderr.setEncoding('utf8').on('data', (chunk: string) => { said = (said + chunk).slice(-2_000); });
   const ended = once(tar, 'close') as Promise<[number | null]>;

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { childEnvironment } from '../config/child-environment.js';
 import { hasProcFs, markerVariable } from './processes.js';
 
 // Reads until the service's end of the pipe is gone, then kills what carries the marker. Only the service's death closes the pipe.
@@ -17,7 +18,7 @@ done 2>/dev/null`;
 export function startGuard(markerStart: string): ChildProcess | undefined {
   if (!hasProcFs) return undefined;
   const guard = spawn('/bin/sh', ['-c', script, 'heddle-guard', `${markerVariable}=${markerStart}`], {
-    detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: '/usr/local/bin:/usr/bin:/bin' }, cwd: '/',
+    detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: childEnvironment({ set: { PATH: '/usr/local/bin:/usr/bin:/bin' } }), cwd: '/',
   });
   guard.on('error', () => undefined);
   guard.stdin?.on('error', () => undefined);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childEnvironment } from '../config/child-environment.js';
 
 export const hasProcFs = process.platform === 'linux';
 
@@ -10,7 +11,7 @@ export const markerVariable = 'HEDDLE_MACHINE';
 /** When a process started, in a form that no later process with the same pid has; undefined when it does not live. */
 export function startTimeOf(pid: number): string | undefined {
   try {
-    if (!hasProcFs) return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || undefined;
+    if (!hasProcFs) return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: childEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] }).trim() || undefined;
     const stat = statOf(pid);
     if (stat[0] === 'Z' || stat[0] === 'X') return undefined;
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${stat[19]}`;
@@ -93,7 +94,7 @@ function statOf(pid: number): readonly string[] {
 
 /** Without /proc: BSD's ps shows the environment of the user's own processes after the command. */
 function markedByPs(markerStart: string): readonly number[] {
-  const lines = tryOr(() => execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }), '').split('\n');
+  const lines = tryOr(() => execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env: childEnvironment() }), '').split('\n');
   return lines.flatMap((line) => (line.includes(`${markerVariable}=${markerStart}`) ? [Number.parseInt(line, 10)] : []))
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
 }

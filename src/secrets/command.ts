@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { secretCommandEnvironment } from '../config/child-environment.js';
 
 export interface CommandLimits {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -34,7 +35,7 @@ export function splitWords(line: string): readonly string[] {
 export function runForOutput([program = '', ...args]: readonly string[], { environment, timeoutMs, signal }: CommandLimits): Promise<string> {
   const grouped = process.platform !== 'win32';
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { ...environment }, stdio: ['ignore', 'pipe', 'ignore'], detached: grouped });
+    const child = spawn(program, args, { env: secretCommandEnvironment(environment), stdio: ['ignore', 'pipe', 'ignore'], detached: grouped });
     const chunks: Buffer[] = [];
     let size = 0;
     const settle = (act: () => void): void => {

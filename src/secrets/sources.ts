@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { isOwnCredential } from '../config/child-environment.js';
 import { anySignal } from '../model/signals.js';
 import { runForOutput, splitWords, type CommandLimits } from './command.js';
 
@@ -24,9 +25,6 @@ export interface VaultAccess {
 
 export const schemes = ['env', 'file', 'exec', 'vault'] as const;
 
-/** What opens the payloads themselves is given to nobody. */
-const keysVariables: readonly string[] = ['HEDDLE_KEYS'];
-
 const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
@@ -39,7 +37,7 @@ export function readSecret(scheme: (typeof schemes)[number], rest: string, sourc
 }
 
 async function readVariable(name: string, { environment }: SecretSources): Promise<string> {
-  if (keysVariables.includes(name)) throw new Error(`${name} opens all payloads, and is no secret of a cluster`);
+  if (isOwnCredential(name)) throw new Error(`${name} belongs to Heddle or Temporal and cannot be used as a secret of a cluster`);
   const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
   if (value === undefined || value === '') throw new Error(`the environment variable ${name} is not set for this worker`);
   return value;
@@ -107,8 +105,7 @@ function reasonOf(error: unknown): string {
 }
 
 function limitsOf({ environment, timeoutMs = defaultTimeoutMs, signal }: SecretSources): CommandLimits {
-  const passed = Object.entries(environment).filter(([name]) => !keysVariables.includes(name));
-  return { environment: Object.fromEntries(passed), timeoutMs, signal };
+  return { environment, timeoutMs, signal };
 }
 
 /** Editors and `echo` end a file with a newline that is no part of the secret. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { childEnvironment, networkVariables } from '../config/child-environment.js';
 
 export interface DownloadOptions {
   /** The file to be made. */
@@ -41,7 +42,9 @@ export async function downloadBinary({ target, version, stallMs = 20_000 }: Down
 
 async function runDownload(folder: string, version: string, stallMs: number): Promise<void> {
   const sdk = createRequire(import.meta.url).resolve('@temporalio/testing');
-  const child = spawn(process.execPath, ['-e', fetchInChild, sdk, folder, version], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, ['-e', fetchInChild, sdk, folder, version], {
+    stdio: ['ignore', 'ignore', 'pipe'], env: childEnvironment({ pass: networkVariables }),
+  });
   let words = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (words += chunk));
 

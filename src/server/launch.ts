@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childEnvironment } from '../config/child-environment.js';
 
 export interface Launched {
   readonly pid: number;
@@ -12,6 +13,12 @@ export interface Launched {
   end(): Promise<void>;
 }
 
+export interface LaunchOptions {
+  readonly logFile: string;
+  /** Variables besides PATH, HOME and LANG. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 const endPatienceMs = 10_000;
 const logLimitBytes = 16 * 1024 * 1024;
 
@@ -19,12 +26,12 @@ const logLimitBytes = 16 * 1024 * 1024;
  * Starts a long-lived program whose output goes to a file. It is in a session of its own, so that Ctrl-C in a terminal reaches
  * us alone and we choose the order of stopping. On Linux the kernel ends it when this process dies, however that happens.
  */
-export async function launch(binary: string, args: readonly string[], logFile: string): Promise<Launched> {
+export async function launch(binary: string, args: readonly string[], { logFile, environment = {} }: LaunchOptions): Promise<Launched> {
   await mkdir(dirname(logFile), { recursive: true, mode: 0o700 });
   await shelveLongLog(logFile);
   const log = openSync(logFile, 'a', 0o600);
   const [program, ...words] = [...deathLink(), binary, ...args];
-  const child = spawn(program ?? binary, words, { detached: true, stdio: ['ignore', log, log] });
+  const child = spawn(program ?? binary, words, { detached: true, stdio: ['ignore', log, log], env: childEnvironment({ set: environment }) });
   closeSync(log);
 
   const ended = endOf(child);
@@ -70,7 +77,7 @@ function deathLink(): readonly string[] {
 
 function findDeathLink(): readonly string[] {
   const words = ['setpriv', '--pdeathsig', 'TERM', '--'];
-  const works = process.platform === 'linux' && spawnSync('setpriv', [...words.slice(1), 'true']).status === 0;
+  const works = process.platform === 'linux' && spawnSync('setpriv', [...words.slice(1), 'true'], { env: childEnvironment() }).status === 0;
   return works ? words : [];
 }
 

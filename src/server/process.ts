@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { childEnvironment } from '../config/child-environment.js';
 
 /** A process for ever: its pid may be given to another one later, its pid and start together may not. */
 export interface ProcessRecord {
@@ -45,7 +46,7 @@ async function startedOnLinux(pid: number): Promise<string | undefined> {
 }
 
 async function startedByPs(pid: number): Promise<string | undefined> {
-  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)]).catch(() => undefined);
+  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { env: childEnvironment() }).catch(() => undefined);
   const [, state, started] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(found?.stdout ?? '') ?? [];
   return state === undefined || state.startsWith('Z') ? undefined : started;
 }

@@ -72,7 +72,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     for (let left = launches; ; left--) {
       const ports = await choosePorts(options);
       const address = `127.0.0.1:${ports.port}`;
-      const server = await launch(options.binary, argumentsFor(options, ports, namespace), logFile);
+      const server = await launch(options.binary, argumentsFor(options, ports, namespace), { logFile });
       await claim.recordServer(server.pid, address);
       const problem = await waitUntilReady(server, ports.port, namespace);
       if (problem === undefined) {

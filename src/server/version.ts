@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { childEnvironment } from '../config/child-environment.js';
 
 /** The release of the Temporal CLI that we fetch, and the server inside it. */
 export const pinnedCli = { cli: '1.9.1', server: '1.32.0' } as const;
 
 /** Older servers let anyone who reaches the port open a replication stream (CVE-2026-5724). */
 export const serverFloor = '1.30.4';
-
-const run = promisify(execFile);
 
 /** Compares dotted numbers; what follows the numbers (`-rc.1`, `+build`) does not count. Negative: `a` is older. */
 export function compareVersions(a: string, b: string): number {
@@ -28,7 +27,7 @@ export function floorProblem(serverVersion: string): string | undefined {
 
 /** Asks a Temporal CLI for its versions. Throws with words when it does not run or is something else. */
 export async function readBinaryVersion(binary: string): Promise<{ readonly cli: string; readonly server: string }> {
-  const { stdout } = await run(binary, ['--version'], { timeout: 15_000 }).catch((cause: unknown) => {
+  const { stdout } = await promisify(execFile)(binary, ['--version'], { timeout: 15_000, env: childEnvironment() }).catch((cause: unknown) => {
     throw new Error(`it does not run: ${firstLine(cause)}`, { cause });
   });
   const found = /temporal version (\S+) \(Server ([^,\s)]+)/.exec(stdout);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '../config/child-environment.js';
 
 /** A machine service of a test's own: machines with real SSH on loopback, and a REST API as clouds have. See docs/providers/local.md. */
 export interface MachineService {
@@ -24,7 +25,7 @@ const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.ur
 export async function startMachineService(): Promise<MachineService> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
   const words = [program, '--data', folder, '--kind', 'directory', '--boot-delay', '20', '--delete-delay', '20', '--log-level', 'warn'];
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'], env: childEnvironment() });
   const close = async (): Promise<void> => {
     await end(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

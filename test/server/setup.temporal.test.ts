@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { checkSearchAttributes, heddleSearchAttributes, registerSearchAttributes } from '../../src/server/setup.js';
 import { startServer, type RunningServer } from '../../src/server/start.js';
 
@@ -15,13 +15,21 @@ let connection: Connection;
 beforeAll(async () => {
   dataFolder = await mkdtemp(join(tmpdir(), 'heddle-setup-'));
   const options = { binary: inject('temporalBinary'), dataFolder, port: 0, ui: false, say: () => undefined } as const;
+  for (const name of ['HEDDLE_KEYS', 'TEMPORAL_API_KEY', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, `leak:${name}`);
   server = await startServer({ ...options, namespace: 'fresh' });
+  vi.unstubAllEnvs();
   connection = await Connection.connect({ address: server.address });
 });
 afterAll(async () => {
   await connection.close();
   await server.stop();
   await rm(dataFolder, { recursive: true, force: true });
+});
+
+test.runIf(process.platform === 'linux')('the environment of the Temporal server holds no credential of the process that started it', async () => {
+  const environment = await readFile(`/proc/${server.pid}/environ`, 'utf8');
+  expect(environment).toContain('PATH=');
+  expect(environment).not.toContain('leak:');
 });
 
 test('the server of the run has our search attributes', async () => {

@@ -5,6 +5,7 @@ import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/p
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { childEnvironment } from '../../config/child-environment.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { ProcessMark, Processes } from './parts.js';
 
@@ -109,7 +110,7 @@ async function start({ folder, words, environment, processes }: CommandRun): Pro
   // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the command has ended.
   const wrapper = `cd "$0" || exit 1; tries=0; until [ -e go ]; do tries=$((tries + 1)); [ "$tries" -gt ${goTries} ] && exit 1; sleep 0.1; done; "$@"; echo "$?" >exit.part; mv exit.part exit`;
   const child = spawn('/bin/sh', ['-c', wrapper, directory, ...words], {
-    detached: true, stdio: ['ignore', log, log], env: { ...environment, HEDDLE_OUTPUT: join(directory, 'image') },
+    detached: true, stdio: ['ignore', log, log], env: childEnvironment({ set: { ...environment, HEDDLE_OUTPUT: join(directory, 'image') } }),
   });
   closeSync(log);
   child.on('error', () => undefined).unref();

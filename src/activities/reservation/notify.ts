@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { ApplicationFailure } from '@temporalio/common';
+import { childEnvironment } from '../../config/child-environment.js';
 import type { Tidings } from '../../model/reservation/tidings.js';
 import type { NotifySettings, ReservationParts } from './parts.js';
 
@@ -31,7 +32,7 @@ async function post(url: NonNullable<NotifySettings['url']>, tidings: Tidings): 
 
 function run([program = '', ...words]: readonly string[], tidings: Tidings): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'], timeout: patienceMs, killSignal: 'SIGKILL' });
+    const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'], env: childEnvironment(), timeout: patienceMs, killSignal: 'SIGKILL' });
     let complaint = '';
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => { complaint = `${complaint}${chunk}`.slice(-500); });
     // A program that does not read what it is told may end before it is written.

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { buildQueue } from '../../model/names.js';
 import type { Config } from '../../config.js';
+import { workerEnvironment } from '../../config/child-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { checkServer } from '../../server/check.js';
 import { readLogTail } from '../../server/launch.js';
@@ -36,7 +37,9 @@ export async function start(options: ServerOptions & { readonly foreground?: boo
   const log = openSync(logFile, 'a', 0o600);
   const child = spawn(process.execPath, [workerProgram, '--builder', ...(file === undefined ? [] : ['--config', file])], {
     stdio: ['ignore', log, log], detached: true,
-    env: { ...config.environment, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }) },
+    env: workerEnvironment(config.environment, {
+      TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
+    }),
   });
   closeSync(log);
   child.on('error', () => undefined).unref();

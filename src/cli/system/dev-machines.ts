@@ -26,7 +26,7 @@ const startLimitMs = 60_000;
 export async function startMachines({ folder, kind, logFolder, say, onBack }: MachinesOptions): Promise<RunningMachines> {
   const logFile = join(logFolder, 'machines.log');
   const start = async (port: string): Promise<{ readonly child: Launched; readonly endpoint: string }> => {
-    const child = await launch(process.execPath, [program, '--data', folder, '--kind', kind, '--port', port], logFile);
+    const child = await launch(process.execPath, [program, '--data', folder, '--kind', kind, '--port', port], { logFile });
     try {
       return { child, endpoint: await waitForEndpoint(folder, child, logFile) };
     } catch (error) {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { Config } from '../../config.js';
+import { workerEnvironment } from '../../config/child-environment.js';
 import { coreQueue } from '../../model/names.js';
 import { launch, readLogTail, type Launched } from '../../server/launch.js';
 import { keepUp, type KeptUp } from './keep-up.js';
@@ -24,7 +25,7 @@ const startLimitMs = 60_000;
 export async function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
   const logFile = join(options.logFolder, 'worker.log');
   const again = async (): Promise<Launched> => {
-    const child = await launch('/usr/bin/env', [...environmentWords(options), process.execPath, workerProgram, '--config', options.configFile], logFile);
+    const child = await launch(process.execPath, [workerProgram, '--config', options.configFile], { logFile, environment: environmentOf(options) });
     try {
       await waitUntilPolling(child, options, logFile);
       return child;
@@ -37,9 +38,9 @@ export async function startDevWorker(options: DevWorkerOptions): Promise<KeptUp>
 }
 
 /** The user's own Temporal settings, which may name another server with its certificates, are not meant for ours. */
-function environmentWords({ config, address, namespace }: DevWorkerOptions): readonly string[] {
-  const unset = Object.keys(config.environment).filter((name) => name.startsWith('TEMPORAL_')).flatMap((name) => ['-u', name]);
-  return [...unset, 'TEMPORAL_CONFIG_FILE=/dev/null', `TEMPORAL_ADDRESS=${address}`, `TEMPORAL_NAMESPACE=${namespace}`];
+function environmentOf({ config, address, namespace }: DevWorkerOptions): Readonly<Record<string, string>> {
+  const others = Object.fromEntries(Object.entries(config.environment).filter(([name]) => !name.startsWith('TEMPORAL_')));
+  return workerEnvironment(others, { TEMPORAL_CONFIG_FILE: '/dev/null', TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
 }
 
 /** A worker is there when the server has heard this very process ask for work. */

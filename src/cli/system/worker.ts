@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { workerEnvironment } from '../../config/child-environment.js';
 import { checkServer } from '../../server/check.js';
 import { CliError } from '../cli-error.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
@@ -23,10 +24,9 @@ export async function runWorker(options: ServerOptions, words: readonly string[]
   const file = options.config ?? dev?.workerConfig ?? config.file;
   const child = spawn(process.execPath, [workerProgram, ...words, ...(file === undefined ? [] : ['--config', file])], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: {
-      ...config.environment, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace,
-      ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
-    },
+    env: workerEnvironment(config.environment, {
+      TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
+    }),
     // A session of its own: Ctrl-C reaches it once, from us.
     detached: true,
   });

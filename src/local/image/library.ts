@@ -6,11 +6,15 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { childEnvironment } from '../../config/child-environment.js';
 import { packFolder, unpackInto } from '../archive.js';
 import { makePrivateFolder, writeJsonFile } from '../files.js';
 import { kindNames, type KindName } from '../machine.js';
 
-const run = promisify(execFile);
+/** Runs a program of the system to its end. */
+async function run(program: string, words: readonly string[]): Promise<{ readonly stdout: string }> {
+  return promisify(execFile)(program, [...words], { env: childEnvironment() });
+}
 
 /** The system the service runs on: always there, never captured, of no size. */
 export const hostImage = 'host';

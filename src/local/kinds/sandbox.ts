@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childEnvironment } from '../../config/child-environment.js';
 import type { Library } from '../image/library.js';
 import type { MachineRecord } from '../machine.js';
 import { markerVariable, startTimeOf } from '../processes.js';
@@ -73,7 +74,7 @@ function startInit(machine: MachineRecord, disk: string, options: SandboxOptions
   const output = openSync(consoleFile(disk), 'w', 0o600);
   try {
     const child = spawn('unshare', [...namespaces, '/bin/sh', script, ...words], {
-      detached: true, cwd: '/', stdio: ['pipe', 'pipe', output], env: environmentOf(machine, options),
+      detached: true, cwd: '/', stdio: ['pipe', 'pipe', output], env: childEnvironment({ set: environmentOf(machine, options) }),
     });
     child.stdin?.on('error', () => undefined).end(`${machine.password}\n`);
     return child;

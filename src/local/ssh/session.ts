@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { ServerChannel, Session, SignalInfo, WindowChangeInfo } from 'ssh2';
+import { childEnvironment } from '../../config/child-environment.js';
 import { descendantsOf, signalQuietly } from '../processes.js';
 import { canMakeTerminals, planLaunch, type Launcher, type Terminal } from './launch.js';
 
@@ -51,7 +52,7 @@ class RunningCommand {
     const launch = planLaunch(launcher, command, terminal);
     this.#wrappers = launch.wrappers;
     this.#child = spawn(launch.program, launch.args, {
-      cwd: launcher.cwd, env: { ...launch.environment }, detached: true, stdio: ['pipe', 'pipe', 'pipe', terminal === undefined ? 'ignore' : 'pipe'],
+      cwd: launcher.cwd, env: childEnvironment({ set: launch.environment }), detached: true, stdio: ['pipe', 'pipe', 'pipe', terminal === undefined ? 'ignore' : 'pipe'],
     });
     this.#child.on('error', (error) => {
       channel.stderr.write(`The machine could not start ${launch.program}: ${error.message}\n`);
@@ -65,7 +66,7 @@ class RunningCommand {
   resize(info: WindowChangeInfo): void {
     if (this.#terminalPath === undefined) return;
     const size = ['rows', String(info.rows), 'cols', String(info.cols)];
-    spawn('stty', ['-F', this.#terminalPath, ...size], { stdio: 'ignore' }).on('error', () => undefined);
+    spawn('stty', ['-F', this.#terminalPath, ...size], { stdio: 'ignore', env: childEnvironment() }).on('error', () => undefined);
   }
 
   /** As sshd does: the signal goes to the command and all it started, not to what we put in between. */

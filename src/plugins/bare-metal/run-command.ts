@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { childEnvironment } from '../../config/child-environment.js';
 
 export interface CommandResult {
   /** Null where it could not be started, or was ended. */
@@ -21,7 +22,9 @@ const kept = 16_384;
 export async function runCommand([program = '', ...words]: readonly string[], { signal, environment = {}, onLine }: CommandOptions): Promise<CommandResult> {
   signal.throwIfAborted();
   return new Promise((resolve) => {
-    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: searchPath, LC_ALL: 'C', ...environment }, signal, killSignal: 'SIGKILL' });
+    const child = spawn(program, words, {
+      stdio: ['ignore', 'pipe', 'pipe'], env: childEnvironment({ set: { PATH: searchPath, LC_ALL: 'C', ...environment } }), signal, killSignal: 'SIGKILL',
+    });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => { stdout = (stdout + chunk).slice(-kept); });

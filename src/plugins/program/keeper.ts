@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { childEnvironment } from '../../config/child-environment.js';
 
 /**
  * A small process that outlives this one by a moment: when this one is gone, however it went, it kills the groups of the
@@ -9,7 +10,9 @@ export class Keeper {
   readonly #child: ChildProcess;
 
   constructor(folder: string) {
-    this.#child = spawn('/bin/sh', ['-c', script, 'heddle-plugin-keeper', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: '/usr/bin:/bin' }, cwd: '/' });
+    this.#child = spawn('/bin/sh', ['-c', script, 'heddle-plugin-keeper', folder], {
+      detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: childEnvironment({ set: { PATH: '/usr/bin:/bin' } }), cwd: '/',
+    });
     this.#child.on('error', () => undefined);
     this.#child.stdin?.on('error', () => undefined);
     this.#child.unref();

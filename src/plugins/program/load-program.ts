@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { childEnvironment } from '../../config/child-environment.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import type { PluginLimits } from '../../schema/descriptor-program.js';
 import { clientPlan } from '../clients.js';
@@ -51,8 +52,8 @@ export async function loadProgram(found: FoundPlugin, workshop: Workshop, option
 
 /** Never the whole environment: it holds the worker's secrets. */
 function environmentOf({ environment, passEnvironment }: Descriptor, { environment: own }: ProgramOptions): Readonly<Record<string, string>> {
-  const passed = passEnvironment.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
-  return { PATH: own['PATH'] ?? '/usr/local/bin:/usr/bin:/bin', LANG: own['LANG'] ?? 'C.UTF-8', ...Object.fromEntries(passed), ...environment };
+  const from = { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own };
+  return childEnvironment({ from, pass: passEnvironment, set: environment });
 }
 
 function defined(limits: PluginLimits): { readonly [Key in keyof PluginLimits]?: number } {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { childEnvironment } from '../../config/child-environment.js';
 
 const hasProcFs = process.platform === 'linux';
 
@@ -84,7 +85,7 @@ function fromProcFs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
 }
 
 function fromPs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
-  const lines = execFileSync('ps', ['-axo', 'pgid=,rss='], { encoding: 'utf8' }).split('\n');
+  const lines = execFileSync('ps', ['-axo', 'pgid=,rss='], { encoding: 'utf8', env: childEnvironment() }).split('\n');
   return lines.flatMap((line) => {
     const [group = 0, kilobytes = 0] = line.trim().split(/\s+/).map(Number);
     return groups.has(group) ? [{ group, bytes: kilobytes * 1024 }] : [];

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { childEnvironment } from '../../config/child-environment.js';
 import { LineSplitter } from './lines.js';
 import { memoryOf, signalGroup } from './processes.js';
 import { maxLines, sizes } from './protocol.js';
@@ -59,7 +60,7 @@ export class Program {
     const home = workshop.makeHome();
     const stdio = channel === 'own' ? ['ignore', 'pipe', 'pipe', 'pipe'] as const : ['pipe', 'pipe', 'pipe'] as const;
     this.#workshop = workshop;
-    this.#child = spawn(program, words, { cwd, env: { ...environment, HOME: home }, detached: true, stdio: [...stdio] });
+    this.#child = spawn(program, words, { cwd, env: childEnvironment({ set: { ...environment, HOME: home } }), detached: true, stdio: [...stdio] });
     const own = this.#child.stdio[3];
     this.#input = channel === 'own' ? own instanceof Socket ? own : null : this.#child.stdin;
     const output = channel === 'own' ? own instanceof Socket ? own : null : this.#child.stdout;

@@ -10,9 +10,9 @@ const settings = fileURLToPath(new URL('./tsconfig.json', import.meta.url));
 /** The service as it stands in src/local, compiled once: it is a process of its own, and runs on plain Node. */
 export function builtService(): string {
   const cache = join(root, 'node_modules', '.cache');
-  const folder = join(cache, `heddle-local-${hashOf(join(root, 'src', 'local'))}`);
+  const folder = join(cache, `heddle-local-${hashOf(join(root, 'src', 'local'), join(root, 'src', 'config', 'child-environment.ts'))}`);
   if (!existsSync(folder)) compile(cache, folder);
-  return join(folder, 'main.js');
+  return join(folder, 'local', 'main.js');
 }
 
 /** All of it is there at once, or nothing. */
@@ -31,8 +31,8 @@ function compile(cache: string, folder: string): void {
   }
 }
 
-function hashOf(sources: string): string {
-  const hash = createHash('sha256').update(readFileSync(settings)).update(readFileSync(join(root, 'package-lock.json')));
+function hashOf(sources: string, imported: string): string {
+  const hash = createHash('sha256').update(readFileSync(settings)).update(readFileSync(imported)).update(readFileSync(join(root, 'package-lock.json')));
   for (const entry of readdirSync(sources, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) hash.update(`${entry.name}\0`).update(readFileSync(join(entry.parentPath, entry.name)));
   }

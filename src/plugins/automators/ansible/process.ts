@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { createInterface } from 'node:readline';
+import { childEnvironment } from '../../../config/child-environment.js';
 
 export interface Tool {
   readonly program: string;
@@ -28,7 +29,7 @@ export async function runTool({ program, words, folder, environment, onEvent, si
   signal.throwIfAborted();
   const settings = Object.entries({ HOME: folder, ...environment }).map(([name, value]) => `${name}=${value}`);
   const child = spawn('/bin/sh', ['-c', guard, 'heddle-ansible', folder, ...settings, program, ...words], {
-    cwd: folder, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    cwd: folder, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], env: childEnvironment(),
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
+import { childEnvironment } from '../../../config/child-environment.js';
 import { PluginError, type Calls, type FailureKind } from '../../contract.js';
 import type { LibvirtFields } from './fields.js';
 
@@ -71,7 +72,9 @@ export class Virsh {
       const virsh = [program, '--quiet', '--connect', uri, ...words] as const;
       // /dev/stdin can be opened where it is a pipe; what Node gives to a program is a socket.
       const [first, ...rest] = input === undefined ? virsh : (['sh', '-c', 'cat | "$@"', 'sh', ...virsh] as const);
-      const child = spawn(first, rest, { stdio: 'pipe', env: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' }, detached: true });
+      const child = spawn(first, rest, {
+        stdio: 'pipe', env: childEnvironment({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }), detached: true,
+      });
       const end = (): void => endGroup(child.pid);
       this.signal.addEventListener('abort', end, { once: true });
       const [out, err]: [Buffer[], Buffer[]] = [[], []];

@@ -5,6 +5,7 @@ import { link, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { childEnvironment } from '../../../config/child-environment.js';
 import { PluginError } from '../../errors.js';
 import { endGroup, isRunning, markOf, type ProcessMark } from './process-mark.js';
 import { isCode } from './library.js';
@@ -103,7 +104,9 @@ async function start({ folder, what, program }: LastingRun, key: string, before:
   const log = openSync(join(directory, 'log'), 'a', 0o600);
   // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the program has ended.
   const wrapper = `cd "$0" || exit 1; tries=0; until [ -e go ]; do tries=$((tries + 1)); [ "$tries" -gt ${goTries} ] && exit 1; sleep 0.1; done; "$@"; echo "$?" >exit.part; mv exit.part exit`;
-  const child = spawn('/bin/sh', ['-c', wrapper, directory, ...words], { detached: true, stdio: ['ignore', log, log], env: environment });
+  const child = spawn('/bin/sh', ['-c', wrapper, directory, ...words], {
+    detached: true, stdio: ['ignore', log, log], env: childEnvironment({ set: environment }),
+  });
   closeSync(log);
   child.on('error', () => undefined).unref();
   const mark = await markOf(child.pid ?? 0);

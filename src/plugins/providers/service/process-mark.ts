@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { childEnvironment } from '../../../config/child-environment.js';
 import { PluginError } from '../../errors.js';
 
 /** A process for ever: its pid may be given to another one later, its pid and start together may not. */
@@ -82,7 +83,7 @@ async function readStat(pid: number): Promise<{ readonly group: number; readonly
 }
 
 async function startedByPs(pid: number): Promise<string | undefined> {
-  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)]).catch(() => undefined);
+  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { env: childEnvironment() }).catch(() => undefined);
   const [, state, started] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(found?.stdout ?? '') ?? [];
   return state === undefined || state.startsWith('Z') ? undefined : started;
 }
