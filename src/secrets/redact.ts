@@ -1,3 +1,4 @@
+import { Automaton } from './automaton.js';
 import { formsOf } from './encodings.js';
 
 /** Takes known secrets out of what people or files get to see. */
@@ -14,126 +15,132 @@ export interface RedactingStream {
   push(chunk: Uint8Array): Buffer;
   /** What was held back; to be called after the last chunk. */
   end(): Buffer;
+  /** Steps of the search and bytes copied so far. Grows linearly with the input, whatever the secrets and the pieces are. */
+  readonly steps: number;
 }
 
-const placeholder = '(secret)';
+const placeholder = Buffer.from('(secret)');
 
 const shortest = 6;
 
-/** Makes a redactor for these secrets in all the forms they usually take (see `formsOf`). */
+/**
+ * Makes a redactor for these secrets in all the forms they usually take (see `formsOf`). Each stretch of text that occurrences of
+ * secrets cover becomes one placeholder, overlaps included. Time is linear in the text, for any secrets.
+ */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const skipped = secrets.flatMap((secret, index) => (secret.length >= shortest ? [] : [{
     index, reason: `it has fewer than ${shortest} characters, and taking those out everywhere would garble the output`,
   }]));
   const forms = secrets.filter((secret) => secret.length >= shortest).flatMap(formsOf).filter((form) => form.length >= shortest);
-  const text = new Matcher(forms);
-  // In streams bytes stand for themselves, one character each, so that chunks may end within a character.
-  const bytes = new Matcher(forms.map((form) => Buffer.from(form, 'utf8').toString('latin1')));
-  return { redact: (whole) => text.replaceAll(whole), stream: () => new HeldStream(bytes), skipped };
+  const automaton = new Automaton([...new Set(forms)].map((form) => Buffer.from(form, 'utf8')));
+  return { redact: (text) => redactText(text, automaton), stream: () => new HeldStream(automaton), skipped };
+}
+
+/** Half of a surrogate pair has no UTF-8 form and is part of no secret: it passes as it is. */
+function redactText(text: string, automaton: Automaton): string {
+  return text.split(/(\p{Surrogate})/u).map((part, index) => {
+    if (index % 2 === 1) return part;
+    const stream = new HeldStream(automaton);
+    return Buffer.concat([stream.push(Buffer.from(part, 'utf8')), stream.end()]).toString('utf8');
+  }).join('');
+}
+
+/** A stretch that secrets cover; positions count the bytes of the whole stream. */
+interface Run {
+  from: number;
+  to: number;
 }
 
 class HeldStream implements RedactingStream {
-  readonly #matcher: Matcher;
-  #held = '';
+  readonly #automaton: Automaton;
+  readonly #held = new HeldBytes();
+  #searchSteps = 0;
+  #state = 0;
+  #read = 0;
+  #shown = 0;
+  /** What secrets cover of the bytes that are not shown yet, in order. */
+  #runs: Run[] = [];
 
-  constructor(matcher: Matcher) {
-    this.#matcher = matcher;
+  constructor(automaton: Automaton) {
+    this.#automaton = automaton;
+  }
+
+  get steps(): number {
+    return this.#searchSteps + this.#held.copied;
   }
 
   push(chunk: Uint8Array): Buffer {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const text = this.#held + bytes.toString('latin1');
-    const { done, rest } = this.#matcher.replaceSettled(text);
-    const unchanged = this.#held === '' && rest === '' && done === text;
-    this.#held = rest;
+    const { state, steps } = this.#automaton.read(chunk, this.#state, (end, length) => this.#cover(this.#read + end - length, this.#read + end));
+    this.#state = state;
+    this.#read += chunk.length;
+    this.#searchSteps += steps;
+    const limit = this.#read - this.#automaton.depthOf(state);
+    const isUnchanged = this.#held.length === 0 && this.#runs.length === 0 && limit === this.#read;
+    if (!isUnchanged) this.#held.append(chunk);
     // Most output holds no secret: a copy of all of it would be memory that only the collector gives back.
-    return unchanged ? bytes : Buffer.from(done, 'latin1');
+    if (isUnchanged) this.#shown = limit;
+    return isUnchanged ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : this.#show(limit);
   }
 
   end(): Buffer {
-    const last = this.#matcher.replaceAll(this.#held);
-    this.#held = '';
-    return Buffer.from(last, 'latin1');
+    return this.#show(this.#read);
+  }
+
+  /** Joins the runs that it overlaps. Runs are covered in the order of their ends. */
+  #cover(start: number, to: number): void {
+    let from = start;
+    for (let last = this.#runs.at(-1); last !== undefined && last.to > from; last = this.#runs.at(-1)) {
+      from = Math.min(from, last.from);
+      this.#runs.pop();
+    }
+    this.#runs.push({ from, to });
+  }
+
+  #show(limit: number): Buffer {
+    const parts: Buffer[] = [];
+    let used = 0;
+    for (const run of this.#runs) {
+      if (run.from >= limit) break;
+      if (run.from > this.#shown) parts.push(this.#held.take(run.from - this.#shown));
+      // One that began in an earlier piece has its placeholder.
+      if (run.from >= this.#shown) parts.push(placeholder);
+      const to = Math.min(run.to, limit);
+      this.#held.take(to - Math.max(run.from, this.#shown));
+      this.#shown = to;
+      if (run.to <= limit) used += 1;
+    }
+    this.#runs.splice(0, used);
+    if (limit > this.#shown) parts.push(this.#held.take(limit - this.#shown));
+    this.#shown = limit;
+    return Buffer.concat(parts);
   }
 }
 
-/**
- * Finds patterns from left to right, of several at one place the longest. Places are found by the beginnings alone: one
- * expression over all patterns of a private key would take a hundred times as long.
- */
-class Matcher {
-  /** Patterns by how they begin, the longest first. */
-  readonly #byStart: ReadonlyMap<string, readonly string[]>;
-  readonly #anyStart: RegExp | undefined;
-  readonly #longest: number;
+/** Bytes that wait. Appending and taking cost as much as the bytes concerned, however many wait. */
+class HeldBytes {
+  copied = 0;
+  #bytes = Buffer.alloc(0);
+  #from = 0;
+  #to = 0;
 
-  constructor(patterns: readonly string[]) {
-    const sorted = [...new Set(patterns)].toSorted((a, b) => b.length - a.length);
-    const byStart = new Map<string, string[]>();
-    for (const pattern of sorted) {
-      const start = pattern.slice(0, shortest);
-      byStart.set(start, [...(byStart.get(start) ?? []), pattern]);
+  get length(): number {
+    return this.#to - this.#from;
+  }
+
+  append(chunk: Uint8Array): void {
+    if (this.#to + chunk.length > this.#bytes.length) {
+      const larger = Buffer.alloc(2 * (this.length + chunk.length));
+      this.copied += this.#bytes.copy(larger, 0, this.#from, this.#to);
+      [this.#bytes, this.#from, this.#to] = [larger, 0, this.length];
     }
-    this.#byStart = byStart;
-    this.#anyStart = sorted.length === 0 ? undefined : new RegExp([...byStart.keys()].map(quote).join('|'), 'g');
-    this.#longest = sorted[0]?.length ?? 0;
+    this.#bytes.set(chunk, this.#to);
+    this.#to += chunk.length;
+    this.copied += chunk.length;
   }
 
-  replaceAll(text: string): string {
-    return this.#replace(text, () => text.length);
+  /** The next call of `append` may overwrite what is returned. */
+  take(count: number): Buffer {
+    this.#from += count;
+    return this.#bytes.subarray(this.#from - count, this.#from);
   }
-
-  /** Replaces up to where a pattern may have begun that ends beyond the text. */
-  replaceSettled(text: string): { readonly done: string; readonly rest: string } {
-    let open = 0;
-    const done = this.#replace(text, (from) => {
-      open = this.#openAt(text, from);
-      return open;
-    });
-    return { done, rest: text.slice(open) };
-  }
-
-  /** `limitOf` tells how far the text is settled when all before its argument is done; a match beyond waits. */
-  #replace(text: string, limitOf: (from: number) => number): string {
-    let done = '';
-    let from = 0;
-    let limit = limitOf(from);
-    for (let match = this.#find(text, from); match !== undefined && match.at < limit; match = this.#find(text, from)) {
-      done += text.slice(from, match.at) + placeholder;
-      from = match.end;
-      limit = limitOf(from);
-    }
-    return done + text.slice(from, limit);
-  }
-
-  #find(text: string, from: number): { readonly at: number; readonly end: number } | undefined {
-    if (this.#anyStart === undefined) return undefined;
-    for (let next = from; ; next += 1) {
-      this.#anyStart.lastIndex = next;
-      const start = this.#anyStart.exec(text);
-      if (start === null) return undefined;
-      next = start.index;
-      const pattern = this.#byStart.get(start[0])?.find((candidate) => text.startsWith(candidate, start.index));
-      if (pattern !== undefined) return { at: start.index, end: start.index + pattern.length };
-    }
-  }
-
-  /** Where the first unfinished pattern begins, at `from` or after; the end of the text when there is none. */
-  #openAt(text: string, from: number): number {
-    for (let at = Math.max(from, text.length - this.#longest + 1); at < text.length; at += 1) {
-      if (this.#isOpen(text, at)) return at;
-    }
-    return text.length;
-  }
-
-  #isOpen(text: string, at: number): boolean {
-    const start = text.slice(at, at + shortest);
-    if (start.length < shortest) return [...this.#byStart.keys()].some((known) => known.startsWith(start));
-    const length = text.length - at;
-    return this.#byStart.get(start)?.some((pattern) => pattern.length > length && pattern.startsWith(text.slice(at))) ?? false;
-  }
-}
-
-function quote(pattern: string): string {
-  return pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }

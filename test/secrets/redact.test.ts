@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { formsOf } from '../../src/secrets/encodings.js';
 import { createRedactor, type Redactor } from '../../src/secrets/redact.js';
 import { fc } from '../support/property.js';
 
@@ -79,6 +80,66 @@ describe('a redacting stream', () => {
     expect(stream.push(Buffer.from('go hunt')).toString()).toBe('go ');
     expect(stream.push(Buffer.from('ing')).toString()).toBe('hunting');
     expect(stream.end()).toHaveLength(0);
+  });
+});
+
+/** What a redactor must give, without regard to time: every occurrence is looked for at every place. */
+function redactNaively(secrets: readonly string[], text: string): string {
+  const forms = secrets.filter((secret) => secret.length >= 6).flatMap(formsOf).filter((form) => form.length >= 6);
+  const found = forms.flatMap((form) => Array.from(text).flatMap((_, from) => (text.startsWith(form, from) ? [{ from, to: from + form.length }] : [])));
+  const runs: { from: number; to: number }[] = [];
+  for (const { from, to } of found.toSorted((a, b) => a.from - b.from)) {
+    const last = runs.at(-1);
+    if (last !== undefined && from < last.to) last.to = Math.max(last.to, to);
+    else runs.push({ from, to });
+  }
+  return runs.reduceRight((shown, { from, to }) => `${shown.slice(0, from)}(secret)${shown.slice(to)}`, text);
+}
+
+describe('the result of a redactor', () => {
+  // Few letters make many overlaps; hexadecimal and base64 of such secrets share long beginnings.
+  const words = fc.string({ unit: fc.constantFrom('a', 'b', '6', '1', 'Y'), minLength: 0, maxLength: 14 });
+
+  it('equals that of a search for every form at every place, overlaps included', () => {
+    fc.assert(fc.property(fc.array(words, { maxLength: 5 }), words, fc.array(fc.nat(4), { maxLength: 6 }), (hidden, around, order) => {
+      const forms = hidden.flatMap((one) => [one, Buffer.from(one).toString('hex'), Buffer.from(one).toString('base64'), one.slice(2)]);
+      const text = around + order.map((index) => forms[index % Math.max(1, forms.length)] ?? '').join('') + around;
+      expect(createRedactor(hidden).redact(text)).toBe(redactNaively(hidden, text));
+    }), { numRuns: 2_000 });
+  });
+
+  it('shows no part of a secret that overlaps another occurrence', () => {
+    expect(createRedactor(['abcabcabc']).redact('xabcabcabcabcx')).toBe('x(secret)x');
+    expect(createRedactor(['secret-one', 'one-and-two']).redact('secret-one-and-two')).toBe('(secret)');
+    expect(createRedactor(['hunter2']).redact('hunter2hunter2')).toBe('(secret)(secret)');
+  });
+
+  it('keeps half of a surrogate pair as it is', () => {
+    expect(createRedactor(['hunter2']).redact('\ud800hunter2\udc00 \u{1f600}')).toBe('\ud800(secret)\udc00 \u{1f600}');
+  });
+});
+
+describe('the work of a redactor', () => {
+  const length = 50_000;
+  /** Text, secrets and sizes of pieces for which other searches take time that grows with the length of the secrets or with their number. */
+  const cases: readonly (readonly [string, readonly string[], string])[] = [
+    ['one letter, many times, that a longer secret consists of', ['a'.repeat(20_000)], 'a'.repeat(length)],
+    ['all but the last letter of a secret, again and again', [`${'a'.repeat(5_000)}b`], `${'a'.repeat(4_999)}c`.repeat(length / 5_000)],
+    ['many secrets with one beginning', Array.from({ length: 300 }, (_, index) => `${'same-beginning-'.repeat(10)}${index}`), 'same-beginning-'.repeat(length / 15)],
+    ['each a secret that ends the next', Array.from({ length: 40 }, (_, index) => 'ab'.repeat(3 + index)), 'ab'.repeat(length / 2)],
+    ['a long key of several lines', [Array.from({ length: 100 }, (_, index) => `line ${index} ${'MIIEvQ'.repeat(10)}`).join('\n')], 'MIIEvQ'.repeat(length / 6)],
+  ];
+
+  it.each(cases)('is linear in the text for %s, whatever the pieces', (_, secrets, text) => {
+    const redactor = createRedactor(secrets);
+    for (const size of [1, 7, length]) {
+      const stream = redactor.stream();
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size));
+      stream.end();
+      // At most two moves for each byte, some brothers to look at, and each byte copied in, out and once more when room is made.
+      expect(stream.steps).toBeLessThan(8 * bytes.length);
+    }
   });
 });
 
