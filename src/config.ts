@@ -11,6 +11,7 @@ import { configSchema, metricsAddressSchema, readConfigFile, type WrittenConfig,
 import { parseDuration } from './schema/duration.js';
 import { errorAt, ProblemsError, type Path, type Place } from './schema/problem.js';
 import { readTextFile } from './schema/read-text.js';
+import { whyUntrusted } from './schema/trusted-path.js';
 import { loadTemporal, type Environment, type TemporalConfig } from './config/temporal.js';
 
 export type { Environment, TemporalConfig } from './config/temporal.js';
@@ -158,6 +159,7 @@ function findConfigFile({ configFlag: flag, cwd, env, mayBeMissing }: Required<L
   const candidates = named !== undefined ? [resolve(cwd, named)]
     : [join(cwd, 'heddle.yaml'), join(xdg(env, 'XDG_CONFIG_HOME', home, '.config'), 'heddle', 'heddle.yaml')];
   for (const file of candidates) {
+    if (named === undefined && existsSync(file)) refuseForeign(file);
     const read = readTextFile(file, 1024 * 1024);
     if (!read.ok && read.missing === true && (named === undefined || mayBeMissing)) continue;
     if (!read.ok) {
@@ -170,6 +172,14 @@ function findConfigFile({ configFlag: flag, cwd, env, mayBeMissing }: Required<L
     return { file, config: reading.config, locate: reading.locate };
   }
   return undefined;
+}
+
+/** A file that was found and not named: whoever left it in a folder where somebody works must not decide what Heddle runs. */
+function refuseForeign(file: string): void {
+  const distrust = whyUntrusted(file);
+  if (distrust === undefined) return;
+  const right = `${distrust.right}. To use the file as it is, name it: --config '${file}' or HEDDLE_CONFIG.`;
+  throw configError([{ ...errorAt([], `${distrust.path} ${distrust.wrong}`, right), place: { file, line: 1, column: 1 } }]);
 }
 
 function configError(problems: ConstructorParameters<typeof ProblemsError>[1]): ProblemsError {

@@ -1,8 +1,9 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig, type Config, type Environment } from '../src/config.js';
+import { pretendForeign } from './support/foreign.js';
 import { prepareFolder } from '../src/config/prepare-folder.js';
 
 let home: string;
@@ -120,6 +121,52 @@ describe('the configuration', () => {
     ]);
     write('work/heddle.yaml', 'plugins: [heddle-plugin-absent]\n');
     expect(failure()).toContain('plugins: there is no package heddle-plugin-absent');
+  });
+});
+
+describe('a heddle.yaml that was found and not named', () => {
+  test.each([['work/heddle.yaml'], ['.config/heddle/heddle.yaml']])('is refused when it belongs to another user (%s)', (path) => {
+    const file = write(path, 'site: planted\n');
+    const restore = pretendForeign(file);
+    try {
+      expect(failure()).toMatch(/heddle\.yaml belongs to user \d+, neither to user \d+ nor to root.*chown.*--config/s);
+      expect(load({}, file).site).toBe('planted');
+      expect(load({ HEDDLE_CONFIG: file }).site).toBe('planted');
+    } finally {
+      restore();
+    }
+  });
+
+  test('is refused when others may write it, its folder or a folder above', () => {
+    const file = write('work/heddle.yaml', 'site: planted\n');
+    for (const [path, mode] of [[file, 0o646], [cwd, 0o777], [home, 0o733]] as const) {
+      const before = statSync(path).mode;
+      chmodSync(path, mode);
+      expect(failure()).toContain(`${path} may be written by other users (mode ${mode.toString(8)})`);
+      expect(failure()).toContain(`chmod go-w '${path}'`);
+      chmodSync(path, before);
+    }
+    expect(load().site).toBe('planted');
+  });
+
+  test('is refused when a group other than the owner\'s own may write it', () => {
+    const file = write('work/heddle.yaml', 'site: planted\n');
+    const { uid, gid } = statSync(file);
+    chmodSync(file, 0o664);
+    // A group with the owner's number is the owner's private group.
+    expect(failure()).toContain(uid === gid ? 'nothing' : 'may be written by other users');
+    if (uid !== 0) return;
+    chownSync(file, 0, 12_345);
+    expect(failure()).toContain('may be written by other users (mode 664)');
+  });
+
+  test('is taken below a folder with the sticky bit, such as /tmp, and through a link of one\'s own', () => {
+    write('elsewhere/heddle.yaml', 'site: mine\n');
+    chmodSync(home, 0o1777);
+    symlinkSync('../elsewhere/heddle.yaml', join(cwd, 'heddle.yaml'));
+    expect(load().site).toBe('mine');
+    chmodSync(join(home, 'elsewhere'), 0o777);
+    expect(failure()).toContain(`${join(home, 'elsewhere')} may be written by other users`);
   });
 });
 

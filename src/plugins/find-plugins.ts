@@ -7,7 +7,7 @@ import { readTextFile } from '../schema/read-text.js';
 import { readYaml } from '../schema/yaml-source.js';
 import { problemsFromZod } from '../schema/zod-problems.js';
 import { digestFolder } from './digest-folder.js';
-import { checkFile, checkMode, faultIn } from './check-file.js';
+import { checkFile, checkTreeTrust, checkTrust, faultIn } from './check-file.js';
 import { findCommand, findEntry } from './find-entry.js';
 
 /** A plugin whose descriptor is sound; its class is not loaded yet. */
@@ -30,8 +30,11 @@ export interface FoundPlugins {
   readonly problems: readonly Problem[];
 }
 
-/** Looks for `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and verifies the descriptors. */
-export function findPlugins(roots: readonly string[]): FoundPlugins {
+/**
+ * Looks for `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and verifies the descriptors. Folders and files of other
+ * users are refused, but for those in `builtIn`: they came with the code that runs here.
+ */
+export function findPlugins(roots: readonly string[], builtIn?: string): FoundPlugins {
   const found: FoundPlugin[] = [];
   const problems: Problem[] = [];
   for (const root of roots) {
@@ -39,10 +42,12 @@ export function findPlugins(roots: readonly string[]): FoundPlugins {
     if (types.length === 0) problems.push(faultIn(root, 'has neither a folder providers nor automators', 'Name the folder that holds them.'));
     for (const type of types) {
       const typeFolder = join(root, typeFolders[type]);
-      problems.push(...[root, typeFolder].flatMap(checkMode));
+      const distrusted = root === builtIn ? [] : [root, typeFolder].flatMap(checkTrust);
+      problems.push(...distrusted);
+      if (distrusted.length > 0) continue;
       for (const name of readdirSync(typeFolder).toSorted()) {
         const folder = join(typeFolder, name);
-        if (!name.startsWith('.') && isFolder(folder)) readPluginFolder({ root, folder, type }, found, problems);
+        if (!name.startsWith('.') && isFolder(folder)) readPluginFolder({ root, folder, type, isBuiltIn: root === builtIn }, found, problems);
       }
     }
   }
@@ -57,10 +62,15 @@ interface PluginFolder {
   readonly root: string;
   readonly folder: string;
   readonly type: PluginType;
+  readonly isBuiltIn: boolean;
 }
 
-function readPluginFolder({ root, folder, type }: PluginFolder, found: FoundPlugin[], problems: Problem[]): void {
-  problems.push(...checkMode(folder));
+function readPluginFolder({ root, folder, type, isBuiltIn }: PluginFolder, found: FoundPlugin[], problems: Problem[]): void {
+  const distrusted = isBuiltIn ? [] : checkTreeTrust(folder);
+  if (distrusted.length > 0) {
+    problems.push(...distrusted);
+    return;
+  }
   const files = readdirSync(folder).filter((name) => name.endsWith('.json') && !notDescriptors.has(name)).toSorted();
   if (files.length === 0) problems.push(faultIn(folder, 'holds no descriptor', `Add ${basename(folder)}.json, or move the folder away.`));
   const digest = digestFolder(folder);
@@ -68,7 +78,7 @@ function readPluginFolder({ root, folder, type }: PluginFolder, found: FoundPlug
   for (const name of files) {
     const file = join(folder, name);
     const { descriptors, faults, place } = readDescriptors(file, type);
-    problems.push(...checkMode(file), ...faults);
+    problems.push(...faults);
     for (const descriptor of descriptors) {
       problems.push(...placeProblems(checkResources(folder, descriptor), place));
       const key = descriptor.command === undefined ? 'entry' : 'command';

@@ -82,7 +82,7 @@ export interface LoadOptions {
  * @throws ProblemsError when any is broken, doubled or unsafe: it names every file and fault, and nothing is registered.
  */
 export async function loadRegistry({ folders, log, builtIn = true, programs = { environment: {}, limits: {} } }: LoadOptions): Promise<Registry> {
-  const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders]);
+  const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders], builtInRoot);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
   const options: ProgramOptions = { ...programs, say: (text) => log.info(text) };
   const workshop = new Workshop();

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants, statSync } from 'node:fs';
 import { mkdir, open, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { whyNotPrivate } from '../schema/trusted-path.js';
 import { appendLimited } from './append-limited.js';
 import { isDigest, parseLogName, StoreError, type ByteRange, type Digest, type Store } from './store.js';
 
@@ -15,14 +16,12 @@ const defaultLogLimit = 64 * 1024 * 1024;
 
 /**
  * A store in a folder of its own: content under `sha256/<2 digits>/`, logs under `logs/`; modes 0700 and 0600.
- * @throws StoreError when the folder is open to others.
+ * @throws StoreError when the folder is open to others or belongs to another user.
  */
 export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): Store {
-  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
-  // Windows has no such modes.
-  if ((mode & 0o077) !== 0 && process.platform !== 'win32') {
-    throw new StoreError(`${folder} has mode ${(mode & 0o777).toString(8)}: others on this machine can read the logs. Run 'chmod 700 "${folder}"'.`);
-  }
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  const distrust = stat === undefined ? undefined : whyNotPrivate(folder, stat);
+  if (distrust !== undefined) throw new StoreError(`${folder} ${distrust.wrong}, and holds the logs of tasks. ${distrust.right}`);
   return new FolderStore(folder, logLimit);
 }
 

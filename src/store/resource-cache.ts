@@ -1,9 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash, randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import type { PinnedResource } from '../model/resource/reference.js';
+import { whyNotPrivate } from '../schema/trusted-path.js';
+import { checkEntries } from './archive/check.js';
+import type { ArchiveEntry } from './archive/entry.js';
 import { readArchive } from './archive/read-archive.js';
 import { unpackInto } from './archive/unpack.js';
+import { StoreError } from './store.js';
 
 export interface ResourceCacheOptions {
   readonly folder: string;
@@ -32,7 +36,8 @@ const asideMs = 3_600_000;
 
 /**
  * Resources as they were needed here before: written aside and renamed, so each is there as a whole or not at all, also when several workers share the
- * folder. The folder may be deleted while no worker runs.
+ * folder. The folder may be deleted while no worker runs. It is for this user alone, and each content is compared with its digest at each use: one that was
+ * changed on the disk is fetched anew.
  */
 export function createResourceCache({ folder, fetch }: ResourceCacheOptions): ResourceCache {
   const underWay = new Map<string, Promise<void>>();
@@ -59,12 +64,15 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
   };
 
   async function bring(place: string, resource: PinnedResource, permissions: number | undefined): Promise<void> {
-    if (await isThere(place)) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const distrust = whyNotPrivate(folder, await lstat(folder));
+    if (distrust !== undefined) throw new StoreError(`${folder} ${distrust.wrong}, and keeps resources that run on nodes and workers. ${distrust.right}`);
+    if (await isUnchanged(place, resource)) {
       await utimes(place, new Date(), new Date());
       return;
     }
     const bytes = await fetch(resource.digest);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (digestOf(bytes) !== resource.digest) throw new StoreError(`what was fetched for ${resource.resource} has another digest than ${resource.digest}`);
     const aside = join(folder, `.${randomUUID()}`);
     try {
       await mkdir(aside, { mode: 0o700 });
@@ -73,9 +81,12 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
         await unpackInto(join(aside, 'files'), await readArchive(bytes), permissions);
         await writeFile(join(aside, 'archive.tar'), bytes, { mode: 0o600 });
       }
-      await rename(aside, place).catch(async (error: unknown) => {
+      await rename(aside, place).catch(async () => {
         // Another worker of this machine was quicker.
-        if (!(await isThere(place))) throw error;
+        if (await isUnchanged(place, resource)) return;
+        // A task may be at work in the copy that was changed: it is moved out of the way, and removed an hour later.
+        await rename(place, join(folder, `.${randomUUID()}`));
+        await rename(aside, place);
       });
     } finally {
       await rm(aside, { recursive: true, force: true });
@@ -88,6 +99,42 @@ function nameOf({ resource, digest, format }: PinnedResource, permissions: numbe
   return `${digest.slice('sha256:'.length)}-${format}${mode}-${resource}`;
 }
 
-async function isThere(place: string): Promise<boolean> {
-  return stat(place).then((found) => found.isDirectory(), () => false);
+/** Whether a resource is there as it was written: of its digest, with nothing added, and for this user alone. */
+async function isUnchanged(place: string, { resource, digest, format }: PinnedResource): Promise<boolean> {
+  const found = await lstat(place).catch(() => undefined);
+  if (found?.isDirectory() !== true || whyNotPrivate(place, found) !== undefined) return false;
+  try {
+    const names = new Set(await readdir(place));
+    const bytes = await readOwnFile(join(place, format === 'file' ? resource : 'archive.tar'));
+    if (digestOf(bytes) !== digest) return false;
+    if (format === 'file') return names.size === 1;
+    return names.size === 2 && await holdsExactly(join(place, 'files'), await readArchive(bytes));
+  } catch {
+    // A file that cannot be read or is of another kind is a change.
+    return false;
+  }
+}
+
+/** Compares unpacked files with the archive: every file, folder and link of it, and no other. */
+async function holdsExactly(folder: string, entries: readonly ArchiveEntry[]): Promise<boolean> {
+  const checked = checkEntries(entries);
+  const wanted = new Set(checked.flatMap(({ path }) => path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'))));
+  const there = (await readdir(folder, { recursive: true, withFileTypes: true })).map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  if (there.length !== wanted.size || !there.every((path) => wanted.has(path))) return false;
+  for (const { path, kind, bytes = new Uint8Array(), target } of checked) {
+    const place = join(folder, path);
+    if (kind === 'link' && await readlink(place) !== target) return false;
+    if (kind === 'file' && Buffer.compare(await readOwnFile(place), bytes) !== 0) return false;
+  }
+  return true;
+}
+
+/** @throws Error for what is no regular file, such as a link to one. */
+async function readOwnFile(path: string): Promise<Buffer> {
+  if (!(await lstat(path)).isFile()) throw new Error(`${path} is no regular file`);
+  return readFile(path);
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }

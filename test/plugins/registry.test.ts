@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { pretendForeign } from '../support/foreign.js';
 import { findPlugins } from '../../src/plugins/find-plugins.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { fieldsJsonSchema } from '../../src/schema/fields.js';
@@ -148,12 +149,47 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     ['select without options', () => writeProvider({ fields: { user: { size: { title: 'Size', type: 'select' } } } }), 'is a select without options'],
     ['default that the field refuses', () => writeProvider({ fields: { user: { n: { title: 'N', type: 'integer', default: 'x' } } } }), 'fields.user.n.default: is not what the field allows'],
     ['secret with a default', () => writeProvider({ fields: { admin: { p: { title: 'P', type: 'string', secret: true, default: 'x' } } } }), 'is a secret with a default'],
-    ['folder that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud'), 0o777); }, 'may be written by everybody. chmod o-w'],
-    ['entry that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud/cloud.js'), 0o666); }, 'may be written by everybody'],
+    ['folder that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud'), 0o777); }, 'may be written by other users (mode 777). chmod go-w'],
+    ['entry that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud/cloud.js'), 0o666); }, 'may be written by other users (mode 666)'],
     ['root without plugins', () => undefined, 'has neither a folder providers nor automators'],
   ])('%s', async (_, arrange, expected) => {
     arrange();
     expect(await failure()).toContain(expected);
+  });
+
+  test.each([
+    ['folder of plugins', ''], ['folder of providers', 'providers'], ['plugin\'s folder', 'providers/cloud'], ['descriptor', 'providers/cloud/cloud.json'], ['module', 'providers/cloud/cloud.js'],
+    ['file beside them', 'providers/cloud/package.json'], ['packages', 'providers/cloud/node_modules'],
+  ])('%s of another user', async (_, path) => {
+    writeProvider();
+    mkdirSync(join(root, 'providers/cloud/node_modules'));
+    expect(await failure()).toBe('nothing');
+    const restore = pretendForeign(join(root, path));
+    expect(await failure().finally(restore)).toMatch(/belongs to user \d+, neither to user \d+ nor to root.*chown/);
+  });
+
+  test('program of another user, which is not started', async () => {
+    writeProvider({ entry: undefined, class: undefined, command: ['./run.sh'] });
+    write('providers/cloud/run.sh', `#!/bin/sh\ntouch '${join(root, 'started')}'\n`);
+    chmodSync(join(root, 'providers/cloud/run.sh'), 0o755);
+    const restore = pretendForeign(join(root, 'providers/cloud/run.sh'));
+    expect(await failure().finally(restore)).toContain('belongs to user');
+    expect(existsSync(join(root, 'started'))).toBe(false);
+  });
+
+  test('module behind a link that others may write', async () => {
+    writeProvider();
+    write('providers/cloud/real/cloud.js', providerCode);
+    rmSync(join(root, 'providers/cloud/cloud.js'));
+    symlinkSync('real/cloud.js', join(root, 'providers/cloud/cloud.js'));
+    chmodSync(join(root, 'providers/cloud/real/cloud.js'), 0o666);
+    expect(await failure()).toContain('may be written by other users (mode 666)');
+  });
+
+  test('folder below one that others may write', async () => {
+    writeProvider();
+    chmodSync(root, 0o777);
+    expect(await failure()).toContain(`${root} may be written by other users (mode 777). chmod go-w '${root}'`);
   });
 
   test('the same name twice', async () => {

@@ -104,7 +104,7 @@ describe('a log', () => {
   it('that let others in are refused', async () => {
     await mkdir(folder);
     await chmod(folder, 0o755);
-    expect(() => createFolderStore({ folder })).toThrow(/has mode 755.*chmod 700/);
+    expect(() => createFolderStore({ folder })).toThrow(/is open to others \(mode 755\).*chmod 700/);
   });
 });
 

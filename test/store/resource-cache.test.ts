@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PinnedResource } from '../../src/model/resource/reference.js';
 import { writeArchive } from '../../src/store/archive/write-archive.js';
+import { pretendForeign } from '../support/foreign.js';
 import { createResourceCache, type ResourceCache } from '../../src/store/resource-cache.js';
 
 let folder: string;
@@ -84,4 +85,67 @@ it('clears what nobody asked for in a month, and what was left half done an hour
   await cache.clear();
   expect(new Set(readdirSync(join(folder, 'resources')))).toEqual(new Set(['.fresh', kept.split('/').at(-2)]));
   await createResourceCache({ folder: join(folder, 'none'), fetch: () => Promise.reject(new Error()) }).clear();
+});
+
+describe('a resource that was changed on the disk', () => {
+  const entries = [
+    { path: 'bin/run', kind: 'file', executable: true, bytes: Buffer.from('run') }, { path: 'bin/again', kind: 'link', target: 'run' }, { path: 'empty', kind: 'folder' },
+  ] as const;
+
+  it.each([
+    ['other content', (files: string) => writeFileSync(join(files, 'bin', 'run'), 'rm!')],
+    ['a longer file', (files: string) => appendFileSync(join(files, 'bin', 'run'), 'more')],
+    ['a file more', (files: string) => writeFileSync(join(files, 'bin', 'planted'), '')],
+    ['a file more in an empty folder', (files: string) => writeFileSync(join(files, 'empty', 'planted'), '')],
+    ['a file less', (files: string) => rmSync(join(files, 'bin', 'run'))],
+    ['a link in the place of a file', (files: string) => { rmSync(join(files, 'bin', 'run')); symlinkSync('/bin/sh', join(files, 'bin', 'run')); }],
+    ['a link that leads elsewhere', (files: string) => { rmSync(join(files, 'bin', 'again')); symlinkSync('/bin/sh', join(files, 'bin', 'again')); }],
+    ['another archive', (files: string) => writeFileSync(join(files, '..', 'archive.tar'), 'x')],
+    ['a file beside the archive', (files: string) => writeFileSync(join(files, '..', 'planted'), '')],
+    ['a folder that others may write', (files: string) => chmodSync(join(files, '..'), 0o777)],
+  ])('is fetched anew when it has %s', async (_, change) => {
+    const bytes = writeArchive(entries);
+    const scripts = have('scripts', 'archive', bytes);
+    const { path } = await open().get(scripts);
+    expect(fetched).toHaveLength(1);
+    await open().get(scripts);
+    expect(fetched).toHaveLength(1);
+    change(path);
+    const again = await open().get(scripts);
+    expect(fetched).toHaveLength(2);
+    expect(again.path).toBe(path);
+    expect(readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual(['bin', 'bin/again', 'bin/run', 'empty']);
+    expect(readFileSync(join(path, 'bin', 'run'), 'utf8')).toBe('run');
+    expect(Buffer.compare(readFileSync(again.archive ?? ''), bytes)).toBe(0);
+  });
+
+  it('is fetched anew when a single file was replaced or planted beforehand', async () => {
+    const key = have('key', 'file', Buffer.from('secret'));
+    const { path } = await open().get(key);
+    writeFileSync(path, 'planted');
+    expect(readFileSync((await open().get(key)).path, 'utf8')).toBe('secret');
+    const other = have('other', 'file', Buffer.from('other secret'));
+    const planted = join(folder, 'resources', `${other.digest.slice('sha256:'.length)}-file-other`);
+    mkdirSync(planted, { mode: 0o700 });
+    writeFileSync(join(planted, 'other'), 'planted');
+    expect(readFileSync((await open().get(other)).path, 'utf8')).toBe('other secret');
+  });
+
+  it('is not taken from a folder that others may write or that belongs to another user', async () => {
+    const key = have('key', 'file', Buffer.from('secret'));
+    mkdirSync(join(folder, 'resources'));
+    chmodSync(join(folder, 'resources'), 0o770);
+    await expect(open().get(key)).rejects.toThrow(/is open to others \(mode 770\).*chmod 700/);
+    chmodSync(join(folder, 'resources'), 0o700);
+    const restore = pretendForeign(join(folder, 'resources'));
+    await expect(open().get(key)).rejects.toThrow(/belongs to user \d+, not to user \d+/).finally(restore);
+    expect(fetched).toEqual([]);
+  });
+
+  it('is refused when what was fetched is of another digest', async () => {
+    const key = have('key', 'file', Buffer.from('secret'));
+    contents[key.digest] = Buffer.from('something else');
+    await expect(open().get(key)).rejects.toThrow('has another digest');
+    expect(readdirSync(join(folder, 'resources'))).toEqual([]);
+  });
 });

@@ -27,7 +27,8 @@ const kept = 16 * 1024;
 /** Runs a program of the worker's system in a process group of its own, with an empty environment but for PATH and what is given. */
 export async function runTool({ program, words, folder, environment, onEvent, signal }: Tool): Promise<ToolEnd> {
   signal.throwIfAborted();
-  const settings = Object.entries({ HOME: folder, ...environment }).map(([name, value]) => `${name}=${value}`);
+  // Compiled modules beside a playbook would change the resource that it came from.
+  const settings = Object.entries({ HOME: folder, PYTHONDONTWRITEBYTECODE: '1', ...environment }).map(([name, value]) => `${name}=${value}`);
   const child = spawn('/bin/sh', ['-c', guard, 'heddle-ansible', folder, ...settings, program, ...words], {
     cwd: folder, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], env: childEnvironment(),
   });

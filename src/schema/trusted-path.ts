@@ -1,0 +1,52 @@
+import { lstatSync, realpathSync, type Stats } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** What is wrong with a path, as the end of a sentence that begins with it, and what to do. */
+export interface Distrust {
+  readonly path: string;
+  readonly wrong: string;
+  readonly right: string;
+}
+
+/**
+ * Why a file or folder must not decide what this process runs: another user than ours or root owns it or may write it, or can replace it by
+ * way of a folder above. A link counts with what it names. Undefined on systems without such owners.
+ */
+export function whyUntrusted(path: string): Distrust | undefined {
+  if (process.getuid === undefined) return undefined;
+  const real = realpathSync(path);
+  for (const one of new Set([path, real])) {
+    const stat = lstatSync(one);
+    const distrust = foreignOwner(one, stat) ?? (stat.isSymbolicLink() ? undefined : writableByOthers(one, stat));
+    if (distrust !== undefined) return distrust;
+  }
+  for (let folder = dirname(real); ; folder = dirname(folder)) {
+    const stat = lstatSync(folder);
+    // The sticky bit, as of /tmp, keeps others from replacing what is not theirs.
+    const distrust = (stat.mode & 0o1000) === 0 ? writableByOthers(folder, stat) : undefined;
+    if (distrust !== undefined) return distrust;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+function foreignOwner(path: string, { uid }: Stats): Distrust | undefined {
+  const own = process.getuid?.() ?? 0;
+  if (uid === own || uid === 0) return undefined;
+  return { path, wrong: `belongs to user ${uid}, neither to user ${own} nor to root`, right: `If you trust it: chown '${own}' '${path}'` };
+}
+
+/** A group with the number of the owner is the owner's private one, as most Linux systems make for each user. */
+function writableByOthers(path: string, { mode, uid, gid }: Stats): Distrust | undefined {
+  const byGroup = (mode & 0o020) !== 0 && gid !== uid;
+  if (!byGroup && (mode & 0o002) === 0) return undefined;
+  return { path, wrong: `may be written by other users (mode ${(mode & 0o7777).toString(8)})`, right: `chmod go-w '${path}'` };
+}
+
+/** Why a folder is not for this user alone; undefined when it is. */
+export function whyNotPrivate(path: string, { uid, mode }: Pick<Stats, 'uid' | 'mode'>): Distrust | undefined {
+  const own = process.getuid?.();
+  if (own === undefined) return undefined;
+  if (uid !== own) return { path, wrong: `belongs to user ${uid}, not to user ${own}`, right: 'Name another folder, or run as its owner.' };
+  if ((mode & 0o077) === 0) return undefined;
+  return { path, wrong: `is open to others (mode ${(mode & 0o777).toString(8)})`, right: `chmod 700 '${path}'` };
+}
