@@ -21,14 +21,21 @@ export async function getTimeSkipping({ env = process.env } = {}) {
   const target = join(cacheFolder(env), 'temporal-test-server', version);
   const program = join(target, 'temporal-test-server');
   await requireProgram('java', '-version', env);
-  if (existsSync(program)) return program;
+  if (existsSync(program)) return verified(target, program);
   return withLock(`${target}.lock`, {
     waiting: () => say(`waiting for another process that fetches the time-skipping server to ${target}`),
     work: async () => {
       if (!existsSync(program)) await fetchServer(target, program, env);
-      return program;
+      return verified(target, program);
     },
   });
+}
+
+/** What was fetched earlier is checked as what is fetched now. @param {string} target @param {string} program */
+async function verified(target, program) {
+  await checkDigests(join(target, 'lib'));
+  if ((await readFile(program, 'utf8')) !== script) throw new Error(`${program} was changed; remove ${target}`);
+  return program;
 }
 
 /** @param {string} target @param {string} program @param {NodeJS.ProcessEnv} env */
@@ -59,7 +66,7 @@ async function checkDigests(lib) {
   }
   const wanted = (await readFile(join(root, 'tools', 'time-skipping.sha256'), 'utf8')).trim().split('\n');
   const strange = [...lines.filter((line) => !wanted.includes(line)), ...wanted.filter((line) => !lines.includes(line))];
-  if (strange.length > 0) throw new Error(`what Maven fetched is not what tools/time-skipping.sha256 names:\n  ${strange.join('\n  ')}`);
+  if (strange.length > 0) throw new Error(`${lib} does not hold what tools/time-skipping.sha256 names:\n  ${strange.join('\n  ')}`);
 }
 
 /** @param {string} program @param {string} option @param {NodeJS.ProcessEnv} env */

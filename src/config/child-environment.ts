@@ -10,9 +10,6 @@ export interface ChildEnvironmentOptions {
 /** What a program needs to find other programs, its user's files and its language. `SystemRoot` is for Windows. */
 const alwaysPassed = ['PATH', 'HOME', 'LANG', 'SystemRoot'] as const;
 
-/** For programs that use the network: proxies and additional certificate authorities. */
-export const networkVariables = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'] as const;
-
 /**
  * The environment of a program that Heddle starts: PATH, HOME, LANG and what the caller names. Everything else stays out, because the
  * environment of a worker holds the payload keys, the credentials for Temporal and the values of `env:` references.

