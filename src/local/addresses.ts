@@ -27,11 +27,18 @@ export interface Endpoint {
 export class Addresses {
   readonly #block: Block | undefined;
   readonly #guard: Server | undefined;
+  readonly #shared: string;
   #next = 1;
 
-  private constructor(block: Block | undefined, guard: Server | undefined) {
+  private constructor(block: Block | undefined, guard: Server | undefined, shared = '127.0.0.1') {
+    this.#shared = shared;
     this.#block = block;
     this.#guard = guard;
+  }
+
+  /** All machines at one address, told apart by their ports. */
+  static at(address: string): Addresses {
+    return new Addresses(undefined, undefined, address);
   }
 
   /** @param range first part of the block, such as `127.77.16`; by default it follows from the folder's name. */
@@ -51,13 +58,13 @@ export class Addresses {
 
   /** A text for people. */
   get description(): string {
-    return this.#block === undefined ? '127.0.0.1, a port for each machine' : `${this.#block.block}.0/20, port ${this.#block.port}`;
+    return this.#block === undefined ? `${this.#shared}, a port for each machine` : `${this.#block.block}.0/20, port ${this.#block.port}`;
   }
 
   /** The next address that is not in use; a freed one comes round late, for clients remember host keys. */
   take(used: ReadonlySet<string>): Endpoint | undefined {
     const block = this.#block;
-    if (block === undefined) return { address: '127.0.0.1', port: 0 };
+    if (block === undefined) return { address: this.#shared, port: 0 };
     const size = perNetwork * networks;
     for (let step = 0; step < size; step += 1) {
       const index = (this.#next + step) % size;
@@ -72,7 +79,7 @@ export class Addresses {
   /** An address for trials; machines get it last. */
   last(): Endpoint {
     const block = this.#block;
-    return block === undefined ? { address: '127.0.0.1', port: 0 } : { address: addressAt(block, perNetwork * networks - 1), port: block.port };
+    return block === undefined ? { address: this.#shared, port: 0 } : { address: addressAt(block, perNetwork * networks - 1), port: block.port };
   }
 
   close(): void {

@@ -1,12 +1,15 @@
+import { isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { LogLevel } from './log.js';
 
 export const usage = `Usage: main.js --data FOLDER [options]
-  --port PORT            port of the API on 127.0.0.1; 0, the default, takes a free one
+  --port PORT            port of the API; 0, the default, takes a free one
   --kind KIND            sandbox, directory, or auto (default: sandboxes where they work)
   --sshd PATH|none       OpenSSH's server for sandboxes; by default it is looked for
   --address-range RANGE  first part of the machines' addresses, such as 127.77.16 (takes 127.77.16.0/20)
+  --address ADDRESS      one IPv4 address for the API and all machines, which differ by port; directories only. By
+                         default the API is on 127.0.0.1 and each machine has a 127.x address of its own
   --boot-delay MS        time between CREATE and boot (default 300)
   --delete-delay MS      how long a deleted machine is still seen (default 200)
   --write-delay MS       how long writing and capturing an image takes at least (default 0)
@@ -19,6 +22,8 @@ export interface Options {
   /** A path, `none`, or undefined: look for it. */
   readonly sshd: string | undefined;
   readonly addressRange: string | undefined;
+  /** Of the API and of all machines; undefined: loopback. */
+  readonly address: string | undefined;
   readonly bootDelayMs: number;
   readonly deleteDelayMs: number;
   readonly writeDelayMs: number;
@@ -31,7 +36,7 @@ export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args], strict: true,
     options: {
-      data: text, port: text, kind: text, sshd: text, 'address-range': text, 'boot-delay': text, 'delete-delay': text, 'write-delay': text, 'log-level': text,
+      data: text, port: text, kind: text, sshd: text, 'address-range': text, address: text, 'boot-delay': text, 'delete-delay': text, 'write-delay': text, 'log-level': text,
     },
   });
   if (values.data === undefined || values.data === '') throw new Error('--data FOLDER is missing: the folder that machines are kept in.');
@@ -41,6 +46,7 @@ export function parseOptions(args: readonly string[]): Options {
     kind: oneOf('--kind', values.kind, ['auto', 'sandbox', 'directory']),
     sshd: values.sshd,
     addressRange: range(values['address-range']),
+    address: address(values.address, values.kind),
     bootDelayMs: number('--boot-delay', values['boot-delay'], 300, 3_600_000),
     deleteDelayMs: number('--delete-delay', values['delete-delay'], 200, 3_600_000),
     writeDelayMs: number('--write-delay', values['write-delay'], 0, 3_600_000),
@@ -61,6 +67,13 @@ function oneOf<Choice extends string>(name: string, text: string | undefined, ch
   const found = choices.find((choice) => choice === text);
   if (found !== undefined) return found;
   throw new Error(`${name} must be one of ${choices.join(', ')}, not '${text}'.`);
+}
+
+function address(text: string | undefined, kind: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (!isIPv4(text) || text === '0.0.0.0') throw new Error(`--address must be one IPv4 address, not '${text}'.`);
+  if (kind !== 'directory') throw new Error('--address is for --kind directory.');
+  return text;
 }
 
 function range(text: string | undefined): string | undefined {

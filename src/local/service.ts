@@ -59,7 +59,7 @@ async function startLocked(options: Options, log: Log, undo: (() => void | Promi
 
   const guard = startGuard(markerStart);
   undo.push(() => { guard?.stdin?.destroy(); });
-  const addresses = await Addresses.open(dataFolder, options.addressRange);
+  const addresses = options.address === undefined ? await Addresses.open(dataFolder, options.addressRange) : Addresses.at(options.address);
   undo.push(() => addresses.close());
   const library = new Library(dataFolder);
   const { chosen, working, sshServer } = await chooseKind({ wanted: options.kind, sshd: options.sshd, dataFolder, markerStart, library }, addresses, log);
@@ -75,12 +75,13 @@ async function startLocked(options: Options, log: Log, undo: (() => void | Promi
   undo.push(() => imaging.stop());
   const extras = new Extras(dataFolder, (machine) => inventory.get(machine) !== undefined);
   const about = { service: 'heddle-local', kind: chosen.name, sshServer, addresses: addresses.description };
-  const api = await HttpApi.listen(options.port, { routes: [...routesOf({ machines, quota, journal, faults, library, about }), ...extraRoutesOf(extras), ...imageRoutesOf(imaging, machines)], apiKey: loadApiKey(dataFolder), faults, log });
+  const host = options.address ?? '127.0.0.1';
+  const api = await HttpApi.listen({ host, port: options.port }, { routes: [...routesOf({ machines, quota, journal, faults, library, about }), ...extraRoutesOf(extras), ...imageRoutesOf(imaging, machines)], apiKey: loadApiKey(dataFolder), faults, log });
   undo.push(() => api.close());
   power.restore();
   imaging.restore();
 
-  const endpoint = `http://127.0.0.1:${api.port}`;
+  const endpoint = `http://${host}:${api.port}`;
   const endpointFile = join(dataFolder, 'endpoint.json');
   writeJsonFile(endpointFile, { endpoint, pid: process.pid });
   undo.push(() => rmSync(endpointFile, { force: true }));

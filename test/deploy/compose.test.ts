@@ -14,12 +14,16 @@ interface Service {
   readonly volumes?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly healthcheck?: object;
+  readonly networks?: readonly string[] | Readonly<Record<string, object>>;
+  readonly network_mode?: string;
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition?: string }>>;
 }
 
 const root = join(import.meta.dirname, '..', '..');
 const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
-const compose = parse(text, { merge: true }) as { readonly services: Readonly<Record<string, Service>>; readonly volumes: object };
+const compose = parse(text, { merge: true }) as { readonly services: Readonly<Record<string, Service>>; readonly volumes: object; readonly networks: Readonly<Record<string, { readonly internal?: boolean }>> };
 const services = Object.entries(compose.services);
 
 describe('docker-compose.yml', () => {
@@ -29,10 +33,44 @@ describe('docker-compose.yml', () => {
     expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
+  test('gives the token of the codec server to the codec server alone, so that nobody who opens the Web UI can read it', () => {
+    const holders = services.filter(([, service]) => JSON.stringify(service).includes('HEDDLE_CODEC_TOKEN')).map(([name]) => name);
+    expect(holders).toEqual(['codec-server']);
+    expect(Object.keys(compose.services['temporal-ui']?.environment ?? {}).filter((name) => name.includes('CODEC'))).toEqual([]);
+  });
+
+  test('gives the payload keys to the codec server, workers and the command line alone', () => {
+    const holders = services.filter(([, service]) => JSON.stringify(service).includes('HEDDLE_KEYS')).map(([name]) => name);
+    expect(holders).toEqual(['codec-server', 'worker', 'heddle']);
+  });
+
+  describe('the networks', () => {
+    const networksOf = ({ networks = [] }: Service): readonly string[] => (Array.isArray(networks) ? networks as readonly string[] : Object.keys(networks));
+    const reachable = (from: string): readonly string[] => {
+      const own = networksOf(compose.services[from] ?? { image: '' });
+      return services.filter(([name, service]) => name !== from && networksOf(service).some((network) => own.includes(network))).map(([name]) => name);
+    };
+
+    test('are named for every service: none is on the default network, on the host\'s or on that of another service', () => {
+      expect(services.filter(([, service]) => networksOf(service).length === 0 || service.network_mode !== undefined).map(([name]) => name)).toEqual([]);
+      expect(new Set(services.flatMap(([, service]) => networksOf(service)))).toEqual(new Set(Object.keys(compose.networks)));
+    });
+
+    test('let machines reach the worker and the command line, and neither the Temporal server nor anything else, nor the outside', () => {
+      expect(reachable('machines')).toEqual(['worker', 'heddle']);
+      expect(networksOf(compose.services['machines'] ?? { image: '' }).filter((network) => compose.networks[network]?.internal !== true)).toEqual([]);
+    });
+
+    test('let the Temporal server alone reach the database, and nobody the codec server', () => {
+      expect(reachable('postgresql')).toEqual(['temporal-schema', 'temporal']);
+      expect(reachable('codec-server')).toEqual([]);
+    });
+  });
+
   test('holds no secret: each comes from .env, and nothing starts without it', () => {
     const secret = services.flatMap(([name, { environment = {} }]) => Object.entries(environment)
       .filter(([key]) => /PASSWORD|TOKEN|KEYS/.test(key)).map(([key, value]) => ({ name, key, value })));
-    expect(secret.length).toBeGreaterThan(4);
+    expect(secret.length).toBeGreaterThan(3);
     expect(secret.filter(({ value }) => !/^\$\{\w+:\?run deploy\/make-env\.sh first\}$/.test(value))).toEqual([]);
   });
 

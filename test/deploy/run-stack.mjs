@@ -101,7 +101,7 @@ async function main() {
   await runOnce('temporal-namespace');
   await runOnce('temporal-namespace');
   await bringUp('temporal-ui', startUi(programs.servers));
-  for (const name of ['codec-server', 'site', 'machines', 'worker']) await bringUp(name);
+  for (const name of ['codec-server', 'machines', 'worker']) await bringUp(name);
   await useStack({
     here, rewrite, secrets, passed,
     restartServer: async () => {
@@ -127,7 +127,7 @@ async function findPrograms() {
   if (!existsSync(join(root, 'dist', 'workflow-bundle.js'))) missing.push('dist/: npm run build');
   const { environment } = config;
   const found = await findBinary({
-    temporalCli: environment['TEMPORAL_CLI'], path: environment['PATH'], cacheFolder: config.cacheFolder, download: false, say,
+    temporalCli: environment['TEMPORAL_CLI'], path: environment['PATH'], cacheFolder: config.cacheFolder, say,
   }).catch(() => undefined);
   if (found === undefined) missing.push('the Temporal CLI: node tools/get-temporal.mjs');
   if (postgres === undefined || found === undefined || missing.length > 0) throw new Error(`this is missing here:\n  - ${missing.join('\n  - ')}`);
@@ -146,6 +146,7 @@ async function makeRewrite() {
   for (const port of taken) ports[port] = await freePort();
   const anyPort = new RegExp(`(?<![\\d.])(?:${taken.join('|')})(?!\\d)`, 'g');
   return (text) => text.replaceAll('0.0.0.0', '127.0.0.1').replace(/\btemporal:7233/, '127.0.0.1:7233').replace(/^postgresql$/, '127.0.0.1')
+    .replaceAll('172.31.253.2', '127.0.0.1').replaceAll('//machines:', '//127.0.0.1:')
     .replaceAll(anyPort, (port) => ports[port] ?? port);
 }
 

@@ -16,6 +16,9 @@ describe('command line of the machine service', () => {
     [['--data', 'd', '--port', '70000'], '--port must be a whole number from 0 to 65535'],
     [['--data', 'd', '--address-range', '10.0.0'], '--address-range must be 127.A.B'],
     [['--data', 'd', '--address-range', '127.1.8'], '--address-range must be 127.A.B'],
+    [['--data', 'd', '--kind', 'directory', '--address', '0.0.0.0'], '--address must be one IPv4 address'],
+    [['--data', 'd', '--kind', 'directory', '--address', 'host'], '--address must be one IPv4 address'],
+    [['--data', 'd', '--address', '10.0.0.2'], '--address is for --kind directory'],
     [['--data', 'd', '--size', '3'], '--size'],
   ])('refuses %j', (args, text) => {
     expect(() => parseOptions(args)).toThrow(text);

@@ -64,11 +64,11 @@ export class HttpApi {
   }
 
   /** @throws the system's error when the port is taken. */
-  static async listen(port: number, options: HttpOptions): Promise<HttpApi> {
+  static async listen({ host, port }: { readonly host: string; readonly port: number }, options: HttpOptions): Promise<HttpApi> {
     const api = new HttpApi(options);
     await new Promise<void>((resolve, reject) => {
       api.#server.once('error', reject);
-      api.#server.listen(port, '127.0.0.1', resolve);
+      api.#server.listen(port, host, resolve);
     });
     return api;
   }
