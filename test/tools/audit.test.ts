@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { childEnvironment } from '../../src/config/child-environment.js';
+
+const root = join(import.meta.dirname, '..', '..');
+let registry: Server;
+let cache: string;
+/** What the registry knows of a package's faults; undefined: it does not serve the question. */
+let advisories: object | undefined;
+let asked: string[];
+
+beforeEach(async () => {
+  cache = mkdtempSync(join(tmpdir(), 'heddle-audit-'));
+  asked = [];
+  registry = createServer((request, response) => {
+    request.resume();
+    asked.push(`${request.method} ${request.url}`);
+    if (request.method === 'POST' && advisories === undefined) return response.writeHead(405).end();
+    if (request.method === 'POST') return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(advisories));
+    // npm looks which versions of a package, and of what depends on it, are without fault.
+    const name = decodeURIComponent((request.url ?? '/').slice(1));
+    const packument = { name, 'dist-tags': { latest: '1.0.0' }, 'versions': { '1.0.0': { name, version: '1.0.0' } } };
+    return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(packument));
+  }).listen(0, '127.0.0.1');
+  await once(registry, 'listening');
+});
+afterEach(() => {
+  registry.closeAllConnections();
+  registry.close();
+  rmSync(cache, { recursive: true, force: true });
+});
+
+/** npm itself, on our lockfile, with a registry of the test's own. */
+async function audit(): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  const env = { ...childEnvironment(), npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`, npm_config_cache: cache };
+  const child = spawn(process.execPath, [join(root, 'tools', 'audit.mjs')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout: stdout.trim(), stderr };
+}
+
+describe('the audit of dependencies', () => {
+  it('passes when the registry knows of no vulnerability', async () => {
+    advisories = {};
+    expect(await audit()).toMatchObject({ code: 0, stdout: '1 passed, 0 failed' });
+    expect(asked.some((call) => call.startsWith('POST /-/npm/v1/security/'))).toBe(true);
+  });
+
+  it('fails and names the package when the registry knows of one', async () => {
+    advisories = { yaml: [{ id: 1, url: 'https://example.com/1', title: 'a hole', severity: 'high', vulnerable_versions: '<100.0.0', cwe: [], cvss: { score: 8, vectorString: null } }] };
+    const { code, stdout, stderr } = await audit();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '0 passed, 1 failed' });
+    expect(stderr).toMatch(/failed: yaml .*high/);
+  });
+
+  it('counts as skipped, with the reason, when the registry does not answer the question', async () => {
+    advisories = undefined;
+    const { code, stdout, stderr } = await audit();
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '0 passed, 0 failed, 1 skipped' });
+    expect(stderr).toMatch(/skipped: the registry gave no answer to npm audit: .*405/);
+  });
+});
