@@ -5,11 +5,15 @@ import { startCodecServer } from '../dist/secrets/codec-server.js';
 import { openKeyRing, parseKeyRing } from '../dist/secrets/keys.js';
 
 /**
- * The codec server as a process: runs until SIGTERM or SIGINT. Keys come as everywhere, from HEDDLE_KEYS or the key folder; the token
- * that callers must show comes from HEDDLE_CODEC_TOKEN.
+ * The codec server as a process: runs until SIGTERM or SIGINT. Keys come as everywhere, from HEDDLE_KEYS or the key
+ * folder; the token that callers must show comes from HEDDLE_CODEC_TOKEN. It serves the namespaces given with
+ * --namespace, or else the one of the Temporal settings.
  */
 const { values } = parseArgs({
-  options: { host: { type: 'string', default: '127.0.0.1' }, port: { type: 'string', default: '8081' }, origin: { type: 'string', multiple: true, default: [] } },
+  options: {
+    host: { type: 'string', default: '127.0.0.1' }, port: { type: 'string', default: '8081' },
+    origin: { type: 'string', multiple: true, default: [] }, namespace: { type: 'string', multiple: true },
+  },
 });
 const config = loadConfig();
 const token = config.environment['HEDDLE_CODEC_TOKEN'];
@@ -19,7 +23,9 @@ if (token === undefined || token === '') {
 }
 const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: false }) : parseKeyRing(config.keys, 'HEDDLE_KEYS');
 const { host, port, origin: origins } = values;
-const server = await startCodecServer({ keyRing, host, port: Number(port), origins, token });
+const namespaces = values.namespace ?? [config.temporal.namespace];
+const server = await startCodecServer({ keyRing, host, port: Number(port), origins, namespaces, token });
 const stop = () => void server.stop();
 process.once('SIGTERM', stop).once('SIGINT', stop);
-process.stdout.write(`codec server on ${host}:${port}, for ${origins.join(', ') || 'tools that are no browsers'}\n`);
+process.stdout.write(`codec server on ${host}:${port}, namespaces ${namespaces.join(', ')}, `
+  + `for ${origins.join(', ') || 'tools other than browsers'}\n`);

@@ -4,6 +4,7 @@ import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
+import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
 import { parseKeyRing, type KeyRing } from './secrets/keys.js';
 
@@ -15,8 +16,13 @@ export interface HeddlePluginOptions {
   readonly keys: KeyRing | string;
   /** For clients and workers that name none, and for replays, which know of none; `default` unless given. */
   readonly namespace?: string;
-  /** What becomes of plaintext; unless given, clients refuse it and workers mark it. */
+  /** Refused unless given. */
   readonly onPlaintext?: OnPlaintext;
+  /**
+   * Workflow ids in schedules of your own. A schedule's input is encrypted for this id, and the workflows that it
+   * starts have the time appended to theirs; workers accept the input only for the ids named here.
+   */
+  readonly scheduledWorkflowIds?: readonly string[];
 }
 
 /**
@@ -49,13 +55,16 @@ export const failureConverterPath = fileURLToPath(new URL('../dist/secrets/failu
 export class HeddlePlugin extends SimplePlugin {
   readonly #keyRing: KeyRing;
   readonly #namespace: string;
-  readonly #onPlaintext: OnPlaintext | undefined;
+  readonly #onPlaintext: OnPlaintext;
+  readonly #scheduledWorkflowIds: readonly string[];
 
-  constructor({ keys, namespace, onPlaintext }: HeddlePluginOptions) {
+  constructor(options: HeddlePluginOptions) {
+    const { keys, namespace, onPlaintext, scheduledWorkflowIds: own = [] } = options;
     super({ name: 'heddle' });
     this.#keyRing = typeof keys === 'string' ? parseKeyRing(keys, 'the keys given to the Heddle plugin') : keys;
     this.#namespace = namespace ?? 'default';
-    this.#onPlaintext = onPlaintext;
+    this.#onPlaintext = onPlaintext ?? 'refuse';
+    this.#scheduledWorkflowIds = [...scheduledWorkflowIds, ...own];
   }
 
   override configureClient(options: ClientOptions): ClientOptions {
@@ -64,7 +73,7 @@ export class HeddlePlugin extends SimplePlugin {
     const workflow = Array.isArray(own) && !own.includes(askAgain) ? [...own, askAgain] : own;
     return {
       ...super.configureClient(options), interceptors: { ...options.interceptors, workflow },
-      dataConverter: dataConverterFor(this.#codec(options.namespace, 'refuse'), options.dataConverter),
+      dataConverter: dataConverterFor(this.#codec(options.namespace, 'throw'), options.dataConverter),
     };
   }
 
@@ -81,8 +90,11 @@ export class HeddlePlugin extends SimplePlugin {
     return { ...super.configureBundler(options), failureConverterPath: chooseFailureConverter(options) };
   }
 
-  #codec(namespace: string | undefined, onPlaintext: OnPlaintext): EncryptionCodecOptions {
-    return { keyRing: this.#keyRing, namespace: namespace ?? this.#namespace, onPlaintext: this.#onPlaintext ?? onPlaintext };
+  #codec(namespace: string | undefined, onRefused: 'throw' | 'mark'): EncryptionCodecOptions {
+    return {
+      keyRing: this.#keyRing, namespace: namespace ?? this.#namespace, onPlaintext: this.#onPlaintext, onRefused,
+      scheduledWorkflowIds: this.#scheduledWorkflowIds,
+    };
   }
 }
 

@@ -1,12 +1,13 @@
 import { inspect } from 'node:util';
-import type { PayloadCodec } from '@temporalio/common';
+import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { formatKeys, generateKey } from '../src/secrets/key-document.js';
-import { dataConverterFor, EncryptionCodec, failureConverterPath, heddle, KeyError, parseKeyRing } from '../src/temporal-plugin.js';
+import { dataConverterFor, EncryptionCodec, failureConverterPath, heddle, KeyError, parseKeyRing, type HeddlePluginOptions } from '../src/temporal-plugin.js';
 
 const key = generateKey();
 const keys = formatKeys({ current: key.id, keys: [key] });
 const payload = { data: Buffer.from('x') };
+const context = { type: 'workflow', namespace: 'default', workflowId: 'w' } as const;
 
 describe('the Heddle plugin', () => {
   it('brings codec and failure converter to clients, workers, replays and bundles', () => {
@@ -27,15 +28,26 @@ describe('the Heddle plugin', () => {
     const plugin = heddle({ keys, namespace: 'fallback' });
     const blue = codecOf(plugin.configureClient({ namespace: 'blue' }));
     const sealed = await blue.encode([payload]);
-    expect(await codecOf(plugin.configureWorker({ taskQueue: 'q', namespace: 'blue' })).decode(sealed)).toHaveLength(1);
+    expect(await codecOf(plugin.configureClient({ namespace: 'blue' })).decode(sealed)).toHaveLength(1);
     await expect(codecOf(plugin.configureClient({})).decode(sealed)).rejects.toThrow(/'fallback'/);
-    await expect(codecOf(plugin.configureReplayWorker({})).decode(sealed)).rejects.toThrow(/'fallback'/);
+    expect(await textOf(plugin.configureReplayWorker({}), sealed)).toMatch(/'fallback'/);
+  });
+
+  it('has workers accept the input of Heddle\'s schedules and of those it is told of', async () => {
+    for (const id of ['sweep', 'rounds', 'nightly']) {
+      const sealed = await codecOf(heddle({ keys }).configureClient({})).encode([payload], { ...context, workflowId: id });
+      const started = { ...context, workflowId: `${id}-2026-11-22T08:30:00Z` };
+      const read = (options: HeddlePluginOptions): Promise<string> =>
+        textOf(heddle(options).configureWorker({ taskQueue: 'q' }), sealed, started);
+      expect(await read({ keys, scheduledWorkflowIds: ['nightly'] })).toBe('x');
+      if (id === 'nightly') expect(await read({ keys })).toMatch(/heddleRefused.*scheduledWorkflowIds/);
+    }
   });
 
   it('has clients refuse plaintext and workers mark it, unless told otherwise', async () => {
     const plugin = heddle({ keys });
     await expect(codecOf(plugin.configureClient({})).decode([payload])).rejects.toThrow(/not encrypted/);
-    const [marked] = await codecOf(plugin.configureWorker({ taskQueue: 'q' })).decode([payload]);
+    const [marked] = await codecOf(plugin.configureWorker({ taskQueue: 'q' })).decode([payload], context);
     expect(Buffer.from(marked?.data ?? []).toString()).toContain('heddleRefused');
     expect(await codecOf(heddle({ keys, onPlaintext: 'pass' }).configureClient({})).decode([payload])).toEqual([payload]);
   });
@@ -57,7 +69,7 @@ describe('the Heddle plugin', () => {
     const own = { failureConverterPath: '/mine.js' };
     expect(() => heddle({ keys }).configureWorker({ taskQueue: 'q', dataConverter: own })).toThrow(/\/mine\.js/);
     expect(() => heddle({ keys }).configureBundler({ workflowsPath: 'w', ...own })).toThrow(/\/mine\.js/);
-    expect(() => dataConverterFor({ keyRing: parseKeyRing(keys, 'the test'), namespace: 'default', onPlaintext: 'refuse' }, own)).toThrow(/\/mine\.js/);
+    expect(() => dataConverterFor({ keyRing: parseKeyRing(keys, 'the test'), namespace: 'default' }, own)).toThrow(/\/mine\.js/);
   });
 
   it('shows no key where Temporal logs the options of a worker', () => {
@@ -67,6 +79,13 @@ describe('the Heddle plugin', () => {
     expect(shown).not.toContain(key.id);
   });
 });
+
+async function textOf(
+  options: Parameters<typeof codecOf>[0], payloads: Payload[], owner: SerializationContext = context,
+): Promise<string> {
+  const [decoded] = await codecOf(options).decode(payloads, owner);
+  return Buffer.from(decoded?.data ?? []).toString();
+}
 
 function codecOf(options: { readonly dataConverter?: { readonly payloadCodecs?: PayloadCodec[] } }): PayloadCodec {
   const [codec] = options.dataConverter?.payloadCodecs ?? [];

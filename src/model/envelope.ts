@@ -6,7 +6,10 @@ export interface Envelope {
   /** The only message that this may be used for, such as `update delete` or `activity CREATE`; `*` for any. */
   readonly heddle: string;
   readonly args: readonly unknown[];
-  /** Ms since the epoch, only with purpose `*`: the codec server knows no purpose, so what it encrypts soon becomes invalid. */
+  /**
+   * The end of the envelope's validity, in ms since the epoch. Purpose `*` requires it. The codec server knows neither
+   * purpose nor workflow, so it limits the validity of everything it encrypts.
+   */
   readonly until?: number;
 }
 
@@ -37,8 +40,11 @@ export function openMessage(purpose: string, args: readonly unknown[], now: numb
   if (args.length !== 1 || !isEnvelope(envelope)) {
     return { ok: false, why: `${purpose} was not sent by Heddle's client: use the heddle command, or a Temporal client with Heddle's plugin` };
   }
-  if (envelope.heddle === purpose) return { ok: true, args: envelope.args };
-  if (envelope.heddle !== '*') return { ok: false, why: `${purpose} came with the payload of ${JSON.stringify(envelope.heddle)}, and was refused` };
-  if (typeof envelope.until === 'number' && now < envelope.until) return { ok: true, args: envelope.args };
+  const { heddle, args: opened, until } = envelope;
+  if (heddle !== purpose && heddle !== '*') {
+    return { ok: false, why: `${purpose} came with the payload of ${JSON.stringify(heddle)}, and was refused` };
+  }
+  if (heddle === purpose && until === undefined) return { ok: true, args: opened };
+  if (typeof until === 'number' && now < until) return { ok: true, args: opened };
   return { ok: false, why: `${purpose} was encrypted by the codec server too long ago: send it again` };
 }

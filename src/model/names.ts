@@ -23,6 +23,9 @@ export const sweepScheduleId = 'heddle-sweep';
 /** The Temporal Schedule that has machines and images look at themselves. */
 export const roundsScheduleId = 'heddle-rounds';
 
+/** Workflow ids in Heddle's schedules; Temporal appends the time to the id of each workflow it starts. */
+export const scheduledWorkflowIds = ['rounds', 'sweep'] as const;
+
 /** Workflows and PLAN. */
 export const coreQueue = 'heddle';
 

@@ -1,5 +1,5 @@
 import type { Payload } from '@temporalio/common';
-import type { EncryptionCodec } from '../secrets/codec.js';
+import { PayloadRefusedError, type EncryptionCodec } from '../secrets/codec.js';
 import { idOf, type History } from './read-history.js';
 
 /** An encrypted payload, and the event that it stands in. */
@@ -8,18 +8,22 @@ interface Sealed {
   readonly event: number;
 }
 
-/** A payload that no key here opens. */
+/** A payload without which the history cannot be replayed. */
 export interface Unreadable {
   readonly event: number;
   readonly message: string;
 }
 
-/** The first payload that cannot be decrypted. Looked for before a replay, which would only stop. */
+/**
+ * The first payload whose key is missing, or a payload of the start that does not decrypt: the history is of another
+ * namespace then. Later payloads may have been tampered with; workers refuse them and continue, and so does a replay.
+ */
 export async function findUnreadable(history: History, codec: EncryptionCodec): Promise<Unreadable | undefined> {
   for (const { payload, event } of sealedOf(history)) {
     try {
       await codec.decode([payload]);
     } catch (error) {
+      if (error instanceof PayloadRefusedError && event > 1) continue;
       return { event, message: error instanceof Error ? error.message : String(error) };
     }
   }

@@ -6,6 +6,7 @@ import { findUnreadable, firstSealed } from './payloads.js';
 import { exportRemedy, idOf, readHistory, startOf, type History } from './read-history.js';
 import { createReplayer, type Replayer } from './replayer.js';
 import type { ReplayFault, ReplayReport } from './report.js';
+import { wrapMessages } from './wrap-messages.js';
 
 export interface HistoryToReplay {
   /** Text or parsed JSON of an export, or a history as `WorkflowHandle.fetchHistory()` gives it. */
@@ -91,7 +92,8 @@ function createBench({ keys, namespace = 'default', onPlaintext, bundlePath = ow
       const unreadable = sealedAt === undefined || codec === undefined ? undefined : await findUnreadable(history, codec);
       if (unreadable !== undefined) return undecryptable(history, unreadable.event, unreadable.message);
       if (sealedAt !== undefined && codec === undefined) return undecryptable(history, sealedAt, 'Its payloads are encrypted, and no keys were given.');
-      return replayAndExplain(replayerFor(sealedAt !== undefined), workflowId, history);
+      const replayable = sealedAt === undefined ? wrapMessages(history) : history;
+      return replayAndExplain(replayerFor(sealedAt !== undefined), workflowId, replayable);
     },
     async close() {
       for (const replayer of Object.values(replayers)) await replayer.close();

@@ -2,8 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
-import { EncryptionCodec, PayloadRefusedError } from './codec.js';
+import type { Payload } from '@temporalio/common';
+import { EncryptionCodec, isEncrypted, PayloadRefusedError } from './codec.js';
 import { KeyError, type KeyRing } from './keys.js';
+import { unwrapMessage, wrapMessage } from './message-payload.js';
 import { formatPayloads, parsePayloads } from './payload-json.js';
 
 export interface CodecServerOptions {
@@ -19,8 +21,8 @@ export interface CodecServerOptions {
    * has no setting for headers. Left out, whoever reaches the port can decrypt.
    */
   readonly token?: string;
-  /** For requests without `X-Namespace`; `default` unless given. */
-  readonly namespace?: string;
+  /** Requests must name one of these in `X-Namespace`, as the Web UI and the Temporal CLI do. */
+  readonly namespaces: readonly string[];
 }
 
 export interface CodecServer {
@@ -70,11 +72,34 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   const verb = authorize(request, options.token);
   if (request.method !== 'POST') throw new Refused(405, 'use POST');
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) throw new Refused(415, 'the content type must be application/json');
+  const namespace = readNamespace(request, options.namespaces);
   const payloads = await readPayloads(request);
-  const namespace = headerOf(request, 'x-namespace') ?? options.namespace ?? 'default';
   const codec = new EncryptionCodec({ keyRing: options.keyRing, namespace, onPlaintext: 'pass' });
-  const done = verb === 'encode' ? await codec.encode(payloads) : await codec.decode(payloads);
+  const done = verb === 'encode' ? await codec.encode(wrapMessages(payloads))
+    : await decodeMessages(codec, payloads);
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(formatPayloads(done)));
+}
+
+/** Keys are shared by the namespaces of an installation, so the namespace decides who may read what. */
+function readNamespace(request: IncomingMessage, served: readonly string[]): string {
+  const namespace = headerOf(request, 'x-namespace');
+  if (namespace === undefined) throw new Refused(400, 'the header X-Namespace is missing: it names the namespace of the payloads');
+  if (served.includes(namespace)) return namespace;
+  throw new Refused(403, `the codec server does not serve the namespace ${JSON.stringify(namespace.slice(0, 100))}`);
+}
+
+function wrapMessages(payloads: readonly Payload[]): Payload[] {
+  try {
+    return payloads.map((payload) => (isEncrypted(payload) ? payload : wrapMessage(payload, Date.now())));
+  } catch (error) {
+    throw error instanceof TypeError ? new Refused(400, error.message) : error;
+  }
+}
+
+/** Plaintext is shown as it is: an envelope in plaintext is no message of Heddle's. */
+async function decodeMessages(codec: EncryptionCodec, payloads: readonly Payload[]): Promise<Payload[]> {
+  const decoded = await codec.decode([...payloads]);
+  return decoded.map((payload, index) => (payload === payloads[index] ? payload : unwrapMessage(payload)));
 }
 
 /** Also guards against pages that reach a loopback port by a name of their own: their origin is theirs. */

@@ -1,47 +1,66 @@
+import { createHash } from 'node:crypto';
 import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import proto from '@temporalio/proto';
+import { isEnvelope } from '../model/envelope.js';
 import type { Refusal } from '../model/refusal.js';
 import { decrypt, encrypt } from './cipher.js';
+import { isKeyId, type Key } from './key-document.js';
 import type { KeyRing } from './keys.js';
 
 /**
- * What decoding makes of a payload that is not encrypted.
- * - refuse: throws. For clients.
- * - mark: gives a `Refusal` in its place. For workers: the workflow can fail with its text, where a throw would make
- *   Temporal repeat the workflow task for ever.
- * - pass: gives it as it is. For showing things to people, and for a time of transition from plaintext.
+ * What decoding does with a payload that is not encrypted.
+ * - refuse: treats it like a payload that was tampered with.
+ * - pass: returns it unchanged. For showing payloads to people, and while moving from plaintext to encryption.
  */
-export type OnPlaintext = 'refuse' | 'mark' | 'pass';
+export type OnPlaintext = 'refuse' | 'pass';
 
 export interface EncryptionCodecOptions {
   readonly keyRing: KeyRing;
-  /** The namespace that payloads belong to where Temporal does not say it. */
+  /** The namespace of payloads for which Temporal names none. */
   readonly namespace: string;
-  readonly onPlaintext: OnPlaintext;
-  /** Payloads belong to `namespace`, whatever Temporal says: a replay always says `default`. */
+  /** `refuse` unless given. */
+  readonly onPlaintext?: OnPlaintext;
+  /**
+   * How a payload is refused.
+   * - throw: the default. For clients.
+   * - mark: for workers, where an error would make Temporal repeat the workflow task for ever. Decoding returns a
+   *   `Refusal` in place of the payload. Payloads for which Temporal names no workflow or activity are refused too.
+   */
+  readonly onRefused?: 'throw' | 'mark';
+  /** Payloads belong to `namespace` whatever Temporal says: a replay always says `default`. */
   readonly pinNamespace?: boolean;
+  /**
+   * Workflow ids of the actions of schedules. A schedule encodes its input for this id, and Temporal appends the time
+   * to the id of each workflow it starts.
+   */
+  readonly scheduledWorkflowIds?: readonly string[];
 }
 
-/** A payload that must not be used: plaintext, tampered with, or of another namespace. */
+/** A payload that must not be used: plaintext, tampered with, or written for another workflow or namespace. */
 export class PayloadRefusedError extends Error {
   override readonly name = 'PayloadRefusedError';
 }
 
-export const plaintextRefused = 'A payload is not encrypted, and Heddle takes only encrypted ones here. Send it with Heddle\'s client or its Temporal plugin, '
-  + 'or through the codec server: \'temporal … --codec-endpoint URL\', and in the Web UI the codec server of its settings.';
+export const plaintextRefused = 'A payload is not encrypted, and Heddle takes only encrypted ones here. '
+  + 'Send it with Heddle\'s client or its Temporal plugin, or through the codec server: '
+  + '\'temporal … --codec-endpoint URL\', and in the Web UI the codec server of its settings.';
 
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 const encoding = Buffer.from('binary/encrypted');
-const format = Buffer.from('heddle/1');
+/** Format and binding share one field, because the server limits summaries to 400 bytes. */
+const bindingField = 'heddle/2';
 const keyIdField = 'encryption-key-id';
-const formatField = 'encryption-format';
+const digestBytes = 16;
+/** The binding of payloads that were encoded without a context, such as those of the codec server. */
+const unbound = new Uint8Array();
 
 /**
- * Encrypts whole payloads, metadata included, with AES-256-GCM. Bound to format, key id and namespace: a payload that
- * was changed, or copied from another namespace, does not decrypt. Key ids and sizes remain visible.
+ * Encrypts whole payloads, metadata included, with AES-256-GCM. The format, the key id, the namespace and the workflow
+ * (or activity of a workflow) that owns the payload are authenticated: a payload that was altered, or copied to another
+ * owner, is refused. Key ids, sizes and a digest of the owner's id remain visible.
  */
 export class EncryptionCodec implements PayloadCodec {
-  // Private to the object, so that no dump of a worker's options shows it.
+  // Private, so that no dump of a worker's options shows the keys.
   readonly #options: EncryptionCodecOptions;
 
   constructor(options: EncryptionCodecOptions) {
@@ -49,15 +68,19 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
-    return settle(() => payloads.map((payload) => this.#seal(payload, this.#namespace(context))));
+    return settle(() => {
+      const binding = context === undefined ? unbound : bindingOf(context);
+      return payloads.map((payload) => (isEncrypted(payload) ? payload
+        : sealPayload(payload, { key: this.#options.keyRing.current(), namespace: this.#namespace(context), binding })));
+    });
   }
 
   /**
    * @throws KeyError for a key that is not in the ring.
-   * @throws PayloadRefusedError for what was tampered with or moved, and for plaintext unless it is marked or passed.
+   * @throws PayloadRefusedError for a payload that must not be used, unless refused payloads are marked.
    */
   decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
-    return settle(() => payloads.map((payload) => this.#open(payload, this.#namespace(context))));
+    return settle(() => payloads.map((payload) => this.#open(payload, context)));
   }
 
   #namespace(context: SerializationContext | undefined): string {
@@ -65,49 +88,121 @@ export class EncryptionCodec implements PayloadCodec {
     return context.namespace;
   }
 
-  #seal(payload: Payload, namespace: string): Payload {
-    if (isEncrypted(payload)) return payload;
-    const key = this.#options.keyRing.current();
-    const plain = PayloadMessage.encode(payload).finish();
-    return {
-      metadata: { encoding, [formatField]: format, [keyIdField]: Buffer.from(key.id) },
-      data: encrypt(key, plain, contextOf(key.id, namespace)),
-    };
-  }
-
-  #open(payload: Payload, namespace: string): Payload {
-    if (!isEncrypted(payload)) return this.#takePlaintext(payload);
-    const id = textOf(payload.metadata?.[keyIdField]);
-    const key = this.#options.keyRing.find(id);
+  #open(payload: Payload, context: SerializationContext | undefined): Payload {
     try {
-      return PayloadMessage.decode(decrypt(key, payload.data ?? new Uint8Array(), contextOf(id, namespace)));
-    } catch (cause) {
-      throw new PayloadRefusedError(`A payload with key ${id} does not decrypt for namespace '${namespace}': it was changed, or belongs to another namespace. `
-        + 'It is not used. Check that namespace and codec server are those the payload was written with.', { cause });
+      if (isEncrypted(payload)) return this.#decrypt(payload, context);
+      if (this.#options.onPlaintext === 'pass') return payload;
+      throw new PayloadRefusedError(plaintextRefused);
+    } catch (error) {
+      if (this.#options.onRefused !== 'mark' || !(error instanceof PayloadRefusedError)) throw error;
+      const refusal: Refusal = { heddleRefused: error.message };
+      return { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(refusal)) };
     }
   }
 
-  #takePlaintext(payload: Payload): Payload {
-    if (this.#options.onPlaintext === 'pass') return payload;
-    if (this.#options.onPlaintext === 'refuse') throw new PayloadRefusedError(plaintextRefused);
-    const refusal: Refusal = { heddleRefused: plaintextRefused };
-    return { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(refusal)) };
+  #decrypt(payload: Payload, context: SerializationContext | undefined): Payload {
+    const keyId = textOf(payload.metadata?.[keyIdField]);
+    if (!isKeyId(keyId)) throw new PayloadRefusedError('A payload was refused: the id of its key is malformed.');
+    const key = this.#options.keyRing.find(keyId);
+    const opened = openPayload(payload, key, this.#namespace(context));
+    this.#checkOwner(payload, opened, context);
+    return opened;
+  }
+
+  #checkOwner(payload: Payload, opened: Payload, context: SerializationContext | undefined): void {
+    if (context === undefined) {
+      if (this.#options.onRefused !== 'mark') return;
+      throw new PayloadRefusedError('A payload was refused: Temporal did not say which workflow it belongs to.');
+    }
+    const binding = bindingIn(payload);
+    if (binding.length === 0) {
+      // Only messages to workflows come from the codec server, and each says how long it is valid.
+      if (context.type === 'workflow' && isTemporaryEnvelope(opened)) return;
+      throw new PayloadRefusedError('A payload was refused: it is bound to no workflow, so it is valid only as a '
+        + 'message to a workflow that the codec server encrypted.');
+    }
+    if (this.#bindingsFor(context).some((candidate) => candidate.equals(binding))) return;
+    const owner = context.type === 'workflow' ? `workflow '${context.workflowId}'`
+      : `activity '${context.activityId ?? ''}' of workflow '${context.workflowId ?? ''}'`;
+    const hint = scheduleTime.test(context.workflowId ?? '') ? ' If a schedule starts this workflow, name the id in the '
+      + 'schedule in scheduledWorkflowIds of the Heddle plugin.' : '';
+    throw new PayloadRefusedError(`A payload was refused: it was not written for ${owner}.${hint}`);
+  }
+
+  #bindingsFor(context: SerializationContext): readonly Buffer[] {
+    const own = bindingOf(context);
+    const scheduled = context.type === 'workflow' ? scheduleTime.exec(context.workflowId) : null;
+    if (context.type !== 'workflow' || scheduled === null) return [own];
+    const workflowId = context.workflowId.slice(0, scheduled.index);
+    const isScheduled = this.#options.scheduledWorkflowIds?.includes(workflowId) === true;
+    return isScheduled ? [own, bindingOf({ ...context, workflowId })] : [own];
   }
 }
 
-function isEncrypted({ metadata }: Payload): boolean {
-  return textOf(metadata?.encoding) === encoding.toString() && textOf(metadata?.[formatField]) === format.toString();
+/** What Temporal appends to the workflow id in a schedule. */
+const scheduleTime = /-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+export interface Sealing {
+  readonly key: Key;
+  readonly namespace: string;
+  /** A digest of the owner's id; empty for none. */
+  readonly binding: Uint8Array;
 }
 
-function contextOf(keyId: string, namespace: string): Uint8Array {
-  return Buffer.from(JSON.stringify([format.toString(), keyId, namespace]));
+export function sealPayload(payload: Payload, { key, namespace, binding }: Sealing): Payload {
+  const plain = PayloadMessage.encode(payload).finish();
+  return {
+    metadata: { encoding, [keyIdField]: Buffer.from(key.id), [bindingField]: binding },
+    data: encrypt(key, plain, authenticated(key.id, namespace, binding)),
+  };
+}
+
+/** The binding that an encrypted payload states; authentic once the payload is decrypted. */
+export function bindingIn({ metadata }: Payload): Uint8Array {
+  return metadata?.[bindingField] ?? unbound;
+}
+
+function openPayload(payload: Payload, key: Key, namespace: string): Payload {
+  try {
+    const context = authenticated(key.id, namespace, bindingIn(payload));
+    return PayloadMessage.decode(decrypt(key, payload.data ?? new Uint8Array(), context));
+  } catch (cause) {
+    throw new PayloadRefusedError(`A payload with key ${key.id} does not decrypt for namespace '${namespace}': `
+      + 'it was altered, or written for another namespace. Check that namespace and codec server are those that it '
+      + 'was written with.', { cause });
+  }
+}
+
+/** A digest, so that a decoder that does not know the owner can authenticate the payload all the same. */
+function bindingOf(context: SerializationContext): Buffer {
+  const { workflowId = null } = context;
+  const owner = context.type === 'workflow' ? [workflowId] : [workflowId, context.activityId ?? null];
+  return createHash('sha256').update(JSON.stringify(owner)).digest().subarray(0, digestBytes);
+}
+
+function authenticated(keyId: string, namespace: string, binding: Uint8Array): Uint8Array {
+  return Buffer.from(JSON.stringify([bindingField, keyId, namespace, Buffer.from(binding).toString('hex')]));
+}
+
+export function isEncrypted({ metadata }: Payload): boolean {
+  return textOf(metadata?.encoding) === encoding.toString() && Object.hasOwn(metadata ?? {}, bindingField);
+}
+
+function isTemporaryEnvelope({ metadata, data }: Payload): boolean {
+  if (textOf(metadata?.encoding) !== 'json/plain') return false;
+  try {
+    const value: unknown = JSON.parse(textOf(data));
+    return isEnvelope(value) && typeof value.until === 'number';
+  } catch {
+    return false;
+  }
 }
 
 function textOf(bytes: Uint8Array | null | undefined): string {
   return bytes == null ? '' : Buffer.from(bytes).toString('utf8');
 }
 
-/** Makes a throw a rejection, as Temporal expects of a codec. */
+/** Turns a throw into a rejection, as Temporal expects of a codec. */
 function settle<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(work());

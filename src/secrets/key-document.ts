@@ -22,6 +22,10 @@ export class KeyError extends Error {
 const keyBytes = 32;
 const idPattern = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
+export function isKeyId(text: string): boolean {
+  return idPattern.test(text);
+}
+
 export function generateKey(): Key {
   return { id: `k${randomBytes(4).toString('hex')}`, createdAt: new Date().toISOString(), secret: createSecretKey(randomBytes(keyBytes)) };
 }
@@ -71,7 +75,7 @@ export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string):
 function parseKey(entry: unknown, place: string, fault: (what: string) => KeyError): Key {
   if (!isRecord(entry)) throw fault(`${place} is not an object`);
   const { id, createdAt, key } = entry;
-  if (typeof id !== 'string' || !idPattern.test(id)) throw fault(`${place}.id is not an id of a-z, 0-9 and -, at most 32 characters`);
+  if (typeof id !== 'string' || !isKeyId(id)) throw fault(`${place}.id is not an id of a-z, 0-9 and -, at most 32 characters`);
   if (typeof createdAt !== 'string' || Number.isNaN(Date.parse(createdAt))) throw fault(`${place}.createdAt is not a date (RFC 3339)`);
   const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Buffer.alloc(0);
   if (bytes.length !== keyBytes || bytes.toString('base64') !== key) throw fault(`${place}.key is not ${keyBytes} bytes in base64`);

@@ -77,7 +77,7 @@ async function describeRun(temporal: Client, workflowId: string, runId: string):
     runId, firstRunId: info.firstRunId ?? runId, status: nameOf(info.status), startedAt: optionalTsToMs(info.startTime) ?? 0,
     ...(resetAt === undefined ? {} : { resetAt }), ...(clusterUid === undefined ? {} : { clusterUid }),
     pending: await Promise.all((answer?.pendingActivities ?? []).map(async ({ activityId, attempt, heartbeatDetails }) => {
-      const heartbeat = await readHeartbeat(temporal, workflowId, heartbeatDetails?.payloads ?? []);
+      const heartbeat = await readHeartbeat(temporal, workflowId, activityId ?? '', heartbeatDetails?.payloads ?? []);
       return { activityId: activityId ?? '', attempt: attempt ?? 0, ...(heartbeat === undefined ? {} : { heartbeat }) };
     })),
   };
@@ -103,10 +103,13 @@ export async function readUid(temporal: Client, workflowId: string, memo: Readon
 }
 
 /** Undefined also for what cannot be read. */
-async function readHeartbeat(temporal: Client, workflowId: string, payloads: readonly Payload[]): Promise<unknown> {
+async function readHeartbeat(
+  temporal: Client, workflowId: string, activityId: string, payloads: readonly Payload[],
+): Promise<unknown> {
   const { namespace, dataConverter } = temporal.options;
+  const context = { type: 'activity', namespace, workflowId, activityId, isLocal: false } as const;
   try {
-    return (await decodeArrayFromPayloads(loadDataConverter(dataConverter), [...payloads], { type: 'workflow', namespace, workflowId }))[0];
+    return (await decodeArrayFromPayloads(loadDataConverter(dataConverter), [...payloads], context))[0];
   } catch {
     return undefined;
   }

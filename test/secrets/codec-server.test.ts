@@ -1,10 +1,12 @@
 import { request } from 'node:http';
+import type { Payload } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openMessage } from '../../src/model/envelope.js';
 import { EncryptionCodec } from '../../src/secrets/codec.js';
 import { startCodecServer, type CodecServer } from '../../src/secrets/codec-server.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';
-import { formatPayloads } from '../../src/secrets/payload-json.js';
+import { formatPayloads, parsePayloads } from '../../src/secrets/payload-json.js';
 
 const origin = 'http://127.0.0.1:8233';
 const key = generateKey();
@@ -15,8 +17,8 @@ let server: CodecServer;
 let open: CodecServer;
 
 beforeAll(async () => {
-  server = await startCodecServer({ keyRing, port: 0, origins: [origin], token: 's3cret/token' });
-  open = await startCodecServer({ keyRing, port: 0, origins: [origin], namespace: 'own' });
+  server = await startCodecServer({ keyRing, port: 0, origins: [origin], token: 's3cret/token', namespaces: ['blue', 'green', 'default'] });
+  open = await startCodecServer({ keyRing, port: 0, origins: [origin], namespaces: ['own'] });
 });
 afterAll(async () => {
   await server.stop();
@@ -29,7 +31,7 @@ describe('a codec server', () => {
     expect(encoded.status).toBe(200);
     expect(encoded.text).not.toContain(hello.data);
     const decoded = await post(server.url, '/decode', { body: encoded.text, namespace: 'blue' });
-    expect(JSON.parse(decoded.text)).toEqual({ payloads: [hello, { metadata: { encoding: 'YmluYXJ5L251bGw=' }, data: '' }] });
+    expect(JSON.parse(decoded.text)).toEqual({ payloads: [hello, jsonOf(null)] });
     const elsewhere = await post(server.url, '/decode', { body: encoded.text, namespace: 'green' });
     expect(elsewhere.status).toBe(400);
     expect(elsewhere.text).toMatch(/namespace 'green'/);
@@ -39,10 +41,73 @@ describe('a codec server', () => {
     expect((await post(server.url, '/decode?preserveStorageRefs=true', { body })).status).toBe(200);
   });
 
-  it('takes its own namespace where none is sent', async () => {
-    const [sealed] = await new EncryptionCodec({ keyRing, namespace: 'own', onPlaintext: 'refuse' }).encode([{ data: Buffer.from('x') }]);
-    const decoded = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(sealed === undefined ? [] : [sealed])) });
+  it('refuses every namespace but its own, and requests that name none', async () => {
+    const sealed = await new EncryptionCodec({ keyRing, namespace: 'other' }).encode([{ data: Buffer.from('x') }]);
+    for (const [verb, sent] of [['/decode', JSON.stringify(formatPayloads(sealed))], ['/encode', body]] as const) {
+      for (const namespace of ['other', 'OWN', 'own ,other', 'ow']) {
+        const reply = await post(open.url, verb, { body: sent, namespace });
+        expect([namespace, reply.status, reply.text]).toEqual([namespace, 403, expect.stringContaining('does not serve')]);
+      }
+      for (const headers of [{ 'X-Namespace': '' }, {}]) {
+        const reply = await post(open.url, verb, { body: sent, namespace: null, headers });
+        expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('X-Namespace')]);
+      }
+    }
+  });
+
+  it('opens payloads of any workflow in its namespace', async () => {
+    const context = { type: 'workflow', namespace: 'own', workflowId: 'cluster/a' } as const;
+    const sealed = await new EncryptionCodec({ keyRing, namespace: 'own' }).encode([{ data: Buffer.from('x') }], context);
+    const decoded = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(sealed)), namespace: 'own' });
     expect(JSON.parse(decoded.text)).toMatchObject({ payloads: [{ data: 'eA==' }] });
+  });
+
+  it('encrypts each message in an envelope whose validity ends', async () => {
+    const before = Date.now();
+    const own = { heddle: 'update apply', args: [1, 2], until: Number.MAX_SAFE_INTEGER };
+    const payloads = [hello, { metadata: { encoding: base64('binary/null') } }, jsonOf(own), jsonOf([1]), jsonOf({ a: 1 })];
+    const encoded = await post(open.url, '/encode', { body: JSON.stringify({ payloads }), namespace: 'own' });
+    const codec = new EncryptionCodec({ keyRing, namespace: 'own' });
+    const opened = (await codec.decode(parsePayloads(JSON.parse(encoded.text)))).map(valueOf);
+    expect(opened).toMatchObject([
+      { heddle: '*', args: ['hello'] }, { heddle: '*', args: [null] }, { heddle: 'update apply', args: [1, 2] },
+      { heddle: '*', args: [[1]] }, { heddle: '*', args: [{ a: 1 }] },
+    ]);
+    for (const { until } of opened as readonly { readonly until: number }[]) {
+      expect(until).toBeGreaterThanOrEqual(before + 10 * 60_000);
+      expect(until).toBeLessThanOrEqual(Date.now() + 10 * 60_000);
+    }
+    // A purpose of its own does not lengthen the validity.
+    for (const envelope of [opened[0], opened[2]]) {
+      expect(openMessage('update apply', [envelope], Date.now())).toMatchObject({ ok: true });
+      expect(openMessage('update apply', [envelope], Date.now() + 10 * 60_000)).toMatchObject({ ok: false, why: expect.stringContaining('send it again') });
+    }
+  });
+
+  it('encrypts no payload that is not JSON', async () => {
+    const broken = { metadata: { encoding: base64('json/plain') }, data: base64('{') };
+    const binary = { metadata: { encoding: base64('binary/plain') }, data: base64('x') };
+    for (const payload of [broken, binary, { data: base64('"x"') }]) {
+      const reply = await post(open.url, '/encode', { body: JSON.stringify({ payloads: [payload] }), namespace: 'own' });
+      expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('JSON')]);
+    }
+  });
+
+  it('shows an envelope with one argument as that argument, and any other payload as it is', async () => {
+    const codec = new EncryptionCodec({ keyRing, namespace: 'own' });
+    const shown = async (value: unknown): Promise<unknown> => {
+      const sealed = await codec.encode([{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) }]);
+      const decoded = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(sealed)), namespace: 'own' });
+      return valueOf(parsePayloads(JSON.parse(decoded.text))[0] ?? {});
+    };
+    expect(await shown({ heddle: 'update apply', args: [{ by: 'me' }] })).toEqual({ by: 'me' });
+    const inner = { heddle: 'update apply', args: [1] };
+    for (const kept of [{ heddle: 'look', args: [] }, { heddle: 'take', args: ['a', 'b'] }, { heddle: '*', args: [inner] }, 'x', { args: [1] }]) {
+      expect(await shown(kept)).toEqual(kept);
+    }
+    const plaintext = jsonOf(inner);
+    const reply = await post(open.url, '/decode', { body: JSON.stringify({ payloads: [plaintext] }), namespace: 'own' });
+    expect(JSON.parse(reply.text)).toEqual({ payloads: [plaintext] });
   });
 
   it('shows plaintext as it is', async () => {
@@ -51,8 +116,8 @@ describe('a codec server', () => {
 
   it('names a key it lacks', async () => {
     const other = generateKey();
-    const codec = new EncryptionCodec({ keyRing: parseKeyRing(formatKeys({ current: other.id, keys: [other] }), 'elsewhere'), namespace: 'own', onPlaintext: 'refuse' });
-    const reply = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(await codec.encode([{ data: Buffer.from('x') }]))) });
+    const codec = new EncryptionCodec({ keyRing: parseKeyRing(formatKeys({ current: other.id, keys: [other] }), 'elsewhere'), namespace: 'own' });
+    const reply = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(await codec.encode([{ data: Buffer.from('x') }]))), namespace: 'own' });
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(other.id)]);
   });
 
@@ -105,7 +170,20 @@ describe('a codec server', () => {
   });
 });
 
-interface Sent { readonly body?: string; readonly namespace?: string; readonly headers?: Readonly<Record<string, string>> }
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function jsonOf(value: unknown): object {
+  return { metadata: { encoding: base64('json/plain') }, data: base64(JSON.stringify(value)) };
+}
+
+function valueOf({ data }: Payload): unknown {
+  return JSON.parse(Buffer.from(data ?? []).toString());
+}
+
+/** The namespace is `default` unless given, and null for none. */
+interface Sent { readonly body?: string; readonly namespace?: string | null; readonly headers?: Readonly<Record<string, string>> }
 interface Reply { readonly status: number | undefined; readonly headers: Readonly<Record<string, unknown>>; readonly text: string }
 
 function post(base: string, path: string, sent: Sent): Promise<Reply> {
@@ -113,10 +191,10 @@ function post(base: string, path: string, sent: Sent): Promise<Reply> {
 }
 
 /** fetch sets origins itself. */
-function send(method: string, base: string, path: string, { body: content = '', namespace, headers = {} }: Sent): Promise<Reply> {
+function send(method: string, base: string, path: string, { body: content = '', namespace = 'default', headers = {} }: Sent): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const outgoing = request(`${base}${path}`, {
-      method, headers: { 'Content-Type': 'application/json', ...(namespace === undefined ? {} : { 'X-Namespace': namespace }), ...headers },
+      method, headers: { 'Content-Type': 'application/json', ...(namespace === null ? {} : { 'X-Namespace': namespace }), ...headers },
     }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));

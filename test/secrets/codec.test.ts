@@ -1,14 +1,10 @@
-import type { Payload, SerializationContext } from '@temporalio/common';
+import type { Payload } from '@temporalio/common';
+import proto from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../../src/model/refusal.js';
-import { EncryptionCodec, PayloadRefusedError, type EncryptionCodecOptions } from '../../src/secrets/codec.js';
-import { generateKey, formatKeys } from '../../src/secrets/key-document.js';
-import { KeyError, parseKeyRing, type KeyRing } from '../../src/secrets/keys.js';
+import { PayloadRefusedError } from '../../src/secrets/codec.js';
+import { KeyError } from '../../src/secrets/keys.js';
 import { fc } from '../support/property.js';
-
-const ring = newRing();
-const bytes = fc.uint8Array({ maxLength: 200 });
-const payloads: fc.Arbitrary<Payload> = fc.record({ metadata: fc.dictionary(fc.string({ maxLength: 20 }), bytes), data: bytes });
+import { codecFor, inNamespace, json, newRing, payloads, refusalOf, worker, workflow } from './codecs.js';
 
 describe('EncryptionCodec', () => {
   it('gives back every payload as it was, metadata included, and shows none of it on the way', async () => {
@@ -16,7 +12,7 @@ describe('EncryptionCodec', () => {
       const codec = codecFor();
       const sealed = await codec.encode(originals);
       expect((await codec.decode(sealed)).map(plain)).toEqual(originals.map(plain));
-      for (const payload of sealed) expect(Object.keys(payload.metadata ?? {})).toEqual(['encoding', 'encryption-format', 'encryption-key-id']);
+      for (const payload of sealed) expect(Object.keys(payload.metadata ?? {})).toEqual(['encoding', 'encryption-key-id', 'heddle/2']);
     }));
   });
 
@@ -60,7 +56,7 @@ describe('EncryptionCodec', () => {
   });
 
   it('refuses a payload of another namespace, and names the one it was taken for', async () => {
-    const sealed = await codecFor({ namespace: 'blue' }).encode([json('x')]);
+    const sealed = await codecFor({ namespace: 'blue' }).encode([json('x')], inNamespace('blue'));
     await expect(codecFor({ namespace: 'green' }).decode(sealed)).rejects.toThrow(/namespace 'green'/);
     expect(await codecFor({ namespace: 'green' }).decode(sealed, inNamespace('blue'))).toHaveLength(1);
     await expect(codecFor({ namespace: 'blue' }).decode(sealed, inNamespace('green'))).rejects.toThrow(PayloadRefusedError);
@@ -89,36 +85,20 @@ describe('EncryptionCodec', () => {
     ['nothing', {}],
     ['another\'s encryption', { metadata: { encoding: Buffer.from('binary/encrypted') }, data: Buffer.from('?') }],
   ])('takes %s for plaintext: refused, marked or passed', async (_, payload: Payload) => {
-    await expect(codecFor({ onPlaintext: 'refuse' }).decode([payload])).rejects.toThrow(/codec-endpoint/);
-    const [marked] = await codecFor({ onPlaintext: 'mark' }).decode([payload]);
-    const value: unknown = JSON.parse(Buffer.from(marked?.data ?? []).toString());
-    expect(isRefusal(value)).toBe(true);
+    await expect(codecFor().decode([payload], workflow('w'))).rejects.toThrow(/codec-endpoint/);
+    expect(await refusalOf(payload, workflow('w'))).toMatch(/codec-endpoint/);
     expect(await codecFor({ onPlaintext: 'pass' }).decode([payload])).toEqual([payload]);
+    expect(await worker({ onPlaintext: 'pass' }).decode([payload], workflow('w'))).toEqual([payload]);
   });
 
-  it('keeps a summary of 240 characters within Temporal\'s 400 bytes', async () => {
-    const [sealed] = await codecFor().encode([json('x'.repeat(240))]);
-    const metadata = Object.entries(sealed?.metadata ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length + 6, 0);
-    expect(metadata + (sealed?.data?.length ?? 0) + 3).toBeLessThan(400);
+  it('leaves 248 characters of a summary\'s 400 bytes, whatever the length of the workflow id', async () => {
+    const sizeOf = (payload: Payload): number => proto.temporal.api.common.v1.Payload.encode(payload).finish().length;
+    const summary = json('x'.repeat(248));
+    const [sealed] = await codecFor().encode([summary], workflow('w'.repeat(1_000)));
+    expect(sizeOf(sealed ?? {})).toBe(400);
+    expect(sizeOf(sealed ?? {}) - sizeOf(summary)).toBe(123);
   });
 });
-
-function codecFor(options: Partial<EncryptionCodecOptions> = {}): EncryptionCodec {
-  return new EncryptionCodec({ keyRing: ring, namespace: 'default', onPlaintext: 'refuse', ...options });
-}
-
-function newRing(size = 1): KeyRing {
-  const keys = Array.from({ length: size }, generateKey);
-  return parseKeyRing(formatKeys({ current: keys[0]?.id ?? '', keys }), 'the test');
-}
-
-function json(value: unknown): Payload {
-  return { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) };
-}
-
-function inNamespace(namespace: string): SerializationContext {
-  return { type: 'workflow', namespace, workflowId: 'w' };
-}
 
 /** Protobuf keeps no difference between an empty field and none, nor between kinds of byte arrays. */
 function plain({ metadata, data }: Payload): unknown {

@@ -51,7 +51,7 @@ beforeAll(async () => {
   await temporal('operator', 'namespace', 'create', '--retention', '24h');
   const workflowsPath = fileURLToPath(new URL('fixture-workflows.ts', import.meta.url));
   bundle = await bundleWorkflowCode({ workflowsPath, plugins: [heddle({ keys })], logger: new DefaultLogger('ERROR') });
-  codecServer = await startCodecServer({ keyRing: parseKeyRing(keys, 'the test'), port: 0, origins: [], token: 'test-token' });
+  codecServer = await startCodecServer({ keyRing: parseKeyRing(keys, 'the test'), port: 0, origins: [], token: 'test-token', namespaces: [namespace] });
 }, 60_000);
 afterAll(async () => {
   await codecServer.stop();
@@ -94,7 +94,10 @@ describe('a worker and a client with the Heddle plugin', () => {
     const replay = (options: HeddlePluginOptions): Promise<void> =>
       Worker.runReplayHistory({ workflowBundle: bundle, plugins: [heddle(options)] }, history, handle.workflowId);
     await replay({ keys, namespace });
-    await expect(replay({ keys })).rejects.toThrow();
+    await withWorker(async () => clientWith({ keys }).workflow.execute(careful, { taskQueue, workflowId: 'replayed', args: [1] }));
+    const other = await clientWith({ keys }).workflow.getHandle('replayed').fetchHistory();
+    const plugins = [heddle({ keys })];
+    await expect(Worker.runReplayHistory({ workflowBundle: bundle, plugins }, other, 'replayed')).rejects.toThrow();
   });
 });
 
@@ -141,7 +144,7 @@ describe('a worker whose keys are rotated elsewhere', () => {
           expect(found).toBeDefined();
           return found;
         }, { timeout: 240_000, interval: 200 });
-        const codec = new EncryptionCodec({ keyRing: openKeyRing({ folder: theirs, create: false }), namespace, onPlaintext: 'refuse' });
+        const codec = new EncryptionCodec({ keyRing: openKeyRing({ folder: theirs, create: false }), namespace });
         const shown = decodedBase64(JSON.stringify(formatPayloads(await codec.decode(parsePayloads({ payloads: payloadsIn(failure) })))));
         expect(shown).toMatch(new RegExp(`Payload key ${rotated} is not in .*heddle keys import`));
         await importKeys(theirs, exportKeys(ours), 'ours');
@@ -158,7 +161,7 @@ async function runEveryWay(): Promise<[WorkflowHandle<typeof everyWay>, string]>
   const workflowId = `encrypted-${randomUUID()}`;
   return withWorker(async () => {
     const handle = await clientWith({ keys }).workflow.start(everyWay, {
-      taskQueue, workflowId, args: ['canary-input'], memo: { first: 'canary-memo' }, staticSummary: 'canary-summary'.padEnd(240, '.'), staticDetails: 'canary-details',
+      taskQueue, workflowId, args: ['canary-input'], memo: { first: 'canary-memo' }, staticSummary: 'canary-summary'.padEnd(248, '.'), staticDetails: 'canary-details',
     });
     const running = await vi.waitFor(async () => {
       const described = await temporal('workflow', 'describe', '-w', workflowId);

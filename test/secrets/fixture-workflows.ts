@@ -1,6 +1,7 @@
 import {
   ApplicationFailure, condition, defineQuery, defineSignal, defineUpdate, executeChild, proxyActivities, setCurrentDetails, setHandler, upsertMemo, workflowInfo,
 } from '@temporalio/workflow';
+import { isEnvelope, openMessage } from '../../src/model/envelope.js';
 import { readRefusal } from '../../src/model/refusal.js';
 
 /** What a test's activities are given and give; each field holds a canary. */
@@ -40,11 +41,14 @@ export async function failingChild(input: string): Promise<void> {
   throw ApplicationFailure.create({ message: `canary-child-failure ${input}`, type: 'Visible', nonRetryable: true, details: ['canary-child-detail'] });
 }
 
-/** Refuses plaintext as Heddle's workflows do. */
+/** Refuses what the codec refused, and opens envelopes, as Heddle's workflows do. */
 export async function careful(input: unknown): Promise<string> {
   const refusal = readRefusal(input);
   if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
-  return `took ${JSON.stringify(input)}`;
+  if (!isEnvelope(input)) return `took ${JSON.stringify(input)}`;
+  const opened = openMessage('start careful', [input], Date.now());
+  if (!opened.ok) throw ApplicationFailure.nonRetryable(opened.why, 'Invalid');
+  return `took ${JSON.stringify(opened.args[0])}`;
 }
 
 function messageOf(error: unknown): string {

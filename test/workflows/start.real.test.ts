@@ -45,7 +45,7 @@ describe('a cluster workflow started without Heddle\'s client', () => {
 
   it.concurrent('takes a raw spec from the temporal CLI through the codec server', async () => {
     const keyRing = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
-    const codec = await startCodecServer({ keyRing, port: 0, origins: [], namespace: stack.namespace });
+    const codec = await startCodecServer({ keyRing, port: 0, origins: [], namespaces: [stack.namespace] });
     try {
       await run(inject('temporalBinary'), [
         'workflow', 'start', '--address', inject('temporalAddress'), '--namespace', stack.namespace, '--codec-endpoint', codec.url,

@@ -1,15 +1,17 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
+import { isEnvelope } from '../../model/envelope.js';
 
 type Failure = temporal.api.failure.v1.IFailure;
 
-/** The first value of a list of payloads in a history, decrypted. */
+/** The first value of a list of payloads in a history, decrypted; for a message its first argument. */
 export async function decodeFirst(client: Client, payloads: temporal.api.common.v1.IPayloads | null | undefined): Promise<unknown> {
   const [first] = payloads?.payloads ?? [];
   if (first === undefined) return undefined;
   const { payloadConverter } = client.options.loadedDataConverter;
-  return payloadConverter.fromPayload(await decodePayload(client, first));
+  const value = payloadConverter.fromPayload<unknown>(await decodePayload(client, first));
+  return isEnvelope(value) ? value.args[0] : value;
 }
 
 /** What a failure in a history says; the cause counts where there is one, as for a timeout. */

@@ -96,13 +96,15 @@ async function startServerAndCodec(
   // A key may be invented here: the server is ours, and new with it.
   const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: true }) : openKeys(config);
   const origins: string[] = [];
-  const codec = await startCodecServer({ keyRing, port: 0, origins, token: randomBytes(24).toString('base64url') });
+  const namespaces: string[] = [];
+  const codec = await startCodecServer({ keyRing, port: 0, origins, namespaces, token: randomBytes(24).toString('base64url') });
   running.push(() => codec.stop());
   const server = await startServer({
     binary, dataFolder: join(config.dataFolder, 'server'), port, codecEndpoint: codec.url, searchAttributes: heddleSearchAttributes, say,
     ...(uiPort === undefined ? {} : { uiPort }),
   });
   running.push(() => server.stop());
+  namespaces.push(server.namespace);
   if (server.uiAddress !== undefined) origins.push(server.uiAddress, server.uiAddress.replace('127.0.0.1', 'localhost'));
   return { server, codec };
 }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Payload } from '@temporalio/common';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { EncryptionCodec } from '../../../src/secrets/codec.js';
+import { bindingIn, EncryptionCodec, sealPayload } from '../../../src/secrets/codec.js';
 import type { KeyRing } from '../../../src/secrets/keys.js';
 
 type History = Parameters<typeof historyToJSON>[0];
@@ -21,19 +21,19 @@ const root = join(import.meta.dirname, '..', '..', '..');
 
 /** A history as JSON that tells nothing of where it was recorded: no hosts, processes or folders, inside of payloads neither. */
 export async function neutralHistory(history: History, { keyRing, namespace, testKeys, folder }: Recording): Promise<string> {
-  const from = new EncryptionCodec({ keyRing, namespace, onPlaintext: 'pass' });
-  const to = new EncryptionCodec({ keyRing: testKeys, namespace: 'default', onPlaintext: 'pass' });
+  const from = new EncryptionCodec({ keyRing, namespace });
   const neutral = (text: string): string => text.replaceAll(folder, '/tmp/recording').replaceAll(root, '/heddle')
     .replaceAll(process.execPath, '/usr/bin/node').replaceAll(new RegExp(`\\d+@${hostname().replaceAll('.', '\\.')}`, 'g'), '1@worker');
 
   async function recode(payload: Written): Promise<Written> {
     // Search attributes are in plaintext, for the server reads them.
     if (payload.metadata['encoding'] !== encrypted) return payload;
-    const [plain] = await from.decode([fromWritten(payload)]);
+    const sealed = fromWritten(payload);
+    const [plain] = await from.decode([sealed]);
     if (plain === undefined) throw new Error('a codec gave no payload back');
     const data = Buffer.from(neutral(Buffer.from(plain.data ?? []).toString('utf8')));
-    const [sealed] = await to.encode([{ ...plain, data }]);
-    return toWritten(sealed ?? plain);
+    // The payload stays bound to its workflow.
+    return toWritten(sealPayload({ ...plain, data }, { key: testKeys.current(), namespace: 'default', binding: bindingIn(sealed) }));
   }
   async function walk(value: unknown): Promise<unknown> {
     if (typeof value === 'string') return neutral(value);

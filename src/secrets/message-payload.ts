@@ -1,0 +1,52 @@
+import type { Payload } from '@temporalio/common';
+import { isEnvelope, type Envelope } from '../model/envelope.js';
+
+/** How long a message that the codec server encrypted is valid. */
+const validMs = 10 * 60_000;
+
+/**
+ * Wraps the one argument of a message in an envelope of limited validity. An envelope keeps its purpose and arguments.
+ * @param now ms since the epoch.
+ * @throws TypeError for a payload that is not JSON.
+ */
+export function wrapMessage(payload: Payload, now: number): Payload {
+  const value = readJson(payload);
+  const until = now + validMs;
+  const envelope: Envelope = isEnvelope(value) ? { heddle: value.heddle, args: value.args, until }
+    : { heddle: '*', args: [value], until };
+  return jsonPayload(envelope);
+}
+
+/** For people: an envelope with one argument becomes that argument. Any other payload, and any other envelope, stays. */
+export function unwrapMessage(payload: Payload): Payload {
+  if (encodingOf(payload) !== 'json/plain') return payload;
+  let value: unknown;
+  try {
+    value = readJson(payload);
+  } catch {
+    return payload;
+  }
+  // An argument that looks like an envelope itself would be ambiguous.
+  if (!isEnvelope(value) || value.args.length !== 1 || isEnvelope(value.args[0])) return payload;
+  return jsonPayload(value.args[0]);
+}
+
+function readJson(payload: Payload): unknown {
+  const encoding = encodingOf(payload);
+  if (encoding === 'binary/null') return null;
+  const refused = `only messages in JSON can be encrypted, not in the encoding '${encoding}'`;
+  if (encoding !== 'json/plain') throw new TypeError(refused);
+  try {
+    return JSON.parse(Buffer.from(payload.data ?? []).toString('utf8'));
+  } catch (cause) {
+    throw new TypeError('the message is not JSON', { cause });
+  }
+}
+
+function encodingOf({ metadata }: Payload): string {
+  return Buffer.from(metadata?.['encoding'] ?? []).toString('utf8');
+}
+
+function jsonPayload(value: unknown): Payload {
+  return { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) };
+}
