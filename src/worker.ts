@@ -24,9 +24,14 @@ import { PluginError } from './plugins/errors.js';
 import { checkAccounts, checkAutomators } from './plugins/check-accounts.js';
 import { loadRegistry } from './plugins/registry.js';
 import type { KeyRing } from './secrets/keys.js';
-import { allowReferences, forbiddenReferences as findForbidden } from './secrets/allowed.js';
+import { allowReferences } from './secrets/allowed.js';
 import { createRedactor } from './secrets/redact.js';
-import { resolveSecrets, SecretError, type SecretSources } from './secrets/reference.js';
+import {
+  forbiddenReferences as findForbidden,
+  resolveSecrets,
+  SecretError,
+  type SecretSources,
+} from './secrets/reference.js';
 import { isRunning, recordProcess } from './server/process.js';
 import { registerSearchAttributes } from './server/setup.js';
 import { keepRoundsSchedule } from './server/rounds-schedule.js';
@@ -97,15 +102,35 @@ export async function startWorker({ config, keyRing, log, secretSources, role }:
   resources.clear().catch((error: unknown) => log.warn({ error: String(error) }, 'old resources were not removed'));
   const stopPruning = pruneLogsDaily({ folder: config.storeFolder, days: config.logDays, say: (removed) => log.info({ removed }, 'old logs of tasks were removed') });
   const parts: ActivityParts = {
-    registry, providers, automators, installation, inFlight, log,
-    nodes: accessNodes(pool), logs: createFolderStore({ folder: config.storeFolder }),
-    resolveSecrets: async (value, place) => resolveSecrets(value, secretSources, place).catch((error: unknown) => {
-      throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
-    }),
-    forbiddenReferences, redact: createRedactor, turns: (provider) => turnsOf(temporal, provider), paces: createPaces(temporal, config.providers), resources: resourcesOf(resources),
-    askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
-    claims: (provider) => claimsOf(temporal, provider), pools: readNodePools(temporal), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
-    ...(role === 'builder' ? { builder: { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } } } : {}),
+    registry,
+    providers,
+    automators,
+    installation,
+    inFlight,
+    log,
+    nodes: accessNodes(pool),
+    logs: createFolderStore({ folder: config.storeFolder }),
+    resolveSecrets: async (value, origin) =>
+      resolveSecrets(value, secretSources, { ...origin, allows }).catch((error: unknown) => {
+        throw error instanceof SecretError ? new PluginError('Auth', error.message, { cause: error }) : error;
+      }),
+    forbiddenReferences,
+    redact: createRedactor,
+    turns: (provider) => turnsOf(temporal, provider),
+    paces: createPaces(temporal, config.providers),
+    resources: resourcesOf(resources),
+    askPeers: (workflowId, request) =>
+      temporal.withDeadline(Date.now() + 20_000, () =>
+        temporal.workflow.getHandle(workflowId).query(peersQuery, request),
+      ),
+    claims: (provider) => claimsOf(temporal, provider),
+    pools: readNodePools(temporal),
+    absences: createAbsences(),
+    runs: readWorkflowRuns(temporal),
+    clusters: readClusterRecords(temporal),
+    ...(role === 'builder'
+      ? { builder: { ...config.builder, name: hostname(), processes: { record: recordProcess, isRunning } } }
+      : {}),
   };
   const base = {
     connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',

@@ -2,7 +2,6 @@ import { activityInfo } from '@temporalio/activity';
 import { actions, actionTable, type Action } from '../model/action.js';
 import type { TaskOutcome, TaskRequest } from '../model/messages.js';
 import type { Task } from '../model/task.js';
-import { PluginError } from '../plugins/errors.js';
 import { openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator/automator-task.js';
 import { runCommand } from './automator/exec-task.js';
@@ -27,7 +26,6 @@ async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, 
   const attempt = openAttempt(parts, action, request, request.service?.action.type ?? request.provider.type, within);
   try {
     checkPins(parts.registry, request.plugins);
-    checkReferences(parts, action, request);
     attempt.at('reads the peers');
     const nodes = await peers.get(request.clusterUid, request.peersOf, request.peersVersion, activityInfo().workflowExecution);
     const task = toTask(action, request, nodes);
@@ -36,21 +34,13 @@ async function runTask(parts: ActivityParts, peers: PeersCache, action: Action, 
     attempt.log.debug(`${attempt.title} done`);
     return { result, ...attempt.output.tails(), log: attempt.output.name };
   } catch (error) {
-    const failure = toFailure(error, attempt, actionTable[action].retry);
+    const failure = toFailure(error, attempt, actionTable[action].retry, action);
     if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} let go`, { reason: failure.message });
     else attempt.log.warn(failure.message);
     throw failure;
   } finally {
     await attempt.close();
   }
-}
-
-/** Planning has refused them already; this is for a cluster whose workers were told otherwise since. Whatever is there must go. */
-function checkReferences({ forbiddenReferences }: ActivityParts, action: Action, { provider, cluster, service }: TaskRequest): void {
-  if (action === 'DELETE') return;
-  const [place] = forbiddenReferences([provider.fields, cluster, service?.action.fields ?? null]);
-  if (place === undefined) return;
-  throw new PluginError('Auth', `${place.slice(1).join('.')} refers to a secret that cluster files may not use here; heddle.yaml of the worker says under secrets.allow which they may`);
 }
 
 function chooseHandler(action: Action): (parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt) => Promise<TaskOutcome['result'] & object> {

@@ -1,9 +1,9 @@
 import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { RetryRow } from '../model/action.js';
+import type { AnyAction, RetryRow } from '../model/action.js';
 import type { FailureDetails } from '../model/failure.js';
-import { machinePartOf } from '../model/payload.js';
 import { isPluginError, type FailureKind } from '../plugins/errors.js';
+import { acceptFailure } from '../schema/accept-result.js';
 import type { Attempt } from './attempt.js';
 
 /** The one place that decides what Temporal tries again. */
@@ -13,10 +13,13 @@ const retryable: readonly FailureKind[] = ['Retryable', 'NotReady'];
 const maxRetryAfterMs = 5 * 60_000;
 
 /**
- * Makes of whatever an attempt threw the failure that the workflow reads. The failure says itself how long to wait and
- * when it is enough: an attempt that died with its worker is begun anew at once, and is no reason to give up.
+ * Makes of whatever an attempt threw the failure that the workflow reads. The failure says itself how long to
+ * wait and when it is enough: an attempt that died with its worker is begun anew at once, and is no reason to
+ * give up.
+ * @param action whose result table says what the failure may leave in the payload; without one it leaves
+ * nothing.
  */
-export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow): Error {
+export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, action?: AnyAction): Error {
   if (error instanceof CancelledFailure || error instanceof CompleteAsyncError || error instanceof ApplicationFailure) return error;
   if (attempt.signal.aborted) return new CancelledFailure('CANCELLED');
   // Another attempt takes over what goes on at the node or at the provider.
@@ -29,10 +32,11 @@ export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow): Er
     });
   }
   const { kind, retryAfterMs } = error;
+  const result = action === undefined ? undefined : acceptFailure(error.result, action);
   const details: FailureDetails = {
     ...detailsOf(attempt), ...(error.stdout === undefined ? {} : { stdout: attempt.redact(error.stdout).slice(-2_048) }),
     ...(error.stderr === undefined ? {} : { stderr: attempt.redact(error.stderr).slice(-2_048) }),
-    ...(error.result === undefined ? {} : { result: machinePartOf(error.result) }),
+    ...(result === undefined ? {} : { result }),
     ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
   };
   return ApplicationFailure.create({

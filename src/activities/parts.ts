@@ -23,7 +23,7 @@ export interface ActivityParts {
   readonly log: WorkerLog;
   readonly inFlight: InFlight;
   /** Replaces secret references by their values, and says which values are secret. */
-  readonly resolveSecrets: (value: Json, place: string) => Promise<ResolvedSecrets>;
+  readonly resolveSecrets: (value: Json, origin: SecretOrigin) => Promise<ResolvedSecrets>;
   /** Places of secret references in a value that cluster files may not use here. */
   readonly forbiddenReferences: (value: Json) => readonly (readonly (string | number)[])[];
   readonly redact: (secrets: readonly string[]) => Redactor;
@@ -84,6 +84,13 @@ export interface WorkflowRun {
   readonly clusterUid?: string;
   /** Activities that are scheduled or running, each with the number of its attempt under way or due next, and what it reported last. */
   readonly pending: readonly { readonly activityId: string; readonly attempt: number; readonly heartbeat?: unknown }[];
+}
+
+/** Where references stand. What users wrote is checked against `secrets.allow` whenever it is resolved. */
+export interface SecretOrigin {
+  readonly writtenBy: 'administrator' | 'user';
+  /** How messages name the value. */
+  readonly place: string;
 }
 
 export interface ResolvedSecrets {

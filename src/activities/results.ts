@@ -1,22 +1,28 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
-import { maxPayloadBytes, mergePayload, reservedKeysIn } from '../model/payload.js';
+import { maxPayloadBytes, mergePayload } from '../model/payload.js';
 import type { TaskResult } from '../model/task.js';
 import { PluginError } from '../plugins/errors.js';
-import { parseResult } from '../schema/result.js';
+import { acceptResult, type ResultOf } from '../schema/accept-result.js';
 
-/** Takes over what a plugin returned: parsed strictly, without a word in Heddle's own keys, within the payload's size. */
-export function takeResult(plugin: string, returned: unknown, config: JsonObject): TaskResult & { readonly result: JsonObject } {
-  const parsed = parseResult(returned, { plugin });
-  const result: JsonObject = parsed.result ?? {};
-  const taken = reservedKeysIn(result);
-  if (taken.length > 0) {
-    throw new PluginError('Invalid', `plugin ${plugin} returned ${taken.join(', ')}, which only Heddle sets; return it under another key`);
-  }
-  const size = Buffer.byteLength(JSON.stringify(mergePayload(config, result)));
+/**
+ * Takes what a plugin returned: filtered by the table of results, and small enough for the node's payload
+ * `config`.
+ */
+export function takeResult(
+  returned: unknown,
+  source: ResultOf,
+  config: JsonObject,
+): TaskResult & { readonly result: JsonObject } {
+  const taken = acceptResult(returned, source);
+  const size = Buffer.byteLength(JSON.stringify(mergePayload(config, taken.result)));
   if (size > maxPayloadBytes) {
-    throw new PluginError('Invalid', `with what plugin ${plugin} returned, the node's payload has ${size} bytes; ${maxPayloadBytes} are allowed`);
+    throw new PluginError(
+      'Invalid',
+      `with what plugin ${source.plugin.name} returned, the node's payload has ${size} bytes; `
+        + `${maxPayloadBytes} are allowed`,
+    );
   }
-  return { ...parsed, result };
+  return taken;
 }
 
 /** A status other than 0 means the same as a thrown error. */

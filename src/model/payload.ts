@@ -4,14 +4,6 @@ import { isJsonObject, type Json, type JsonObject } from './json.js';
 export const maxResultBytes = 8 * 1024;
 export const maxPayloadBytes = 16 * 1024;
 
-/** Keys of `config` that Heddle writes itself; a plugin's result cannot overwrite them. */
-export const reservedKeys = [
-  'flavor', 'image', 'nodenum', 'group', 'services', 'provider', 'service', 'cluster', 'nodes', 'boot-id',
-] as const;
-
-/** What a failed task may still leave in the payload: enough to find the machine again. */
-const machineKeys = ['providerid', 'ipaddress', 'ssh-port', 'ssh-host-key'] as const;
-
 /** Merges a result into a payload by RFC 7396: objects deeply, null deletes, all else replaces. Neither is changed. */
 export function mergePayload(payload: JsonObject, result: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...payload };
@@ -24,16 +16,6 @@ export function mergePayload(payload: JsonObject, result: JsonObject): JsonObjec
     merged[key] = isJsonObject(value) ? mergePayload(isJsonObject(before) ? before : {}, value) : value;
   }
   return merged;
-}
-
-/** The reserved keys that a result tries to set. */
-export function reservedKeysIn(result: JsonObject): readonly string[] {
-  return reservedKeys.filter((key) => Object.hasOwn(result, key));
-}
-
-/** Of a failed task's result only what names the machine. */
-export function machinePartOf(result: JsonObject): JsonObject {
-  return Object.fromEntries(machineKeys.flatMap((key) => (result[key] === undefined ? [] : [[key, result[key]]])));
 }
 
 /** JSON with keys in order, so that equal values give equal text. */

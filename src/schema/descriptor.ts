@@ -12,19 +12,42 @@ export type PluginType = (typeof pluginTypes)[number];
 export const fieldTypes = ['string', 'text', 'number', 'integer', 'boolean', 'list', 'map', 'duration', 'select', 'json', 'resource'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-const fieldSchema = z.strictObject({
-  title: z.string().min(1).meta({ title: 'Title', description: 'What a form calls the field.' }),
-  type: z.enum(fieldTypes).meta({ title: 'Type', description: `One of ${fieldTypes.join(', ')}.` }),
-  description: z.string().exactOptional().meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
-  options: z.array(z.string()).min(1).exactOptional().meta({ title: 'Options', description: 'The values of a select.' }),
-  default: anyJsonSchema.exactOptional().meta({ title: 'Default', description: 'The value where none is given.' }),
-  resource: z.string().exactOptional().meta({ title: 'Resource', description: 'Which kind of the plugin\'s resources it takes; of a string, one will do as well as a text.' }),
-  secret: z.boolean().exactOptional().meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
-  overridable: z.boolean().exactOptional().meta({ title: 'Overridable', description: 'An administrator\'s field that users may set too.' }),
-  passReferences: z.boolean().exactOptional().meta({
-    title: 'Pass references', description: 'Secret references in the value reach the plugin as they are, to be passed on to the node\'s payload.',
-  }),
-}).meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });
+const fieldSchema = z
+  .strictObject({
+    title: z.string().min(1).meta({ title: 'Title', description: 'What a form calls the field.' }),
+    type: z.enum(fieldTypes).meta({ title: 'Type', description: `One of ${fieldTypes.join(', ')}.` }),
+    description: z
+      .string()
+      .exactOptional()
+      .meta({ title: 'Description', description: 'What it is for, in a sentence.' }),
+    options: z
+      .array(z.string())
+      .min(1)
+      .exactOptional()
+      .meta({ title: 'Options', description: 'The values of a select.' }),
+    default: anyJsonSchema
+      .exactOptional()
+      .meta({ title: 'Default', description: 'The value where none is given.' }),
+    resource: z.string().exactOptional().meta({
+      title: 'Resource',
+      description:
+        "Which kind of the plugin's resources it takes; of a string, one will do as well as a text.",
+    }),
+    secret: z
+      .boolean()
+      .exactOptional()
+      .meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
+    overridable: z
+      .boolean()
+      .exactOptional()
+      .meta({ title: 'Overridable', description: "An administrator's field that users may set too." }),
+    passReferences: z.boolean().exactOptional().meta({
+      title: 'Pass references',
+      description:
+        'For administrator fields: references stay unresolved, and the plugin may return them in ssh-auth.',
+    }),
+  })
+  .meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });
 
 const fieldMapSchema = z.record(z.string().regex(/^[A-Za-z][\w-]{0,62}$/, { error: 'Letters, digits, hyphens and underscores; a letter first.' }), fieldSchema);
 const alternativesSchema = (whose: string) => z.array(z.array(z.string()).min(1)).default([])
@@ -112,10 +135,36 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
   const scopes = [['admin', admin], ['user', user]] as const;
   return scopes.flatMap(([scope, fields]) => [
     ...Object.entries(fields).flatMap(([key, field]) => checkDeclaration(['fields', scope, key], field)),
-    ...required[scope].flatMap((set, index) => set.filter((key) => !Object.hasOwn(fields, key))
-      .map((key) => errorAt(['fields', 'required', scope, index], `names ${key}, which is no field of ${scope}`))),
-    ...(scope === 'user' ? Object.keys(fields).filter((key) => Object.hasOwn(admin, key))
-      .map((key) => errorAt(['fields', 'user', key], 'is a field of admin too', 'Keep it there with overridable: true.')) : []),
+    ...required[scope].flatMap((set, index) =>
+      set
+        .filter((key) => !Object.hasOwn(fields, key))
+        .map((key) =>
+          errorAt(['fields', 'required', scope, index], `names ${key}, which is no field of ${scope}`),
+        ),
+    ),
+    ...(scope === 'user'
+      ? Object.keys(fields)
+          .filter((key) => Object.hasOwn(admin, key))
+          .map((key) =>
+            errorAt(
+              ['fields', 'user', key],
+              'is a field of admin too',
+              'Keep it there with overridable: true.',
+            ),
+          )
+      : []),
+    // What is passed on is resolved later as the administrator's, without secrets.allow.
+    ...(scope === 'user'
+      ? Object.entries(fields)
+          .filter(([, { passReferences }]) => passReferences === true)
+          .map(([key]) =>
+            errorAt(
+              ['fields', 'user', key, 'passReferences'],
+              'is for fields of admin',
+              'References of users are always resolved before the plugin is called.',
+            ),
+          )
+      : []),
   ]);
 }
 

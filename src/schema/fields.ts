@@ -62,9 +62,16 @@ function alternatives(sets: readonly (readonly string[])[]): object {
   return more.length === 0 ? { required: only } : { anyOf: sets.map((set) => ({ required: set })) };
 }
 
-/** The keys whose secret references the plugin gets as they are. */
+/** The administrator's fields whose secret references the plugin gets as they are. */
 export function passedReferences({ fields }: Declared): readonly string[] {
-  return Object.entries({ ...fields?.admin, ...fields?.user }).flatMap(([key, field]) => (field.passReferences === true ? [key] : []));
+  return Object.entries(fields?.admin ?? {}).flatMap(([key, field]) =>
+    field.passReferences === true ? [key] : [],
+  );
+}
+
+/** Whether the plugin may leave references in `ssh-auth`: its administrator's, which it got as they are. */
+export function passesReferences(plugin: Declared): boolean {
+  return passedReferences(plugin).length > 0;
 }
 
 function fieldSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Json | undefined> {

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { types } from 'node:util';
 import type { JsonObject } from '../model/json.js';
 import { maxResultBytes } from '../model/payload.js';
@@ -22,7 +21,8 @@ export interface ResultSource {
 export type ParsedResult = TaskResult & { readonly result?: JsonObject };
 
 /**
- * Takes what a plugin returned, of whatever make, and gives a copy in plain JSON. Nothing of the plugin's is called.
+ * Takes what a plugin returned, of whatever make, and gives a copy in plain JSON. Nothing of the plugin's is
+ * called. Which keys the result may hold is checked by `acceptResult`.
  * @throws PluginError Invalid, naming plugin, task, and every field that is wrong.
  */
 export function parseResult(value: unknown, source: ResultSource): ParsedResult {
@@ -90,24 +90,7 @@ function copyResult(entries: Entries, problems: Problem[]): JsonObject | undefin
   }
   const bytes = Buffer.byteLength(JSON.stringify(copy.value));
   if (bytes > maxResultBytes) problems.push(errorAt(['result'], `has ${bytes} bytes as JSON; ${maxResultBytes} is the limit`));
-  problems.push(...checkConventions(copy.value));
   return copy.value;
-}
-
-/** Keys that mean something to Heddle must be what they are called. A null deletes, and is no value to check. */
-function checkConventions(result: JsonObject): readonly Problem[] {
-  const rules: readonly (readonly [string, (value: unknown) => boolean, string])[] = [
-    ['providerid', (value) => typeof value === 'string' && value.trim() !== '' && value.length <= 512, 'a text that names the machine'],
-    ['ipaddress', (value) => typeof value === 'string' && isIP(value) > 0 && !/^(0\.0\.0\.0|::|0:0:0:0:0:0:0:0)$/.test(value), 'an address of the machine'],
-    ['ssh-port', (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535, 'a number from 1 to 65535'],
-    ['ssh-auth', (value) => typeof value === 'object' && !Array.isArray(value), 'an object {user, password or key}'],
-  ];
-  return rules.flatMap(([key, isRight, what]) => {
-    const value = result[key];
-    if (value === undefined || value === null || isRight(value)) return [];
-    // What stands under ssh-auth may be secret.
-    return [errorAt(['result', key], key === 'ssh-auth' ? `should be ${what}` : `should be ${what}, but is ${quoteValue(value)}`)];
-  });
 }
 
 function outputOf<Key extends 'stdout' | 'stderr'>(key: Key, entries: Entries): { readonly [K in Key]?: string } {

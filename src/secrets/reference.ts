@@ -14,6 +14,17 @@ export interface ResolvedSecrets {
   readonly secrets: readonly string[];
 }
 
+/** Whether a reference such as `file:/etc/app/token` may stand in what users write. */
+export type AllowReference = (reference: string) => boolean;
+
+/**
+ * Who wrote the value that references stand in, and how messages name it, for example
+ * `providers.main.fields`. What a user wrote is resolved only as far as the worker's `secrets.allow` goes.
+ */
+export type WrittenBy =
+  | { readonly writtenBy: 'administrator'; readonly place: string }
+  | { readonly writtenBy: 'user'; readonly place: string; readonly allows: AllowReference };
+
 /** A reference that cannot be resolved. The message names its place and scheme, never a value. */
 export class SecretError extends Error {
   override readonly name = 'SecretError';
@@ -27,10 +38,15 @@ export function isSecretReference(value: Json | undefined): value is SecretRefer
 /**
  * A copy with every secret reference replaced by what it stands for. Nothing is kept between calls, so that a changed
  * secret is seen the next time; within one call each reference is read once.
- * @param place how messages name the value, for example `providers.main.fields`.
- * @throws SecretError
+ * @throws SecretError also for a user's reference that is not allowed; nothing is read then.
  */
-export async function resolveSecrets(value: Json, sources: SecretSources, place = '$'): Promise<ResolvedSecrets> {
+export async function resolveSecrets(
+  value: Json,
+  sources: SecretSources,
+  origin: WrittenBy,
+): Promise<ResolvedSecrets> {
+  const { place } = origin;
+  if (origin.writtenBy === 'user') refuseForbidden(value, place, origin.allows);
   const read = new Map<string, Promise<string>>();
   const resolve = async (reference: string, at: string): Promise<string> => {
     const scheme = schemeOf(reference, at);
@@ -42,12 +58,37 @@ export async function resolveSecrets(value: Json, sources: SecretSources, place 
     try {
       return await secret;
     } catch (cause) {
-      throw new SecretError(`${at}: the secret (${scheme}:) cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new SecretError(`${at}: the secret (${scheme}:) cannot be read: ${why}`, { cause });
     }
   };
   const resolved = await replaceReferences(value, place, resolve);
   const secrets = await Promise.all(read.values());
   return { value: resolved, secrets: [...new Set(secrets)] };
+}
+
+/** The reference is not quoted: it may hold the secret itself. */
+function refuseForbidden(value: Json, place: string, allows: AllowReference): void {
+  const [path] = forbiddenReferences(value, allows);
+  if (path === undefined) return;
+  const at = [place, ...path].join('.');
+  throw new SecretError(
+    `${at} refers to a secret that cluster files may not use here; `
+      + 'heddle.yaml of the worker says under secrets.allow which they may',
+  );
+}
+
+/** Places of references in a value that may not stand there. */
+export function forbiddenReferences(
+  value: Json,
+  allows: AllowReference,
+  path: readonly (string | number)[] = [],
+): readonly (readonly (string | number)[])[] {
+  if (isSecretReference(value)) return allows(value.secret) ? [] : [path];
+  if (Array.isArray(value))
+    return value.flatMap((item: Json, index) => forbiddenReferences(item, allows, [...path, index]));
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => forbiddenReferences(item, allows, [...path, key]));
 }
 
 type Resolve = (reference: string, at: string) => Promise<string>;

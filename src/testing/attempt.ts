@@ -1,9 +1,8 @@
 import type { Action } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
-import { reservedKeysIn } from '../model/payload.js';
 import type { Calls, Claims, PluginLog, Task, TaskResult } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
-import { parseResult } from '../schema/result.js';
+import { acceptResult, type ResultOf } from '../schema/accept-result.js';
 import { createRedactor } from '../secrets/redact.js';
 
 /** All that a plugin said to people: its log, its output, its errors, with secrets taken out as the engine does. */
@@ -52,11 +51,17 @@ export function makeTask({ taskName, nodeId, clusterUid, config, provider, nodes
 }
 
 /** What a method returned, taken as strictly as the engine takes it. @throws PluginError */
-export function takeResult(plugin: string, returned: TaskResult | void): { readonly result: JsonObject; readonly said: string } {
-  const { status = 0, result = {}, stdout = '', stderr = '' } = parseResult(returned, { plugin });
-  const taken = reservedKeysIn(result);
-  if (taken.length > 0) throw new PluginError('Invalid', `plugin ${plugin} returned ${taken.join(', ')}, which only Heddle sets`);
-  if (status !== 0) throw new PluginError('ScriptFailed', `plugin ${plugin} ended with status ${status}`, { exitCode: status, stdout, stderr });
+export function takeResult(
+  returned: TaskResult | void,
+  source: ResultOf,
+): { readonly result: JsonObject; readonly said: string } {
+  const { status = 0, result, stdout = '', stderr = '' } = acceptResult(returned, source);
+  if (status !== 0)
+    throw new PluginError('ScriptFailed', `plugin ${source.plugin.name} ended with status ${status}`, {
+      exitCode: status,
+      stdout,
+      stderr,
+    });
   return { result, said: `${stdout}\n${stderr}` };
 }
 

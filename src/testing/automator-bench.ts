@@ -91,7 +91,19 @@ export class AutomatorBench {
       onOutput: (_stream, chunk) => this.hearing.hear(Buffer.from(chunk).toString('latin1')),
     });
     try {
-      const { result, said } = takeResult(name, await call(plugin.create({ task, log, signal, shell, fields: this.#admin(plugin), address: addressOf(target), detach: over.signal }), user));
+      const parts = {
+        task,
+        log,
+        signal,
+        shell,
+        fields: this.#admin(plugin),
+        address: addressOf(target),
+        detach: over.signal,
+      };
+      const { result, said } = takeResult(await call(plugin.create(parts), user), {
+        plugin: plugin.descriptor,
+        action: task.taskName,
+      });
       this.hearing.hear(said);
       return result;
     } catch (error) {

@@ -5,10 +5,13 @@ import type { SshTarget } from '../ssh/target.js';
 
 /** How to log in to a machine, by the conventional keys of its payload. @throws PluginError Invalid naming what is missing. */
 export async function readTarget(config: JsonObject): Promise<SshTarget> {
-  const { value } = await resolveSecrets(config, { environment: {} });
-  const payload = isJsonObject(value) ? value : {};
-  const { ipaddress: host, 'ssh-port': port = 22, 'ssh-host-key': hostKey } = payload;
-  const auth = isJsonObject(payload['ssh-auth']) ? payload['ssh-auth'] : {};
+  const { ipaddress: host, 'ssh-port': port = 22, 'ssh-host-key': hostKey } = config;
+  const { value } = await resolveSecrets(
+    config['ssh-auth'] ?? {},
+    { environment: {} },
+    { writtenBy: 'administrator', place: 'ssh-auth' },
+  );
+  const auth = isJsonObject(value) ? value : {};
   const { user, password, key, agent } = auth;
   if (typeof host !== 'string' || typeof user !== 'string' || typeof port !== 'number') throw new PluginError('Invalid', 'ipaddress or ssh-auth.user is missing');
   const keys = [hostKey].flat().filter((one): one is string => typeof one === 'string');

@@ -198,7 +198,10 @@ export class ProviderBench {
   }
 
   async #carryOut(taskName: Action, subject: Subject, options: CallOptions, call: (provider: ProviderWithAbilities) => ReturnType<ProviderWithAbilities['create']>): Promise<JsonObject> {
-    const { result, said } = takeResult(this.plugin.descriptor.name, await this.#heard(() => call(this.#open(taskName, subject, options))));
+    const { result, said } = takeResult(
+      await this.#heard(() => call(this.#open(taskName, subject, options))),
+      { plugin: this.plugin.descriptor, action: taskName },
+    );
     this.hearing.hear(said);
     subject.config = mergePayload(subject.config, result);
     return result;

@@ -19,7 +19,11 @@ export async function readFields({ descriptor }: RegisteredProvider, written: Wr
   const all: JsonObject = { ...admin.values, ...user.values };
   const passed = passedReferences(descriptor);
   const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(all).filter(([key]) => passed.includes(key) === kept));
-  const { value, secrets } = await resolveSecrets(split(false), { environment: {} });
+  const { value, secrets } = await resolveSecrets(
+    split(false),
+    { environment: {} },
+    { writtenBy: 'administrator', place: 'fields' },
+  );
   const declared = Object.entries({ ...descriptor.fields?.admin, ...descriptor.fields?.user });
   const plain = declared.flatMap(([key, field]) => (field.secret === true && typeof all[key] === 'string' ? [all[key]] : []));
   return { fields: { ...(isJsonObject(value) ? value : {}), ...split(true) }, secrets: [...secrets, ...plain] };

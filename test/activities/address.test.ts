@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { SecretOrigin } from '../../src/activities/parts.js';
 import { addWay } from '../../src/activities/provider/address.js';
 import type { ProviderAccount } from '../../src/model/provider-account.js';
 import type { Json } from '../../src/model/json.js';
@@ -11,7 +12,12 @@ async function way(account: Partial<ProviderAccount>, given = address as Paramet
   const hidden: string[] = [];
   const parts = {
     providers: { rack: { type: 'static', site: 'default', fields: {}, ...account } },
-    resolveSecrets: (value: Json, place: string) => resolveSecrets(value, { environment: { JUMP_KEY: 'the key of the jump host' } }, place),
+    resolveSecrets: (value: Json, origin: SecretOrigin) =>
+      resolveSecrets(
+        value,
+        { environment: { JUMP_KEY: 'the key of the jump host' } },
+        { ...origin, allows: () => false },
+      ),
   };
   return { address: await addWay(parts, 'rack', given, { hide: (secrets) => { hidden.push(...secrets); } }), hidden };
 }

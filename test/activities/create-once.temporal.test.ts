@@ -105,12 +105,12 @@ describe('CREATE at a provider that cannot tell what came of it', () => {
     const shaky = await openMachineBench(service, {
       like: bench, descriptor: { idempotency: 'none' }, changes: {
         runs: bench.parts.runs,
-        resolveSecrets: async (value, place) => {
+        resolveSecrets: async (value, origin) => {
           if (refusals > 0) {
             refusals -= 1;
             throw Object.assign(new Error('the vault does not answer'), { name: 'PluginError', kind: 'Retryable' });
           }
-          return resolveSecrets(value, place);
+          return resolveSecrets(value, origin);
         },
       },
     });

@@ -84,10 +84,18 @@ describe('what a plugin returns', () => {
   });
 
   it.each([
-    ['number', 'returned no valid result: it is a number'], ['list', 'it is a list'], ['class', 'it is an object of a class'],
-    ['bigint', 'result.size'], ['unknown key', 'state is an unknown key'], ['word status', 'status should be a whole number, but is "ok"'],
-    ['status 7', 'plugin fault ended with status 7'], ['reserved', 'plugin fault returned flavor, nodes, which only Heddle sets'],
-    ['10 MB', '8192'], ['no id', 'returned no providerid from CREATE'], ['empty', 'returned no providerid from CREATE'], ['blank id', 'result.providerid'],
+    ['number', 'returned no valid result: it is a number'],
+    ['list', 'it is a list'],
+    ['class', 'it is an object of a class'],
+    ['bigint', 'result.size'],
+    ['unknown key', 'state is an unknown key'],
+    ['word status', 'status should be a whole number, but is "ok"'],
+    ['status 7', 'plugin fault ended with status 7'],
+    ['reserved', 'plugin fault returned flavor, nodes, which only Heddle sets'],
+    ['10 MB', '8192'],
+    ['no id', 'returned no providerid from CREATE'],
+    ['empty', 'returned no providerid from CREATE'],
+    ['blank id', 'returned providerid that should be a text'],
   ])('is refused for good when it is wrong: %s', async (how, words) => {
     const failure = await failureOf(bench.run('CREATE', request({ how })));
     expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true });

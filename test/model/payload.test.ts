@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { machinePartOf, mergePayload, reservedKeysIn, stableJson } from '../../src/model/payload.js';
+import { mergePayload, stableJson } from '../../src/model/payload.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
 import { fc } from '../support/property.js';
 
@@ -25,16 +25,6 @@ describe('mergePayload', () => {
       expect(mergePayload(once, result)).toEqual(once);
       expect(JSON.stringify([payload, result])).toBe(before);
     }));
-  });
-});
-
-describe('what a plugin may leave', () => {
-  it('names the keys that only Heddle sets', () => {
-    expect(reservedKeysIn({ providerid: 'x', services: [], nodes: {} })).toEqual(['services', 'nodes']);
-  });
-
-  it('keeps of a failed task only what names the machine', () => {
-    expect(machinePartOf({ providerid: 'x', 'ssh-auth': { password: 'p' }, foo: 1 })).toEqual({ providerid: 'x' });
   });
 });
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { createPlanActivity } from '../../src/activities/plan/plan.js';
 import { defaultLimits } from '../../src/model/state.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
-import { allowReferences, forbiddenReferences } from '../../src/secrets/allowed.js';
+import { allowReferences } from '../../src/secrets/allowed.js';
+import { forbiddenReferences } from '../../src/secrets/reference.js';
 
 describe('references that cluster files may use', () => {
   it.each<readonly [string, readonly string[] | undefined, boolean]>([

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { once } from 'node:events';
@@ -16,6 +17,8 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'heddle-secrets-'));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const origin = { writtenBy: 'administrator', place: '$' } as const;
 
 describe('resolveSecrets', () => {
   it('replaces references at any depth, leaves all else, and lists each secret once', async () => {
@@ -59,7 +62,9 @@ describe('resolveSecrets', () => {
     ['exec:"open', /quote/],
     ['vault:secret/data/a#b', /no Vault is configured/],
   ])('names place, scheme and reason for %s', async (secret, message) => {
-    await expect(resolveSecrets({ key: { secret } }, { environment }, 'fields')).rejects.toThrow(message);
+    await expect(
+      resolveSecrets({ key: { secret } }, { environment }, { writtenBy: 'administrator', place: 'fields' }),
+    ).rejects.toThrow(message);
   });
 
   it('never repeats a text without scheme, which may be the secret itself', async () => {
@@ -67,6 +72,29 @@ describe('resolveSecrets', () => {
     expect(error).toBeInstanceOf(SecretError);
     expect(inspect(error)).toContain('$.list[0]');
     expect(inspect(error)).not.toContain('hunter2');
+  });
+});
+
+describe('a reference that a user wrote', () => {
+  const users = {
+    writtenBy: 'user',
+    place: 'fields',
+    allows: (reference: string) => reference === 'env:SEEN',
+  } as const;
+
+  it('is resolved where it is allowed', async () => {
+    expect(await resolveSecrets({ a: { secret: 'env:SEEN' } }, { environment }, users)).toMatchObject({
+      value: { a: environment.SEEN },
+    });
+  });
+
+  it('is refused where it is not, and nothing of the value is read', async () => {
+    const marker = join(folder, 'marker');
+    const value = { a: { secret: `exec:/usr/bin/touch ${marker}` }, b: [{ secret: 'env:SEEN' }] };
+    await expect(resolveSecrets(value, { environment }, users)).rejects.toThrow(
+      /^fields\.a refers to a secret that cluster files may not use here; .*secrets\.allow/,
+    );
+    expect(existsSync(marker)).toBe(false);
   });
 });
 
@@ -95,7 +123,9 @@ describe('exec:', () => {
     await writeFile(script, `import { spawn } from 'node:child_process'; import { writeFileSync } from 'node:fs';
       const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
       writeFileSync(${JSON.stringify(pidFile)}, String(child.pid)); setInterval(() => {}, 1000);`);
-    await expect(resolveSecrets({ secret: `exec:${node} '${script}'` }, { environment, timeoutMs: 1500 })).rejects.toThrow(/did not end within 1500 ms/);
+    await expect(
+      resolveSecrets({ secret: `exec:${node} '${script}'` }, { environment, timeoutMs: 1500 }, origin),
+    ).rejects.toThrow(/did not end within 1500 ms/);
     const { readFile } = await import('node:fs/promises');
     const pid = Number(await readFile(pidFile, 'utf8'));
     await expect.poll(() => isAlive(pid), { timeout: 240_000 }).toBe(false);
@@ -103,7 +133,13 @@ describe('exec:', () => {
 
   it('is cancelled by the signal, and limited in its output', async () => {
     const signal = AbortSignal.abort();
-    await expect(resolveSecrets({ secret: `exec:${node} -e 'setInterval(()=>{},1000)'` }, { environment, signal })).rejects.toThrow(/was cancelled/);
+    await expect(
+      resolveSecrets(
+        { secret: `exec:${node} -e 'setInterval(()=>{},1000)'` },
+        { environment, signal },
+        origin,
+      ),
+    ).rejects.toThrow(/was cancelled/);
     await expect(resolve({ secret: `exec:${node} -e 'process.stdout.write("x".repeat(1e6))'` })).rejects.toThrow(/more than/);
     await expect(resolve({ secret: `exec:${node} -e 0` })).rejects.toThrow(/gives nothing/);
   });
@@ -172,7 +208,7 @@ it('takes for a reference only an object whose one key is secret', () => {
 });
 
 function resolve(value: Parameters<typeof resolveSecrets>[0], sources: Partial<SecretSources> = {}): ReturnType<typeof resolveSecrets> {
-  return resolveSecrets(value, { environment, ...sources });
+  return resolveSecrets(value, { environment, ...sources }, origin);
 }
 
 function isAlive(pid: number): boolean {

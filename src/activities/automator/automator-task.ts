@@ -8,18 +8,13 @@ import type { Task, TaskResult } from '../../model/task.js';
 import type { Automator, SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { AutomatorWithAbilities, RegisteredAutomator } from '../../plugins/registry.js';
-import { addWay, readAddress } from '../provider/address.js';
+import { findLogin, type NodeLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
 import { awaitHealth, type Checked } from './health.js';
 import { openResources } from './task-resources.js';
 import { resolveOwnSecret } from '../provider/own-secret.js';
-import type { ActivityParts, NodeAddress, ShellOptions } from '../parts.js';
+import type { ActivityParts, ShellOptions } from '../parts.js';
 import { refuseFailure, takeResult } from '../results.js';
-
-export interface Node {
-  readonly address: NodeAddress;
-  readonly sshAuth: SshAuth;
-}
 
 /** Carries out BOOTSTRAP by every automator that prepares the node, in turn. */
 export async function runBootstrap(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
@@ -31,7 +26,11 @@ export async function runBootstrap(parts: ActivityParts, task: Task, request: Ta
     attempt.at(`bootstrap of ${name}`);
     const opening = { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${name}` };
     const returned = await carryOut(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
-    const taken = takeResult(name, returned, mergePayload(request.config, result));
+    const taken = takeResult(
+      returned,
+      { plugin: plugin.descriptor, action: 'BOOTSTRAP' },
+      mergePayload(request.config, result),
+    );
     refuseFailure(name, 'ScriptFailed', taken);
     await printOutput(attempt, taken);
     result = mergePayload(result, taken.result);
@@ -45,7 +44,10 @@ export async function runServiceAction(parts: ActivityParts, task: Task, request
   if (task.service === undefined || action === undefined) throw new PluginError('Invalid', `${task.taskName} came without a service`);
   const plugin = parts.registry.automator(action.type);
   const node = await reachNode(parts, request, attempt);
-  const { value, secrets } = await parts.resolveSecrets(action.fields, `fields of ${task.taskName} of ${task.service.name}`);
+  const { value, secrets } = await parts.resolveSecrets(action.fields, {
+    writtenBy: 'user',
+    place: `fields of ${task.taskName} of ${task.service.name}`,
+  });
   attempt.hide(secrets);
   const { fields, resources } = await openResources(parts, plugin.descriptor, isJsonObject(value) ? value : {}, attempt);
   const resolved: Task = { ...task, service: { name: task.service.name, action: { type: action.type, fields } }, ...(resources === undefined ? {} : { resources }) };
@@ -53,7 +55,7 @@ export async function runServiceAction(parts: ActivityParts, task: Task, request
   const { name } = plugin.descriptor;
   attempt.at(`${task.taskName} by ${name}`);
   const returned = await carryOut(parts, opening, (automator) => callMethod(automator, resolved, node.sshAuth, fields));
-  const taken = takeResult(name, returned, request.config);
+  const taken = takeResult(returned, { plugin: plugin.descriptor, action: task.taskName }, request.config);
   refuseFailure(name, 'ScriptFailed', taken);
   await printOutput(attempt, taken);
   if (request.check !== undefined) await awaitHealth(parts, request, checkedNode(parts, request, node, attempt), attempt);
@@ -61,10 +63,20 @@ export async function runServiceAction(parts: ActivityParts, task: Task, request
 }
 
 /** The node as the check of its service sees it. */
-function checkedNode(parts: ActivityParts, request: TaskRequest, { address }: Node, attempt: Attempt): Checked {
+function checkedNode(
+  parts: ActivityParts,
+  request: TaskRequest,
+  { address }: NodeLogin,
+  attempt: Attempt,
+): Checked {
   const { ipaddress } = request.config;
   const shell = parts.nodes.shell(address, {
-    runId: runId(request.taskId, request.run), signal: attempt.signal, detach: attempt.detach, log: attempt.log, turn: turnOf(request), onOutput: () => undefined,
+    runId: runId(request.taskId, request.run),
+    signal: attempt.signal,
+    detach: attempt.detach,
+    log: attempt.log,
+    turn: turnOf(request),
+    onOutput: () => undefined,
   });
   return { address, ipaddress: typeof ipaddress === 'string' ? ipaddress : address.host, shell };
 }
@@ -90,14 +102,12 @@ function textOf(value: Json | undefined): string {
 }
 
 /** Where the task's node is, and how to log in there. */
-export async function reachNode(parts: ActivityParts, request: TaskRequest, attempt: Attempt): Promise<Node> {
-  const { value, secrets } = await parts.resolveSecrets(request.config, `payload of ${request.nodeId}`);
-  attempt.hide(secrets);
-  const config = isJsonObject(value) ? value : {};
-  const address = await addWay(parts, request.provider.name, readAddress(config, request.provider.type), attempt);
-  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
-  const auth = config['ssh-auth'];
-  return { address, sshAuth: { ...(isJsonObject(auth) ? auth : {}), user: address.user } };
+export function reachNode(
+  parts: ActivityParts,
+  { provider, config }: TaskRequest,
+  attempt: Attempt,
+): Promise<NodeLogin> {
+  return findLogin(parts, { account: provider.name, config }, attempt);
 }
 
 /** Scripts of one node run one at a time; the attempt that the server scheduled last is the one that is wanted. */
@@ -110,7 +120,7 @@ export interface Opening {
   readonly task: Task;
   readonly request: TaskRequest;
   readonly attempt: Attempt;
-  readonly node: Node;
+  readonly node: NodeLogin;
   readonly run: string;
 }
 
@@ -118,7 +128,10 @@ export interface Opening {
 export async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: (automator: AutomatorWithAbilities) => Promise<Returned>): Promise<Returned> {
   const over = new AbortController();
   const { name } = opening.plugin.descriptor;
-  const { value, secrets } = await parts.resolveSecrets(parts.automators[name]?.fields ?? {}, `fields of automator ${name}`);
+  const { value, secrets } = await parts.resolveSecrets(parts.automators[name]?.fields ?? {}, {
+    writtenBy: 'administrator',
+    place: `fields of automator ${name}`,
+  });
   opening.attempt.hide(secrets);
   try {
     return await call(open(parts, opening, isJsonObject(value) ? value : {}, over.signal));

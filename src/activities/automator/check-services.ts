@@ -1,7 +1,6 @@
 import { anySignal } from '../../model/signals.js';
-import { isJsonObject } from '../../model/json.js';
 import type { HealthSighting, LookedAt, SurveyRequest } from '../../model/look.js';
-import { addWay, readAddress } from '../provider/address.js';
+import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
 import { lookOnce, type Checked } from './health.js';
 import { mapLimited } from '../map-limited.js';
@@ -32,10 +31,7 @@ export async function checkServices(
 }
 
 async function reach(parts: ActivityParts, account: string, { nodeId, config }: LookedAt, attempt: Attempt): Promise<Checked> {
-  const { value, secrets } = await parts.resolveSecrets(config, `payload of ${nodeId}`);
-  attempt.hide(secrets);
-  const address = await addWay(parts, account, readAddress(isJsonObject(value) ? value : {}, account), attempt);
-  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
+  const { address } = await findLogin(parts, { account, config }, attempt);
   const { ipaddress } = config;
   const shell = parts.nodes.shell(address, {
     // It runs no script that would need a run or a turn.

@@ -28,7 +28,7 @@ async function runAction(parts: ActivityParts, action: MachineAction, request: M
     attempt.log.debug(`${attempt.title} done`);
     return { ...outcome, log: attempt.output.name };
   } catch (error) {
-    const failure = toFailure(error, attempt, machineRetry);
+    const failure = toFailure(error, attempt, machineRetry, action);
     if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} let go`, { reason: failure.message });
     else attempt.log.warn(failure.message);
     throw failure;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../model/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { AccountRef } from '../../model/look.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
@@ -19,23 +19,58 @@ export interface OpenAccount {
 /** Without `fields` no user stands behind it: whatever only a user can fill in is left out. */
 export interface AccountName extends Pick<AccountRef, 'name'> {
   readonly fields?: AccountRef['fields'];
+  /**
+   * A user's field with a reference that `secrets.allow` forbids is left out, rather than refused: for what
+   * must go on without it.
+   */
+  readonly withoutForbidden?: true;
 }
 
 /** @throws PluginError Invalid (no such account or plugin, wrong fields), Auth (a secret cannot be had). */
-export async function openAccount(parts: ActivityParts, { name, fields }: AccountName, attempt: Pick<Attempt, 'hide'>): Promise<OpenAccount> {
+export async function openAccount(
+  parts: ActivityParts,
+  { name, fields, withoutForbidden }: AccountName,
+  attempt: Pick<Attempt, 'hide'>,
+): Promise<OpenAccount> {
   const account = accountOf(parts, name);
   const plugin = parts.registry.provider(account.type);
   const { descriptor } = plugin;
   const admin = checkFields(descriptor, 'admin', account.fields, ['providers', name, 'fields']);
   const user = checkFields(descriptor, 'user', fields ?? {}, ['fields']);
   const problems = [...admin.problems, ...(fields === undefined ? [] : user.problems)];
-  if (hasErrors(problems)) throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
-  const written: JsonObject = { ...admin.values, ...user.values };
+  if (hasErrors(problems))
+    throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
+  const isForbidden = (value: Json): boolean => parts.forbiddenReferences(value).length > 0;
+  const usersOwn =
+    withoutForbidden === true ? withoutKeys(user.values, (_key, value) => isForbidden(value)) : user.values;
+  const administrators = withoutKeys(admin.values, (key) => Object.hasOwn(usersOwn, key));
   const passed = passedReferences(descriptor);
-  const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === kept));
-  const { value, secrets } = await parts.resolveSecrets(split(false), `provider ${name}`);
-  attempt.hide(secrets);
-  return { name, plugin, fields: { ...(isJsonObject(value) ? value : {}), ...split(true) } };
+  const resolve = async (values: JsonObject, writtenBy: 'administrator' | 'user'): Promise<JsonObject> => {
+    const { value, secrets } = await parts.resolveSecrets(values, {
+      writtenBy,
+      place: `fields of provider ${name}`,
+    });
+    attempt.hide(secrets);
+    return isJsonObject(value) ? value : {};
+  };
+  const resolved = await resolve(
+    withoutKeys(administrators, (key) => passed.includes(key)),
+    'administrator',
+  );
+  // A user's reference is never passed on: later nobody could tell it from the administrator's.
+  return {
+    name,
+    plugin,
+    fields: {
+      ...resolved,
+      ...withoutKeys(administrators, (key) => !passed.includes(key)),
+      ...(await resolve(usersOwn, 'user')),
+    },
+  };
+}
+
+function withoutKeys(values: JsonObject, isLeftOut: (key: string, value: Json) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([key, value]) => !isLeftOut(key, value)));
 }
 
 function accountOf(parts: ActivityParts, name: string): ProviderAccount {

@@ -1,13 +1,75 @@
 import { isJsonObject, type JsonObject } from '../../model/json.js';
+import { referencesIn } from '../../model/result-table.js';
+import { unsafeText, unsafeUser } from '../../model/safe-text.js';
+import type { SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
+import { passesReferences } from '../../schema/fields.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts, NodeAddress } from '../parts.js';
+
+/** Where a node is, and how to log in there. */
+export interface NodeLogin {
+  readonly address: NodeAddress;
+  readonly sshAuth: SshAuth;
+}
+
+interface NodeOf {
+  /** Name of the provider account that the node's machine belongs to. */
+  readonly account: string;
+  /** The node's payload. */
+  readonly config: JsonObject;
+}
+
+/**
+ * The one way from a payload to a login. Of a payload nothing is resolved but `ssh-auth`, and that only where
+ * the account's plugin passes its administrator's references on: all else is what plugins and nodes said.
+ * @throws PluginError Invalid naming the key that is missing, malformed or not allowed, Auth when a secret
+ * cannot be had.
+ */
+export async function findLogin(
+  parts: Pick<ActivityParts, 'providers' | 'registry' | 'resolveSecrets'>,
+  { account, config }: NodeOf,
+  attempt: Pick<Attempt, 'hide'>,
+): Promise<NodeLogin> {
+  const sshAuth = await resolveLogin(parts, { account, config }, attempt);
+  const address = await addWay(
+    parts,
+    account,
+    readAddress({ ...config, 'ssh-auth': sshAuth }, parts.providers[account]?.type ?? account),
+    attempt,
+  );
+  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
+  return { address, sshAuth: { ...sshAuth, user: address.user } };
+}
+
+async function resolveLogin(
+  { providers, registry, resolveSecrets }: Pick<ActivityParts, 'providers' | 'registry' | 'resolveSecrets'>,
+  { account, config }: NodeOf,
+  attempt: Pick<Attempt, 'hide'>,
+): Promise<JsonObject> {
+  const { 'ssh-auth': auth = {} } = config;
+  if (!isJsonObject(auth) || referencesIn(auth).length === 0) return isJsonObject(auth) ? auth : {};
+  const type = providers[account]?.type;
+  if (type === undefined || !passesReferences(registry.provider(type).descriptor)) {
+    throw new PluginError(
+      'Invalid',
+      `ssh-auth of the node holds a secret reference, and provider ${account} passes none on: `
+        + 'it is not resolved. Replace the node',
+    );
+  }
+  const { value, secrets } = await resolveSecrets(auth, {
+    writtenBy: 'administrator',
+    place: `ssh-auth of a node of provider ${account}`,
+  });
+  attempt.hide(secrets);
+  return isJsonObject(value) ? value : {};
+}
 
 /**
  * How to reach a node, by the conventional keys of its payload.
  * @throws PluginError Invalid naming the key that is missing or malformed.
  */
-export function readAddress(config: JsonObject, plugin: string): NodeAddress {
+function readAddress(config: JsonObject, plugin: string): NodeAddress {
   const host = config['ipaddress'];
   if (typeof host !== 'string' || host === '' || host === '0.0.0.0' || host === '::') {
     throw new PluginError('Invalid', `plugin ${plugin} gave no usable ipaddress (${JSON.stringify(host) ?? 'none'}); CONFIRM must leave one, or say NotReady`);
@@ -20,8 +82,11 @@ export function readAddress(config: JsonObject, plugin: string): NodeAddress {
   if (!isJsonObject(auth) || typeof auth['user'] !== 'string' || auth['user'] === '') {
     throw new PluginError('Invalid', 'the node has no ssh-auth.user; CREATE or CONFIRM must leave it');
   }
+  const { user } = auth;
+  refuseUnsafe('ipaddress of the node', unsafeText(host));
+  refuseUnsafe('ssh-auth.user of the node', unsafeUser(user));
   const hostKey = hostKeyOf(config['ssh-host-key']);
-  return { host, port, user: auth['user'], ...credentialsOf(auth), ...(hostKey === undefined ? {} : { hostKey }) };
+  return { host, port, user, ...credentialsOf(auth), ...(hostKey === undefined ? {} : { hostKey }) };
 }
 
 /**
@@ -34,7 +99,10 @@ export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSe
     throw new PluginError('Invalid', `provider ${account} told no host key for ${address.host}, and \`hostKeys: provided\` lets CONFIRM pin none: have it give ssh-host-key, or set \`hostKeys: pin\``);
   }
   if (written === undefined) return address;
-  const { value, secrets } = await parts.resolveSecrets(written, `jump host of provider ${account}`);
+  const { value, secrets } = await parts.resolveSecrets(written, {
+    writtenBy: 'administrator',
+    place: `jump host of provider ${account}`,
+  });
   attempt.hide(secrets);
   const jump = isJsonObject(value) ? value : {};
   const { host, port = 22, user } = jump;
@@ -43,6 +111,8 @@ export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSe
   if (typeof host !== 'string' || typeof port !== 'number' || typeof user !== 'string' || hostKey === undefined) {
     throw new PluginError('Invalid', `the jump host of provider ${account} needs host, user and hostKey`);
   }
+  refuseUnsafe(`host of the jump host of provider ${account}`, unsafeText(host));
+  refuseUnsafe(`user of the jump host of provider ${account}`, unsafeUser(user));
   const credentials = credentialsOf(jump);
   attempt.hide([credentials.password, credentials.key].filter((secret) => secret !== undefined));
   return { ...address, jump: { host, port, user, hostKey, ...credentials } };
@@ -57,4 +127,10 @@ function credentialsOf(source: JsonObject): Pick<NodeAddress, 'password' | 'key'
 function hostKeyOf(value: unknown): string | readonly string[] | undefined {
   if (typeof value === 'string') return value;
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : undefined;
+}
+
+/** Every login passes here, so that no tool behind it gets a text that it would read as more than one. */
+function refuseUnsafe(what: string, why: string | undefined): void {
+  if (why !== undefined)
+    throw new PluginError('Invalid', `${what} ${why}, which no name of a host or user may`);
 }

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
-import { isJsonObject, type JsonObject } from '../../model/json.js';
+import type { JsonObject } from '../../model/json.js';
 import { mergePayload } from '../../model/payload.js';
 import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
-import { addWay, readAddress } from './address.js';
+import { findLogin } from './address.js';
 import type { ActivityParts } from '../parts.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import type { ProviderCall } from './provider-call.js';
@@ -12,16 +12,20 @@ import { refuseFailure, takeResult } from '../results.js';
 
 /** Ready means: the provider says so, there is an address, and SSH answers there under the expected host key. */
 export async function confirmMachine(parts: ActivityParts, { plugin, provider, request, attempt, machine, turn }: ProviderCall, budget: AbortSignal): Promise<JsonObject> {
-  const taken = takeResult(plugin.descriptor.name, await lookSoon(provider, machine, attempt, budget), request.config);
+  const taken = takeResult(
+    await lookSoon(provider, machine, attempt, budget),
+    { plugin: plugin.descriptor, action: 'CONFIRM' },
+    request.config,
+  );
   // Waiting for SSH is no call.
   await turn?.release();
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   if (isReachedByPlugin(plugin)) return confirmByPlugin(plugin, provider, machine, taken.result);
-  const config = mergePayload(request.config, taken.result);
-  const { value, secrets } = await parts.resolveSecrets(config, `payload of ${request.nodeId}`);
-  attempt.hide(secrets);
-  const address = await addWay(parts, request.provider.name, readAddress(isJsonObject(value) ? value : {}, plugin.descriptor.name), attempt);
-  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
+  const { address } = await findLogin(
+    parts,
+    { account: request.provider.name, config: mergePayload(request.config, taken.result) },
+    attempt,
+  );
   attempt.at(`SSH to ${address.host}:${address.port}`);
   try {
     const { hostKey, bootId } = await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach, budget]));

@@ -28,7 +28,7 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
   const { name: type, idempotency } = plugin.descriptor;
   const returned = await (idempotency === 'none'
     ? createOnce({ attempt, runs: call.runs, provider: { name: request.provider.name, type }, hostname, cluster: request.clusterId }, create) : create());
-  const taken = takeResult(plugin.descriptor.name, returned, config);
+  const taken = takeResult(returned, { plugin: plugin.descriptor, action: 'CREATE' }, config);
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const id = taken.result['providerid'];
   if (typeof id !== 'string' || id === '') {
@@ -76,7 +76,11 @@ async function findMachine({ provider, machine }: ProviderCall): Promise<Machine
 
 /** What CREATE would have returned, as far as the provider can tell it again. */
 function resultOf({ plugin, request }: ProviderCall, { providerid, created }: Machine): JsonObject {
-  return takeResult(plugin.descriptor.name, { result: { ...created, providerid } }, request.config).result;
+  return takeResult(
+    { result: { ...created, providerid } },
+    { plugin: plugin.descriptor, action: 'CREATE' },
+    request.config,
+  ).result;
 }
 
 function textOf(config: JsonObject, key: string): string {

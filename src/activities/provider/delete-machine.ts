@@ -34,11 +34,20 @@ async function tellDeleted({ plugin, provider, machine, attempt }: ProviderCall)
   }
 }
 
-async function askToDelete({ plugin, provider, request, machine, absences }: ProviderCall): Promise<TaskResult & { readonly result: JsonObject }> {
-  const { name } = plugin.descriptor;
+async function askToDelete({
+  plugin: { descriptor },
+  provider,
+  request,
+  machine,
+  absences,
+}: ProviderCall): Promise<TaskResult & { readonly result: JsonObject }> {
   try {
-    const taken = takeResult(name, await provider.delete(machine), request.config);
-    refuseFailure(name, 'Invalid', taken);
+    const taken = takeResult(
+      await provider.delete(machine),
+      { plugin: descriptor, action: 'DELETE' },
+      request.config,
+    );
+    refuseFailure(descriptor.name, 'Invalid', taken);
     await refuseOthers(provider, machine);
     return taken;
   } catch (error) {

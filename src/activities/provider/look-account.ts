@@ -4,6 +4,7 @@ import { tagNames } from '../../model/names.js';
 import type { AccountQuota, Claims, Knowledge, Machine, MachineInput, UploadedImage } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';
+import type { Descriptor } from '../../schema/descriptor.js';
 import { openAccount, type AccountName } from './account.js';
 import type { Attempt } from '../attempt.js';
 import { machineInput } from './machine-input.js';
@@ -94,7 +95,7 @@ export async function viewAccount(parts: ActivityParts, lists: SharedLists, clus
       const machine = machineInput(parts.installation, clusterId, node, fields);
       const found = provider.find === undefined ? undefined : machineOf(await provider.find(machine.key), machine.key, machine.providerid);
       if (found !== undefined) return found;
-      return describe(provider, machine, descriptor.name);
+      return describe(provider, machine, descriptor);
     }),
   };
 }
@@ -103,14 +104,29 @@ export async function viewAccount(parts: ActivityParts, lists: SharedLists, clus
  * Describing a machine by its id is surer than a search, and all there is where the provider cannot search. But CONFIRM
  * refuses for many a reason: what it says counts as absence only beside a search that found nothing.
  */
-async function describe(provider: ProviderWithAbilities, machine: MachineInput, plugin: string): Promise<Machine | undefined> {
+async function describe(
+  provider: ProviderWithAbilities,
+  machine: MachineInput,
+  plugin: Descriptor,
+): Promise<Machine | undefined> {
   try {
-    const taken = takeResult(plugin, await provider.confirm(machine), {});
-    refuseFailure(plugin, 'Invalid', taken);
+    const taken = takeResult(await provider.confirm(machine), { plugin, action: 'CONFIRM' }, {});
+    refuseFailure(plugin.name, 'Invalid', taken);
     const address = taken.result['ipaddress'];
-    return { providerid: machine.providerid ?? '', key: machine.key, tags: {}, state: 'running', ...(typeof address === 'string' ? { address } : {}) };
+    return {
+      providerid: machine.providerid ?? '',
+      key: machine.key,
+      tags: {},
+      state: 'running',
+      ...(typeof address === 'string' ? { address } : {}),
+    };
   } catch (error) {
-    if (provider.find !== undefined && isPluginError(error) && (error.kind === 'NotReady' || error.kind === 'Invalid')) return undefined;
+    if (
+      provider.find !== undefined &&
+      isPluginError(error) &&
+      (error.kind === 'NotReady' || error.kind === 'Invalid')
+    )
+      return undefined;
     throw error;
   }
 }

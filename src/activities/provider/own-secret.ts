@@ -6,14 +6,27 @@ import type { ActivityParts } from '../parts.js';
 
 /**
  * Resolves a secret reference for a plugin that runs as a program. Only one that stands in its own task: else any plugin
- * could read whatever the worker can.
+ * could read whatever the worker can. The payload does not count: it holds what nodes and plugins returned.
  */
-export async function resolveOwnSecret(parts: ActivityParts, request: TaskRequest, attempt: Attempt, reference: string): Promise<string> {
-  const { config, cluster, provider, service } = request;
-  if (![config, cluster, provider.fields, service?.action.fields ?? null].some((place: Json) => holds(place, reference))) {
-    throw new PluginError('Auth', 'the reference stands nowhere in this task; a plugin may ask only for what its task names');
+export async function resolveOwnSecret(
+  parts: Pick<ActivityParts, 'resolveSecrets'>,
+  request: TaskRequest,
+  attempt: Pick<Attempt, 'hide'>,
+  reference: string,
+): Promise<string> {
+  const { cluster, provider, service } = request;
+  if (
+    ![cluster, provider.fields, service?.action.fields ?? null].some((place: Json) => holds(place, reference))
+  ) {
+    throw new PluginError(
+      'Auth',
+      'the reference stands nowhere in this task; a plugin may ask only for what its task names',
+    );
   }
-  const { value, secrets } = await parts.resolveSecrets({ secret: reference }, `a reference of ${request.nodeId}`);
+  const { value, secrets } = await parts.resolveSecrets(
+    { secret: reference },
+    { writtenBy: 'user', place: `a reference of ${request.nodeId}` },
+  );
   attempt.hide(secrets);
   if (typeof value !== 'string') throw new PluginError('Auth', 'the reference does not stand for a text');
   return value;

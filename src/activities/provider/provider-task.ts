@@ -6,7 +6,7 @@ import type { TaskRequest } from '../../model/messages.js';
 import type { Task } from '../../model/task.js';
 import { isPluginError, PluginError, ProgramFault } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
-import { openAccount } from './account.js';
+import { openAccount, type AccountName } from './account.js';
 import { admit } from './admission.js';
 import type { Attempt } from '../attempt.js';
 import { confirmMachine } from './confirm-machine.js';
@@ -22,7 +22,7 @@ import { refuseSuperseded, resetTime } from './superseded.js';
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
   const budget = budgetSignal();
-  const { plugin, fields } = await openAccount(parts, request.swept === true ? { name: request.provider.name } : request.provider, attempt);
+  const { plugin, fields } = await openAccount(parts, accountFor(request, task), attempt);
   const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
   const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid, config, ...(placement === undefined ? {} : { placement }) }, fields);
   if (request.swept === true) await refuseOwned(parts, { key: machine.key, providerid: machine.providerid ?? '', ...(clusterId === '-' ? {} : { cluster: clusterId }) });
@@ -60,6 +60,12 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
   } finally {
     await admission.release();
   }
+}
+
+/** What is to be deleted must go, whatever cluster files may refer to by now. */
+function accountFor({ provider, swept }: TaskRequest, { taskName }: Task): AccountName {
+  if (swept === true) return { name: provider.name };
+  return taskName === 'DELETE' ? { ...provider, withoutForbidden: true } : provider;
 }
 
 /** A wait so short, in ms, that no other attempt can have begun meanwhile. */

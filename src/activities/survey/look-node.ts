@@ -1,11 +1,10 @@
 import { anySignal } from '../../model/signals.js';
-import { isJsonObject } from '../../model/json.js';
 import type { LookedAt } from '../../model/look.js';
 import { mergePayload } from '../../model/payload.js';
 import type { Drift } from '../../model/node.js';
 import type { Machine } from '../../plugins/contract.js';
 import { isPluginError } from '../../plugins/errors.js';
-import { addWay, readAddress } from '../provider/address.js';
+import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
 import { machineOf, type AccountView } from '../provider/look-account.js';
 import { keyOf } from '../provider/machine-input.js';
@@ -83,10 +82,8 @@ async function reach({ parts, view, attempt }: Looking, node: LookedAt, machine:
   }
   const before = node.config['ipaddress'];
   const moved = machine.address !== undefined && machine.address !== before;
-  const { value, secrets } = await parts.resolveSecrets(mergePayload(node.config, moved ? { ipaddress: machine.address } : {}), `payload of ${node.nodeId}`);
-  attempt.hide(secrets);
-  const address = await addWay(parts, view.account, readAddress(isJsonObject(value) ? value : {}, view.account), attempt);
-  attempt.hide([address.password, address.key].filter((secret) => secret !== undefined));
+  const config = mergePayload(node.config, moved ? { ipaddress: machine.address } : {});
+  const { address } = await findLogin(parts, { account: view.account, config }, attempt);
   const where = moved ? `machine ${named(node)} is at ${machine.address} now, not at ${typeof before === 'string' ? before : 'an address that is known'}` : '';
   try {
     const signal = anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(sshMs)]);

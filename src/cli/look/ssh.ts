@@ -8,6 +8,7 @@ import { CliError } from '../cli-error.js';
 import { describeCluster } from '../cluster.js';
 import type { ServerOptions } from '../configuration.js';
 import { requireWorker, withSession } from '../session.js';
+import { resolveLogin } from './resolve-login.js';
 import { authOf, readTarget } from './ssh-target.js';
 
 /** Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the command's exit code. */
@@ -21,11 +22,18 @@ export async function ssh(name: string, node: string, command: readonly string[]
       throw new CliError('NotFound', cause.message, { next: `heddle nodes ${name}`, cause });
     });
     const { nodes } = await client.status(name);
-    const jump = config.providers[nodes.find(({ nodeId }) => nodeId === node)?.provider ?? '']?.jump;
-    const secrets = { environment: config.environment };
-    const { value: auth } = await resolveSecrets(authOf(payload), secrets, `ssh-auth of ${node}`);
-    const { value: way = null } = jump === undefined ? {} : await resolveSecrets(jump, secrets, `jump host on the way to ${node}`);
-    return readTarget(node, { payload, auth: isJsonObject(auth) ? auth : {}, ...(isJsonObject(way) ? { jump: way } : {}) });
+    const account = nodes.find(({ nodeId }) => nodeId === node)?.provider ?? '';
+    const auth = await resolveLogin(config, { node, account, auth: authOf(payload) });
+    const jump = config.providers[account]?.jump;
+    const { value: way = null } =
+      jump === undefined
+        ? {}
+        : await resolveSecrets(
+            jump,
+            { environment: config.environment },
+            { writtenBy: 'administrator', place: `jump host on the way to ${node}` },
+          );
+    return readTarget(node, { payload, auth, ...(isJsonObject(way) ? { jump: way } : {}) });
   });
   return runOn(target, node, command);
 }

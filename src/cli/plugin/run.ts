@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { serviceActions } from '../../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import { machineKey, tagNames } from '../../model/names.js';
-import { reservedKeysIn } from '../../model/payload.js';
 import { anySignal } from '../../model/signals.js';
 import type { Config } from '../../config.js';
 import { checkAutomators } from '../../plugins/check-accounts.js';
@@ -12,7 +11,7 @@ import { loadRegistry, type ProviderWithAbilities, type RegisteredProvider, type
 import type { Descriptor } from '../../schema/descriptor.js';
 import { passedReferences } from '../../schema/fields.js';
 import { ProblemsError } from '../../schema/problem.js';
-import { parseResult } from '../../schema/result.js';
+import { acceptResult } from '../../schema/accept-result.js';
 import { createRedactor } from '../../secrets/redact.js';
 import { resolveSecrets } from '../../secrets/reference.js';
 import { createPool } from '../../ssh/pool.js';
@@ -44,7 +43,10 @@ export async function runTask(name: string, file: string, options: CommonOptions
     const returned = isProviderAction(task.taskName)
       ? await callInTime(registry.provider(name), context)
       : await callAutomator(registry.automator(name).create({ ...context, ...await settingsOf(config, registry, name), shell: shellOf(pool, context), address: addressOf(context.task) }), task);
-    const answer = { status: 0, ...takeResult(name, returned) };
+    const answer = {
+      status: 0,
+      ...acceptResult(returned, { plugin: plugin.descriptor, action: task.taskName }),
+    };
     print(answer, redact);
     return answer.status === 0 ? exitCodes.ok : exitCodes.failed;
   } catch (error) {
@@ -59,27 +61,55 @@ export async function runTask(name: string, file: string, options: CommonOptions
   }
 }
 
-/** With its secrets, but for those that the plugin is to pass on as references. */
+/**
+ * With its secrets, which stand in the fields and in ssh-auth; the rest of the payload is data, as for the
+ * engine. What the plugin is to pass on stays a reference.
+ */
 async function resolveTask(task: Task, descriptor: Descriptor, { environment }: Config, file: string): Promise<{ readonly task: Task; readonly secrets: readonly string[] }> {
+  const found: string[] = [];
+  const resolve = async (written: JsonObject, place: string): Promise<JsonObject> => {
+    const { value, secrets } = await resolveSecrets(
+      written,
+      { environment },
+      { writtenBy: 'administrator', place: `${file}: ${place}` },
+    );
+    found.push(...secrets);
+    return isJsonObject(value) ? value : {};
+  };
+  const { config, provider, service } = task;
   const passed = passedReferences(descriptor);
-  const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(task.provider.fields).filter(([key]) => passed.includes(key) === kept));
-  const { value, secrets } = await resolveSecrets({ ...task, provider: { ...task.provider, fields: split(false) } } as unknown as JsonObject, { environment }, file);
-  const resolved = value as unknown as Task;
-  return { task: { ...resolved, provider: { ...resolved.provider, fields: { ...resolved.provider.fields, ...split(true) } } }, secrets };
-}
-
-/** As strictly as the engine takes it. @throws PluginError */
-function takeResult(plugin: string, returned: TaskResult | void): TaskResult {
-  const parsed = parseResult(returned, { plugin });
-  const taken = reservedKeysIn(parsed.result ?? {});
-  if (taken.length > 0) throw new PluginError('Invalid', `plugin ${plugin} returned ${taken.join(', ')}, which only Heddle sets; return it under another key`);
-  return parsed;
+  const split = (kept: boolean): JsonObject =>
+    Object.fromEntries(Object.entries(provider.fields).filter(([key]) => passed.includes(key) === kept));
+  const fields = { ...await resolve(split(false), 'provider.fields'), ...split(true) };
+  const login = isJsonObject(config['ssh-auth'])
+    ? { 'ssh-auth': await resolve(config['ssh-auth'], 'config.ssh-auth') }
+    : {};
+  const action =
+    service === undefined
+      ? {}
+      : {
+          service: {
+            ...service,
+            action: {
+              ...service.action,
+              fields: await resolve(service.action.fields, 'service.action.fields'),
+            },
+          },
+        };
+  return {
+    task: { ...task, config: { ...config, ...login }, provider: { ...provider, fields }, ...action },
+    secrets: found,
+  };
 }
 
 /** What the administrator gave for the automator, with defaults. */
 async function settingsOf({ automators, environment }: Config, registry: Registry, name: string): Promise<Pick<PluginContext, 'fields'>> {
   const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
-  const { value } = await resolveSecrets(settings?.fields ?? {}, { environment }, `automators.${name}`);
+  const { value } = await resolveSecrets(
+    settings?.fields ?? {},
+    { environment },
+    { writtenBy: 'administrator', place: `automators.${name}` },
+  );
   return { fields: isJsonObject(value) ? value : {} };
 }
 

@@ -1,7 +1,8 @@
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { TaskOutcome, TaskRequest } from '../../model/messages.js';
 import type { NodeState } from '../../model/node.js';
-import { machinePartOf, mergePayload } from '../../model/payload.js';
+import { mergePayload } from '../../model/payload.js';
+import { machinePartOf } from '../../model/result-table.js';
 import type { PlannedPlacement } from '../../model/plan/plan.js';
 import { placementFor } from '../../model/pool/library.js';
 import type { PoolNode } from '../../model/pool/node.js';

@@ -45,9 +45,15 @@ export async function writeProvider(folder: string, code: string, descriptor: ob
 }
 
 /** The parts of a worker's activities, all real; only the cluster workflow that knows the peers is left out. */
-export async function openBench(code: string, changes: Partial<ActivityParts> = {}, descriptor: object = {}): Promise<Bench> {
+export async function openBench(
+  code: string,
+  changes: Partial<ActivityParts> = {},
+  descriptor: object = {},
+  addPlugins: (folder: string) => Promise<void> = () => Promise.resolve(),
+): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-activities-'));
   await writeProvider(folder, code, descriptor);
+  await addPlugins(folder);
   const registry = await loadRegistry({ folders: [folder], log: { info: () => undefined } });
   const pool = createPool();
   const logged: string[] = [];
@@ -56,32 +62,60 @@ export async function openBench(code: string, changes: Partial<ActivityParts> = 
   };
   const parts: ActivityParts = {
     automators: {},
-    registry, inFlight: createInFlight(), installation: 'installation', log: { debug: write, info: write, warn: write, error: write },
+    registry,
+    inFlight: createInFlight(),
+    installation: 'installation',
+    log: { debug: write, info: write, warn: write, error: write },
     providers: { fault: { type: 'fault', site: 'here', fields: { token: { secret: 'env:TOKEN' } } } },
     nodes: {
       probe: (address, signal) => probe(address, { signal }),
-      connect: async (address, { host, port }, signal) => (await pool.acquire(address, signal)).forward(host, port),
-      shell: (address, { timeoutMs: _limit, ...options }) => createShell({ pool, target: address, ...options }),
+      connect: async (address, { host, port }, signal) =>
+        (await pool.acquire(address, signal)).forward(host, port),
+      shell: (address, { timeoutMs: _limit, ...options }) =>
+        createShell({ pool, target: address, ...options }),
     },
     logs: createFolderStore({ folder: join(folder, 'store') }),
-    resolveSecrets: (value, place) => resolveSecrets(value, { environment: { TOKEN: secret } }, place),
-    forbiddenReferences: () => [], redact: createRedactor,
+    resolveSecrets: (value, origin) =>
+      resolveSecrets(value, { environment: { TOKEN: secret } }, { ...origin, allows: () => true }),
+    forbiddenReferences: () => [],
+    redact: createRedactor,
     askPeers: () => Promise.resolve({ version: 1, changed: {}, gone: [] }),
-    claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
+    claims: () => ({
+      take: () => Promise.resolve(undefined),
+      release: () => Promise.resolve(),
+      held: () => Promise.resolve({}),
+    }),
     pools: {
-      ask: () => Promise.reject(new Error('no pools here')), look: () => Promise.resolve(undefined), end: () => Promise.resolve(),
-      drawn: () => Promise.resolve([]), names: () => Promise.resolve([]),
+      ask: () => Promise.reject(new Error('no pools here')),
+      look: () => Promise.resolve(undefined),
+      end: () => Promise.resolve(),
+      drawn: () => Promise.resolve([]),
+      names: () => Promise.resolve([]),
     },
-    absences: createAbsences(), turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }), paces: () => undefined, resources: () => Promise.reject(new Error('no resources here')),
+    absences: createAbsences(),
+    turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
+    paces: () => undefined,
+    resources: () => Promise.reject(new Error('no resources here')),
     // No server here: the attempt under way is the only one there is.
-    runs: { list: () => Promise.resolve([]), openGroups: () => Promise.resolve([]), describe: (_, runId) => Promise.resolve(runOf(runId)), resetAt: () => Promise.resolve(undefined) },
+    runs: {
+      list: () => Promise.resolve([]),
+      openGroups: () => Promise.resolve([]),
+      describe: (_, runId) => Promise.resolve(runOf(runId)),
+      resetAt: () => Promise.resolve(undefined),
+    },
     clusters: noClusters,
     ...changes,
   };
   const activities = createTaskActivities(parts);
   return {
-    folder, parts, logged,
-    run: (action, request, attempt = 1) => new MockActivityEnvironment({ attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 }, { logger: new DefaultLogger('ERROR') }).run(activities[action], request),
+    folder,
+    parts,
+    logged,
+    run: (action, request, attempt = 1) =>
+      new MockActivityEnvironment(
+        { attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 },
+        { logger: new DefaultLogger('ERROR') },
+      ).run(activities[action], request),
     close: async () => {
       await pool.closeAll();
       await parts.registry.close();

@@ -1,0 +1,165 @@
+import { isIP } from 'node:net';
+import type { AnyAction } from '../model/action.js';
+import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
+import {
+  machinePartOf,
+  referencesIn,
+  refusedIdentityKeys,
+  reservedKeysIn,
+  type IdentityKey,
+} from '../model/result-table.js';
+import { maxResultBytes } from '../model/payload.js';
+import { unsafeText, unsafeUser } from '../model/safe-text.js';
+import { PluginError } from '../plugins/errors.js';
+import type { Descriptor } from './descriptor.js';
+import { passesReferences, secretReferenceSchema } from './fields.js';
+import { copyPlainJson } from './plain-json.js';
+import { formatPath, quoteValue, type Path } from './problem.js';
+import { parseResult, type ParsedResult } from './result.js';
+
+export interface ResultOf {
+  readonly plugin: Pick<Descriptor, 'name' | 'fields'>;
+  readonly action: AnyAction;
+}
+
+/**
+ * The one filter for what plugins, and through them nodes, return: whatever is merged into a payload has
+ * passed it.
+ * @throws PluginError Invalid, naming the plugin, each key that the action may not return, and what to do
+ * instead.
+ */
+export function acceptResult(
+  returned: unknown,
+  { plugin, action }: ResultOf,
+): ParsedResult & { readonly result: JsonObject } {
+  const parsed = parseResult(returned, { plugin: plugin.name });
+  const { result = {} } = parsed;
+  const identity = refusedIdentityKeys(action, result);
+  const reserved = reservedKeysIn(result);
+  const faults = [
+    ...(reserved.length === 0
+      ? []
+      : [`${reserved.join(', ')}, which only Heddle sets; return it under another key`]),
+    ...(identity.length === 0
+      ? []
+      : [
+          `${identity.join(', ')} from ${action}, which names or reaches the machine: ` +
+            'only CREATE and CONFIRM of a provider set it; return it under another key',
+        ]),
+    ...refusedReferences(plugin, result),
+    ...malformed(result, identity),
+  ];
+  if (faults.length > 0)
+    throw new PluginError('Invalid', `plugin ${plugin.name} returned ${faults.join('; and ')}`);
+  return { ...parsed, result };
+}
+
+/**
+ * What the result of a failure may leave in the payload. All else is dropped: the failure itself must be
+ * heard.
+ */
+export function acceptFailure(returned: unknown, action: AnyAction): JsonObject | undefined {
+  const copy = copyPlainJson(returned, { bytes: maxResultBytes, depth: 16 });
+  if (!copy.ok || !isJsonObject(copy.value)) return undefined;
+  const part = machinePartOf(copy.value);
+  const refused = refusedIdentityKeys(action, part);
+  const accepted = Object.entries(part).filter(
+    ([key, value]) =>
+      value !== null && !refused.includes(key) && malformed({ [key]: value }, []).length === 0,
+  );
+  return accepted.length === 0 ? undefined : Object.fromEntries(accepted);
+}
+
+function refusedReferences(plugin: ResultOf['plugin'], result: JsonObject): readonly string[] {
+  const isPassed = (path: Path): boolean =>
+    passesReferences(plugin) && isCredential(path) && isReference(valueAt(result, path));
+  return referencesIn(result)
+    .filter((path) => !isPassed(path))
+    .map((path) => {
+      const place = path.length === 0 ? 'the key secret' : `${formatPath(path)}, which has the key secret`;
+      return (
+        `${place}: that is how a secret reference looks, and a reference in a result is refused; ` +
+        'return the value under another key. In ssh-auth it needs passReferences in the descriptor'
+      );
+    });
+}
+
+function isCredential([first, second = '', ...rest]: Path): boolean {
+  return first === 'ssh-auth' && credentials.has(String(second)) && rest.length === 0;
+}
+
+const credentials: ReadonlySet<string> = new Set(['password', 'key', 'agent']);
+
+function isReference(value: Json | undefined): boolean {
+  return secretReferenceSchema.safeParse(value).success;
+}
+
+function valueAt(value: Json, path: Path): Json | undefined {
+  const [first, ...rest] = path;
+  if (first === undefined) return value;
+  const item = isJsonObject(value) ? value[first] : undefined;
+  return item === undefined ? undefined : valueAt(item, rest);
+}
+
+type Check = (value: Json) => boolean;
+
+const isText =
+  (longest: number, options?: { readonly blanks: true }): Check =>
+  (value) =>
+    typeof value === 'string' &&
+    value.length <= longest &&
+    unsafeText(value, options) === undefined &&
+    value.trim() === value;
+
+/** What each identity key must be. A null deletes, and is no value to check. */
+const shapes: Readonly<Record<IdentityKey, readonly [Check, string]>> = {
+  'providerid': [
+    isText(512, { blanks: true }),
+    'a text that names the machine, without quotes and control characters',
+  ],
+  'hostname': [isText(253), 'a host name'],
+  'ipaddress': [
+    (value) => typeof value === 'string' && isIP(value) > 0 && !isUnspecified(value),
+    'an address of the machine',
+  ],
+  'ssh-port': [
+    (value) => typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535,
+    'a number from 1 to 65535',
+  ],
+  'ssh-host-key': [
+    (value) => [value].flat().every(isText(16_384, { blanks: true })),
+    'a host key, or a list of host keys',
+  ],
+  'ssh-auth': [isLogin, 'an object {user, password, key, agent}, each a text'],
+  'pool': [isJsonObject, 'an object'],
+};
+
+/** The value of ssh-auth is never quoted: it may be secret. */
+function malformed(result: JsonObject, skipped: readonly string[]): readonly string[] {
+  return Object.entries(shapes).flatMap(([key, [isRight, what]]) => {
+    const value = result[key];
+    if (value === undefined || value === null || skipped.includes(key) || isRight(value)) return [];
+    return [
+      key === 'ssh-auth'
+        ? `${key} that is not ${what}`
+        : `${key} that should be ${what}, but is ${quoteValue(value)}`,
+    ];
+  });
+}
+
+function isUnspecified(address: string): boolean {
+  return /^(0\.0\.0\.0|[0:]+)$/.test(address);
+}
+
+/** References count as texts here: whether one may stand there is checked apart. */
+function isLogin(value: Json): boolean {
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).every(([key, item]) => {
+    if (key !== 'user' && !credentials.has(key)) return false;
+    if (item === null) return true;
+    if (key !== 'user' && isJsonObject(item)) return isReference(item);
+    if (typeof item !== 'string' || item.includes('\0')) return false;
+    if (key === 'user') return unsafeUser(item) === undefined;
+    return key !== 'agent' || unsafeText(item, { blanks: true }) === undefined;
+  });
+}
