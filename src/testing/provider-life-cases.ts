@@ -33,7 +33,11 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
     run: (bench) => bench.with(async (subject) => {
       await bench.up(subject);
       const target = await readTarget(subject.config);
-      await until('SSH to answer', () => probe(target).catch(() => false as const), bench.patienceMs);
+      await until('SSH to answer', () => probe(target).catch((error: unknown) => {
+        // A password without a host key, and the like: waiting changes nothing.
+        if (isPluginError(error) && error.kind === 'Invalid') throw error;
+        return false as const;
+      }), bench.patienceMs);
     }),
   },
   {
