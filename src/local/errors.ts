@@ -6,6 +6,7 @@ export const errorStatuses = {
   NotFound: 404,
   MethodNotAllowed: 405,
   IdempotencyMismatch: 409,
+  KeyMismatch: 409,
   Conflict: 409,
   Gone: 410,
   TooLarge: 413,

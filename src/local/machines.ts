@@ -109,6 +109,13 @@ export class Machines {
     return { id, state: 'failed' };
   }
 
+  /** For calls that name the key beside the id: the caller has the id from elsewhere. */
+  requireKey(id: string, key: string | null): void {
+    const machine = this.#parts.inventory.get(id);
+    if (key === null || machine === undefined || machine.key === key) return;
+    throw new ApiError('KeyMismatch', `Machine ${id} was made with another key than ${key}.`);
+  }
+
   /** What a call about this machine is, for the filters of faults. */
   subjectOf(operation: CallSubject['operation'], id: string): CallSubject {
     const machine = this.#parts.inventory.get(id);

@@ -11,7 +11,7 @@ export interface ProviderAccount {
   readonly images?: Readonly<Record<string, string>>;
   /** The host that its machines are reached through, as it was written; secrets are references. */
   readonly jump?: JsonObject;
-  /** Whether CONFIRM may pin a host key that nobody told; it may unless it says `provided`. */
+  /** Whether CONFIRM may pin a host key that the provider does not tell: not with `provided`; with a password only with `pin`. */
   readonly hostKeys?: 'pin' | 'provided';
   /** Of its tasks and calls. */
   readonly limits?: { readonly ratePerSecond?: number; readonly callsPerSecond?: number; readonly concurrency?: number };

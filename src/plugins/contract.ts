@@ -15,6 +15,7 @@ export type { RunOutcome, Script, Shell } from './node-shell.js';
 export type { Json, JsonObject } from '../model/json.js';
 export type { Peer, Task, TaskResource, TaskResult } from '../model/task.js';
 export { isPluginError, PluginError, failureKinds, type FailureKind, type PluginErrorOptions } from './errors.js';
+export { requireKey } from './machine-key.js';
 export { takeSteps, undoSteps, type Step } from './steps.js';
 export type {
   BootTarget, CanBeReached, CanCapture, CanCheckImage, CanDeleteImage, CanDownloadImage, CanHear, CanListImages, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTaint, CanTellAssigned, CanUnload, CanUploadImage, CurrentReading, ImageFileInput, ImageInput, ImageRef, Knowledge,

@@ -40,7 +40,7 @@ const providerSchema = z.strictObject({
   images: wordsSchema('Images', 'What clusters call an image, and what the provider does: {debian: ami-0abc}. Other words are passed on as they are.'),
   jump: jumpSchema.exactOptional(),
   hostKeys: z.enum(['pin', 'provided']).exactOptional().meta({
-    title: 'Host keys', description: 'pin takes the first key that a machine shows at CONFIRM, where the provider tells none; provided refuses that. pin unless given.',
+    title: 'Host keys', description: 'What CONFIRM does where the provider tells no host key. provided refuses the machine; pin accepts the first key it shows, and sends it a password too. Unless given, the first key is accepted only for logins without a password.',
   }),
   limits: z.strictObject({
     ratePerSecond: z.number().min(0.001).max(10_000).exactOptional().meta({

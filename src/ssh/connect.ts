@@ -31,8 +31,17 @@ export async function connect(target: SshTarget, options: ConnectOptions = {}): 
   return open(target, createVerifier(expected), options);
 }
 
-/** Connects to a node whose host key nobody could tell, and takes the key it shows. Only CONFIRM may do this. */
+/**
+ * Connects to a node whose host key is not known, and accepts the key it shows. Only CONFIRM may do this. A private key or an
+ * agent reveals nothing to an impostor, a password does. A target with a password is refused even if it has a private key too:
+ * the impostor's key would be pinned, and later logins would offer it the password.
+ * @throws PluginError as `connect` does, and Invalid for a target with a password, unless it has `pinsWithPassword`.
+ */
 export async function connectUnpinned(target: SshTarget, options: ConnectOptions = {}): Promise<Connection> {
+  if (target.password !== undefined && target.pinsWithPassword !== true) {
+    throw new PluginError('Invalid', `the host key of ${describeTarget(target)} is not known, and a password is sent only to a host whose key is known: `
+      + 'give the host key, or log in by a private key alone, or accept the first key by `hostKeys: pin` of the account in heddle.yaml');
+  }
   return open(target, createPinningVerifier(), options);
 }
 

@@ -35,7 +35,7 @@ async function onMachine(bench: ProviderBench, subject: Subject, line: string): 
   // What was loaded may show another host key.
   await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
   const target = await readTarget(subject.config);
-  const connection = await until('SSH to answer', () => connectUnpinned(target).catch((error: unknown) => {
+  const connection = await until('SSH to answer', () => connectUnpinned({ ...target, pinsWithPassword: true }).catch((error: unknown) => {
     if (!isPluginError(error)) throw error;
     return undefined;
   }), bench.patienceMs);

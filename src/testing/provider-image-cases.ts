@@ -7,12 +7,13 @@ import type { ProviderWithAbilities } from '../plugins/registry.js';
 import { readImages, readKnowledge, readSize } from '../schema/machine-answer.js';
 import { isMarked, mark } from './machine-mark.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
+import { misled } from './provider-life-cases.js';
 import { answerOf, lookedAtCalls, silentFields, switchOff, switchOn, untilDone, type MachineVerb } from './provider-power-cases.js';
 import type { CallFault } from './proxy.js';
 import type { Case } from './runner.js';
 import { until } from './until.js';
 
-export type ImageCaseId = 'load' | 'load-absent' | 'load-lost' | 'capture' | 'capture-target' | 'capture-lost' | 'capture-cancel' | 'image-silent' | 'retrieve';
+export type ImageCaseId = 'load' | 'load-absent' | 'load-other-key' | 'load-lost' | 'capture' | 'capture-other-key' | 'capture-target' | 'capture-lost' | 'capture-cancel' | 'image-silent' | 'retrieve';
 
 /** An image as a case orders it; who orders it again with the same token orders the same. */
 type Order = Pick<ImageInput, 'image' | 'providerImage' | 'token' | 'imageTags'>;
@@ -41,6 +42,15 @@ const load: readonly Case<ImageCaseId, ProviderBench>[] = [
       await mark(bench, subject);
       strictEqual(await answerOf(() => carryOut(bench, subject, 'load', orderOf(bench))), 'not done', 'a load of an image that is not there');
       ok(await isMarked(bench, subject), 'it has changed the machine');
+    }),
+  },
+  {
+    id: 'load-other-key', title: 'loads nothing onto the machine of another key, even when it is given its id',
+    run: (bench) => withMachine(bench, async (victim) => {
+      await mark(bench, victim);
+      const order = orderOf(bench, bench.kind.image);
+      strictEqual(await answerOf(() => carryOut(bench, misled(bench, victim), 'load', order)), 'not done');
+      ok(await isMarked(bench, victim), 'it has changed the machine');
     }),
   },
   {
@@ -79,6 +89,14 @@ const capture: readonly Case<ImageCaseId, ProviderBench>[] = [
         strictEqual(await answerOf(() => carryOut(bench, subject, 'capture', { ...order, token: randomUUID() })), 'not done', 'a capture over an image that is there');
         strictEqual((await existence(bench, subject, order)).is, 'yes', 'the image that was there');
       });
+    }),
+  },
+  {
+    id: 'capture-other-key', title: 'captures nothing of another key\'s machine, even when it is given its id',
+    run: (bench) => withMachine(bench, async (victim) => {
+      const order = orderOf(bench);
+      strictEqual(await answerOf(() => carryOut(bench, misled(bench, victim), 'capture', order)), 'not done');
+      notStrictEqual((await existence(bench, victim, order)).is, 'yes', 'the image');
     }),
   },
   {

@@ -2,6 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { isJsonObject } from '../model/json.js';
 import { mergePayload } from '../model/payload.js';
 import { tagNames } from '../model/names.js';
+import { isPluginError } from '../plugins/errors.js';
 import { probe } from '../ssh/probe.js';
 import { drain } from './drain.js';
 import { fieldCases, type FieldCaseId } from './field-cases.js';
@@ -10,7 +11,7 @@ import type { ProviderBench, Subject } from './provider-bench.js';
 import type { Case } from './runner.js';
 import { failureOf, until, untilReady } from './until.js';
 
-export type LifeCaseId = 'life' | 'login' | 'repetition' | 'same-moment' | 'absent' | 'find' | 'created' | 'list' | 'list-apart' | 'counted' | 'drain' | FieldCaseId;
+export type LifeCaseId = 'life' | 'login' | 'repetition' | 'same-moment' | 'absent' | 'other-key' | 'find' | 'created' | 'list' | 'list-apart' | 'counted' | 'drain' | FieldCaseId;
 
 /** What a provider does when nothing goes wrong, and what it refuses. */
 export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
@@ -32,7 +33,11 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
     run: (bench) => bench.with(async (subject) => {
       await bench.up(subject);
       const target = await readTarget(subject.config);
-      await until('SSH to answer', () => probe(target).catch(() => false as const), bench.patienceMs);
+      await until('SSH to answer', () => probe(target).catch((error: unknown) => {
+        // A password without a host key, and the like: waiting changes nothing.
+        if (isPluginError(error) && error.kind === 'Invalid') throw error;
+        return false as const;
+      }), bench.patienceMs);
     }),
   },
   {
@@ -65,6 +70,20 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
       await bench.remove(gone, { withId: false });
       await bench.remove(bench.subject());
     },
+  },
+  {
+    id: 'other-key', title: 'neither confirms nor deletes the machine of another key, even when it is given that machine\'s id',
+    run: (bench) => bench.with(async (victim) => {
+      await bench.up(victim);
+      const other = misled(bench, victim);
+      await failureOf(bench.confirm(other), ['Invalid', 'NotReady']);
+      // A provider that looks by the key alone sees that the key has no machine; one that looks by the id refuses.
+      await bench.delete(misled(bench, victim)).catch((error: unknown) => {
+        if (!isPluginError(error) || error.kind !== 'Invalid') throw error;
+      });
+      await bench.confirm(victim);
+      if (bench.has('find')) strictEqual((await bench.find(victim.key))[0]?.state, 'running', 'the machine of the other key');
+    }),
   },
   {
     id: 'find', title: 'finds a machine by its key, before and after it is ready, and nothing by any other',
@@ -141,6 +160,12 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   },
   ...fieldCases<ProviderBench>((bench, scope) => bench.written[scope]),
 ];
+
+/** A node without a machine, whose payload names the machine of another key. */
+export function misled(bench: ProviderBench, { config }: Subject): Subject {
+  const subject = bench.subject();
+  return { ...subject, config: { ...subject.config, providerid: config['providerid'] ?? '' } };
+}
 
 function leavesAddress({ config }: Subject): void {
   ok(typeof config['ipaddress'] === 'string', 'CONFIRM leaves an ipaddress');

@@ -3,6 +3,7 @@ import type { Outcome, PowerReading } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import { readOutcome, readPower } from '../schema/machine-answer.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
+import { misled } from './provider-life-cases.js';
 import type { Case } from './runner.js';
 import { until } from './until.js';
 
@@ -10,7 +11,7 @@ import { until } from './until.js';
 export const machineVerbs = { power: 'powerStatus', load: 'load', capture: 'capture', retrieve: 'retrieveImage', unload: 'unload', reach: 'reach' } as const;
 export type MachineVerb = keyof typeof machineVerbs;
 
-export type PowerCaseId = 'machines' | 'power' | 'power-silent' | 'power-absent' | 'power-lost' | 'unload';
+export type PowerCaseId = 'machines' | 'power' | 'power-silent' | 'power-absent' | 'power-other-key' | 'power-lost' | 'unload' | 'unload-other-key';
 
 /** Calls of one verb that are looked at, the first of them first. */
 export const lookedAtCalls = 6;
@@ -70,6 +71,18 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
     },
   },
   {
+    id: 'power-other-key', title: 'neither reads nor switches the power of another key\'s machine, even when it is given its id',
+    run: (bench) => bench.with(async (victim) => {
+      await bench.up(victim);
+      const other = misled(bench, victim);
+      strictEqual((await powerOf(bench, other)).power, 'unknown');
+      for (const verb of ['powerOff', 'powerReset'] as const) {
+        if (bench.plugin.abilities.includes(verb)) strictEqual(await answerOf(() => switchIt(bench, other, verb)), 'not done', verb);
+      }
+      await reads(bench, victim, 'on');
+    }),
+  },
+  {
     id: 'power-lost', title: 'says nothing that is not so, whichever answer of its API is lost, and is done when it is asked again',
     lacks: ({ proxy }) => (proxy === undefined ? 'options.endpoint names no field with the API\'s address' : undefined),
     run: (bench) => bench.with(async (subject) => {
@@ -99,6 +112,14 @@ const unload: readonly Case<PowerCaseId, ProviderBench>[] = [
     run: (bench) => bench.with(async (subject) => {
       await bench.up(subject);
       for (let time = 0; time < 2; time += 1) await untilDone('unload', () => bench.act(subject, (provider, machine) => provider.unload?.(machine)), bench.patienceMs);
+    }),
+  },
+  {
+    id: 'unload-other-key', title: 'takes back nothing from another key\'s machine, even when it is given its id',
+    run: (bench) => bench.with(async (victim) => {
+      await bench.up(victim);
+      const other = misled(bench, victim);
+      strictEqual(await answerOf(() => bench.act(other, (provider, machine) => provider.unload?.(machine))), 'not done');
     }),
   },
 ];

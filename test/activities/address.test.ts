@@ -35,8 +35,14 @@ describe('the way to the machines of an account', () => {
   });
 
   test('may have a key pinned that nobody told, unless the account refuses that', async () => {
-    expect(await way({ hostKeys: 'pin' }, unpinned)).toEqual({ address: unpinned, hidden: [] });
+    expect(await way({}, unpinned)).toEqual({ address: unpinned, hidden: [] });
     await expect(way({ hostKeys: 'provided' }, unpinned)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('hostKeys: provided') });
     expect(await way({ hostKeys: 'provided' })).toEqual({ address, hidden: [] });
+  });
+
+  test('lets a password go to an unknown host only where the account says `hostKeys: pin`', async () => {
+    expect((await way({}, unpinned)).address.pinsWithPassword).toBeUndefined();
+    expect((await way({ hostKeys: 'pin' })).address.pinsWithPassword).toBeUndefined();
+    expect((await way({ hostKeys: 'pin' }, unpinned)).address.pinsWithPassword).toBe(true);
   });
 });

@@ -40,7 +40,7 @@ const code = `
       case 'no address': return { result: {} };
       case 'any address': return { result: { ipaddress: '0.0.0.0' } };
       case 'no user': return { result: { ipaddress: '127.0.0.1' } };
-      case 'closed': return { result: { ipaddress: '127.0.0.1', 'ssh-port': 1, 'ssh-auth': { user: 'me', password: 'p' } } };
+      case 'closed': return { result: { ipaddress: '127.0.0.1', 'ssh-port': 1, 'ssh-auth': { user: 'me', agent: '/nowhere' } } };
     }
   }
   async delete() { return { status: 1, stderr: 'still there' }; }

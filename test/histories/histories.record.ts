@@ -130,7 +130,7 @@ it('records claims', async () => {
   const node = await startNode();
   try {
     const machine = { name: 'one', address: '127.0.0.1', port: node.target.port, user: 'me', password: 'let me in' };
-    await inStudio({ ...here(), accounts: { rack: { type: 'static', fields: { machines: [machine] } } } }, async ({ stack: { client }, keep, done }) => {
+    await inStudio({ ...here(), accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines: [machine] } } } }, async ({ stack: { client }, keep, done }) => {
       expect(await done('old', (await client.apply(closed({ name: 'old', nodes: { app: nodes(1, [], { provider: 'rack' }) } }))).operation)).toBe('done');
       expect(await done('old', (await client.delete('old')).operation)).toBe('done');
       await keep('claims', 'claims/rack');

@@ -57,7 +57,7 @@ describe('against a server', () => {
 
   test('a probe without a pinned key returns the key to be pinned', async () => {
     const { hostKey: _, ...unknown } = node.target;
-    await expect(probe(unknown)).resolves.toMatchObject({ hostKey: publicLine(key.private) });
+    await expect(probe({ ...unknown, pinsWithPassword: true })).resolves.toMatchObject({ hostKey: publicLine(key.private) });
   });
 
   test('a probe with the pinned key succeeds', async () => {

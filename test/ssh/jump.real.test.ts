@@ -49,7 +49,8 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
 
   test('a script runs, and a probe pins the target\'s key, not the jump host\'s', async () => {
     expect(await onTarget('run', 'echo x >> "$HOME/count"; echo done; exit 3')).toMatchObject({ reason: 'exit', exitCode: 3, stdout: 'done\n' });
-    const { hostKey: _, ...unknown } = target;
+    const { hostKey: _, ...rest } = target;
+    const unknown = { ...rest, pinsWithPassword: true };
     expect((await probe(unknown)).hostKey).toBe(node.target.hostKey);
     expect((await probe(unknown, { openJump: (to) => pool.acquire(to) })).hostKey).toBe(node.target.hostKey);
   });

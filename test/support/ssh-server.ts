@@ -16,6 +16,8 @@ export interface Faults {
   cutAfterInput?: number;
   /** Answers no channel request. */
   stall?: boolean;
+  /** Lets nobody in by a private key. */
+  refusesKeys?: boolean;
   /** Printed before every command, as a login script does. */
   noise?: string;
   /** The login shell; `/bin/sh -c` unless given. */
@@ -30,6 +32,8 @@ export interface TestNode {
   readonly env: Record<string, string>;
   /** How many connections logged in, and how many are open. */
   readonly connections: { total: number; open: number };
+  /** Passwords that clients sent, right or wrong. */
+  readonly passwords: string[];
   /** Commands that were started. */
   readonly commands: string[];
   /** Whether strict key exchange was offered to the last connection. */
@@ -70,6 +74,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const env: Record<string, string> = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...options.env, HOME: home };
   const connections = { total: 0, open: 0 };
   const commands: string[] = [];
+  const passwords: string[] = [];
   const sockets = new Set<Connection>();
   const children = new Set<ChildProcess>();
   const password = options.password ?? 'let me in';
@@ -86,8 +91,9 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     client.on('close', () => { if (sockets.delete(client) && loggedIn) connections.open--; });
     let loggedIn = false;
     client.on('authentication', (context) => {
+      if (context.method === 'password') passwords.push(context.password);
       if (context.method === 'password' && context.password === password) return context.accept();
-      if (context.method === 'publickey') return context.accept();
+      if (context.method === 'publickey' && faults.refusesKeys !== true) return context.accept();
       return context.reject(['password', 'publickey']);
     });
     client.on('ready', () => {
@@ -154,7 +160,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   };
   return {
     target: { host, port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },
-    home, runs, faults, env, connections, commands, offeredStrict: () => last !== undefined && offerOf(last).includes('kex-strict-s-v00@openssh.com'), cut, killAll,
+    home, runs, faults, env, connections, commands, passwords, offeredStrict: () => last !== undefined && offerOf(last).includes('kex-strict-s-v00@openssh.com'), cut, killAll,
     async close() {
       killAll();
       cut();

@@ -32,7 +32,7 @@ describe('a task that fails', () => {
     const machine = { name: 'old', address: '127.0.0.1', port: proxy.port, user: 'me', password: 'let me in' };
     stack = await startStack({
       temporalAddress: inject('temporalAddress'), distPath: inject('distPath'),
-      accounts: { rack: { type: 'static', fields: { machines: [machine] } } },
+      accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines: [machine] } } },
     });
     await stack.startWorker();
   });

@@ -90,7 +90,7 @@ function readAddress(config: JsonObject, plugin: string): NodeAddress {
 }
 
 /**
- * What the account says of the way to its machines: the jump host, and whether a host key may be pinned that nobody told.
+ * What the account says of the way to its machines: the jump host, whether a host key may be pinned, and whether that may be done with a password.
  * @throws PluginError Invalid when the host key must be told and was not, Auth when a secret of the jump host cannot be had.
  */
 export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSecrets'>, account: string, address: NodeAddress, attempt: Pick<Attempt, 'hide'>): Promise<NodeAddress> {
@@ -98,7 +98,9 @@ export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSe
   if (hostKeys === 'provided' && address.hostKey === undefined) {
     throw new PluginError('Invalid', `provider ${account} told no host key for ${address.host}, and \`hostKeys: provided\` lets CONFIRM pin none: have it give ssh-host-key, or set \`hostKeys: pin\``);
   }
-  if (written === undefined) return address;
+  const pinned: NodeAddress =
+    hostKeys === 'pin' && address.hostKey === undefined ? { ...address, pinsWithPassword: true } : address;
+  if (written === undefined) return pinned;
   const { value, secrets } = await parts.resolveSecrets(written, {
     writtenBy: 'administrator',
     place: `jump host of provider ${account}`,
@@ -115,7 +117,7 @@ export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSe
   refuseUnsafe(`user of the jump host of provider ${account}`, unsafeUser(user));
   const credentials = credentialsOf(jump);
   attempt.hide([credentials.password, credentials.key].filter((secret) => secret !== undefined));
-  return { ...address, jump: { host, port, user, hostKey, ...credentials } };
+  return { ...pinned, jump: { host, port, user, hostKey, ...credentials } };
 }
 
 function credentialsOf(source: JsonObject): Pick<NodeAddress, 'password' | 'key' | 'agent'> {
@@ -126,7 +128,9 @@ function credentialsOf(source: JsonObject): Pick<NodeAddress, 'password' | 'key'
 
 function hostKeyOf(value: unknown): string | readonly string[] | undefined {
   if (typeof value === 'string') return value;
-  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : undefined;
+  const keys = Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
+  // An empty list says as little as none.
+  return keys.length === 0 ? undefined : keys;
 }
 
 /** Every login passes here, so that no tool behind it gets a text that it would read as more than one. */

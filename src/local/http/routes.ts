@@ -1,6 +1,6 @@
 import { faultSchema, type Faults } from '../faults.js';
 import { ApiError } from '../errors.js';
-import type { Route } from './http.js';
+import type { ApiRequest, Route } from './http.js';
 import type { Journal } from '../journal.js';
 import type { Library } from '../image/library.js';
 import type { Machines } from '../machines.js';
@@ -37,16 +37,16 @@ export function routesOf({ machines, quota, journal, faults, library, about }: R
     },
     {
       method: 'GET', path: '/v1/machines/:id',
-      handle: ({ parameters: { id = '' } }) => ({ subject: machines.subjectOf('describe', id), accept: () => ok(machines.describe(id)) }),
+      handle: (request) => ({ subject: machines.subjectOf('describe', idOf(request)), accept: () => ok(machines.describe(ownId(machines, request))) }),
     },
     {
       method: 'DELETE', path: '/v1/machines/:id',
-      handle: ({ parameters: { id = '' } }) => ({ subject: machines.subjectOf('delete', id), accept: () => accepted(machines.remove(id)) }),
+      handle: (request) => ({ subject: machines.subjectOf('delete', idOf(request)), accept: () => accepted(machines.remove(ownId(machines, request))) }),
     },
     {
-      method: 'POST', path: '/v1/machines/:id/power', handle: ({ parameters: { id = '' }, body }) => {
-        const { power } = check(powerSchema, body);
-        return { subject: machines.subjectOf('power', id), accept: () => accepted(machines.switchPower(id, power)) };
+      method: 'POST', path: '/v1/machines/:id/power', handle: (request) => {
+        const { power } = check(powerSchema, request.body);
+        return { subject: machines.subjectOf('power', idOf(request)), accept: () => accepted(machines.switchPower(ownId(machines, request), power)) };
       },
     },
     {
@@ -94,4 +94,15 @@ export function routesOf({ machines, quota, journal, faults, library, about }: R
       }),
     },
   ];
+}
+
+export function idOf({ parameters: { id = '' } }: ApiRequest): string {
+  return id;
+}
+
+/** The id of the call's machine. @throws ApiError KeyMismatch where the query names another key than the machine has. */
+export function ownId(machines: Machines, request: ApiRequest): string {
+  const id = idOf(request);
+  machines.requireKey(id, request.query.get('key'));
+  return id;
 }

@@ -22,7 +22,7 @@ else {
       'login': inMemory,
       'lost-create': noHttp, 'lost-delete': noHttp, 'cancel': noHttp, 'garbage': noHttp, 'refusals': noHttp, 'unreachable': noHttp,
       'power-lost': noHttp, 'load-lost': noHttp, 'capture-lost': noHttp, 'capture-cancel': noHttp,
-      'load': inMemory, 'load-absent': inMemory,
+      'load': inMemory, 'load-absent': inMemory, 'load-other-key': inMemory,
       'missing-fields': 'it needs no field: it finds libvirt where libvirt is',
       'wrong-credentials': 'it has no credentials but those of ssh, which virsh finds by itself',
       'redaction': 'libvirt\'s test driver takes no seed disk, where the only secret would go',

@@ -85,7 +85,7 @@ def created(machine):
 
 
 def confirm(service, given):
-    status, machine = service.call("GET", path_of(given["providerid"]))
+    status, machine = service.call("GET", path_of(given["providerid"], given["key"]))
     if status == 410:
         raise Failure("Invalid", f"machine {given['providerid']} was deleted at the machine service; replace the node")
     state = "not seen yet" if status == 404 else read(machine, "state")
@@ -107,7 +107,7 @@ def delete(service, given):
         ids = [given["providerid"]]
     else:
         ids = [machine["id"] for machine in service.machines([("key", given["key"])])]
-    statuses = [service.call("DELETE", path_of(machine))[0] for machine in ids]
+    statuses = [service.call("DELETE", path_of(machine, given["key"]))[0] for machine in ids]
     if any(status < 300 for status in statuses):
         raise Failure("NotReady", f"machine {', '.join(ids)} is being deleted", LOOK_AGAIN_MS)
     return {}
@@ -121,7 +121,7 @@ def find(service, given):
     """Each with what CREATE returned for it, which lets a machine be taken over. Only describing it tells who logs in."""
     found = []
     for machine in service.machines([("key", given["key"])]):
-        status, details = service.call("GET", path_of(read(machine, "id")))
+        status, details = service.call("GET", path_of(read(machine, "id"), given["key"]))
         found.append({**described(machine), "state": "gone"} if status >= 400 else {**described(machine), "created": created(details)})
     return found
 
@@ -138,8 +138,9 @@ def read(answer, name):
     raise Failure("Invalid", f"the machine service gave an answer without {name}; is the endpoint its address?")
 
 
-def path_of(machine):
-    return "/v1/machines/" + urllib.parse.quote(machine, safe="")
+def path_of(machine, key):
+    """The id comes from the node's payload. With the key, the service refuses a machine that was made with another one."""
+    return "/v1/machines/" + urllib.parse.quote(machine, safe="") + "?" + urllib.parse.urlencode({"key": key})
 
 
 def log(level, message):

@@ -1,7 +1,7 @@
 import type { Instance } from '@aws-sdk/client-ec2';
 import { tagNames } from '../../../model/names.js';
 import {
-  PluginError, Provider, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+  PluginError, Provider, requireKey, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
 } from '../../contract.js';
 import { Ec2 } from './api.js';
 import { readFields, type AwsFields } from './fields.js';
@@ -31,8 +31,10 @@ export class AwsProvider extends Provider implements CanList, CanFind {
     return this.#with(async (ec2, fields) => {
       const instance = providerid === undefined ? (await withKey(ec2, key))[0] : await ec2.describeOne(providerid);
       if (instance === undefined) throw new PluginError('NotReady', `instance ${providerid ?? `of key ${key}`} is not seen at EC2`, { retryAfterMs: bootingMs });
-      const { state, providerid: id } = machineOf(instance, fields);
+      const machine = machineOf(instance, fields);
+      const { state, providerid: id } = machine;
       if (state === 'gone') throw deleted(key, instance);
+      requireKey({ providerid: id, key: machine.key }, key);
       if (state === 'stopped') throw new PluginError('NotReady', `instance ${id} is switched off: ${reasonOf(instance)}`, { retryAfterMs: endingMs });
       if (state !== 'running') throw new PluginError('NotReady', `instance ${id} is ${instance.State?.Name ?? 'starting'}`, { retryAfterMs: bootingMs });
       const address = addressOf(instance, fields);
@@ -50,10 +52,13 @@ export class AwsProvider extends Provider implements CanList, CanFind {
     });
   }
 
-  /** Asks EC2 to terminate rather than whether it is there: absence is that it says `terminated`, or knows it no more. */
+  /** An instance is absent when EC2 says `terminated` or does not know it. Its tags may be gone by then, so its key is not checked. */
   override async delete({ providerid, key }: MachineInput): Promise<void> {
-    await this.#with(async (ec2) => {
-      const ids = providerid === undefined ? (await withKey(ec2, key)).flatMap(({ InstanceId }) => InstanceId ?? []) : [providerid];
+    await this.#with(async (ec2, fields) => {
+      const found = providerid === undefined ? await withKey(ec2, key) : [await ec2.describeOne(providerid) ?? []].flat();
+      const machines = found.filter(({ State }) => State?.Name !== 'terminated').map((instance) => machineOf(instance, fields));
+      for (const { providerid: id, key: shown } of machines) requireKey({ providerid: id, key: shown }, key);
+      const ids = machines.map(({ providerid: id }) => id);
       const gone = await Promise.all(ids.map((id) => isTerminated(ec2, id)));
       const going = ids.filter((_id, index) => gone[index] === false);
       if (going.length > 0) throw new PluginError('NotReady', `instance ${going.join(', ')} is being terminated`, { retryAfterMs: endingMs });

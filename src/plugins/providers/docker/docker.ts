@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { tagNames } from '../../../model/names.js';
 import {
-  PluginError, Provider, type CanDeleteImage, type CanFind, type CanList, type CanUploadImage, type CreateInput, type ImageFileInput, type LibraryInput, type Machine, type MachineInput, type Outcome,
+  PluginError, Provider, requireKey, type CanDeleteImage, type CanFind, type CanList, type CanUploadImage, type CreateInput, type ImageFileInput, type LibraryInput, type Machine, type MachineInput, type Outcome,
   type CanListImages, type TaskResult, type UploadedImage,
 } from '../../contract.js';
 import { isHostKey } from '../../known-hosts.js';
@@ -36,6 +36,7 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
     const fields = readFields(this.fields);
     const details = await inspect(this.#api(fields), providerid ?? containerName(key));
     if (details === undefined) throw notReady(`there is no container ${providerid ?? `of key ${key}`}`);
+    requireOwn(details, key);
     const { Id: id, State: { Status, ExitCode } } = details;
     const { state } = machineOf(details, fields);
     if (state === 'failed' || state === 'gone') throw new PluginError('Invalid', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
@@ -56,9 +57,13 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
 
   override async delete({ providerid, key }: MachineInput): Promise<void> {
     const api = this.#api(readFields(this.fields));
-    const { status } = await api.call({ method: 'DELETE', path: `/containers/${encodeURIComponent(providerid ?? containerName(key))}?force=true&v=true`, also: [404, 409] });
+    const details = await inspect(api, providerid ?? containerName(key));
+    if (details === undefined) return;
+    requireOwn(details, key);
+    const { Id: id } = details;
+    const { status } = await api.call({ method: 'DELETE', path: `/containers/${id}?force=true&v=true`, also: [404, 409] });
     // 409: it is being removed already.
-    if (status === 409) throw notReady(`container ${providerid ?? `of key ${key}`} is being removed`);
+    if (status === 409) throw notReady(`container ${id.slice(0, 12)} is being removed`);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
@@ -97,7 +102,10 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
       if (!(error instanceof PluginError) || !nameTaken.test(error.message)) throw error;
       for (let look = 0; look < looks; look += 1) {
         const details = await inspect(api, name);
-        if (details !== undefined) return ours(details, input.key);
+        if (details !== undefined) {
+          requireOwn(details, input.key);
+          return details.Id;
+        }
         // The name is taken before the container can be seen.
         await pause(lookAgainMs, undefined, { signal: this.signal });
       }
@@ -138,9 +146,9 @@ function inspect(api: DockerApi, id: string): Promise<Details | undefined> {
   return api.find(detailsSchema, `/containers/${encodeURIComponent(id)}/json`);
 }
 
-function ours({ Id, Config: { Labels } }: Details, key: string): string {
-  if (Labels[tagNames.key] === key) return Id;
-  throw new PluginError('Invalid', `container ${Id.slice(0, 12)} has the name of the machine of key ${key}, and is another's. Remove it.`);
+/** An id or a name finds any container of the daemon; the label says whether it is the node's. */
+function requireOwn({ Id, Config: { Labels } }: Details, key: string): void {
+  requireKey({ providerid: Id.slice(0, 12), key: Labels[tagNames.key] }, key);
 }
 
 function notReady(message: string): PluginError {

@@ -3,7 +3,7 @@ import {
   PluginError, Provider, takeSteps, undoSteps, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
 } from '../../contract.js';
 import { ExampleApi } from './api.js';
-import { addressesOf, parts, volumesOf } from './parts.js';
+import { addressesOf, machinePath, parts, volumesOf } from './parts.js';
 
 const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), volumeGb: z.number().default(10) });
 
@@ -23,8 +23,8 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
     return { result: await takeSteps(parts, { api: this.#api(), key, wanted: { token, tags, hostname, flavor, image, volumeGb } }) };
   }
 
-  override async confirm({ providerid = '-' }: MachineInput): Promise<TaskResult> {
-    const machine = await this.#api().call(detailsSchema, 'GET', `/v1/machines/${encodeURIComponent(providerid)}`);
+  override async confirm({ providerid = '-', key }: MachineInput): Promise<TaskResult> {
+    const machine = await this.#api().call(detailsSchema, 'GET', machinePath(providerid, key));
     if (machine === undefined) throw new PluginError('NotReady', `machine ${providerid} is not seen`, { retryAfterMs: lookAgainMs });
     const { state, address, port, user, password, hostKey } = machine;
     if (state === 'failed' || state === 'deleting') throw new PluginError('Invalid', `machine ${providerid} is ${state}; replace the node`);
@@ -46,7 +46,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
     const [volume] = await volumesOf({ api, key });
     const [address] = await addressesOf({ api, key });
     return Promise.all((await this.#pages([['key', key]])).map(async (summary) => {
-      const details = await api.call(detailsSchema, 'GET', `/v1/machines/${summary.id}`);
+      const details = await api.call(detailsSchema, 'GET', machinePath(summary.id, key));
       if (details === undefined) return { ...machineOf(summary), state: 'gone' as const };
       if (volume === undefined || address === undefined) return machineOf(summary);
       return { ...machineOf(summary), created: { providerid: summary.id, 'ssh-auth': { user: details.user }, volume, address } };

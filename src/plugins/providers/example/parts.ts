@@ -62,7 +62,7 @@ export const parts: readonly Step<Subject>[] = [
     undo: async (subject) => {
       const ids = subject.providerid === undefined ? await instancesOf(subject) : [subject.providerid];
       // Asked to delete, the service says whether it is there: a list may lag behind.
-      const answers = await Promise.all(ids.map((id) => subject.api.call(z.object({ id: z.string() }), 'DELETE', `/v1/machines/${encodeURIComponent(id)}`)));
+      const answers = await Promise.all(ids.map((id) => subject.api.call(z.object({ id: z.string() }), 'DELETE', machinePath(id, subject.key))));
       return answers.some((answer) => answer !== undefined) ? 'going' : 'gone';
     },
   },
@@ -78,6 +78,11 @@ export const parts: readonly Step<Subject>[] = [
     undo: () => Promise.resolve('gone'),
   },
 ];
+
+/** With the key beside the id, the service refuses a machine that was made with another key. An API without that is asked for the machine's tag first. */
+export function machinePath(id: string, key: string): string {
+  return `/v1/machines/${encodeURIComponent(id)}?key=${encodeURIComponent(key)}`;
+}
 
 export async function volumesOf({ api, key }: Subject): Promise<readonly string[]> {
   return one(await api.call(volumesSchema, 'GET', `/v1/volumes?key=${encodeURIComponent(key)}`)).volumes.map(({ id }) => id);

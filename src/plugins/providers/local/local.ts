@@ -5,7 +5,7 @@ import {
 } from '../../contract.js';
 import { createdSchema, detailsSchema, LocalApi, parseAnswer, quotaSchema, type Limits, type MachineSummary } from './api.js';
 import { LocalImages } from './images.js';
-import { LocalVerbs } from './verbs.js';
+import { LocalVerbs, machinePath } from './verbs.js';
 
 const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), publicKeys: z.array(z.string()).optional() });
 
@@ -30,7 +30,7 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
 
   override async confirm(input: MachineInput): Promise<TaskResult> {
     const id = input.providerid ?? await this.#idOf(input.key);
-    const call = { method: 'GET', path: machinePath(id) } as const;
+    const call = { method: 'GET', path: machinePath(id, input.key) } as const;
     const answer = await this.#api().call(call);
     if (!answer.found && answer.gone) throw new PluginError('Invalid', `Machine ${id} was deleted at the machine service. Replace the node.`);
     if (!answer.found) throw notReady(`Machine ${id} is not seen at the machine service yet.`);
@@ -53,7 +53,7 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
   /** Asks the service to delete rather than whether the machine is there: only its refusal proves absence. */
   override async delete(input: MachineInput): Promise<void> {
     const ids = input.providerid === undefined ? (await this.#withKey(input.key)).map((machine) => machine.id) : [input.providerid];
-    const answers = await Promise.all(ids.map((id) => this.#api().call({ method: 'DELETE', path: machinePath(id) })));
+    const answers = await Promise.all(ids.map((id) => this.#api().call({ method: 'DELETE', path: machinePath(id, input.key) })));
     if (answers.some((answer) => answer.found)) throw notReady(`Machine ${ids.join(', ')} is being deleted.`);
   }
 
@@ -66,7 +66,7 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
   async find(key: string): Promise<readonly Machine[]> {
     const found = (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
     return Promise.all(found.map(async (machine) => {
-      const call = { method: 'GET', path: machinePath(machine.providerid) } as const;
+      const call = { method: 'GET', path: machinePath(machine.providerid, key) } as const;
       const answer = await this.#api().call(call);
       // It went in between.
       if (!answer.found) return { ...machine, state: 'gone' as const };
@@ -132,7 +132,7 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
   }
 
   async #verbs(machine: MachineInput): Promise<LocalVerbs> {
-    return new LocalVerbs(this.#api(), this.signal, machine.providerid ?? await this.#idOf(machine.key));
+    return new LocalVerbs(this.#api(), this.signal, { id: machine.providerid ?? await this.#idOf(machine.key), key: machine.key });
   }
 
   #withKey(key: string): Promise<readonly MachineSummary[]> {
@@ -159,10 +159,6 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
 
 function amountsOf({ machines, cores, memoryMb }: Limits): AccountQuota['limits'] {
   return { nodes: machines, cores, memory: memoryMb };
-}
-
-function machinePath(id: string): string {
-  return `/v1/machines/${encodeURIComponent(id)}`;
 }
 
 function notReady(message: string): PluginError {

@@ -14,12 +14,12 @@ const imageSchema = z.object({ sizeBytes: z.number() });
 export class LocalVerbs {
   readonly #api: LocalApi;
   readonly #signal: AbortSignal;
-  readonly #path: string;
+  readonly #machine: { readonly id: string; readonly key: string };
 
-  constructor(api: LocalApi, signal: AbortSignal, id: string) {
+  constructor(api: LocalApi, signal: AbortSignal, machine: { readonly id: string; readonly key: string }) {
     this.#api = api;
     this.#signal = signal;
-    this.#path = `/v1/machines/${encodeURIComponent(id)}`;
+    this.#machine = machine;
   }
 
   async powerStatus(): Promise<PowerReading> {
@@ -56,10 +56,10 @@ export class LocalVerbs {
   /** The same token is the same job: asked again, this only goes on waiting. */
   async job(kind: 'load' | 'capture', { providerImage, token, progress, imageTags = {} }: ImageInput): Promise<Outcome> {
     const tag = tagWords(imageTags);
-    const begin: ApiCall = { method: 'POST', path: `${this.#path}/${kind}`, body: { image: providerImage, token, ...(tag.length === 0 ? {} : { tag }) } };
+    const begin: ApiCall = { method: 'POST', path: this.#path(`/${kind}`), body: { image: providerImage, token, ...(tag.length === 0 ? {} : { tag }) } };
     if (!(await this.#api.call(begin)).found) return { answer: 'not done', why: `the machine service has no such machine, or no image ${providerImage}` };
     for (;;) {
-      const call = { method: 'GET', path: `${this.#path}/job` } as const;
+      const call = { method: 'GET', path: this.#path('/job') } as const;
       const answer = await this.#api.call(call);
       const { job } = parseAnswer(jobSchema, answer.found ? answer.body : { job: null }, call);
       if (job?.token !== token) return { answer: 'unknown', why: `the machine service knows nothing of this ${kind} any more` };
@@ -73,7 +73,7 @@ export class LocalVerbs {
   async #bring(power: 'on' | 'off', isThere: (state: string) => boolean, needsCommand: (state: string) => boolean): Promise<Outcome> {
     let seen = await this.#look();
     if (seen !== undefined && needsCommand(seen.state)) {
-      await this.#api.call({ method: 'POST', path: `${this.#path}/power`, body: { power } });
+      await this.#api.call({ method: 'POST', path: this.#path('/power'), body: { power } });
       seen = await this.#look();
     }
     for (; ; seen = await this.#look()) {
@@ -85,9 +85,13 @@ export class LocalVerbs {
   }
 
   async #look(): Promise<z.infer<typeof stateSchema> | undefined> {
-    const call = { method: 'GET', path: this.#path } as const;
+    const call = { method: 'GET', path: this.#path() } as const;
     const answer = await this.#api.call(call);
     return answer.found ? parseAnswer(stateSchema, answer.body, call) : undefined;
+  }
+
+  #path(call = ''): string {
+    return machinePath(this.#machine.id, this.#machine.key, call);
   }
 
   async #pause(): Promise<void> {
@@ -98,6 +102,11 @@ export class LocalVerbs {
 /** As the service takes tags. */
 export function tagWords(tags: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(tags).map(([name, value]) => `${name}=${value}`);
+}
+
+/** With the key, the service acts only on the machine that was made with it. */
+export function machinePath(id: string, key: string, call = ''): string {
+  return `/v1/machines/${encodeURIComponent(id)}${call}?${new URLSearchParams({ key }).toString()}`;
 }
 
 export function imagePath(image: string): string {

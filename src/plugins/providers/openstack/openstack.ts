@@ -5,7 +5,7 @@ import { readMachineKey, tagNames } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
 import {
-  PluginError, Provider, takeSteps, undoSteps, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+  PluginError, Provider, requireKey, takeSteps, undoSteps, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
 } from '../../contract.js';
 import { readFields, type OpenStackFields } from './fields.js';
 import { flavorId, imageId } from './kinds.js';
@@ -52,6 +52,7 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
     const server = providerid === undefined ? (await serversOf(session, { [tagNames.key]: key }))[0] : await serverOf(session, providerid);
     if (server === undefined) throw notReady(`server ${providerid ?? `of key ${key}`} is not seen`);
     const { id, status, fault, metadata } = server;
+    requireKey({ providerid: id, key: metadata[tagNames.key] }, key);
     const { state } = machineOf(server, fields);
     if (state === 'failed') throw new PluginError('Invalid', `server ${id} failed: ${fault?.message ?? 'no reason given'}. Replace the node.`);
     if (state === 'gone' || server['OS-EXT-STS:task_state'] === 'deleting') throw new PluginError('Invalid', `server ${id} is being deleted. Replace the node.`);
@@ -71,7 +72,11 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
   override async delete({ providerid, key }: MachineInput): Promise<void> {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
-    const servers = async (): Promise<readonly string[]> => (providerid === undefined ? (await serversOf(session, { [tagNames.key]: key })).map(({ id }) => id) : [providerid]);
+    const servers = async (): Promise<readonly string[]> => {
+      const found = providerid === undefined ? await serversOf(session, { [tagNames.key]: key }) : [await serverOf(session, providerid) ?? []].flat();
+      for (const { id, metadata } of found) requireKey({ providerid: id, key: metadata[tagNames.key] }, key);
+      return found.map(({ id }) => id);
+    };
     await undoSteps(partsOf(fields), { session, fields, partName: partName(key), servers }, lookAgainMs);
   }
 

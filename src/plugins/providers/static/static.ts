@@ -72,10 +72,8 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   }
 
   /** Says where the machine is; the engine then looks whether SSH answers there. */
-  async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
-    const name = await this.findName(key);
-    // It may be another's by now.
-    if (name === undefined || (providerid !== undefined && providerid !== name)) throw new PluginError('Invalid', `machine ${providerid ?? 'of this node'} was given back to provider ${this.task.provider.name}; replace the node`);
+  async confirm(input: MachineInput): Promise<TaskResult> {
+    const name = await this.ownName(input);
     const { machines, knownHosts } = await this.account();
     const machine = machineOfSlot(machines, name);
     if (machine === undefined) throw this.unlisted(name);
@@ -129,7 +127,8 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
     return readAccount(this.fields, this.task.provider.name, this.log);
   }
 
-  load(input: ImageInput): Promise<Outcome> {
+  async load(input: ImageInput): Promise<Outcome> {
+    await this.ownName(input);
     return standalone.load(input);
   }
 
@@ -139,6 +138,14 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
 
   private unlisted(name = 'of this node'): PluginError {
     return new PluginError('Invalid', `machine ${name} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml or its inventory, or replace the node`);
+  }
+
+  /** The name of the key's machine. @throws PluginError Invalid when the key has none, or not the one that the payload names. */
+  private async ownName({ providerid, key }: MachineInput): Promise<string> {
+    const name = await this.findName(key);
+    // It may be another's by now.
+    if (name !== undefined && (providerid === undefined || providerid === name)) return name;
+    throw new PluginError('Invalid', `machine ${providerid ?? 'of this node'} was given back to provider ${this.task.provider.name}; replace the node`);
   }
 
   private async findName(key: string): Promise<string | undefined> {

@@ -119,7 +119,7 @@ describe('what answers at the endpoint', () => {
     const of = (key: string) => ({ Id: 'abc', Created: '', State: { Status: 'created' }, Config: { Labels: { 'heddle-key': key } }, NetworkSettings: {} });
     const taken = (key: string) => answering(0, '', docker, (path) => (path === name ? [200, JSON.stringify(of(key))] : path.endsWith('/start') ? [204, ''] : [status, '{"message": "the container name is already in use"}']));
     await expect((await taken(input.key)).create(input)).resolves.toEqual({ result: { providerid: 'abc', 'ssh-auth': { user: 'root' } } });
-    await expect((await taken('other')).create(input)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('is another\'s') as string });
+    await expect((await taken('other')).create(input)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('has the key other') as string });
   });
 
   test('and has no address left for a container that was just made, takes it away again', async () => {
@@ -133,6 +133,9 @@ describe('what answers at the endpoint', () => {
   });
 
   test('in the middle of a removal is asked again', async () => {
-    await expect((await answering(409, '{"message": "removal of container abc is already in progress"}', docker)).delete(machine)).rejects.toMatchObject({ kind: 'NotReady' });
+    const container = { Id: 'abc', Created: '', State: { Status: 'running' }, Config: { Labels: { 'heddle-key': machine.key } }, NetworkSettings: {} };
+    const removing = '{"message": "removal of container abc is already in progress"}';
+    const provider = await answering(0, '', docker, (path) => (path.endsWith('/json') ? [200, JSON.stringify(container)] : [409, removing]));
+    await expect(provider.delete(machine)).rejects.toMatchObject({ kind: 'NotReady' });
   });
 });

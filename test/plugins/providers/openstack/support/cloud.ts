@@ -90,10 +90,11 @@ export async function startCloud(): Promise<Cloud> {
   }
 
   function show(id: string): Reply {
-    if (deleted.has(id)) servers.delete(id);
     const reply = recorded(looked.has(id) ? 'server' : 'server building');
     looked.add(id);
-    return { ...reply, body: { server: shown(reply.body?.['server'] as JsonObject, id) } };
+    const body = { server: shown(reply.body?.['server'] as JsonObject, id) };
+    if (deleted.has(id)) servers.delete(id);
+    return { ...reply, body };
   }
 
   function shown(template: JsonObject, id: string): JsonObject {
