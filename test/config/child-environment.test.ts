@@ -95,7 +95,11 @@ describe('a program that Heddle starts gets no credential of the worker', () => 
   });
 
   it('a command in an exec: reference gets the variables of its own tool, and none of Heddle or Temporal', async () => {
-    const { value } = await resolveSecrets({ secret: 'exec:env' }, { environment: { PATH: '/usr/bin:/bin', ...credentials } });
+    const { value } = await resolveSecrets(
+      { secret: 'exec:env' },
+      { environment: { PATH: '/usr/bin:/bin', ...credentials } },
+      { writtenBy: 'administrator', place: 'a test' },
+    );
     const names = typeof value === 'string' ? value.split('\n').map((line) => line.split('=')[0]) : [];
     expect(new Set(names)).toEqual(new Set(['AWS_SECRET_ACCESS_KEY', 'DB_PASSWORD', 'PATH', 'VAULT_TOKEN']));
   });
