@@ -116,8 +116,9 @@ export class EncryptionCodec implements PayloadCodec {
     }
     const binding = bindingIn(payload);
     if (binding.length === 0) {
-      // Only messages to workflows come from the codec server, and each says how long it is valid.
-      if (context.type === 'workflow' && isTemporaryEnvelope(opened)) return;
+      // Only messages come from the codec server, each with an end of validity. Clients receive none.
+      const isReceiver = this.#options.onRefused === 'mark' && context.type === 'workflow';
+      if (isReceiver && isTemporaryEnvelope(opened)) return;
       throw new PayloadRefusedError('A payload was refused: it is bound to no workflow, so it is valid only as a '
         + 'message to a workflow that the codec server encrypted.');
     }

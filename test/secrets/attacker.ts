@@ -12,8 +12,8 @@ export class Attacker {
     this.#namespace = namespace;
   }
 
-  async completeActivity(payload: Payload): Promise<void> {
-    const { taskToken } = await this.#takeActivity('attacker');
+  async completeActivity(payload: Payload, queue = 'attacker'): Promise<void> {
+    const { taskToken } = await this.#takeActivity(queue);
     const result = { payloads: [payload] };
     await this.#connection.workflowService.respondActivityTaskCompleted({ namespace: this.#namespace, taskToken, result });
   }

@@ -94,9 +94,10 @@ describe('a payload that is bound to no workflow', () => {
     }
   });
 
-  it('is refused by activities, even as an envelope', async () => {
-    const [sealed] = await codecFor().encode([json({ heddle: '*', args: ['x'], until: 5 })]);
-    expect(await refusalOf(sealed, activity('cluster/a', '1'))).toMatch(/bound to no workflow/);
+  it('is refused by activities and by clients, even as an envelope', async () => {
+    const sealed = await codecFor().encode([json({ heddle: '*', args: ['x'], until: 5 })]);
+    expect(await refusalOf(sealed[0], activity('cluster/a', '1'))).toMatch(/bound to no workflow/);
+    await expect(codecFor().decode(sealed, workflow('any'))).rejects.toThrow(/bound to no workflow/);
   });
 });
 
