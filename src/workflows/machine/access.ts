@@ -96,7 +96,7 @@ export function endAccess(memory: MachineMemory, { accounts }: MachineTaskOutcom
 }
 
 function changedText(machine: string, { user }: Access): string {
-  return `accounts, keys or sudo rules of machine ${machine} were changed while ${user} had it`;
+  return `accounts, keys or sudo rules of machine ${machine} may have been changed while ${user} had it`;
 }
 
 async function makePassword(memory: MachineMemory): Promise<string> {

@@ -56,7 +56,9 @@ async function makeImage(memory: MachineMemory, { image, token, withinMs }: Capt
       stopIfCancelled();
       const leftMs = end - Date.now();
       if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`);
-      const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, slots: placesOf(memory), ...accessOf(memory, step), ...(capturesFor === undefined ? {} : { belongs: capturesFor }) } })
+      const owner = capturesFor === undefined ? {} : { belongs: capturesFor };
+      const order = { image, token, slots: placesOf(memory), ...accessOf(memory, step), ...owner };
+      const outcome = await runStep(memory, steps, step, { leftMs, order })
         .catch((error: unknown) => { throw toNotDone(memory, step.action, error); });
       if (step.action === 'IMAGE_EXISTS') refuseTarget(memory, image, outcome);
       if (step.action === 'REVOKE_ACCESS') settleCaptured(memory, outcome);

@@ -70,7 +70,8 @@ describe.skipIf(unable !== undefined)('accounts of users while workers die, and 
     await reservations.waitUntil(id, isClosed, quick);
     expect(await isLetIn(real, login)).toBe(false);
     expect(await asRoot('grep -h "^hd-" /etc/passwd /etc/shadow /etc/group; ls -A /home /etc/sudoers.d | grep -E "hd-|heddle"; cat /root/userdel.calls')).toBe('called');
-    expect(await machines.show('kept')).toMatchObject({ state: 'available' });
+    // Its user could become root, and no load writes this machine.
+    expect(await machines.show('kept')).toMatchObject({ state: 'maintenance' });
   });
 
   it('what a user with sudo planted keeps the machine from UNLOAD, and is gone with the disk after LOAD', async () => {
@@ -88,7 +89,7 @@ describe.skipIf(unable !== undefined)('accounts of users while workers die, and 
     expect(await isLetIn(place, planted)).toBe(true);
 
     const unload = await ground.operate('written', { kind: 'unload' });
-    expect(unload.operation).toMatchObject({ state: 'failed', answer: 'not done', failure: { message: expect.stringContaining('were changed while ada had it; load an image') as string } });
+    expect(unload.operation).toMatchObject({ state: 'failed', answer: 'not done', failure: { message: expect.stringContaining('may have been changed while ada had it; load an image') as string } });
     expect(unload.machine.state).toBe('in use');
     expect(await isLetIn(place, login)).toBe(false);
     expect(await isLetIn(place, planted)).toBe(true);

@@ -208,7 +208,7 @@ describe.skipIf(unable !== undefined)('the account of a reservation\'s user, on 
     await expectNothingLeft('seven', credential);
     expect(await stack.client.machines.show('seven')).toMatchObject({ state: 'maintenance' });
     const load = { kind: 'load', image: { name: 'host', revision: '1' }, force: true } as const;
-    expect((await ground.operate('seven', load)).operation).toMatchObject({ state: 'failed', failure: { message: expect.stringContaining('were changed while ada had it') as string } });
+    expect((await ground.operate('seven', load)).operation).toMatchObject({ state: 'failed', failure: { message: expect.stringContaining('may have been changed while ada had it') as string } });
     await asRoot('seven', 'cat /root/before >/root/.ssh/authorized_keys');
     expect((await ground.operate('seven', load)).machine).toMatchObject({ state: 'available' });
   });

@@ -10,7 +10,9 @@ export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolea
   const { login, password = '', publicKey = '', until, renewed } = input;
   const words = [login, until === undefined ? '' : dayAfter(until), sudo ? 'sudo' : '', renewed === true ? 'renewed' : ''];
   const outcome = await runAsRoot(shell, grantProgram, words, `${password}\n${publicKey}\n`);
-  return readOutcome(`account ${login} could not be created`, outcome);
+  const read = readOutcome(`account ${login} could not be created`, outcome);
+  // Root can plant what no digest shows: no later digest may equal this one.
+  return sudo && read.accounts !== undefined ? { ...read, accounts: `sudo:${read.accounts}` } : read;
 }
 
 export async function revokeAccess(shell: Shell, { login }: AccessInput): Promise<AccountsOutcome> {
@@ -85,10 +87,18 @@ patiently() {
 }
 accounts() {
   {
-    for file in /etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers; do echo "$file"; grep -v '^hd-' "$file" 2>/dev/null || :; done
-    find /etc/sudoers.d -type f ! -name 'heddle-access*' 2>/dev/null | sort | while read -r file; do echo "$file"; cat "$file"; done
+    for file in /etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers; do
+      echo "$file"
+      grep -v '^hd-' "$file" 2>/dev/null || :
+    done
+    find /etc/sudoers.d -type f ! -name 'heddle-access*' 2>/dev/null | sort | while read -r file; do
+      echo "$file"
+      cat "$file"
+    done
     grep -v '^hd-' /etc/passwd | cut -d: -f6 | sort -u | while read -r home; do
-      for file in "$home/.ssh/authorized_keys" "$home/.ssh/authorized_keys2"; do [ ! -f "$file" ] || { echo "$file"; cat "$file"; }; done
+      for file in "$home/.ssh/authorized_keys" "$home/.ssh/authorized_keys2"; do
+        [ ! -f "$file" ] || { echo "$file"; cat "$file"; }
+      done
     done
   } | sha256sum | cut -d' ' -f1 | sed 's/^/accounts /'
 }
@@ -107,7 +117,7 @@ purge() {
   rm -f "$rule" "$rule.new"
   patiently usermod -p '!' -e 1970-01-02 "$login" || :
   rm -rf "$home/.ssh"
-  if command -v loginctl >/dev/null; then loginctl disable-linger "$login" 2>/dev/null || :; loginctl terminate-user "$login" 2>/dev/null || :; fi
+  for verb in disable-linger terminate-user; do loginctl $verb "$login" 2>/dev/null || :; done
   if command -v crontab >/dev/null; then crontab -r -u "$login" 2>/dev/null || :; fi
   rm -f "/var/spool/cron/crontabs/$login" "/var/spool/cron/$login"
   find /var/spool/cron/atjobs /var/spool/at -type f -user "$uid" -delete 2>/dev/null || :
