@@ -10,6 +10,7 @@ import { makeNodeImage } from './node-image.mjs';
 const packages = [
   { name: 'postgresql', has: () => onPath('initdb') || postgresFolder() },
   { name: 'openssh-server', has: () => existsSync('/usr/sbin/sshd') },
+  { name: 'sudo', has: () => onPath('sudo') },
   { name: 'podman', has: () => onPath('podman') },
   { name: 'runc', has: () => onPath('runc') },
   { name: 'iptables', has: () => onPath('iptables') },

@@ -19,7 +19,7 @@ export { requireKey } from './machine-key.js';
 export { takeSteps, undoSteps, type Step } from './steps.js';
 export type {
   BootTarget, CanBeReached, CanCapture, CanCheckImage, CanDeleteImage, CanDownloadImage, CanHear, CanListImages, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, CanTaint, CanTellAssigned, CanUnload, CanUploadImage, CurrentReading, ImageFileInput, ImageInput, ImageRef, Knowledge,
-  LibraryInput,
+  AccessInput, AccountsOutcome, CanGrantAccess, LibraryInput, LoadOutcome,
   MachineAbilities, Outcome, PowerReading, SizeReading, SystemInput, SystemPart, UploadedImage,
 } from './machine-abilities.js';
 

@@ -21,7 +21,7 @@ export const knownAbilities: readonly string[] = [
   'powerStatus', 'powerOn', 'powerOff', 'powerReset', 'setBoot', 'bootTarget', 'imageExists', 'imageSize', 'retrieveImage', 'load', 'capture', 'unload', 'assignedImage',
   'reach', 'currentImage', 'isAsImage', 'taint',
   'uploadImage', 'listImages', 'downloadImage', 'deleteImage',
-  'preCapture', 'postLoad', 'preReload', 'sanitize', 'checkImage',
+  'preCapture', 'postLoad', 'preReload', 'sanitize', 'checkImage', 'grantAccess', 'revokeAccess',
 ];
 
 export function loadProviderClass(plugin: FoundPlugin): Promise<ClassReading<PluginContext, ProviderWithAbilities>> {

@@ -1,8 +1,12 @@
-import type { CurrentReading, Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
+import type {
+  AccountsOutcome, CurrentReading, Knowledge, LoadOutcome, Outcome, PowerReading, SizeReading, UploadedImage,
+} from '../model/machine/answer.js';
 import type { ImageRef } from '../model/machine/image.js';
 import type { MachineInput } from './contract.js';
 
-export type { CurrentReading, Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
+export type {
+  AccountsOutcome, CurrentReading, Knowledge, LoadOutcome, Outcome, PowerReading, SizeReading, UploadedImage,
+} from '../model/machine/answer.js';
 export type { ImageRef } from '../model/machine/image.js';
 
 export interface ImageInput extends MachineInput {
@@ -57,7 +61,7 @@ export interface CanRetrieve {
  * promises that the disk is as it was; a write that stopped in the middle is `unknown`.
  */
 export interface CanLoad {
-  load(input: ImageInput): Promise<Outcome>;
+  load(input: ImageInput): Promise<LoadOutcome>;
 }
 
 /** Ability: makes an image of what the machine is now, whole or not at all; never over one that is there. */
@@ -165,6 +169,36 @@ export interface SystemPart {
   sanitize(input: SystemInput): Promise<Outcome>;
   /** Whether the system is as its image should be. */
   checkImage(input: SystemInput): Promise<Knowledge>;
+}
+
+/** The account of a machine's user. */
+export interface AccessInput {
+  /** Name of the account; it begins with `hd-`, and no other account's name does. */
+  readonly login: string;
+  /** One of the two, for `grantAccess`. Both are made of letters, digits, blanks and `+/=_-@.` alone. */
+  readonly password?: string;
+  readonly publicKey?: string;
+  /** RFC 3339: the account must not be of use later than a day after this. */
+  readonly until?: string;
+  /** The account exists already, and only `until` is new. */
+  readonly renewed?: true;
+}
+
+/**
+ * Ability of an automator: accounts for users of its machines, each for a limited time. The login that the engine itself
+ * uses is never given to a user. Each method may be called twice, and cut anywhere.
+ */
+export interface CanGrantAccess {
+  /**
+   * Creates the account with exactly this credential, after removing what any earlier account of this kind left. Never
+   * takes over another account. `not done` where the machine cannot have accounts, as one that shares its system.
+   */
+  grantAccess(input: AccessInput): Promise<AccountsOutcome>;
+  /**
+   * Ends the sessions, processes and timed jobs of every account that `grantAccess` created, removes these accounts with
+   * their files, and answers `done` when it has seen that they are gone. Without any it is done at once.
+   */
+  revokeAccess(input: AccessInput): Promise<AccountsOutcome>;
 }
 
 /**

@@ -3,7 +3,10 @@ import type { Descriptor } from '../schema/descriptor.js';
 import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
 import { clientPlan, Clients } from './clients.js';
-import type { Automator, AutomatorParts, CanFind, CanHear, CanList, CanQuota, MachineAbilities, PluginContext, PluginLog, Provider, SystemPart } from './contract.js';
+import type {
+  Automator, AutomatorParts, CanFind, CanGrantAccess, CanHear, CanList, CanQuota, MachineAbilities, PluginContext,
+  PluginLog, Provider, SystemPart,
+} from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
 import { loadAutomatorClass, loadProviderClass, type ClassReading } from './load-class.js';
@@ -16,7 +19,7 @@ import { Workshop } from './program/workshop.js';
 export type ProviderContext = PluginContext & AttemptContext;
 export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
 export type ProviderWithAbilities = Provider & Partial<CanList & CanFind & CanHear & CanQuota & MachineAbilities>;
-export type AutomatorWithAbilities = Automator & Partial<SystemPart>;
+export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAccess>;
 
 export interface RegisteredPlugin<Context, Instance> {
   readonly descriptor: Descriptor;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { CurrentReading, Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
+import type {
+  AccountsOutcome, CurrentReading, Knowledge, LoadOutcome, Outcome, PowerReading, SizeReading, UploadedImage,
+} from '../model/machine/answer.js';
 import { PluginError } from '../plugins/errors.js';
 
 const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();
@@ -8,6 +10,9 @@ const knowledgeSchema = z.strictObject({ is: z.enum(['yes', 'no', 'unknown']), w
 const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), why });
 const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
 const uploadedSchema = outcomeSchema.extend({ providerImage: z.string().min(1).max(255).exactOptional() });
+const digest = z.string().regex(/^[A-Za-z0-9:_-]{1,128}$/);
+const accountsSchema = outcomeSchema.extend({ accounts: digest.exactOptional() });
+const loadSchema = outcomeSchema.extend({ untouched: z.literal(true).exactOptional() });
 const imagesSchema = z.array(z.object({ providerImage: z.string().min(1).max(255), tags: z.record(z.string(), z.string()), createdAt: z.string().exactOptional() }));
 const currentSchema = z.union([
   z.strictObject({ is: z.literal('yes'), image: z.strictObject({ name: z.string().min(1).max(255), revision: z.string().min(1).max(255) }), tainted: z.array(z.string().max(1_000)).max(100).exactOptional() }),
@@ -23,6 +28,9 @@ export interface AnswerSource {
 
 /** What plugins answer for machines, checked where it comes in. @throws PluginError UnknownOutcome: what was answered says nothing. */
 export const readOutcome = (value: unknown, source: AnswerSource): Outcome => read(outcomeSchema, value, source);
+export const readAccounts = (value: unknown, source: AnswerSource): AccountsOutcome =>
+  read(accountsSchema, value, source);
+export const readLoad = (value: unknown, source: AnswerSource): LoadOutcome => read(loadSchema, value, source);
 export const readUploaded = (value: unknown, source: AnswerSource): Outcome & { readonly providerImage?: string } => read(uploadedSchema, value, source);
 export const readImages = (value: unknown, source: AnswerSource): readonly UploadedImage[] => read(imagesSchema, value, source);
 export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge => read(knowledgeSchema, value, source);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceAction } from '../model/action.js';
-import type { JsonObject } from '../model/json.js';
-import type { Automator, NodeAddress, TaskResult } from '../plugins/contract.js';
-import { loadRegistry, type RegisteredAutomator } from '../plugins/registry.js';
+import type { Json, JsonObject } from '../model/json.js';
+import type { AccessInput, CanGrantAccess, NodeAddress, TaskResult } from '../plugins/contract.js';
+import { loadRegistry, type AutomatorWithAbilities, type RegisteredAutomator } from '../plugins/registry.js';
 import { checkFields } from '../schema/fields.js';
 import { formatProblem, hasErrors } from '../schema/problem.js';
 import { createPool } from '../ssh/pool.js';
@@ -63,6 +63,16 @@ export class AutomatorBench {
     return this.#attempt(this.plugin, action, fields, options, (automator, user) => automator[methods[action]]({ user }, script, data));
   }
 
+  /** One task about accounts, which must be done; gives the digest of the machine's own. */
+  async access(method: keyof CanGrantAccess, input: AccessInput): Promise<Json> {
+    const { answer, why, accounts = null } = await this.#attempt(this.plugin, 'BOOTSTRAP', undefined, { operation: this.next() }, async (automator) => {
+      const outcome = await automator[method]?.(input);
+      return { result: { ...outcome } };
+    });
+    if (answer !== 'done') throw new Error(`${method} is ${JSON.stringify(answer)}: ${JSON.stringify(why)}`);
+    return accounts;
+  }
+
   /** Checked and filled in as a worker does. */
   #admin({ descriptor }: RegisteredAutomator): JsonObject {
     if (descriptor.name !== this.options.name) return {};
@@ -73,7 +83,7 @@ export class AutomatorBench {
 
   async #attempt(
     plugin: RegisteredAutomator, taskName: ServiceAction | 'BOOTSTRAP', fields: JsonObject | undefined, options: ActionOptions,
-    call: (automator: Automator, user: string) => Promise<TaskResult | void>,
+    call: (automator: AutomatorWithAbilities, user: string) => Promise<TaskResult | void>,
   ): Promise<JsonObject> {
     const { target = this.node.target, signal = new AbortController().signal, operation, attempt = 1 } = options;
     const { name } = plugin.descriptor;

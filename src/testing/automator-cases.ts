@@ -8,7 +8,7 @@ import type { Case } from './runner.js';
 import { failureOf, until } from './until.js';
 
 export type AutomatorCaseId =
-  | FieldCaseId | 'bootstrap' | 'actions' | 'data' | 'results' | 'once' | 'failing' | 'lost-connection' | 'cancel' | 'unreachable' | 'garbage' | 'redaction' | 'drain';
+  | FieldCaseId | 'bootstrap' | 'actions' | 'data' | 'results' | 'once' | 'failing' | 'lost-connection' | 'cancel' | 'unreachable' | 'garbage' | 'redaction' | 'drain' | 'tried';
 
 /** What would break if anybody put it into shell text or JSON by hand. */
 const oddText = 'a \'b\' "c" $HOME `id` \\ \\n %s ü € {"d": [1]}\n  second line\t!';
@@ -129,6 +129,13 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     run: (bench) => drain(bench.options.folders ?? [], async (registry) => {
       await bench.bootstrap(registry.automator(bench.plugin.descriptor.name));
     }),
+  },
+  {
+    id: 'tried', title: 'has everything that it can do tried by this suite',
+    run: async ({ plugin: { abilities }, options: { accounts = false } }) => {
+      const missing = ['grantAccess', 'revokeAccess'].filter((method) => abilities.includes(method) !== accounts);
+      deepStrictEqual(missing, [], 'an automator has both methods and its suite says accounts: true, or neither');
+    },
   },
   ...fieldCases<AutomatorBench>((bench, scope) => (scope === 'user' ? bench.options.script('true', '') : bench.options.admin ?? {})),
 ];

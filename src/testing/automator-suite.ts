@@ -1,5 +1,6 @@
 import type { JsonObject } from '../model/json.js';
-import { openAutomatorBench } from './automator-bench.js';
+import { openAutomatorBench, type AutomatorBench } from './automator-bench.js';
+import { accessCases, type AccessCaseId } from './automator-access-cases.js';
 import { automatorCases, type AutomatorCaseId } from './automator-cases.js';
 import type { SuiteNode } from './cuttable-node.js';
 import { defineCases, type Runner } from './runner.js';
@@ -18,17 +19,19 @@ export interface AutomatorSuiteOptions {
   readonly open?: () => Promise<SuiteNode>;
   /** The administrator's fields, where it has any: as under `automators` in heddle.yaml. */
   readonly admin?: JsonObject;
+  /** It creates accounts for users of its machines. The node that `open` gives must have a system of its own. */
+  readonly accounts?: boolean;
   /** Cases that are left out, each with its reason in words. */
-  readonly without?: Readonly<Partial<Record<AutomatorCaseId, string>>>;
+  readonly without?: Readonly<Partial<Record<AutomatorCaseId | AccessCaseId, string>>>;
   /** Longest wait for something to happen on the node, in ms; two minutes unless given. */
   readonly patienceMs?: number;
 }
 
 /** What every automator must do, as tests on a node with real SSH: see docs/plugin-contract.md. */
 export function automatorSuite(runner: Runner, options: AutomatorSuiteOptions): void {
-  defineCases(runner, {
+  defineCases<AutomatorCaseId | AccessCaseId, AutomatorBench>(runner, {
     title: `automator ${options.name}`,
-    cases: automatorCases,
+    cases: [...automatorCases, ...(options.accounts === true ? accessCases : [])],
     without: options.without ?? {},
     open: () => openAutomatorBench(options),
     timeoutMs: (options.patienceMs ?? 120_000) * 5,

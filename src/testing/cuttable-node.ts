@@ -40,7 +40,7 @@ export interface SuiteNode {
 }
 
 /** Puts a connection that can be cut before the node; a machine of a machine service of its own unless one is brought along. */
-export async function openNode(open: () => Promise<SuiteNode> = openMachine): Promise<CuttableNode> {
+export async function openNode(open: () => Promise<SuiteNode> = () => openMachine()): Promise<CuttableNode> {
   const { close = () => Promise.resolve(), ...target } = await open();
   const link = await openLink(target.host, target.port);
   const pool = createPool();
@@ -55,8 +55,9 @@ export async function openNode(open: () => Promise<SuiteNode> = openMachine): Pr
   };
 }
 
-async function openMachine(): Promise<SuiteNode> {
-  const service = await startMachineService();
+/** A machine of a machine service of its own. */
+export async function openMachine(kind?: 'directory' | 'sandbox'): Promise<SuiteNode> {
+  const service = await startMachineService(kind);
   const request = { key: 'suite/node-1/1', token: 'token-of-the-suite', hostname: 'node-1', flavor: 'tiny', image: 'host' };
   const { id } = await service.call('POST', '/v1/machines', request) as { readonly id: string };
   let machine: Described;

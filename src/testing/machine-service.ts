@@ -21,11 +21,14 @@ export interface MachineService {
 /** Found from the built product as well as from source. */
 const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.url));
 
-/** Starts one with machines that are folders, in a folder that goes with it. */
-export async function startMachineService(): Promise<MachineService> {
+/** Starts one in a folder that goes with it. Its machines are folders, or systems of their own where Linux and root allow that. */
+export async function startMachineService(kind: 'directory' | 'sandbox' = 'directory'): Promise<MachineService> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
-  const words = [program, '--data', folder, '--kind', 'directory', '--boot-delay', '20', '--delete-delay', '20', '--log-level', 'warn'];
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'], env: childEnvironment() });
+  const settings = ['--boot-delay', '20', '--delete-delay', '20', '--log-level', 'warn'];
+  const child = spawn(process.execPath, [program, '--data', folder, '--kind', kind, ...settings], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: childEnvironment(),
+  });
   const close = async (): Promise<void> => {
     await end(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

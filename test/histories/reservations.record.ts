@@ -6,7 +6,7 @@ import { here, inStudio } from './support/studio.js';
 // Records what replay.test.ts replays, as histories.record.ts does.
 const patience = { everyMs: 100 } as const;
 
-it('records reservations, and a machine that is in two of them', () => inStudio(here(), async ({ stack, keep }) => {
+it('records reservations, and a machine that is in two of them', () => inStudio({ ...here(), kind: 'sandbox' }, async ({ stack, keep }) => {
   const { reservations } = stack.client;
   const { add } = openGround(stack);
   await add('one');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { confirmMachine } from '../provider/confirm-machine.js';
 import { askProvider } from './ask-provider.js';
 import { recordVerbs } from './image-record.js';
@@ -20,6 +21,7 @@ export const engineVerbs = {
   }),
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
+  MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
   TAKE_SLOT: (call) => takePlace(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
   GIVE_SLOT: givePlace,
 } as const satisfies Readonly<Record<string, Handler>>;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { machineKey, tagNames } from '../../model/names.js';
 import type { ImageInput } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
-import { readKnowledge, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
+import { readKnowledge, readLoad, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
 import { insist, settle, whyOf } from './answers.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './ask-provider.js';
 import type { Handler, MachineCall } from './machine-parts.js';
@@ -42,7 +42,12 @@ export const providerVerbs = {
     return { sizeMb };
   }),
   RETRIEVE_IMAGE: (call) => imageVerb(call, 'retrieveImage'),
-  LOAD: (call) => imageVerb(call, 'load'),
+  LOAD: (call) => askProvider(call, async (open) => {
+    const returned = await requireAbility(open, 'load')(imageInput(call, open));
+    const { untouched, ...outcome } = readLoad(returned, open.source('load'));
+    insist(call.action, outcome);
+    return untouched === undefined ? {} : { untouched };
+  }),
   CAPTURE: (call) => imageVerb(call, 'capture', { imageTags: captureTags(call) }),
   UNLOAD: (call) => verb(call, 'unload'),
 } as const satisfies Readonly<Record<string, Handler>>;
@@ -55,7 +60,7 @@ function verb(call: MachineCall, method: 'powerOn' | 'powerOff' | 'unload'): Ret
   });
 }
 
-function imageVerb(call: MachineCall, method: 'load' | 'capture' | 'retrieveImage', more: Pick<ImageInput, 'imageTags'> = {}): ReturnType<Handler> {
+function imageVerb(call: MachineCall, method: 'capture' | 'retrieveImage', more: Pick<ImageInput, 'imageTags'> = {}): ReturnType<Handler> {
   return askProvider(call, async (open) => {
     const carryOut = requireAbility(open, method);
     insist(call.action, readOutcome(await carryOut({ ...imageInput(call, open), ...more }), open.source(method)));

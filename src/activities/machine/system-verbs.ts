@@ -1,9 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
 import { runId } from '../../model/names.js';
-import { PluginError } from '../../plugins/errors.js';
-import type { Knowledge, Outcome, SystemInput, SystemPart } from '../../plugins/contract.js';
-import { readKnowledge, readOutcome } from '../../schema/machine-answer.js';
+import { isPluginError, PluginError } from '../../plugins/errors.js';
+import type {
+  AccessInput, CanGrantAccess, Knowledge, Outcome, SystemInput, SystemPart,
+} from '../../plugins/contract.js';
+import type { AutomatorWithAbilities } from '../../plugins/registry.js';
+import { readAccounts, readKnowledge, readOutcome } from '../../schema/machine-answer.js';
 import { carryOut, reachNode } from '../automator/automator-task.js';
 import { insist, whyOf } from './answers.js';
 import { askProvider } from './ask-provider.js';
@@ -16,6 +19,12 @@ export const systemVerbs = {
   POST_LOAD: (call) => part(call, 'postLoad'),
   PRE_CAPTURE: (call) => part(call, 'preCapture'),
   SANITIZE: (call) => part(call, 'sanitize'),
+  GRANT_ACCESS: async (call) => {
+    const outcome = await account(call, 'grantAccess');
+    await proveLogin(call);
+    return outcome;
+  },
+  REVOKE_ACCESS: (call) => account(call, 'revokeAccess'),
 } as const satisfies Readonly<Record<string, Handler>>;
 
 /** Whether the system says that its image is as it should be; undefined where nobody can ask it. */
@@ -24,27 +33,74 @@ export async function checkImage(call: MachineCall): Promise<Knowledge | undefin
   const name = request.order.system;
   if (name === undefined || request.order.image === undefined || !parts.registry.automator(name).abilities.includes('checkImage')) return undefined;
   try {
-    return readKnowledge(await askSystem(call, name, 'checkImage'), { plugin: name, method: 'checkImage' });
+    const returned = await askSystem(call, name, 'checkImage', (automator) => automator.checkImage?.(inputOf(call)));
+    return readKnowledge(returned, { plugin: name, method: 'checkImage' });
   } catch (error) {
     return { is: 'unknown', why: whyOf(error, attempt.signal) };
   }
 }
 
 async function part(call: MachineCall, method: 'preReload' | 'postLoad' | 'preCapture' | 'sanitize'): ReturnType<Handler> {
-  const { system } = call.request.order;
-  if (system === undefined) throw new PluginError('Invalid', 'the machine was registered without a system');
-  insist(call.action, readOutcome(await askSystem(call, system, method), { plugin: system, method }));
+  const system = systemOf(call);
+  const returned = await askSystem(call, system, method, (automator) => automator[method]?.(inputOf(call)));
+  insist(call.action, readOutcome(returned, { plugin: system, method }));
   return {};
 }
 
-async function askSystem(call: MachineCall, name: string, method: keyof SystemPart): Promise<unknown> {
+async function account(call: MachineCall, method: keyof CanGrantAccess): ReturnType<Handler> {
+  const system = systemOf(call);
+  const input = accessInput(call);
+  if (input.password !== undefined) call.attempt.hide([input.password]);
+  const returned = await askSystem(call, system, method, (automator) => automator[method]?.(input));
+  const { accounts, ...outcome } = readAccounts(returned, { plugin: system, method });
+  insist(call.action, outcome);
+  return accounts === undefined ? {} : { accounts };
+}
+
+/** A password that the machine's SSH server does not take is found out here, not by the user. */
+async function proveLogin(call: MachineCall): Promise<void> {
+  const { parts, request, attempt } = call;
+  const { login, password } = accessInput(call);
+  if (password === undefined) return;
+  attempt.at('logs in as the user');
+  const { address: { host, port, hostKey, jump } } = await reachNode(parts, request, attempt);
+  const way = { ...(hostKey === undefined ? {} : { hostKey }), ...(jump === undefined ? {} : { jump }) };
+  const address = { host, port, user: login, password, ...way };
+  try {
+    await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach]));
+  } catch (error) {
+    if (!isPluginError(error) || error.kind !== 'Auth') throw error;
+    const why = `the SSH server of ${request.nodeId} refuses the password of its new account ${login}`;
+    throw new PluginError('Invalid', `${why}; where it takes no passwords, give a public key (--key)`, { cause: error });
+  }
+}
+
+function systemOf({ request: { order: { system } } }: MachineCall): string {
+  if (system === undefined) throw new PluginError('Invalid', 'the machine was registered without a system');
+  return system;
+}
+
+function accessInput({ request: { order: { access } } }: MachineCall): AccessInput {
+  if (access === undefined) throw new PluginError('Invalid', 'the task names no account');
+  const { login, password, publicKey, until, accounts } = access;
+  return {
+    login, ...(password === undefined ? {} : { password }), ...(publicKey === undefined ? {} : { publicKey }),
+    ...(until === undefined ? {} : { until }), ...(accounts === undefined ? {} : { renewed: true }),
+  };
+}
+
+type Ask = (automator: AutomatorWithAbilities) => Promise<unknown> | undefined;
+
+async function askSystem(
+  call: MachineCall, name: string, method: keyof (SystemPart & CanGrantAccess), ask: Ask,
+): Promise<unknown> {
   const { parts, task, request, attempt } = call;
   const plugin = parts.registry.automator(name);
   if (!plugin.abilities.includes(method)) throw new PluginError('Invalid', `automator ${name} has no ${method}`);
   const node = await reachNode(parts, request, attempt);
   attempt.at(`${method} by ${name}`);
   const opening = { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${method}` };
-  return carryOut(parts, opening, async (automator): Promise<unknown> => automator[method]?.(inputOf(call)));
+  return carryOut(parts, opening, async (automator): Promise<unknown> => ask(automator));
 }
 
 function inputOf(call: MachineCall): SystemInput {

@@ -63,8 +63,10 @@ export function addMachineVerbs(program: Command, run: Run): void {
 function addStateVerbs(verb: (name: string, summary: string, more?: string) => Command, server: (command: Command) => Command, run: Run): void {
   server(withWait(verb('reserve <name>', 'keep it for a user').requiredOption('--user <name>', 'the user')))
     .action((name, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'reserve', user: options.user }, options)));
-  server(withWait(verb('log-in <name>', 'the user may log in from now on', ': its image counts as tainted').requiredOption('--user <name>', 'the user')))
-    .action((name, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'log in', user: options.user }, options)));
+  server(withWait(verb('log-in <name>', 'create an account for the user', ': its image counts as tainted')
+    .requiredOption('--user <name>', 'the user')
+    .option('--key <file>', 'the user\'s public key, such as ~/.ssh/id_ed25519.pub (default: a password)')))
+    .action((name, options) => run(async () => (await import('./log-in.js')).logIn(name, options)));
   server(withWait(verb('release <name>', 'nobody came: it is free again')))
     .action((name, options) => run(async () => (await import('./operate.js')).operate(name, { kind: 'release' }, options)));
   server(withWait(verb('maintain <name>', 'take it out of use').option('--reason <text>', 'why', 'somebody works on it')))

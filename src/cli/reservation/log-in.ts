@@ -1,28 +1,26 @@
-import type { OpenedMachine } from '../../client/reservation/reservation-client.js';
-import { cleanLine } from '../clean-text.js';
+import { printAccess } from '../access-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
-import { authOf } from '../look/ssh-target.js';
-import { createOutput, type Output } from '../output.js';
+import { createOutput } from '../output.js';
+import { readPublicKeyFile } from '../public-key.js';
 import { withSession } from '../session.js';
 
-/** Opens the machines to their user, and tells how to log in. */
-export async function logIn(id: string, options: ServerOptions): Promise<number> {
-  const output = createOutput(options);
-  const opened = await withSession(options, ({ client }) => client.reservations.logIn(id));
-  for (const one of opened) print(output, one);
-  output.document({
-    reservation: { id },
-    machines: opened.map(({ machine, payload }) => ({ name: machine, address: payload['ipaddress'] ?? null, port: payload['ssh-port'] ?? 22, hostKey: payload['ssh-host-key'] ?? null, auth: authOf(payload) })),
-  });
-  return exitCodes.ok;
+export interface LogInOptions extends ServerOptions {
+  /** File of a public key. */
+  readonly key?: string;
 }
 
-function print(output: Output, { machine, payload }: OpenedMachine): void {
-  const auth = authOf(payload);
-  const shown = (value: unknown): string => cleanLine(typeof value === 'string' || typeof value === 'number' ? String(value) : '?');
-  output.line(`${cleanLine(machine)}: ssh -p ${shown(payload['ssh-port'] ?? 22)} ${shown(auth['user'])}@${shown(payload['ipaddress'])}`);
-  if (typeof auth['password'] === 'string') output.line(`  password ${cleanLine(auth['password'])}`);
-  if (auth['key'] !== undefined) output.line('  its key is in what --json writes');
-  if (payload['ssh-host-key'] !== undefined) output.line(`  host key ${shown(payload['ssh-host-key'])}`);
+/** Opens the machines to their user, and tells how to log in. */
+export async function logIn(id: string, { key, ...options }: LogInOptions): Promise<number> {
+  const output = createOutput(options);
+  const given = key === undefined ? {} : { publicKey: readPublicKeyFile(key) };
+  const opened = await withSession(options, ({ client }) => client.reservations.logIn(id, given));
+  for (const { machine, access } of opened) printAccess(output, machine, access);
+  output.document({
+    reservation: { id },
+    machines: opened.map(({ machine, access: { address, port, hostKey, login } }) => ({
+      name: machine, address, port, hostKey, auth: login === undefined ? {} : { ...login },
+    })),
+  });
+  return exitCodes.ok;
 }

@@ -28,7 +28,8 @@ export function addReservationVerbs(program: Command, run: Run): void {
     .action((id, options) => run(async () => (await import('./look.js')).show(id, options)));
   server(verb('ready <id>', 'wait until its user may log in'))
     .action((id, options) => run(async () => (await import('./look.js')).ready(id, options)));
-  server(verb('log-in <id>', 'how its user logs in', ': from then on its machines count as used'))
+  server(verb('log-in <id>', 'how its user logs in', ': from then on its machines count as used')
+    .option('--key <file>', 'the user\'s public key, such as ~/.ssh/id_ed25519.pub (default: a password)'))
     .action((id, options) => run(async () => (await import('./log-in.js')).logIn(id, options)));
   server(verb('extend <id>', 'let it last longer', '; refused where it would overlap the next one')
     .option('--to <moment>', 'its new end')

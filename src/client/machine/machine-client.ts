@@ -7,8 +7,11 @@ import { faultOf } from '../../model/machine/request.js';
 import type { MachineIntent, MachineOperation, MachineView, Registration } from '../../model/machine/machine.js';
 import { coreQueue, machineWorkflowId, machineWorkflowType, nodeMachineWorkflowType, nodeOperationId } from '../../model/names.js';
 import type { JsonObject } from '../../model/json.js';
+import type { MachineAccess } from '../../model/machine/access.js';
 import { payloadQuery } from '../../workflows/messages.js';
-import { cancelMachineUpdate, machineQuery, operateMachineUpdate, type MachineReply } from '../../workflows/machine/messages.js';
+import {
+  accessQuery, cancelMachineUpdate, machineQuery, operateMachineUpdate, type MachineReply,
+} from '../../workflows/machine/messages.js';
 import type { MachineInput } from '../../workflows/machine/machine.js';
 import { call } from '../call.js';
 import { HeddleError } from '../errors.js';
@@ -95,7 +98,16 @@ export class MachineClient {
     return this.#ask(name, 'show', (handle) => handle.query(machineQuery));
   }
 
-  /** All that is known of it, the credentials to log in with included. */
+  /**
+   * How the user logs in that `reservation`, or an administrator, let in. Null where the machine is open to
+   * nobody, or to the user of another reservation.
+   */
+  async access(name: string, reservation?: string): Promise<MachineAccess | null> {
+    const request = reservation === undefined ? {} : { reservation };
+    return this.#ask(name, 'log-in', (handle) => handle.query(accessQuery, request));
+  }
+
+  /** All that is known of it, the machine's own credentials included: for administrators. */
   async payload(name: string): Promise<JsonObject> {
     return await this.#ask(name, 'payload', (handle) => handle.query(payloadQuery, name)) ?? {};
   }

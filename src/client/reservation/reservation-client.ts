@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
-import type { JsonObject } from '../../model/json.js';
+import { readPublicKey, type MachineAccess } from '../../model/machine/access.js';
 import { coreQueue, machineWorkflowId, reservationsWorkflowId, reservationsWorkflowType } from '../../model/names.js';
 import type { ReserveReply } from '../../model/reservation/messages.js';
 import type { ReservationView } from '../../model/reservation/view.js';
 import { formatProblem } from '../../schema/problem.js';
 import { parseMoment } from '../../schema/reservation/moment.js';
 import { readReservation, type WrittenReservation } from '../../schema/reservation/request.js';
-import { payloadQuery } from '../../workflows/messages.js';
+import { accessQuery } from '../../workflows/machine/messages.js';
 import {
   cancelReservationUpdate, enterUpdate, extendUpdate, reservationQuery, reservationsQuery, reserveUpdate, returnUpdate, type ReservationsRequest,
 } from '../../workflows/reservation/messages.js';
@@ -25,12 +25,18 @@ export interface ReservationWaitOptions {
   readonly patienceMs?: number;
 }
 
+export interface LogInOptions extends ReservationWaitOptions {
+  /** The user's own, as in a .pub file, in place of a password. */
+  readonly publicKey?: string;
+}
+
 /** A machine that its user may log in to. */
 export interface OpenedMachine {
   readonly machine: string;
-  /** With the credentials. */
-  readonly payload: JsonObject;
+  readonly access: MachineAccess;
 }
+
+const notAPublicKey = 'this is no public key of OpenSSH: one line with type and key, as in a .pub file';
 
 /** Looking for machines asks every one of them. */
 const reserveMs = 60_000;
@@ -76,19 +82,31 @@ export class ReservationClient {
 
   /**
    * Opens the machines of a reservation that is ready to its user, and gives all that is needed to log in. From then on they count as used.
+   * Each machine has an account for the user, with a password or `publicKey`; asked again, it is the same.
    * @throws HeddleError Refused before it is ready, Failed when one of them cannot be opened.
    */
-  async logIn(id: string, options: ReservationWaitOptions = {}): Promise<readonly OpenedMachine[]> {
-    await this.#update('log-in', (handle) => handle.executeUpdate(enterUpdate, { args: [{ id, by: this.#by }] }));
+  async logIn(
+    id: string, { publicKey: line, ...options }: LogInOptions = {},
+  ): Promise<readonly OpenedMachine[]> {
+    const publicKey = line === undefined ? undefined : readPublicKey(line);
+    if (line !== undefined && publicKey === undefined) throw new HeddleError('Invalid', notAPublicKey);
+    const request = { id, by: this.#by, ...(publicKey === undefined ? {} : { publicKey }) };
+    await this.#update('log-in', (handle) => handle.executeUpdate(enterUpdate, { args: [request] }));
     const { machines } = await this.waitUntil(id, ({ state, why, machines: seats }) => {
       if (state !== 'ready' && state !== 'in use') throw new HeddleError('Refused', `reservation ${id} is ${state}${why === undefined ? '' : `: ${why}`}`);
       const stuck = seats.find((seat) => seat.stage !== 'in use' && seat.doing === undefined && seat.why !== undefined);
       if (stuck !== undefined) throw new HeddleError('Failed', `machine ${stuck.name} could not be opened: ${stuck.why}`);
       return seats.length > 0 && seats.every(({ stage }) => stage === 'in use');
     }, options);
-    return Promise.all(machines.map(async ({ name }) => ({
-      machine: name, payload: await call(this.#temporal, `log-in ${name}`, () => this.#temporal.workflow.getHandle(machineWorkflowId(name)).query(payloadQuery, name)) ?? {},
-    })));
+    return Promise.all(machines.map(async ({ name }) => ({ machine: name, access: await this.#access(id, name) })));
+  }
+
+  async #access(id: string, machine: string): Promise<MachineAccess> {
+    const handle = this.#temporal.workflow.getHandle(machineWorkflowId(machine));
+    const ask = () => handle.query(accessQuery, { reservation: id });
+    const access = await call(this.#temporal, `log-in ${machine}`, ask);
+    if (access !== null) return access;
+    throw new HeddleError('Refused', `machine ${machine} is not open to the user of ${id} any more`);
   }
 
   async show(id: string): Promise<ReservationView> {

@@ -21,6 +21,10 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
   if (notTheirs !== undefined) return notTheirs;
   if (intent.kind === 'remove' && intent.force !== true && (state === 'reserved' || state === 'in use')) return `machine ${name} is ${state}${forUser(machine)}; --force removes it all the same`;
   if (intent.kind === 'move' && !movable.includes(state)) return `machine ${name} is ${state}${forUser(machine)}; another provider gets it when nobody has it`;
+  if (intent.kind === 'move' && machine.access !== undefined) {
+    const again = `'heddle machine restore ${name}' tries again, or load an image with --force`;
+    return `the account of ${machine.access.user} on machine ${name} was not revoked; ${again}`;
+  }
   if (intent.kind === 'load' && intent.force !== true && state === 'maintenance') return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
   if (intent.kind === 'restore' && half !== undefined) return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
   const event = openingEvents[intent.kind];

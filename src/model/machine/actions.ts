@@ -1,7 +1,8 @@
 /** What can be done with a machine that is there, beside CREATE, CONFIRM and DELETE, and with images. The names are activity types. */
 export const machineActions = [
   'NODE_STATUS', 'POWER_STATUS', 'POWER_ON', 'POWER_OFF', 'POWER_RESET', 'SET_BOOT', 'IMAGE_EXISTS', 'RETRIEVE_IMAGE', 'GET_IMAGE_SIZE', 'GET_CURRENT_IMAGE',
-  'LOAD', 'CAPTURE', 'UNLOAD', 'REACH', 'PRE_RELOAD', 'POST_LOAD', 'PRE_CAPTURE', 'SANITIZE', 'TAINT', 'TAKE_SLOT', 'GIVE_SLOT',
+  'LOAD', 'CAPTURE', 'UNLOAD', 'REACH', 'PRE_RELOAD', 'POST_LOAD', 'PRE_CAPTURE', 'SANITIZE', 'TAINT',
+  'MAKE_PASSWORD', 'GRANT_ACCESS', 'REVOKE_ACCESS', 'TAKE_SLOT', 'GIVE_SLOT',
   'TAKE_BUILD_PLACE', 'BUILD_FILE', 'DOWNLOAD_IMAGE', 'UPLOAD_IMAGE', 'DELETE_IMAGE', 'REMOVE_FILE',
 ] as const;
 export type MachineAction = (typeof machineActions)[number];
@@ -59,6 +60,9 @@ export const machineActionTable: Readonly<Record<MachineAction, MachineActionRow
   PRE_CAPTURE: { ...system, method: 'preCapture' },
   SANITIZE: { ...system, method: 'sanitize' },
   TAINT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 5 * minute },
+  MAKE_PASSWORD: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 5 * minute },
+  GRANT_ACCESS: { ...system, method: 'grantAccess', budgetMs: 5 * minute },
+  REVOKE_ACCESS: { ...system, method: 'revokeAccess', budgetMs: 10 * minute },
   TAKE_SLOT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 30 * minute },
   GIVE_SLOT: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 30 * minute },
   // A request for a build stays until there is a builder with room for it.

@@ -21,6 +21,12 @@ export interface Outcome {
   readonly why?: string;
 }
 
+/** What a verb on accounts came to. `accounts`: a digest of all else on the machine that lets people in. */
+export type AccountsOutcome = Outcome & { readonly accounts?: string };
+
+/** What a load came to. `untouched`: the provider writes no disks, so a load removes nothing from them. */
+export type LoadOutcome = Outcome & { readonly untouched?: true };
+
 /** What a question came to; `why` belongs to `unknown`. */
 export interface Knowledge {
   readonly is: Known;

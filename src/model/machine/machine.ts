@@ -1,5 +1,6 @@
 import type { FailureRecord } from '../failure.js';
 import type { JsonObject } from '../json.js';
+import type { Access } from './access.js';
 import type { Answer } from './answer.js';
 import type { Drift, DriftKind } from './drift.js';
 import type { Holder } from './holder.js';
@@ -37,6 +38,8 @@ export interface MachineState {
   /** A write was begun and its end is not known to be good: what is on the disk is no image. */
   readonly half?: ImageRef;
   readonly user?: string;
+  /** The account of its user, from before it is created until it is certainly gone. */
+  readonly access?: Access;
   /** The reservation that has it. */
   readonly holder?: Holder;
   /** It was switched off on request, and stays so. */
@@ -81,7 +84,8 @@ export type MachineIntent =
   | { readonly kind: 'capture'; readonly image: ImageRef; readonly prove: boolean; readonly withinMs?: number }
   | { readonly kind: 'unload' }
   | { readonly kind: 'reserve'; readonly user: string }
-  | { readonly kind: 'log in'; readonly user: string }
+  /** `publicKey`: the user's own, in place of a password. */
+  | { readonly kind: 'log in'; readonly user: string; readonly publicKey?: string }
   | { readonly kind: 'time out' }
   | { readonly kind: 'release' }
   /** A reservation has it until then, or for longer than before. */

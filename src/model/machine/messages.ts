@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.js';
 import type { TaskRequest } from '../messages.js';
+import type { Access } from './access.js';
 import type { Known, Power } from './answer.js';
 import type { ImageRef } from './image.js';
 import type { NodeStatusReport } from './node-status.js';
@@ -27,6 +28,8 @@ export interface MachineOrder {
   readonly fresh?: true;
   /** Who has or had the machine. */
   readonly user?: string;
+  /** For GRANT_ACCESS and REVOKE_ACCESS. */
+  readonly access?: Access;
   /** For TAINT. */
   readonly reason?: string;
   /** For TAKE_SLOT and GIVE_SLOT: whose workers, how many places. */
@@ -74,6 +77,12 @@ export interface MachineTaskOutcome {
   readonly exists?: { readonly is: Known; readonly why?: string };
   readonly sizeMb?: number;
   readonly record?: RecordView;
+  /** For LOAD: the provider wrote nothing. */
+  readonly untouched?: true;
+  /** For MAKE_PASSWORD. */
+  readonly password?: string;
+  /** For GRANT_ACCESS and REVOKE_ACCESS: digest of the machine's own accounts. */
+  readonly accounts?: string;
   /** Files that were made, and where. */
   readonly files?: readonly BuiltFile[];
   readonly builder?: string;

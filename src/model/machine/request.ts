@@ -1,3 +1,4 @@
+import { readPublicKey } from './access.js';
 import { formatImageRef, parseImageRef } from './image.js';
 import type { MachineIntent } from './machine.js';
 
@@ -7,6 +8,9 @@ const longestName = 100;
 export function faultOf(intent: MachineIntent): string | undefined {
   if ('image' in intent && intent.image !== undefined && parseImageRef(formatImageRef(intent.image)) === undefined) return `"${formatImageRef(intent.image)}" is no image: name@revision; letters, digits, dots, underscores and hyphens`;
   if ('user' in intent && !isName(intent.user)) return `its user is a name without control characters, of 1 to ${longestName} characters`;
+  if ('publicKey' in intent && intent.publicKey !== undefined && readPublicKey(intent.publicKey) !== intent.publicKey) {
+    return 'its key is not the public key of an OpenSSH key pair: type and key, as in a .pub file';
+  }
   return undefined;
 }
 

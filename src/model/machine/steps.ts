@@ -11,6 +11,8 @@ export interface ProcedureStep {
   readonly optional?: true;
   /** Its failure is noted, and the procedure goes on. */
   readonly mayFail?: true;
+  /** Longest time for this step alone, in ms. */
+  readonly withinMs?: number;
   /** From here until the image is whole there is half an image on the disk. */
   readonly breaks?: true;
   /** From here on the image on the disk is whole. */
@@ -22,6 +24,10 @@ const minute = 60_000;
 /** LOAD. Nothing of the machine changes before `power off`, and nothing of its disk before `write`. */
 export const loadSteps: readonly ProcedureStep[] = [
   { step: 'check image', action: 'IMAGE_EXISTS', usualMs: 2_000, optional: true },
+  // A machine that does not answer is written all the same; the step after "wait" must then succeed.
+  {
+    step: 'revoke access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true, mayFail: true, withinMs: minute,
+  },
   { step: 'retrieve image', action: 'RETRIEVE_IMAGE', usualMs: 5 * minute, optional: true },
   { step: 'wait for a place', action: 'TAKE_SLOT', usualMs: 1_000 },
   { step: 'prepare reload', action: 'PRE_RELOAD', usualMs: 5_000, optional: true, mayFail: true },
@@ -30,6 +36,7 @@ export const loadSteps: readonly ProcedureStep[] = [
   { step: 'write', action: 'LOAD', usualMs: 3 * minute, breaks: true },
   { step: 'power on', action: 'POWER_ON', usualMs: 15_000, optional: true },
   { step: 'wait', action: 'REACH', usualMs: minute },
+  { step: 'check access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true },
   { step: 'post-load', action: 'POST_LOAD', usualMs: 10_000, optional: true },
   { step: 'record', action: 'GET_CURRENT_IMAGE', usualMs: 2_000, mends: true },
 ];
@@ -38,6 +45,8 @@ export const loadSteps: readonly ProcedureStep[] = [
 export const captureSteps: readonly ProcedureStep[] = [
   { step: 'check target', action: 'IMAGE_EXISTS', usualMs: 2_000 },
   { step: 'wait for a place', action: 'TAKE_SLOT', usualMs: 1_000 },
+  // The user's account must not become part of the image.
+  { step: 'revoke access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true },
   { step: 'pre-capture', action: 'PRE_CAPTURE', usualMs: 20_000, optional: true },
   { step: 'power off', action: 'POWER_OFF', usualMs: 15_000, optional: true },
   { step: 'capture', action: 'CAPTURE', usualMs: 5 * minute },

@@ -1,6 +1,7 @@
+import { readPublicKey } from '../machine/access.js';
 import { parseImageRef } from '../machine/image.js';
 import { inTheWay } from './calendar.js';
-import type { ExtendRequest, ReservationSettings, ReserveRequest } from './messages.js';
+import type { EnterRequest, ExtendRequest, ReservationSettings, ReserveRequest } from './messages.js';
 import { activeSeats, openReservations, stateOf, type Reservation, type ReservationsState } from './reservation.js';
 import { isoOf } from './tidings.js';
 
@@ -69,12 +70,15 @@ export function refuseEnd(state: ReservationsState, id: string, how: 'cancelled'
   return undefined;
 }
 
-export function refuseEntry(state: ReservationsState, id: string): string | undefined {
+export function refuseEntry(state: ReservationsState, { id, publicKey }: EnterRequest): string | undefined {
   const reservation = state.reservations[id];
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
   if (reservation.readyAt === undefined) return `reservation ${id} is ${stateOf(reservation)} and begins at ${isoOf(reservation.from)}${whyOf(reservation)}`;
-  return undefined;
+  if (publicKey === undefined || publicKey === reservation.publicKey) return undefined;
+  if (readPublicKey(publicKey) !== publicKey) return 'its key is not the public key of an OpenSSH key pair';
+  const isOpen = reservation.entering === true || reservation.seats.some(({ stage }) => stage === 'in use');
+  return isOpen ? `reservation ${id} is open already; a key is taken with the first log-in` : undefined;
 }
 
 export function unknownText(id: string): string {

@@ -33,6 +33,11 @@ export interface ReservationRequest {
   readonly by: string;
 }
 
+export interface EnterRequest extends ReservationRequest {
+  /** The user's own, in place of a password. */
+  readonly publicKey?: string;
+}
+
 export interface ExtendRequest extends ReservationRequest {
   readonly to: number;
 }

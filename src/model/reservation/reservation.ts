@@ -34,6 +34,8 @@ export interface Reservation {
   readonly reminded?: true;
   /** The user asked for what is needed to log in. */
   readonly entering?: true;
+  /** The user's public key, where one was given. */
+  readonly publicKey?: string;
   /** It is over; machines may still have to be cleared. */
   readonly over?: { readonly at: number; readonly how: 'ended' | 'returned' | 'cancelled' | 'failed'; readonly why: string };
   /** When all its machines were free again. */

@@ -42,12 +42,12 @@ function stepBack({ readyAt }: Reservation, { stage, givenUp }: Seat): StepName 
 }
 
 export function intentOf(state: ReservationsState, reservation: Reservation, seat: Seat, step: StepName): MachineIntent {
-  const { id, user, image, to } = reservation;
+  const { id, user, image, to, publicKey } = reservation;
   switch (step) {
     case 'hold': case 'prolong': return { kind: 'hold', reservation: id, user, until: isoOf(to) };
     case 'load': return { kind: 'load', image };
     case 'reserve': return { kind: 'reserve', user };
-    case 'log in': return { kind: 'log in', user };
+    case 'log in': return { kind: 'log in', user, ...(publicKey === undefined ? {} : { publicKey }) };
     case 'look': return { kind: 'status', image, logIns: true };
     case 'unload': return { kind: 'unload' };
     // Somebody was in it, so there is nothing to look at first.

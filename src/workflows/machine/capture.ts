@@ -2,11 +2,12 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
 import type { OperationResult } from '../../model/machine/machine.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
-import { captureSteps, possibleSteps } from '../../model/machine/steps.js';
+import { captureSteps } from '../../model/machine/steps.js';
+import { clearAccess, settleAccess } from './access.js';
 import { NotDone, refuse, toNotDone } from './failure.js';
 import { backOn, load, stopIfCancelled } from './load.js';
 import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
-import { can, runAction, runStep } from './run-step.js';
+import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
 import { givePlace, placesOf } from './slots.js';
 
 export interface CaptureOrder {
@@ -47,7 +48,7 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
 }
 
 async function makeImage(memory: MachineMemory, { image, token, withinMs }: CaptureOrder, end: number): Promise<number | undefined> {
-  const steps = possibleSteps(captureSteps, (action) => can(memory, action));
+  const steps = stepsFor(memory, captureSteps);
   const { capturesFor } = memory.state;
   let sizeMb: number | undefined;
   try {
@@ -55,9 +56,12 @@ async function makeImage(memory: MachineMemory, { image, token, withinMs }: Capt
       stopIfCancelled();
       const leftMs = end - Date.now();
       if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`);
-      const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, slots: placesOf(memory), ...(capturesFor === undefined ? {} : { belongs: capturesFor }) } })
+      const owner = capturesFor === undefined ? {} : { belongs: capturesFor };
+      const order = { image, token, slots: placesOf(memory), ...accessOf(memory, step), ...owner };
+      const outcome = await runStep(memory, steps, step, { leftMs, order })
         .catch((error: unknown) => { throw toNotDone(memory, step.action, error); });
       if (step.action === 'IMAGE_EXISTS') refuseTarget(memory, image, outcome);
+      if (step.action === 'REVOKE_ACCESS') settleCaptured(memory, outcome);
       if (step.action === 'GET_IMAGE_SIZE') sizeMb = outcome.sizeMb;
     }
   } finally {
@@ -65,6 +69,13 @@ async function makeImage(memory: MachineMemory, { image, token, withinMs }: Capt
   }
   if (sizeMb === 0) refuse(memory, 'GET_IMAGE_SIZE', 'unknown', `${formatImageRef(image)} was captured, and its size is said to be 0`);
   return sizeMb;
+}
+
+/** An image may be captured because of what its user changed, so a difference is no obstacle. */
+function settleCaptured(memory: MachineMemory, outcome: MachineTaskOutcome): void {
+  settleAccess(memory, outcome);
+  const { access: _access, ...state } = memory.state;
+  memory.state = state;
 }
 
 /** Nothing is ever written over an image, nor over what may be one. */
@@ -85,6 +96,7 @@ async function stay(memory: MachineMemory, { image }: CaptureOrder, error: unkno
 
 /** What a user leaves behind is taken out, or the machine is given back. */
 export async function unload(memory: MachineMemory): Promise<OperationResult> {
+  await clearAccess(memory);
   const before = memory.state.state;
   happen(memory, 'begin load');
   const action = can(memory, 'UNLOAD') ? 'UNLOAD' : 'SANITIZE';

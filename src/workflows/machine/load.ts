@@ -3,10 +3,11 @@ import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import type { OperationResult } from '../../model/machine/machine.js';
 import type { MachineStateName } from '../../model/machine/states.js';
-import { planLoad, possibleSteps, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
+import { planLoad, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
+import { endAccess, settleAccess } from './access.js';
 import { refuse, toNotDone } from './failure.js';
 import { change, happen, note, now, type MachineMemory } from './memory.js';
-import { can, runAction, runStep } from './run-step.js';
+import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
 import { givePlace, placesOf } from './slots.js';
 
 export interface LoadOrder {
@@ -26,8 +27,10 @@ export interface LoadOrder {
  * said so. From the first byte written until the image was proved, the machine is nobody's.
  */
 export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
-  const { image, force } = order;
-  const { state: before, half } = memory.state;
+  const { image } = order;
+  const { state: before, half, access } = memory.state;
+  // A user was in it, and the machine's own word on its image is not enough.
+  const force = order.force || access !== undefined;
   const end = Date.now() + order.withinMs;
   const status = force ? undefined : (await runAction(memory, 'NODE_STATUS', { order: { image } }).catch((error: unknown) => { throw toNotDone(memory, 'NODE_STATUS', error); })).status;
   const plan = status === undefined ? 'everything' : planLoad(status.status);
@@ -54,7 +57,7 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
 /** Only the steps after loading. False when the system itself says that it cannot: then the whole image is written. */
 async function postLoad(memory: MachineMemory, order: LoadOrder, end: number): Promise<boolean> {
   try {
-    await runSteps(memory, order, possibleSteps(stepsOfLoad('post-load'), (action) => can(memory, action)), end);
+    await runSteps(memory, order, stepsFor(memory, stepsOfLoad('post-load')), end);
     return true;
   } catch (error) {
     const why = toNotDone(memory, 'POST_LOAD', error);
@@ -65,7 +68,7 @@ async function postLoad(memory: MachineMemory, order: LoadOrder, end: number): P
 }
 
 async function write(memory: MachineMemory, order: LoadOrder, end: number): Promise<void> {
-  const steps = possibleSteps(stepsOfLoad('everything'), (action) => can(memory, action));
+  const steps = stepsFor(memory, stepsOfLoad('everything'));
   try {
     await runSteps(memory, order, steps, end);
   } finally {
@@ -75,17 +78,23 @@ async function write(memory: MachineMemory, order: LoadOrder, end: number): Prom
 
 async function runSteps(memory: MachineMemory, order: LoadOrder, steps: readonly ProcedureStep[], end: number): Promise<void> {
   let isHere = false;
+  let isUntouched = false;
   for (const step of steps) {
     if (step.action === 'RETRIEVE_IMAGE' && isHere) continue;
-    if (step.action === 'PRE_RELOAD' && order.silent === true) continue;
+    if (step.mayFail === true && order.silent === true) continue;
+    if (step.action === 'REVOKE_ACCESS' && memory.state.access === undefined) continue;
     stopIfCancelled();
     if (step.breaks === true) change(memory, { half: order.image });
     const leftMs = end - Date.now();
     if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the load was not done within its ${order.withinMs} ms; it was about to ${step.step}`);
     const { image, token } = order;
     try {
-      const outcome = await runStep(memory, steps, step, { leftMs, order: { image, token, boot: 'image', fresh: true, slots: placesOf(memory) } });
+      const about = { image, token, boot: 'image', fresh: true, slots: placesOf(memory), ...accessOf(memory, step) } as const;
+      const outcome = await runStep(memory, steps, step, { leftMs, order: about });
       if (step.action === 'IMAGE_EXISTS') isHere = judgeImage(memory, order, outcome);
+      if (step.action === 'LOAD') isUntouched = outcome.untouched === true;
+      if (step.action === 'REVOKE_ACCESS' && step.mayFail === true) settleAccess(memory, outcome);
+      else if (step.action === 'REVOKE_ACCESS') endAccess(memory, outcome, isUntouched);
       if (step.action === 'GET_CURRENT_IMAGE') judgeRecord(memory, order, outcome);
     } catch (error) {
       const why = toNotDone(memory, step.action, error);

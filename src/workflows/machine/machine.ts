@@ -1,4 +1,5 @@
 import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, setCurrentDetails, setHandler, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import { accessFor } from '../../model/machine/access.js';
 import { refusalOf, wordsOf } from '../../model/machine/accept.js';
 import { viewOfMachine, type MachineOperation, type MachineState, type Registration } from '../../model/machine/machine.js';
 import { faultOf } from '../../model/machine/request.js';
@@ -6,7 +7,10 @@ import { machineWorkflowId } from '../../model/names.js';
 import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../messages.js';
 import { askImage } from './ask-image.js';
 import { change, now, type MachineMemory } from './memory.js';
-import { askImageUpdate, cancelMachineUpdate, machineQuery, operateMachineUpdate, type MachineReply, type MachineRequest } from './messages.js';
+import {
+  accessQuery, askImageUpdate, cancelMachineUpdate, machineQuery, operateMachineUpdate, type MachineReply,
+  type MachineRequest,
+} from './messages.js';
 import { cancelOperation, operate } from './operate.js';
 import { carryOut } from './operations.js';
 import { lookAtItself } from './round.js';
@@ -98,6 +102,9 @@ function handleMessages(memory: MachineMemory): void {
     if (memory.state.operation === undefined) memory.round = true;
   }, { description: 'Is it as it should be?' });
   setHandler(machineQuery, () => ({ ...viewOfMachine(memory.state), ...(memory.removed === true ? { removed: true as const } : {}) }), { description: 'Where it stands, what it does and did; without secrets.' });
+  setHandler(accessQuery, (request) => accessFor(memory.state, request?.reservation), {
+    description: 'How its user logs in.',
+  });
   setHandler(payloadQuery, () => memory.state.payload, { description: 'All that is known of it, credentials included.' });
   setHandler(ownersQuery, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), { description: 'Whose machines are these?' });
   setHandler(disownUpdate, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), { description: 'Say whose machines these are.' });

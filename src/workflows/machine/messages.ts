@@ -1,4 +1,5 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import type { MachineAccess } from '../../model/machine/access.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import type { MachineIntent, MachineView } from '../../model/machine/machine.js';
@@ -9,6 +10,13 @@ export const cancelMachineUpdate = defineUpdate<MachineReply, [{ readonly by: st
 /** Whether an image is where the machine could have it written from; it need not be doing nothing. */
 export const askImageUpdate = defineUpdate<Knowledge, [ImageRef]>('askImage');
 export const machineQuery = defineQuery<MachineView>('status');
+/** How the machine's user logs in. Null where the machine is not the reservation's, or is not open to its user. */
+export const accessQuery = defineQuery<MachineAccess | null, [AccessRequest]>('access');
+
+export interface AccessRequest {
+  /** Absent for a user that an administrator let in. */
+  readonly reservation?: string;
+}
 
 export interface MachineRequest {
   readonly intent: MachineIntent;

@@ -3,6 +3,7 @@ import { openingEvents } from '../../model/machine/accept.js';
 import type { DriftKind } from '../../model/machine/drift.js';
 import type { MachineIntent, MachineOperation, OperationResult } from '../../model/machine/machine.js';
 import { runDescribeAccount } from '../run-task.js';
+import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
 import { toNotDone } from './failure.js';
 import { load } from './load.js';
@@ -28,8 +29,8 @@ export async function carryOut(memory: MachineMemory, { id, intent }: MachineOpe
     case 'capture': return capture(memory, { image: intent.image, prove: intent.prove, withinMs: intent.withinMs ?? 7 * hour, token });
     case 'unload': return unload(memory);
     case 'move': return moveTo(memory, intent.to);
-    case 'remove': return remove(memory);
-    case 'log in': return logIn(memory, intent.user);
+    case 'remove': return remove(memory, intent.force === true);
+    case 'log in': return logIn(memory, intent);
     case 'correct': return correct(memory, intent.drift);
     case 'hold': return hold(memory, intent);
     case 'let go': return letGo(memory);
@@ -60,7 +61,11 @@ async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
   throw error;
 }
 
-async function remove(memory: MachineMemory): Promise<OperationResult> {
+async function remove(memory: MachineMemory, isForced: boolean): Promise<OperationResult> {
+  await clearAccess(memory).catch((error: unknown) => {
+    if (!isForced || isCancellation(error)) throw error;
+    note(memory, toNotDone(memory, 'REVOKE_ACCESS', error).message);
+  });
   if (memory.state.begun === true) await task(memory, 'DELETE');
   memory.removed = true;
   return {};
@@ -99,20 +104,31 @@ function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
 }
 
 /** Marked before the user is told how to log in: from then on nobody can say that the image is untouched. */
-async function logIn(memory: MachineMemory, user: string): Promise<OperationResult> {
+async function logIn(memory: MachineMemory, intent: MachineIntent & { readonly kind: 'log in' }): Promise<OperationResult> {
+  const { user } = intent;
   const { record } = await runAction(memory, 'TAINT', { order: { reason: `user ${user}` } }).catch((error: unknown) => { throw toNotDone(memory, 'TAINT', error); });
+  await grantAccess(memory, intent);
   happen(memory, 'log in');
   change(memory, { user });
   return record === undefined ? {} : { record };
 }
 
 async function hold(memory: MachineMemory, { reservation, user, until }: MachineIntent & { readonly kind: 'hold' }): Promise<OperationResult> {
+  await extendAccess(memory, until);
   change(memory, { holder: { reservation, user, until } });
   return {};
 }
 
-/** Where nobody came, it is free as it is; else whoever lets go of it has seen to it. */
+/**
+ * Where nobody came, it is free as it is; else whoever lets go of it has seen to it. A machine whose account could not be
+ * revoked stays in maintenance, and the reservation ends all the same.
+ */
 async function letGo(memory: MachineMemory): Promise<OperationResult> {
+  await clearAccess(memory).catch((error: unknown) => {
+    const { message } = toNotDone(memory, 'REVOKE_ACCESS', error);
+    if (memory.state.state !== 'maintenance') happen(memory, 'maintain', message);
+    note(memory, message);
+  });
   if (memory.state.state === 'reserved') happen(memory, 'release');
   const { holder: _holder, user: _user, ...state } = memory.state;
   memory.state = state;
@@ -122,6 +138,7 @@ async function letGo(memory: MachineMemory): Promise<OperationResult> {
 async function changeState(memory: MachineMemory, intent: MachineIntent): Promise<OperationResult> {
   const event = openingEvents[intent.kind];
   if (event === undefined) throw new Error(`${intent.kind} changes no state`);
+  if (intent.kind === 'release' || intent.kind === 'restore') await clearAccess(memory);
   const { state: before, why } = memory.state;
   // Who took it out of use first had a reason, too.
   const reasons = [...(before === 'maintenance' && why !== undefined ? [why] : []), ...(intent.kind === 'maintain' ? [intent.reason] : [])];

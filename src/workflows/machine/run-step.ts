@@ -1,7 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { machineActionTable, type MachineAction } from '../../model/machine/actions.js';
 import type { MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
-import { estimateLeft, type ProcedureStep } from '../../model/machine/steps.js';
+import { estimateLeft, possibleSteps, type ProcedureStep } from '../../model/machine/steps.js';
 import { machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/payload.js';
 import { runMachineTask } from '../run-task.js';
@@ -40,13 +40,31 @@ export function can(memory: MachineMemory, action: MachineAction): boolean {
   return account?.can.includes(action) === true;
 }
 
+/** The steps that the provider and the system can do, and that have something to do on this machine. */
+export function stepsFor(memory: MachineMemory, steps: readonly ProcedureStep[]): readonly ProcedureStep[] {
+  const hasAccess = memory.state.access !== undefined;
+  return possibleSteps(steps, (action) => can(memory, action) && (hasAccess || action !== 'REVOKE_ACCESS'));
+}
+
+/** What REVOKE_ACCESS, and no other action, needs to know; the credential is no part of it. */
+export function accessOf(
+  { state: { access } }: MachineMemory, { action }: Pick<ProcedureStep, 'action'>,
+): Pick<MachineOrder, 'access'> {
+  if (access === undefined || action !== 'REVOKE_ACCESS') return {};
+  return { access: { user: access.user, login: access.login } };
+}
+
 /** One step of a procedure, shown while it runs; how long it took is remembered for the next estimate. */
 export async function runStep(memory: MachineMemory, steps: readonly ProcedureStep[], step: ProcedureStep, options: StepOptions): Promise<MachineTaskOutcome> {
   const began = Date.now();
   changeOperation(memory, {
     step: { step: step.step, number: steps.indexOf(step) + 1, of: steps.length, since: now(), leftMs: estimateLeft(steps, step.step, 0, memory.state.measured) },
   });
-  const outcome = await runAction(memory, step.action, options);
+  const { leftMs = Number.POSITIVE_INFINITY } = options;
+  const { withinMs = leftMs } = step;
+  const limitMs = Math.min(leftMs, withinMs);
+  const limited = limitMs === Number.POSITIVE_INFINITY ? options : { ...options, leftMs: limitMs };
+  const outcome = await runAction(memory, step.action, limited);
   change(memory, { measured: { ...memory.state.measured, [step.step]: Date.now() - began } });
   return outcome;
 }

@@ -32,10 +32,11 @@ export function handleMessages(memory: ReservationsMemory): void {
   setHandler(returnUpdate, ({ id, by }) => end(memory, id, 'returned', `returned by ${by}`), {
     validator: (request) => refuse(readRefusal(request) ?? refuseEnd(memory.state, request.id, 'returned')), description: 'End one before its time is over.',
   });
-  setHandler(enterUpdate, ({ id }) => {
+  setHandler(enterUpdate, ({ id, publicKey }) => {
     memory.updates += 1;
-    return change(memory, id, (reservation) => ({ ...reservation, entering: true }));
-  }, { validator: (request) => refuse(readRefusal(request) ?? refuseEntry(memory.state, request.id)), description: 'Open its machines to the user.' });
+    const key = publicKey === undefined ? {} : { publicKey };
+    return change(memory, id, (reservation) => ({ ...reservation, entering: true, ...key }));
+  }, { validator: (request) => refuse(readRefusal(request) ?? refuseEntry(memory.state, request)), description: 'Open its machines to the user.' });
   setHandler(reservationQuery, (id) => {
     const reservation = memory.state.reservations[id];
     return reservation === undefined ? null : viewOfReservation(reservation);

@@ -1,5 +1,5 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
-import type { ExtendRequest, ReservationRequest, ReserveReply, ReserveRequest } from '../../model/reservation/messages.js';
+import type { EnterRequest, ExtendRequest, ReservationRequest, ReserveReply, ReserveRequest } from '../../model/reservation/messages.js';
 import type { ReservationView } from '../../model/reservation/view.js';
 
 /** Everything the calendar of reservations can be asked. */
@@ -10,7 +10,7 @@ export const cancelReservationUpdate = defineUpdate<ReserveReply, [ReservationRe
 /** Before its time is over. */
 export const returnUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('return');
 /** The user is about to be told how to log in: from then on somebody may have been in its machines. */
-export const enterUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('enter');
+export const enterUpdate = defineUpdate<ReserveReply, [EnterRequest]>('enter');
 /** Null for one that is not remembered. */
 export const reservationQuery = defineQuery<ReservationView | null, [id: string]>('reservation');
 /** A page of them, oldest first, from after an id. */

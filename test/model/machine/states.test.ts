@@ -89,7 +89,7 @@ describe('answers', () => {
 describe('tables of steps', () => {
   it('between the first byte written and the proof there is only what leads to the proof', () => {
     const names = loadSteps.map(({ step }) => step);
-    expect(names.slice(names.indexOf('write'))).toEqual(['write', 'power on', 'wait', 'post-load', 'record']);
+    expect(names.slice(names.indexOf('write'))).toEqual(['write', 'power on', 'wait', 'check access', 'post-load', 'record']);
     expect(loadSteps.filter(({ breaks }) => breaks === true).map(({ step }) => step)).toEqual(['write']);
     expect(loadSteps.at(-1)).toMatchObject({ step: 'record', mends: true });
   });

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../../support/stack.js';
 import { type Ground, host, openGround } from './support/ground.js';
@@ -29,7 +30,12 @@ describe('a machine that is registered by itself', () => {
     expect(await calls('load', 'one')).toHaveLength(1);
 
     await operate('one', { kind: 'reserve', user: 'ada' });
-    expect((await operate('one', { kind: 'log in', user: 'ada' })).machine).toMatchObject({ state: 'in use', user: 'ada' });
+    // A folder of the host has no accounts of its own, and the host's are none of its business.
+    const hostAccounts = await readFile('/etc/passwd', 'utf8');
+    const refused = await operate('one', { kind: 'log in', user: 'ada' });
+    expect(refused.operation).toMatchObject({ state: 'failed', answer: 'not done', failure: { action: 'GRANT_ACCESS', message: expect.stringContaining('shares its system with others') as string } });
+    expect(refused.machine).toMatchObject({ state: 'reserved', user: 'ada' });
+    expect(await readFile('/etc/passwd', 'utf8')).toBe(hostAccounts);
     const tainted = await operate('one', { kind: 'status' });
     expect(tainted.operation.result?.status).toMatchObject({ status: 'RELOAD', evidence: { tainted: true, taintReasons: ['user ada'] } });
     const again = await operate('one', { kind: 'load', image: host });

@@ -8,10 +8,11 @@ import { openPoints, type Points } from '../../chaos/support/points.js';
 import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 import { openGround, type Ground } from '../machine/support/ground.js';
+import { unable } from './support/real-machine.js';
 
 const quick = { everyMs: 100 } as const;
 
-describe('reservations while workers die', () => {
+describe.skipIf(unable !== undefined)('reservations while workers die', () => {
   let stack: Stack;
   let ground: Ground;
   let points: Points;
@@ -21,7 +22,7 @@ describe('reservations while workers die', () => {
 
   beforeAll(async () => {
     const config: Record<string, unknown> = {};
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config });
+    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config, kind: 'sandbox' });
     told = join(stack.folder, 'told');
     config['reservations'] = { prepare: '1m', remind: '4s', notify: { command: ['/bin/sh', '-c', 'cat >> "$0"', told] } };
     points = await openPoints(stack.folder, inject('distPath'));

@@ -1,10 +1,14 @@
-import { PluginError, type Knowledge, type Outcome, type SystemInput, type SystemPart, type TaskResult } from '../../contract.js';
+import {
+  PluginError, type AccessInput, type AccountsOutcome, type CanGrantAccess, type Knowledge, type Outcome,
+  type SystemInput, type SystemPart, type TaskResult,
+} from '../../contract.js';
 import { UniformAutomator } from '../../uniform-automator.js';
+import { grantAccess, revokeAccess } from './access.js';
 import { capturePrograms, freshRecord, postLoadTag, readRecord, writeRecord } from './record.js';
 import { sanitizeProgram } from './sanitize.js';
 
 /** Linux on a machine whose images are loaded and captured. */
-export class LinuxAutomator extends UniformAutomator implements SystemPart {
+export class LinuxAutomator extends UniformAutomator implements SystemPart, CanGrantAccess {
   /** Nothing is installed: sees that there is what a record is read and written with. */
   override async bootstrap(): Promise<void> {
     const { exitCode, stdout, stderr } = await this.shell.exec(['sh', '-c', 'for word in head rm cut; do command -v "$word" >/dev/null || { echo "not found: $word" >&2; exit 1; }; done'], { timeoutMs: 60_000 });
@@ -40,6 +44,14 @@ export class LinuxAutomator extends UniformAutomator implements SystemPart {
   async checkImage(): Promise<Knowledge> {
     const { exitCode, stderr } = await this.shell.exec(['sh', '-c', 'probe="${HOME:?}/.heddle-probe.$$"; echo probe >"$probe" && rm -f "$probe"'], { timeoutMs: 20_000 });
     return exitCode === 0 ? { is: 'yes' } : { is: 'no', why: `its home cannot be written: ${stderr.trim().slice(-300)}` };
+  }
+
+  grantAccess(input: AccessInput): Promise<AccountsOutcome> {
+    return grantAccess(this.shell, input, this.fields['sudo'] === true);
+  }
+
+  revokeAccess(input: AccessInput): Promise<AccountsOutcome> {
+    return revokeAccess(this.shell, input);
   }
 
   async #exec(wrong: string, program: string, words: readonly string[] = []): Promise<Outcome> {

@@ -4,7 +4,8 @@ import { isIP } from 'node:net';
 import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/task.js';
 import {
-  Provider, type AccountQuota, type CanLoad, type CanQuota, type Claims, type CreateInput, type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PluginContext,
+  Provider, type AccountQuota, type CanLoad, type CanQuota, type Claims, type CreateInput, type ImageInput,
+  type Knowledge, type LoadOutcome, type Machine, type MachineInput, type PluginContext,
 } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { hostKeysFor } from '../../known-hosts.js';
@@ -127,7 +128,7 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
     return readAccount(this.fields, this.task.provider.name, this.log);
   }
 
-  async load(input: ImageInput): Promise<Outcome> {
+  async load(input: ImageInput): Promise<LoadOutcome> {
     await this.ownName(input);
     return standalone.load(input);
   }

@@ -1,4 +1,4 @@
-import type { ImageInput, Knowledge, Outcome } from '../../contract.js';
+import type { ImageInput, Knowledge, LoadOutcome } from '../../contract.js';
 
 /**
  * A machine that stands by itself has what it has: LOAD writes nothing, and is done when SSH answers, which the engine looks for
@@ -6,8 +6,8 @@ import type { ImageInput, Knowledge, Outcome } from '../../contract.js';
  */
 export const standalone = {
   imageExists: async (_input: ImageInput): Promise<Knowledge> => ({ is: 'yes' }),
-  load: async ({ image, progress }: ImageInput): Promise<Outcome> => {
+  load: async ({ image, progress }: ImageInput): Promise<LoadOutcome> => {
     progress(`nothing is written; the machine is taken to have ${image.name}@${image.revision}`);
-    return { answer: 'done' };
+    return { answer: 'done', untouched: true };
   },
 } as const;

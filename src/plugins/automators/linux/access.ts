@@ -1,0 +1,180 @@
+import type { AccessInput, AccountsOutcome, RunOutcome, Shell } from '../../contract.js';
+
+/**
+ * Accounts of a machine's users. Their names begin with `hd-`, and no account with such a name is anyone else's. Only a
+ * machine with a system of its own gets them: on a machine that is a folder, `useradd` would change the host.
+ */
+export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolean): Promise<AccountsOutcome> {
+  const place = await lookAtSystem(shell);
+  if (place !== 'own') return { answer: 'not done', why: reasons[place] };
+  const { login, password = '', publicKey = '', until, renewed } = input;
+  const words = [login, until === undefined ? '' : dayAfter(until), sudo ? 'sudo' : '', renewed === true ? 'renewed' : ''];
+  const outcome = await runAsRoot(shell, grantProgram, words, `${password}\n${publicKey}\n`);
+  const read = readOutcome(`account ${login} could not be created`, outcome);
+  // Root can plant what no digest shows: no later digest may equal this one.
+  return sudo && read.accounts !== undefined ? { ...read, accounts: `sudo:${read.accounts}` } : read;
+}
+
+export async function revokeAccess(shell: Shell, { login }: AccessInput): Promise<AccountsOutcome> {
+  const place = await lookAtSystem(shell);
+  if (place === 'shared' || place === 'none') return { answer: 'done' };
+  if (place !== 'own') return { answer: 'not done', why: reasons[place] };
+  const outcome = await runAsRoot(shell, revokeProgram, [login], '');
+  return readOutcome(`account ${login} could not be removed`, outcome);
+}
+
+/**
+ * `own`: the machine has accounts of its own, and we may change them. `shared`: its login's home is not the one that its
+ * system knows. `none`: we may change no accounts, and there are none of ours. `refused`: there are.
+ */
+type Place = 'own' | 'shared' | 'none' | 'refused';
+
+const reasons: Readonly<Record<Exclude<Place, 'own'>, string>> = {
+  shared: 'the machine shares its system with others, so it cannot have accounts of its own',
+  none: 'its login is not root and may not use sudo without a password, so no account can be created',
+  refused: 'its login is not root and may not use sudo without a password, so its accounts cannot be removed',
+};
+
+const placeProgram = `
+own=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || own=
+if [ -z "$own" ] || [ "$own" != "$HOME" ]; then echo shared
+elif [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then echo own
+elif grep -q '^hd-' /etc/passwd; then echo refused
+else echo none
+fi
+`;
+
+async function lookAtSystem(shell: Shell): Promise<Place> {
+  const { stdout } = await shell.exec(['sh', '-c', placeProgram], { timeoutMs: 20_000 });
+  const places: readonly Place[] = ['own', 'shared', 'none'];
+  return places.find((place) => place === stdout.trim()) ?? 'refused';
+}
+
+/** Once for a task: a later attempt waits for the same run, and a task that was given up cannot follow a later one. */
+function runAsRoot(shell: Shell, program: string, words: readonly string[], stdin: string): Promise<RunOutcome> {
+  // Words are ours: letters, digits and hyphens.
+  return shell.run({ text: `set -- ${words.map((word) => `'${word}'`).join(' ')}\n${program}`, stdin, sudo: true });
+}
+
+function readOutcome(wrong: string, { exitCode, stdout, stderr }: RunOutcome): AccountsOutcome {
+  const accounts = /^accounts ([0-9a-f]{64})$/m.exec(stdout)?.[1];
+  if (exitCode === 0 && accounts !== undefined) return { answer: 'done', accounts };
+  return { answer: 'not done', why: `${wrong}: ${stderr.trim().slice(-300) || `exit code ${exitCode}`}` };
+}
+
+/** Accounts expire at the beginning of a day. */
+function dayAfter(moment: string): string {
+  return new Date(Date.parse(moment) + 24 * 3_600_000).toISOString().slice(0, 10);
+}
+
+/**
+ * `accounts` prints a digest of what lets people in, without accounts of ours: accounts, passwords, groups, sudo rules and
+ * authorized keys. `purge` ends all that an account does, and removes it with its files where everyone may write: another
+ * account may get its number. Nothing new can begin once it is locked and its keys are gone.
+ */
+const functions = `
+set -eu
+LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
+export LC_ALL PATH
+for word in useradd usermod userdel chpasswd getent find sha256sum; do
+  command -v "$word" >/dev/null || { echo "the machine has no $word" >&2; exit 1; }
+done
+rule=/etc/sudoers.d/heddle-access
+# A package that is being installed may have the accounts locked.
+patiently() {
+  tries=0
+  until "$@"; do tries=$((tries + 1)); [ $tries -lt 15 ] || return 1; sleep 1; done
+}
+accounts() {
+  {
+    for file in /etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers; do
+      echo "$file"
+      grep -v '^hd-' "$file" 2>/dev/null || :
+    done
+    find /etc/sudoers.d -type f ! -name 'heddle-access*' 2>/dev/null | sort | while read -r file; do
+      echo "$file"
+      cat "$file"
+    done
+    grep -v '^hd-' /etc/passwd | cut -d: -f6 | sort -u | while read -r home; do
+      for file in "$home/.ssh/authorized_keys" "$home/.ssh/authorized_keys2"; do
+        [ ! -f "$file" ] || { echo "$file"; cat "$file"; }
+      done
+    done
+  } | sha256sum | cut -d' ' -f1 | sed 's/^/accounts /'
+}
+logins() { cut -d: -f1 /etc/passwd | grep '^hd-' || :; }
+# A process that has ended and waits for its parent is no more.
+processes_of() {
+  grep -lE "^Uid:.*[[:space:]]$1([[:space:]]|$)" /proc/[0-9]*/status 2>/dev/null | while read -r status; do
+    grep -q '^State:[[:space:]]*[ZX]' "$status" 2>/dev/null || echo "\${status#/proc/}"
+  done | cut -d/ -f1
+}
+purge() {
+  login=$1
+  uid=$(id -u "$login") home=$(getent passwd "$login" | cut -d: -f6)
+  case $home in */"$login") ;; *) echo "the home of $login is $home" >&2; exit 1;; esac
+  [ "$uid" != 0 ] || { echo "account $login has number 0" >&2; exit 1; }
+  rm -f "$rule" "$rule.new"
+  patiently usermod -p '!' -e 1970-01-02 "$login" || :
+  rm -rf "$home/.ssh"
+  for verb in disable-linger terminate-user; do loginctl $verb "$login" 2>/dev/null || :; done
+  if command -v crontab >/dev/null; then crontab -r -u "$login" 2>/dev/null || :; fi
+  rm -f "/var/spool/cron/crontabs/$login" "/var/spool/cron/$login"
+  find /var/spool/cron/atjobs /var/spool/at -type f -user "$uid" -delete 2>/dev/null || :
+  tries=0
+  while left=$(processes_of "$uid"); [ -n "$left" ]; do
+    kill -KILL $left 2>/dev/null || :
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || { echo "processes of $login do not end" >&2; exit 1; }
+    sleep 0.1
+  done
+  for place in /tmp /var/tmp /dev/shm /dev/mqueue /run /var/lock /var/spool /var/mail /var/crash; do
+    find "$place" -xdev -mindepth 1 -user "$uid" -delete 2>/dev/null || :
+  done
+  patiently userdel "$login"
+  rm -rf "$home"
+  if getent passwd "$login" >/dev/null; then echo "account $login is still there" >&2; exit 1; fi
+}
+purge_all() {
+  for one in $(logins); do purge "$one"; done
+  rm -f "$rule" "$rule.new"
+}
+`;
+
+/** Words: account, day of its end or nothing, `sudo` or nothing, `renewed` or nothing. Input: password, public key. */
+const grantProgram = `${functions}
+account=$1 ends=$2 sudo=$3 renewed=$4
+read -r password || :
+read -r key || :
+if [ -n "$renewed" ]; then
+  patiently usermod -e "$ends" "$account"
+  accounts
+  exit 0
+fi
+purge_all
+accounts
+shell=/bin/sh
+[ ! -x /bin/bash ] || shell=/bin/bash
+patiently useradd -m -s "$shell" -c 'user of a Heddle machine' -e "$ends" "$account"
+home=$(getent passwd "$account" | cut -d: -f6)
+chmod 700 "$home"
+if [ -n "$sudo" ] && command -v sudo >/dev/null && [ -d /etc/sudoers.d ]; then
+  (umask 337; echo "$account ALL=(ALL:ALL) NOPASSWD: ALL" >"$rule.new")
+  mv -f "$rule.new" "$rule"
+fi
+if [ -n "$key" ]; then
+  mkdir -m 700 "$home/.ssh"
+  echo "$key" >"$home/.ssh/authorized_keys"
+  chmod 600 "$home/.ssh/authorized_keys"
+  chown -R "$account:" "$home/.ssh"
+  # No password fits, and the account is not locked.
+  patiently usermod -p '*' "$account"
+else
+  printf '%s:%s\\n' "$account" "$password" | chpasswd
+fi
+`;
+
+const revokeProgram = `${functions}
+purge_all
+accounts
+`;
