@@ -4,6 +4,7 @@ import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
+import { sealMessages, sealSchedules } from './client/seal-messages.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
 import { parseKeyRing, type KeyRing } from './secrets/keys.js';
 
@@ -46,6 +47,9 @@ export function dataConverterFor(codec: EncryptionCodecOptions, own: DataConvert
  */
 export const failureConverterPath = fileURLToPath(new URL('../dist/secrets/failure-converter.js', import.meta.url));
 
+/** Seals and opens the messages of Heddle's workflows; the bundler loads it, also the built one. */
+const messageGuardPath = fileURLToPath(new URL('../dist/workflows/message-guard.js', import.meta.url));
+
 export class HeddlePlugin extends SimplePlugin {
   readonly #keyRing: KeyRing;
   readonly #namespace: string;
@@ -59,11 +63,10 @@ export class HeddlePlugin extends SimplePlugin {
   }
 
   override configureClient(options: ClientOptions): ClientOptions {
-    const own = options.interceptors?.workflow ?? [];
-    // The form of old clients names them by type.
-    const workflow = Array.isArray(own) && !own.includes(askAgain) ? [...own, askAgain] : own;
+    const { workflow = [], schedule = [] } = options.interceptors ?? {};
     return {
-      ...super.configureClient(options), interceptors: { ...options.interceptors, workflow },
+      ...super.configureClient(options),
+      interceptors: { ...options.interceptors, workflow: withOurs(workflow), schedule: [...new Set([...schedule, sealSchedules])] },
       dataConverter: dataConverterFor(this.#codec(options.namespace, 'refuse'), options.dataConverter),
     };
   }
@@ -78,13 +81,26 @@ export class HeddlePlugin extends SimplePlugin {
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
-    return { ...super.configureBundler(options), failureConverterPath: chooseFailureConverter(options) };
+    const workflowInterceptorModules = [...new Set([...options.workflowInterceptorModules ?? [], messageGuardPath])];
+    return { ...super.configureBundler(options), workflowInterceptorModules, failureConverterPath: chooseFailureConverter(options) };
   }
 
   #codec(namespace: string | undefined, onPlaintext: OnPlaintext): EncryptionCodecOptions {
     return { keyRing: this.#keyRing, namespace: namespace ?? this.#namespace, onPlaintext: this.#onPlaintext ?? onPlaintext };
   }
 }
+
+type WorkflowClientInterceptors = NonNullable<NonNullable<ClientOptions['interceptors']>['workflow']>;
+
+/** Ours come last, nearest to the wire; the same plugin on a connection and on its client adds them once. */
+function withOurs(own: WorkflowClientInterceptors): WorkflowClientInterceptors {
+  if (Array.isArray(own)) return [...new Set([...own, askAgain, sealMessages])];
+  // The deprecated form makes them anew for each workflow.
+  const { calls = [] } = own;
+  return calls.includes(makeSealMessages) ? own : { ...own, calls: [...calls, () => askAgain, makeSealMessages] };
+}
+
+const makeSealMessages = (): typeof sealMessages => sealMessages;
 
 function chooseFailureConverter({ failureConverterPath: own }: { readonly failureConverterPath?: string }): string {
   if (own === undefined || own === failureConverterPath) return failureConverterPath;

@@ -93,7 +93,7 @@ async function bundleWorkflows() {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const { code } = await bundleWorkflowCode({
     workflowsPath: entry,
-    workflowInterceptorModules: ['no-task-by-query.js', 'no-empty-task.js'].map((name) => join(dist, 'workflows', name)),
+    workflowInterceptorModules: ['no-task-by-query.js', 'no-empty-task.js', 'message-guard.js'].map((name) => join(dist, 'workflows', name)),
     ...(existsSync(converter) ? { failureConverterPath: converter } : {}),
     logger: quietLogger,
   });
