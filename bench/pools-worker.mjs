@@ -16,6 +16,7 @@ const { createLookActivities } = await load('activities/survey/looks.js');
 const { createPlanPoolActivity } = await load('activities/plan/plan-pool.js');
 const { readClusterRecords } = await load('worker/cluster-records.js');
 const { readNodePools } = await load('worker/node-pools.js');
+const { openInputs } = await load('worker/open-inputs.js');
 const contract = await load('plugins/contract.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { createRedactor } = await load('secrets/redact.js');
@@ -43,7 +44,7 @@ const parts = {
   resolveSecrets: async (value) => ({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor, paces: () => undefined, askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
   claims: () => ({}), pools: readNodePools(temporal), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
 };
-const base = { connection, plugins, shutdownGraceTime: '1 second' };
+const base = { connection, plugins, interceptors: { activity: [openInputs] }, shutdownGraceTime: '1 second' };
 const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
 const workers = await Promise.all([
   Worker.create({

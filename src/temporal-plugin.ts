@@ -4,6 +4,7 @@ import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { askAgain } from './client/ask-again.js';
+import { sealMessages, sealSchedules } from './client/seal-messages.js';
 import { scheduledWorkflowIds } from './model/names.js';
 import { EncryptionCodec, type EncryptionCodecOptions, type OnPlaintext } from './secrets/codec.js';
 import { parseKeyRing, type KeyRing } from './secrets/keys.js';
@@ -52,6 +53,11 @@ export function dataConverterFor(codec: EncryptionCodecOptions, own: DataConvert
  */
 export const failureConverterPath = fileURLToPath(new URL('../dist/secrets/failure-converter.js', import.meta.url));
 
+/** Interceptors that every bundle with Heddle's workflows needs; built, since the bundler reads no TypeScript. */
+const interceptorPaths = ['message-guard', 'refused-results'].map((name) =>
+  fileURLToPath(new URL(`../dist/workflows/${name}.js`, import.meta.url)),
+);
+
 export class HeddlePlugin extends SimplePlugin {
   readonly #keyRing: KeyRing;
   readonly #namespace: string;
@@ -68,11 +74,14 @@ export class HeddlePlugin extends SimplePlugin {
   }
 
   override configureClient(options: ClientOptions): ClientOptions {
-    const own = options.interceptors?.workflow ?? [];
-    // The form of old clients names them by type.
-    const workflow = Array.isArray(own) && !own.includes(askAgain) ? [...own, askAgain] : own;
+    const { workflow = [], schedule = [] } = options.interceptors ?? {};
     return {
-      ...super.configureClient(options), interceptors: { ...options.interceptors, workflow },
+      ...super.configureClient(options),
+      interceptors: {
+        ...options.interceptors,
+        workflow: withOurs(workflow),
+        schedule: [...new Set([...schedule, sealSchedules])],
+      },
       dataConverter: dataConverterFor(this.#codec(options.namespace, 'throw'), options.dataConverter),
     };
   }
@@ -87,7 +96,13 @@ export class HeddlePlugin extends SimplePlugin {
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
-    return { ...super.configureBundler(options), failureConverterPath: chooseFailureConverter(options) };
+    return {
+      ...super.configureBundler(options),
+      workflowInterceptorModules: [
+        ...new Set([...(options.workflowInterceptorModules ?? []), ...interceptorPaths]),
+      ],
+      failureConverterPath: chooseFailureConverter(options),
+    };
   }
 
   #codec(namespace: string | undefined, onRefused: 'throw' | 'mark'): EncryptionCodecOptions {
@@ -97,6 +112,18 @@ export class HeddlePlugin extends SimplePlugin {
     };
   }
 }
+
+type WorkflowClientInterceptors = NonNullable<NonNullable<ClientOptions['interceptors']>['workflow']>;
+
+/** Ours come last, nearest to the wire; the same plugin on a connection and on its client adds them once. */
+function withOurs(own: WorkflowClientInterceptors): WorkflowClientInterceptors {
+  if (Array.isArray(own)) return [...new Set([...own, askAgain, sealMessages])];
+  // The deprecated form makes them anew for each workflow.
+  const { calls = [] } = own;
+  return calls.includes(makeSealMessages) ? own : { ...own, calls: [...calls, () => askAgain, makeSealMessages] };
+}
+
+const makeSealMessages = (): typeof sealMessages => sealMessages;
 
 function chooseFailureConverter({ failureConverterPath: own }: { readonly failureConverterPath?: string }): string {
   if (own === undefined || own === failureConverterPath) return failureConverterPath;

@@ -52,6 +52,7 @@ import { openResourceCache, resourcesOf } from './worker/resources.js';
 import { installRuntime } from './worker/runtime.js';
 import { dumpStacks } from './worker/stack-dump.js';
 import { loansOf } from './worker/loans.js';
+import { openInputs } from './worker/open-inputs.js';
 import { createPaces } from './worker/paces.js';
 import { turnsOf } from './worker/turns.js';
 import { readWorkflowRuns } from './worker/workflow-runs.js';
@@ -133,7 +134,7 @@ export async function startWorker({ config, keyRing, log, secretSources, role }:
       : {}),
   };
   const base = {
-    connection, namespace, plugins: [plugin], shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
+    connection, namespace, plugins: [plugin], interceptors: { activity: [openInputs] }, shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
     // The SDK would hold heartbeats back for four fifths of their timeout, and leave a second until a false alarm.
     maxHeartbeatThrottleInterval: '2 seconds',
   } as const satisfies Partial<WorkerOptions>;

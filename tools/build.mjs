@@ -93,7 +93,9 @@ async function bundleWorkflows() {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const { code } = await bundleWorkflowCode({
     workflowsPath: entry,
-    workflowInterceptorModules: ['no-task-by-query.js', 'no-empty-task.js', 'refused-results.js'].map((name) => join(dist, 'workflows', name)),
+    workflowInterceptorModules: ['no-task-by-query.js', 'no-empty-task.js', 'message-guard.js', 'refused-results.js'].map(
+      (name) => join(dist, 'workflows', name),
+    ),
     ...(existsSync(converter) ? { failureConverterPath: converter } : {}),
     logger: quietLogger,
   });

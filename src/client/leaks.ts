@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isGrpcServiceError, ScheduleNotFoundError, ScheduleOverlapPolicy, type Client, type ScheduleDescription } from '@temporalio/client';
+import { openMessage, purposeOf } from '../model/envelope.js';
 import { coreQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
 import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
 import { call } from './call.js';
@@ -76,7 +77,8 @@ async function describeSchedule(temporal: Client): Promise<ScheduleDescription> 
 }
 
 function inputOf({ action }: ScheduleDescription): SweepInput {
-  const [input] = (action.args ?? []) as readonly Partial<SweepInput>[];
+  const opened = openMessage(purposeOf('start', sweepWorkflowType), action.args ?? [], Date.now());
+  const [input] = (opened.ok ? opened.args : []) as readonly Partial<SweepInput>[];
   if (input?.policy === undefined) throw new HeddleError('Failed', `the schedule ${sweepScheduleId} has another input than Heddle's; delete it, and start a worker to make it anew`);
   return { ...input, policy: input.policy };
 }

@@ -1,9 +1,15 @@
+import { readRefusal } from './refusal.js';
+
 /**
- * The one argument that every message of Heddle is sent as. Its purpose is encrypted with its arguments, so a recorded payload cannot
- * be sent again as a message of another kind, and a message without arguments proves that its sender has the keys.
+ * The one argument of every message to a Heddle workflow and of every activity. The purpose is encrypted
+ * together with the arguments: a recorded payload cannot be sent again as a message of another kind, and a
+ * message without arguments proves that its sender has the keys.
  */
 export interface Envelope {
-  /** The only message that this may be used for, such as `update delete` or `activity CREATE`; `*` for any. */
+  /**
+   * The only message that may carry this envelope, such as `update delete` or `activity CREATE`; `*` for any
+   * message.
+   */
   readonly heddle: string;
   readonly args: readonly unknown[];
   /**
@@ -24,27 +30,39 @@ export function purposeOf(kind: MessageKind, name: string): string {
   return `${kind} ${name}`;
 }
 
+/** Trailing undefined arguments are left out: JSON would make them null. */
 export function sealMessage(purpose: string, args: readonly unknown[]): [Envelope] {
-  return [{ heddle: purpose, args }];
+  return [{ heddle: purpose, args: args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1) }];
 }
 
 /** True for an object that has the form of an envelope, whatever its purpose. */
 export function isEnvelope(value: unknown): value is Envelope {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'heddle') && Object.hasOwn(value, 'args')
-    && typeof (value as Envelope).heddle === 'string' && Array.isArray((value as Envelope).args);
+  return (
+    typeof value === 'object'
+    && value !== null
+    && Object.hasOwn(value, 'heddle')
+    && Object.hasOwn(value, 'args')
+    && typeof (value as Envelope).heddle === 'string'
+    && Array.isArray((value as Envelope).args)
+  );
 }
 
 /** @param now ms since the epoch, by the clock of the workflow. */
 export function openMessage(purpose: string, args: readonly unknown[], now: number): OpenedEnvelope {
+  const refusal = args.map(readRefusal).find((why) => why !== undefined);
+  if (refusal !== undefined) return { ok: false, why: refusal };
   const [envelope] = args;
-  if (args.length !== 1 || !isEnvelope(envelope)) {
-    return { ok: false, why: `${purpose} was not sent by Heddle's client: use the heddle command, or a Temporal client with Heddle's plugin` };
-  }
+  if (args.length !== 1 || !isEnvelope(envelope)) return { ok: false, why: `${purpose} ${notSealed}` };
   const { heddle, args: opened, until } = envelope;
-  if (heddle !== purpose && heddle !== '*') {
-    return { ok: false, why: `${purpose} came with the payload of ${JSON.stringify(heddle)}, and was refused` };
+  // Only workflows schedule activities, and they know the purpose.
+  if (heddle !== purpose && (heddle !== '*' || purpose.startsWith('activity '))) {
+    const other = JSON.stringify(heddle.slice(0, 100));
+    return { ok: false, why: `${purpose} was refused: its payload belongs to the message ${other}` };
   }
   if (heddle === purpose && until === undefined) return { ok: true, args: opened };
   if (typeof until === 'number' && now < until) return { ok: true, args: opened };
   return { ok: false, why: `${purpose} was encrypted by the codec server too long ago: send it again` };
 }
+
+const notSealed =
+  "was not sent by Heddle's client: use the heddle command, or a Temporal client with Heddle's plugin";

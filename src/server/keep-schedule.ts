@@ -1,4 +1,5 @@
-import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleDescription, type ScheduleOptions } from '@temporalio/client';
+import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleOptions } from '@temporalio/client';
+import { openMessage, purposeOf, sealMessage } from '../model/envelope.js';
 
 export type WorkflowAction = Extract<ScheduleOptions['action'], { readonly type: 'startWorkflow' }>;
 
@@ -6,8 +7,8 @@ export interface KeptSchedule {
   readonly scheduleId: string;
   readonly everyMs: number;
   readonly action: WorkflowAction;
-  /** Whether it does the same already, beside its interval. */
-  readonly isSame: (description: ScheduleDescription) => boolean;
+  /** Whether a schedule that starts its workflow with these arguments does the same, whatever its interval. */
+  readonly isSame: (args: readonly unknown[]) => boolean;
   /** What does not happen without it, for people. */
   readonly without: string;
 }
@@ -25,7 +26,10 @@ export async function keepSchedule(temporal: Client, kept: KeptSchedule): Promis
   }
 }
 
-async function makeOrUpdate(temporal: Client, { scheduleId, everyMs, action, isSame }: KeptSchedule): Promise<void> {
+async function makeOrUpdate(temporal: Client, { scheduleId, everyMs, action: plain, isSame }: KeptSchedule): Promise<void> {
+  const purpose = purposeOf('start', plain.workflowType as string);
+  // The SDK's interceptors see a schedule that is created, but not one that is updated.
+  const action = { ...plain, args: sealMessage(purpose, plain.args as unknown[]) };
   const spec = { intervals: [{ every: everyMs }] };
   try {
     // What was missed while the server was down is not caught up: the next pass sees as much.
@@ -36,7 +40,8 @@ async function makeOrUpdate(temporal: Client, { scheduleId, everyMs, action, isS
     const handle = temporal.schedule.getHandle(scheduleId);
     const description = await handle.describe();
     // Workers of one configuration leave it alone, so that starting them does not set its clock back.
-    if (description.spec.intervals?.[0]?.every === everyMs && isSame(description)) return;
+    const current = openMessage(purpose, description.action.args ?? [], Date.now());
+    if (description.spec.intervals?.[0]?.every === everyMs && current.ok && isSame(current.args)) return;
     await handle.update(({ state: { paused, note }, policies }) => ({ spec, action, policies, state: { paused, ...(note === undefined ? {} : { note }) } }));
   }
 }

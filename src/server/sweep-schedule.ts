@@ -15,9 +15,8 @@ export async function keepSweepSchedule(temporal: Client, { everyMs, policy }: S
       type: 'startWorkflow', workflowType: sweepWorkflowType, taskQueue: coreQueue, workflowId: 'sweep', args: [input], workflowExecutionTimeout: '1 hour',
       staticSummary: 'machines that no cluster has',
     },
-    isSame: ({ action }) => {
-      const [told] = action.args as readonly Partial<SweepInput>[];
-      const { minimumAgeMs, cap, delete: deletes } = told?.policy ?? {};
+    isSame: ([told]) => {
+      const { minimumAgeMs, cap, delete: deletes } = (told as Partial<SweepInput> | undefined)?.policy ?? {};
       return minimumAgeMs === policy.minimumAgeMs && cap === policy.cap && deletes === policy.delete;
     },
   });

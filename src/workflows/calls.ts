@@ -1,5 +1,6 @@
 import { allHandlersFinished, condition, continueAsNew, setHandler, workflowInfo } from '@temporalio/workflow';
 import { takeCallsUpdate } from './messages.js';
+import { noCheck } from './no-check.js';
 
 /**
  * When a provider account may be called: the one row in which the calls of all workers stand. One such workflow for an account. Whoever asks
@@ -13,12 +14,7 @@ export async function calls(carried = 0): Promise<never> {
     const first = Math.max(now, freeAt);
     freeAt = first + count * everyMs;
     return first - now;
-  }, {
-    description: 'Take the next places for calls.',
-    validator: ({ count, everyMs }) => {
-      if (!(count >= 1 && count <= 1_000 && everyMs > 0 && everyMs <= 3_600_000)) throw new Error(`no places can be had for ${count} calls, ${everyMs} ms apart`);
-    },
-  });
+  }, { validator: noCheck, description: 'Take the next places for calls.' });
   await condition(() => workflowInfo().continueAsNewSuggested && allHandlersFinished());
   return continueAsNew<typeof calls>(freeAt);
 }

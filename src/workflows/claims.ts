@@ -1,5 +1,6 @@
 import { allHandlersFinished, condition, continueAsNew, setHandler, workflowInfo } from '@temporalio/workflow';
 import { heldClaimsQuery, releaseClaimUpdate, takeClaimUpdate } from './messages.js';
+import { noCheck } from './no-check.js';
 
 /** Which key has which machine: machine -> key. */
 export type ClaimsState = Readonly<Record<string, string>>;
@@ -15,10 +16,10 @@ export async function claims(carried: ClaimsState = {}): Promise<never> {
     const machine = had ?? candidates.find((candidate) => state[candidate] === undefined);
     if (machine !== undefined) state = { ...state, [machine]: key };
     return machine ?? null;
-  }, { description: 'Give a key its machine, or the first free candidate.' });
+  }, { validator: noCheck, description: 'Give a key its machine, or the first free candidate.' });
   setHandler(releaseClaimUpdate, (key) => {
     state = Object.fromEntries(Object.entries(state).filter(([, holder]) => holder !== key));
-  }, { description: 'Free what a key has.' });
+  }, { validator: noCheck, description: 'Free what a key has.' });
   setHandler(heldClaimsQuery, () => state, { description: 'Claimed machines and the keys that have them.' });
   await condition(() => workflowInfo().continueAsNewSuggested && allHandlersFinished());
   return continueAsNew<typeof claims>(state);

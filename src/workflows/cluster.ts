@@ -4,7 +4,6 @@ import {
 import type { ClusterStart } from '../model/messages.js';
 import { clusterWorkflowId } from '../model/names.js';
 import { noPeers, peersPage } from '../model/peers.js';
-import { readRefusal } from '../model/refusal.js';
 import { usedDigests } from '../model/resource/used.js';
 import { statusOf } from '../model/report.js';
 import { defaultLimits, type ClusterState } from '../model/state.js';
@@ -23,6 +22,7 @@ import {
   reportSignal, resumeUpdate, retryUpdate, specQuery, statusQuery, usedResourcesQuery,
 } from './messages.js';
 import { disown, ownershipOf } from './cluster/ownership.js';
+import { noCheck } from './no-check.js';
 import { takeReport } from './cluster/reports.js';
 import { hasWork, isOver, takeUp } from './cluster/take-up.js';
 
@@ -40,8 +40,6 @@ export async function cluster(input: ClusterInput): Promise<string> {
 }
 
 async function live(input: ClusterInput, cancelled: Promise<never>): Promise<string> {
-  const refusal = readRefusal(input);
-  if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
   const { halt, ...state } = openState(input);
   const memory: Memory = { state, sending: [], placing: 0, stale: false, ...(halt === undefined ? {} : { halt }) };
   handleMessages(memory);
@@ -129,7 +127,7 @@ function handleMessages(memory: Memory): void {
   setHandler(operateUpdate, (request) => acceptOperate(memory, request), {
     validator: (request) => validateOperate(memory, request), description: 'Start, stop, restart, reconfigure, replace, exec, rollback.',
   });
-  setHandler(deleteUpdate, (request) => acceptDelete(memory, request), { description: 'Delete the cluster, whatever it is doing.' });
+  setHandler(deleteUpdate, (request) => acceptDelete(memory, request), { validator: noCheck, description: 'Delete the cluster, whatever it is doing.' });
   setHandler(deleteSignal, (request) => {
     acceptDelete(memory, request);
   }, { description: 'Delete the cluster; kept until a worker comes.' });
@@ -143,12 +141,12 @@ function handleMessages(memory: Memory): void {
     validator: (_request) => validatePause(memory), description: 'Start nothing more until resume; what runs goes on to its end.',
   });
   setHandler(resumeUpdate, (_request) => acceptResume(memory), { validator: (_request) => validateResume(memory), description: 'Go on after pause.' });
-  setHandler(lookUpdate, () => askLook(memory), { description: 'Look at the machines; what was found shows in the plan.' });
+  setHandler(lookUpdate, () => askLook(memory), { validator: noCheck, description: 'Look at the machines; what was found shows in the plan.' });
   setHandler(reportSignal, (report) => takeReport(memory, report), { description: 'What came of what a group was told to do.' });
   setHandler(abandonUpdate, (request) => acceptAbandon(memory, request), {
     validator: (request) => validateAbandon(memory, request), description: 'Forget a node whose machine cannot be deleted.',
   });
-  setHandler(disownUpdate, (machines) => disown(memory, machines), { description: 'Say whose machines these are; keys of free ones are never used again.' });
+  setHandler(disownUpdate, (machines) => disown(memory, machines), { validator: noCheck, description: 'Say whose machines these are; keys of free ones are never used again.' });
   setHandler(lendUpdate, (request) => lend(memory, request), {
     validator: (request) => validateLend(memory, request), description: 'Another workflow is to work on a node, until it gives it back.',
   });

@@ -6,6 +6,7 @@ import { nodeStatus, nodesTable } from '../model/report.js';
 import { groupCrew, reportOf, standingOf, type GroupMemory } from './cluster/group-crew.js';
 import { carryOutInstruction, isToHalt } from './cluster/group-instructions.js';
 import { disownUpdate, instructSignal, nodeQuery, nodesQuery, ownersQuery, payloadQuery, peersQuery, reportSignal } from './messages.js';
+import { noCheck } from './no-check.js';
 import { nodeIn } from './cluster/lend.js';
 import { disownInGroup, ownershipInGroup } from './cluster/ownership.js';
 
@@ -27,7 +28,7 @@ async function live(input: GroupInput): Promise<string> {
   setHandler(nodeQuery, (nodeId) => nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId), { description: 'A node, credentials included, for who is to work on it.' });
   setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
   setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipInGroup(memory, machine)), { description: 'Whose machines are these?' });
-  setHandler(disownUpdate, (machines) => disownInGroup(memory, machines), { description: 'The same; keys of free ones are never used again.' });
+  setHandler(disownUpdate, (machines) => disownInGroup(memory, machines), { validator: noCheck, description: 'The same; keys of free ones are never used again.' });
   void keepShown(memory);
   const sending = keepReporting(memory);
   await Promise.race([keepCarryingOut(memory), sending]);

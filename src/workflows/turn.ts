@@ -1,5 +1,6 @@
 import { allHandlersFinished, condition, continueAsNew, setHandler, workflowInfo } from '@temporalio/workflow';
 import { releaseTurnUpdate, takeTurnUpdate } from './messages.js';
+import { noCheck } from './no-check.js';
 
 /** Who may call now, and until when without saying so again, in ms since the epoch. */
 export interface TurnState {
@@ -26,10 +27,10 @@ export async function turn(carried?: TurnState): Promise<never> {
     if (held !== undefined && held.holder !== holder) return false;
     held = { holder, until: Date.now() + leaseMs };
     return true;
-  }, { description: 'Wait for the turn to call, or renew it; false: ask again.' });
+  }, { validator: noCheck, description: 'Wait for the turn to call, or renew it; false: ask again.' });
   setHandler(releaseTurnUpdate, (holder) => {
     if (held?.holder === holder) held = undefined;
-  }, { description: 'End a turn.' });
+  }, { validator: noCheck, description: 'End a turn.' });
   for (;;) {
     await condition(() => held !== undefined || (isFull() && allHandlersFinished()));
     if (isFull() && allHandlersFinished()) return continueAsNew<typeof turn>(held);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
+import { openMessage, purposeOf } from '../../model/envelope.js';
 import { coreQueue, resourcePartWorkflowId, resourcePartWorkflowType } from '../../model/names.js';
 import { maxResourceBytes, partsOf, resourcePartBytes, type ResourceContent } from '../../model/resource/catalogue.js';
 import type { ResourceFormat } from '../../model/resource/reference.js';
@@ -35,7 +36,7 @@ export async function sendContent(temporal: Client, { format, bytes, label }: Se
   const send = async (part: number): Promise<void> => {
     const header: PartHeader = { ...content, part };
     // Each part is packed by itself, so that those of two senders fit together.
-    const packed = new Uint8Array(deflateRawSync(bytes.subarray(part * resourcePartBytes, (part + 1) * resourcePartBytes)));
+    const packed = deflateRawSync(bytes.subarray(part * resourcePartBytes, (part + 1) * resourcePartBytes)).toString('base64');
     await temporal.workflow.start(resourcePartWorkflowType, {
       workflowId: resourcePartWorkflowId(content.digest, part), taskQueue: coreQueue, args: [header, packed], workflowIdConflictPolicy: 'USE_EXISTING',
       staticSummary: `part ${part + 1} of ${content.parts} of resource ${label}`,
@@ -69,10 +70,12 @@ async function readPart(temporal: Client, digest: string, part: number): Promise
     throw cause;
   });
   const payloads = page.history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  const [header, packed] = await decodeAll(temporal, payloads as Payload[]) as [PartHeader | undefined, unknown];
-  if (header === undefined || !(packed instanceof Uint8Array)) throw new ContentError(`part ${part} holds something else`);
+  const purpose = purposeOf('start', resourcePartWorkflowType);
+  const opened = openMessage(purpose, await decodeAll(temporal, payloads as Payload[]), Date.now());
+  const [header, packed] = (opened.ok ? opened.args : []) as [PartHeader | undefined, unknown];
+  if (header === undefined || typeof packed !== 'string') throw new ContentError(`part ${part} holds something else`);
   try {
-    return [header, inflateRawSync(packed, { maxOutputLength: resourcePartBytes })];
+    return [header, inflateRawSync(Buffer.from(packed, 'base64'), { maxOutputLength: resourcePartBytes })];
   } catch (cause) {
     throw new ContentError(`part ${part} cannot be unpacked`, { cause });
   }

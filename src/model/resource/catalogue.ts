@@ -33,8 +33,8 @@ export interface ResourceContent {
 
 /** Largest content of a resource, in bytes; an archive counts unpacked. */
 export const maxResourceBytes = 16 * 1024 * 1024;
-/** A part as it is sent stays under what the server warns of, 512 KiB. */
-export const resourcePartBytes = 448 * 1024;
+/** A part as it is sent, in base64, stays under the size that the server warns of, 512 KiB. */
+export const resourcePartBytes = 336 * 1024;
 /** Names and versions that one catalogue holds; its state must fit into one message. */
 export const maxResources = 500;
 export const maxVersions = 3_000;

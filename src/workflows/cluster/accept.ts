@@ -5,7 +5,6 @@ import type { Json } from '../../model/json.js';
 import type { AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRequest, PlainRequest } from '../../model/messages.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/operation.js';
 import { stableJson } from '../../model/payload.js';
-import { readRefusal } from '../../model/refusal.js';
 import type { ClusterState } from '../../model/state.js';
 import type { ClusterSpec } from '../../model/spec.js';
 import { groupOfNode, instruct, instructAll } from './groups.js';
@@ -14,8 +13,6 @@ import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** What a cluster says to a request, before and when it takes it. Handlers only queue; the work is the main loop's. */
 export function validateApply(memory: Memory, request: ApplyRequest): void {
-  const refusal = readRefusal(request);
-  if (refusal !== undefined) throw new Error(refusal);
   const wrong = checkWidth(request.width);
   if (wrong !== undefined) throw new Error(wrong);
   if (sameAsUnderWay(memory, request) !== undefined) return;

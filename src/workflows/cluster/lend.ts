@@ -4,7 +4,6 @@ import { unfitText, type GiveBackRequest, type LendRequest, type NodeReply } fro
 import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node.js';
 import { mergePayload, stableJson } from '../../model/payload.js';
-import { readRefusal } from '../../model/refusal.js';
 import { runLookBorrower, runMachineTask } from '../run-task.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
@@ -16,8 +15,6 @@ const askBorrowerMs = 5 * 60_000;
 
 /** A cluster lends a node only while it is as it should be, and at rest. */
 export function validateLend(memory: Memory, request: LendRequest): void {
-  const refusal = readRefusal(request);
-  if (refusal !== undefined) throw new Error(refusal);
   const { state } = memory;
   const { name, operation, spec, achieved, nodes, lent } = state;
   if (lent?.loan === request.loan) return;

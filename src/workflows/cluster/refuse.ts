@@ -26,6 +26,6 @@ export function refuseBusy({ name: cluster, operation, queue, lent }: ClusterSta
 
 export function refuseUnknownNodes(memory: Memory, ids: readonly string[]): void {
   const { name, nodes } = memory.state;
-  const unknown = ids.filter((id) => nodes[id] === undefined && groupOfNode(memory, id) === undefined);
+  const unknown = ids.filter((id) => !Object.hasOwn(nodes, id) && groupOfNode(memory, id) === undefined);
   if (unknown.length > 0) throw new Error(`cluster ${name} has no node ${unknown.join(', ')}; 'heddle nodes ${name}' shows those it has`);
 }

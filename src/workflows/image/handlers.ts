@@ -9,9 +9,9 @@ import { stableJson } from '../../model/payload.js';
 import { digestsIn } from '../../model/resource/used.js';
 import { readMachineKey, uploadId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/ownership.js';
-import { readRefusal } from '../../model/refusal.js';
 import { ownershipOf } from '../machine/ownership.js';
 import { borrowedQuery, disownUpdate, ownersQuery, roundSignal, usedResourcesQuery } from '../messages.js';
+import { noCheck } from '../no-check.js';
 import { runCheckImage } from '../run-task.js';
 import { change, now, type ImageMemory } from './memory.js';
 import {
@@ -24,9 +24,9 @@ import { addWatcher } from './tell.js';
 /** All that an image answers. Handlers change state; the main loop does the work. */
 export function handleMessages(memory: ImageMemory): void {
   setHandler(configureImageUpdate, (request) => configure(memory, request), {
-    validator: (request) => refuse(readRefusal(request) ?? leavingText(memory)), description: 'Bring the image to a description of how it is made.',
+    validator: (_request) => refuse(leavingText(memory)), description: 'Bring the image to a description of how it is made.',
   });
-  setHandler(buildImageUpdate, ({ by }) => askForBuild(memory, by), { validator: (request) => refuse(readRefusal(request) ?? leavingText(memory) ?? unknownText(memory)), description: 'Build it; the request stays until a build succeeds.' });
+  setHandler(buildImageUpdate, ({ by }) => askForBuild(memory, by), { validator: (_request) => refuse(leavingText(memory) ?? unknownText(memory)), description: 'Build it; the request stays until a build succeeds.' });
   setHandler(cancelBuildUpdate, () => cancelBuild(memory), { validator: (_request) => refuse(isIdle(memory) ? `image ${memory.state.name} is not being built, and nobody asked for it` : undefined), description: 'End the build under way, and the request for it.' });
   setHandler(rollbackImageUpdate, ({ by }) => rollBack(memory, by), { validator: (_request) => refuse(leavingText(memory) ?? rollbackRefusal(memory.state)), description: 'Delete the newest build, so that the one before it is offered.' });
   setHandler(pauseImageUpdate, ({ by }) => change(memory, { paused: { by, at: now(), why: 'somebody paused it' } }), { validator: (_request) => refuse(leavingText(memory)), description: 'Build nothing until it is resumed.' });
@@ -34,23 +34,21 @@ export function handleMessages(memory: ImageMemory): void {
     const { paused: _paused, ...state } = memory.state;
     memory.state = state;
     lookAround(memory);
-  }, { description: 'Build again.' });
+  }, { validator: noCheck, description: 'Build again.' });
   setHandler(deleteImageUpdate, ({ by, build }) => remove(memory, by, build), {
     validator: ({ build }) => refuse(build === undefined || memory.state.builds.some(({ number }) => number === build) ? undefined : `image ${memory.state.name} has no build ${build}; 'heddle image show ${memory.state.name}' shows those it has`),
     description: 'Delete one build, or all of them and the image.',
   });
   setHandler(roundSignal, () => lookAround(memory), { description: 'Is it too old, is there anything to be tried again?' });
-  setHandler(watchImageSignal, (asked) => {
-    // Whoever signals may send anything; only pools are told.
-    const workflowId: unknown = readRefusal(asked) === undefined ? asked?.workflowId : undefined;
-    if (typeof workflowId === 'string' && workflowId.startsWith('pool/')) addWatcher(memory, workflowId);
+  setHandler(watchImageSignal, ({ workflowId }) => {
+    if (workflowId.startsWith('pool/')) addWatcher(memory, workflowId);
   }, { description: 'Tell a pool which versions are offered, now and whenever that changes.' });
   setHandler(imageQuery, () => viewOfImage(memory.state, Date.now()), { description: 'Its builds, where they are, and what is done.' });
   setHandler(imageSpecQuery, () => memory.state.spec ?? null, { description: 'How it is made.' });
   setHandler(usedResourcesQuery, () => digestsIn(memory.state.spec ?? {}), { description: 'Digests of the resources that its recipe uses.' });
   setHandler(borrowedQuery, (loan) => memory.state.loan?.id === loan, { description: 'Is it still working on what was lent to it?' });
   setHandler(ownersQuery, (machines) => machines.map((named) => ownershipIn(memory, named)), { description: 'Whose machines are these?' });
-  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipIn(memory, named)), { description: 'Say whose machines these are.' });
+  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipIn(memory, named)), { validator: noCheck, description: 'Say whose machines these are.' });
 }
 
 /** A machine of a build, or the image at a provider: a build notes an upload before it is sent, and forgets it when it is deleted. */

@@ -2,7 +2,6 @@ import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, 
 import { isOver, nextWork, type ImageWork } from '../../model/image/decide.js';
 import { viewOfImage, type ImageState } from '../../model/image/state.js';
 import { imageWorkflowId } from '../../model/names.js';
-import { readRefusal } from '../../model/refusal.js';
 import { runCheckImage } from '../run-task.js';
 import { build } from './build.js';
 import { drop } from './drop.js';
@@ -26,8 +25,6 @@ export async function image(input?: ImageInput): Promise<string> {
 }
 
 async function live(input: ImageInput | undefined, cancelled: Promise<never>): Promise<string> {
-  const refusal = readRefusal(input);
-  if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
   const memory: ImageMemory = { state: openState(input), tried: [], stirred: false, tasks: 0 };
   handleMessages(memory);
   cancelled.catch(() => {

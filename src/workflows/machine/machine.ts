@@ -5,6 +5,7 @@ import { viewOfMachine, type MachineOperation, type MachineState, type Registrat
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../messages.js';
+import { noCheck } from '../no-check.js';
 import { askImage } from './ask-image.js';
 import { change, now, type MachineMemory } from './memory.js';
 import {
@@ -68,7 +69,7 @@ async function goRound(memory: MachineMemory): Promise<void> {
 function openState(input: MachineInput): MachineState {
   if ('carried' in input) return input.carried;
   const name = workflowInfo().workflowId.replace(/^machine\//, '');
-  if (workflowInfo().workflowId !== machineWorkflowId(name) || typeof input?.uid !== 'string') {
+  if (workflowInfo().workflowId !== machineWorkflowId(name)) {
     throw ApplicationFailure.nonRetryable(`a machine is registered by 'heddle machine add', and its workflow id is machine/<name>`, 'Invalid');
   }
   const { registration, uid, by } = input;
@@ -96,7 +97,7 @@ function handleMessages(memory: MachineMemory): void {
     },
     description: 'End the operation under way.',
   });
-  setHandler(askImageUpdate, (image) => askImage(memory, image), { description: 'Is there such an image for it?' });
+  setHandler(askImageUpdate, (image) => askImage(memory, image), { validator: noCheck, description: 'Is there such an image for it?' });
   setHandler(roundSignal, () => {
     // What it does now says more than a look would.
     if (memory.state.operation === undefined) memory.round = true;
@@ -107,7 +108,7 @@ function handleMessages(memory: MachineMemory): void {
   });
   setHandler(payloadQuery, () => memory.state.payload, { description: 'All that is known of it, credentials included.' });
   setHandler(ownersQuery, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), { description: 'Whose machines are these?' });
-  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), { description: 'Say whose machines these are.' });
+  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), { validator: noCheck, description: 'Say whose machines these are.' });
 }
 
 /** The operation that the same request began when it came first. */

@@ -7,6 +7,7 @@ import { viewOfMachine, type MachineOperation, type MachineState, type MachineVi
 import { isLook, mainAction, nodeName, rewrites, type NodeIntent, type NodeMachineInput } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { borrowedQuery, giveBackSignal, payloadQuery } from '../messages.js';
+import { noCheck } from '../no-check.js';
 import { runBorrowNode, runDescribeAccount, runFindNode } from '../run-task.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
@@ -47,7 +48,7 @@ async function live(input: NodeMachineInput, cancelled: Promise<never>): Promise
     const { operation } = memory.state;
     cancelOperation(memory);
     return { operation: operation?.id ?? '-' };
-  }, { description: 'End the operation under way.' });
+  }, { validator: noCheck, description: 'End the operation under way.' });
   cancelled.catch(() => cancelOperation(memory));
   const { operation } = memory.state;
   if (operation === undefined) throw new Error('there is nothing to do');

@@ -1,11 +1,10 @@
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
-import { isJsonObject } from '../../model/json.js';
 import { unfitText, type NodeReply } from '../../model/loan.js';
 import { readMachineKey } from '../../model/names.js';
 import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/ownership.js';
 import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
-import { refuseDeletion, refuseEnd, refuseEndHold, refuseHold, refuseIds, refuseLeaving, type MessageRefusal } from '../../model/pool/check-messages.js';
+import { refuseDeletion, refuseEndHold, refuseHold, type MessageRefusal } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
 import { viewDrawn } from '../../model/pool/drawn.js';
 import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/hand-out.js';
@@ -13,10 +12,10 @@ import { endHold, nodeGone } from '../../model/pool/outcome.js';
 import type { DeleteNodesRequest, HoldRequest } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
-import { readRefusal } from '../../model/refusal.js';
 import { configure } from './configure.js';
 import { imageNewsSignal } from '../image/messages.js';
 import { nodeQuery } from '../messages.js';
+import { noCheck } from '../no-check.js';
 import {
   configureUpdate, deleteNodesUpdate, deletePoolUpdate, drawnQuery, endHoldUpdate, endUpdate, holdUpdate, nodePayloadQuery, poolDisownUpdate, poolNodesQuery, poolOwnersQuery,
   poolQuery, poolSpecQuery, renewUpdate, requestsQuery, requestUpdate,
@@ -42,17 +41,17 @@ function noterOf(memory: PoolMemory): Noted {
 export function handleMessages(memory: PoolMemory): void {
   const { pool } = memory;
   const noted = noterOf(memory);
-  setHandler(configureUpdate, noted((request) => configure(memory, request)), { validator: (request) => refuse(readRefusal(request) ?? (isJsonObject(request) ? leavingText(memory) : 'a configuration is expected: {spec, by}')), description: 'Bring the pool to a configuration.' });
-  setHandler(requestUpdate, noted((demands) => takeDemands(memory, demands)), { validator: (demands) => refuse(readRefusal(demands) ?? refuseDemands(memory, demands)), description: 'Ask for nodes.' });
+  setHandler(configureUpdate, noted((request) => configure(memory, request)), { validator: (_request) => refuse(leavingText(memory)), description: 'Bring the pool to a configuration.' });
+  setHandler(requestUpdate, noted((demands) => takeDemands(memory, demands)), { validator: (demands) => refuse(refuseDemands(memory, demands)), description: 'Ask for nodes.' });
   setHandler(endUpdate, noted(({ ids, how }) => {
     for (const id of ids) giveBack(pool, id, how, Date.now());
-  }), { validator: checked(refuseEnd), description: 'End requests: give their nodes back, or cancel them.' });
-  setHandler(renewUpdate, noted((ids: readonly string[]) => ids.filter((id) => !renewLease(pool, id, Date.now()))), { validator: checked(refuseIds), description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.' });
+  }), { validator: noCheck, description: 'End requests: give their nodes back, or cancel them.' });
+  setHandler(renewUpdate, noted((ids: readonly string[]) => ids.filter((id) => !renewLease(pool, id, Date.now()))), { validator: noCheck, description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.' });
   handleNodes(memory, noted);
   setHandler(deletePoolUpdate, noted(({ by }) => {
     emptyPool(pool, by, Date.now());
-  }), { validator: checked(refuseLeaving), description: 'Delete all nodes, then the pool.' });
-  setHandler(poolDisownUpdate, (machines) => disown(memory, machines), { description: 'Say whose machines these are; keys of free ones are never used again.' });
+  }), { validator: noCheck, description: 'Delete all nodes, then the pool.' });
+  setHandler(poolDisownUpdate, (machines) => disown(memory, machines), { validator: noCheck, description: 'Say whose machines these are; keys of free ones are never used again.' });
   setHandler(imageNewsSignal, (news) => learn(memory, news), { description: 'An image of the library says which of its versions are offered.' });
   handleQueries(memory);
 }
@@ -62,19 +61,19 @@ function handleNodes(memory: PoolMemory, noted: Noted): void {
   setHandler(holdUpdate, noted(({ nodeId, ...hold }: HoldRequest) => {
     holdNode(pool, nodeId, hold, Date.now());
   }), {
-    validator: checked((request) => refuseHold(pool, request)), description: 'Keep a node for somebody who looks into it.',
+    validator: checked((request: HoldRequest) => refuseHold(pool, request)), description: 'Keep a node for somebody who looks into it.',
   });
   setHandler(endHoldUpdate, noted(({ nodeId }) => {
     endHold(pool, nodeId, Date.now());
   }), {
-    validator: checked((request) => refuseEndHold(pool, request)), description: 'End a hold: the node is treated as a used one.',
+    validator: checked((request: { readonly nodeId: string }) => refuseEndHold(pool, request)), description: 'End a hold: the node is treated as a used one.',
   });
   setHandler(deleteNodesUpdate, noted(({ nodeIds, by, abandon }: DeleteNodesRequest) => {
     for (const id of nodeIds) {
       deleteNode(pool, id, `deleted by ${by}`, Date.now());
       if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
     }
-  }), { validator: checked((request) => refuseDeletion(pool, request)), description: 'Delete nodes.' });
+  }), { validator: checked((request: DeleteNodesRequest) => refuseDeletion(pool, request)), description: 'Delete nodes.' });
 }
 
 function handleQueries({ pool }: PoolMemory): void {
@@ -116,11 +115,10 @@ function takeDemands(memory: PoolMemory, demands: readonly NodeDemand[]): readon
   return viewRequests(pool, { ids: demands.map(({ id }) => id) }).requests;
 }
 
-function refuseDemands({ pool }: PoolMemory, demands: unknown): string | undefined {
-  if (!Array.isArray(demands) || demands.length === 0) return 'a list of requests is expected: [{id, labels, requester}]';
-  for (const demand of demands as readonly unknown[]) {
+function refuseDemands({ pool }: PoolMemory, demands: readonly NodeDemand[]): string | undefined {
+  for (const demand of demands) {
     const why = refuseDemand(pool, demand);
-    if (why !== undefined) return demands.length === 1 || !isJsonObject(demand) ? why : `request ${JSON.stringify(demand['id'])}: ${why}`;
+    if (why !== undefined) return demands.length === 1 ? why : `request ${JSON.stringify(demand.id)}: ${why}`;
   }
   return undefined;
 }
@@ -130,9 +128,8 @@ function leavingText({ pool }: PoolMemory): string | undefined {
 }
 
 /** A validator that says of what kind its refusal is, so that clients need not read the words. */
-function checked(find: (request: unknown) => MessageRefusal | undefined): (request: unknown) => void {
+function checked<Request>(find: (request: Request) => MessageRefusal | undefined): (request: Request) => void {
   return (request) => {
-    refuse(readRefusal(request));
     const refusal = find(request);
     if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal.why, refusal.is);
   };

@@ -6,7 +6,6 @@ import { carryOutDue, nextDue } from '../../model/pool/due.js';
 import { deleteNode } from '../../model/pool/hand-out.js';
 import type { PoolStart } from '../../model/pool/messages.js';
 import { newPool, type PoolState } from '../../model/pool/state.js';
-import { readRefusal } from '../../model/refusal.js';
 import { leaveNoTaskEmpty } from '../no-empty-task.js';
 import { createCommandBudget, createPlaces } from '../cluster/places.js';
 import { detailsOfPool } from './details.js';
@@ -36,8 +35,6 @@ export async function pool(input?: PoolInput): Promise<string> {
 }
 
 async function live(input: PoolInput | undefined, cancelled: Promise<never>): Promise<string> {
-  const refusal = readRefusal(input);
-  if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
   const state = openState(input);
   const isNewer = patched('20261122-pool-faults');
   if (isNewer) delete state.takesOthers;

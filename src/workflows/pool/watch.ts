@@ -42,8 +42,7 @@ export function forgetWatches({ watched }: PoolMemory): void {
 }
 
 export function learn(memory: PoolMemory, news: ImageNews): void {
-  // Whoever signals may send anything.
-  if (isNews(news) && learnNews(memory.pool, news)) noteChange(memory);
+  if (learnNews(memory.pool, news)) noteChange(memory);
 }
 
 function ask(memory: PoolMemory, image: string, now: number): void {
@@ -55,11 +54,4 @@ function ask(memory: PoolMemory, image: string, now: number): void {
     delete memory.looking[key];
     noteChange(memory);
   });
-}
-
-function isNews(value: unknown): value is ImageNews {
-  if (typeof value !== 'object' || value === null) return false;
-  const { image, uid, version, offers } = value as Partial<Record<keyof ImageNews, unknown>>;
-  return typeof image === 'string' && typeof uid === 'string' && typeof version === 'number' && typeof offers === 'object' && offers !== null
-    && Object.values(offers).every((offer: unknown) => typeof offer === 'object' && offer !== null && 'build' in offer && typeof offer.build === 'number' && 'image' in offer && typeof offer.image === 'string');
 }

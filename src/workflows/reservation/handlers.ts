@@ -5,7 +5,6 @@ import type { ReserveReply } from '../../model/reservation/messages.js';
 import { withNote, withReservation, type Reservation } from '../../model/reservation/reservation.js';
 import { isoOf } from '../../model/reservation/tidings.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
-import { readRefusal } from '../../model/refusal.js';
 import { take, type ReservationsMemory } from './memory.js';
 import { cancelReservationUpdate, enterUpdate, extendUpdate, reservationQuery, reservationsQuery, reserveUpdate, returnUpdate, type ReservationsPage, type ReservationsRequest } from './messages.js';
 import { refuse, reserve } from './reserve.js';
@@ -18,25 +17,25 @@ export function handleMessages(memory: ReservationsMemory): void {
   setHandler(reserveUpdate, (request) => {
     memory.updates += 1;
     return reserve(memory, request);
-  }, { validator: (request) => refuse(readRefusal(request) ?? refuseRequest(memory.state, request, Date.now())), description: 'Reserve machines, all that are wanted or none.' });
+  }, { validator: (request) => refuse(refuseRequest(memory.state, request, Date.now())), description: 'Reserve machines, all that are wanted or none.' });
   setHandler(extendUpdate, ({ id, to, by }) => {
     memory.updates += 1;
     return change(memory, id, (reservation) => {
       const { reminded: _reminded, ...longer } = withNote(reservation, Date.now(), `${by} extended it from ${isoOf(reservation.to)} to ${isoOf(to)}`);
       return { ...longer, to };
     });
-  }, { validator: (request) => refuse(readRefusal(request) ?? refuseExtension(memory.state, request)), description: 'Let it last longer.' });
+  }, { validator: (request) => refuse(refuseExtension(memory.state, request)), description: 'Let it last longer.' });
   setHandler(cancelReservationUpdate, ({ id, by }) => end(memory, id, 'cancelled', `cancelled by ${by}`), {
-    validator: (request) => refuse(readRefusal(request) ?? refuseEnd(memory.state, request.id, 'cancelled')), description: 'End one that has not begun.',
+    validator: (request) => refuse(refuseEnd(memory.state, request.id, 'cancelled')), description: 'End one that has not begun.',
   });
   setHandler(returnUpdate, ({ id, by }) => end(memory, id, 'returned', `returned by ${by}`), {
-    validator: (request) => refuse(readRefusal(request) ?? refuseEnd(memory.state, request.id, 'returned')), description: 'End one before its time is over.',
+    validator: (request) => refuse(refuseEnd(memory.state, request.id, 'returned')), description: 'End one before its time is over.',
   });
   setHandler(enterUpdate, ({ id, publicKey }) => {
     memory.updates += 1;
     const key = publicKey === undefined ? {} : { publicKey };
     return change(memory, id, (reservation) => ({ ...reservation, entering: true, ...key }));
-  }, { validator: (request) => refuse(readRefusal(request) ?? refuseEntry(memory.state, request)), description: 'Open its machines to the user.' });
+  }, { validator: (request) => refuse(refuseEntry(memory.state, request)), description: 'Open its machines to the user.' });
   setHandler(reservationQuery, (id) => {
     const reservation = memory.state.reservations[id];
     return reservation === undefined ? null : viewOfReservation(reservation);

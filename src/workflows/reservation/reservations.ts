@@ -1,9 +1,8 @@
-import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, isCancellation, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, continueAsNew, isCancellation, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
 import { packReservations } from '../../model/reservation/carry.js';
 import { nextDue, turnClock } from '../../model/reservation/clock.js';
 import { newReservations, openReservations, stateOf, type ReservationsState } from '../../model/reservation/reservation.js';
 import { isoOf } from '../../model/reservation/tidings.js';
-import { readRefusal } from '../../model/refusal.js';
 import { handleMessages } from './handlers.js';
 import type { ReservationsMemory } from './memory.js';
 import { beginWork } from './work.js';
@@ -21,8 +20,6 @@ export async function reservations(input?: ReservationsInput): Promise<string> {
 }
 
 async function live(input: ReservationsInput | undefined, cancelled: Promise<never>): Promise<never> {
-  const refusal = readRefusal(input);
-  if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Invalid');
   const memory: ReservationsMemory = { state: openState(input), dirty: true, work: {}, updates: 0, draining: false };
   upsertMemo({ heddleUid: memory.state.uid });
   handleMessages(memory);

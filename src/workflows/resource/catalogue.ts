@@ -4,6 +4,7 @@ import {
   prunable, putVersion, refusePut, refuseRollback, refuseSet, removeVersions, rollBack, setVersion, type Catalogue, type Pruning, type PutRequest, type ResourceContent,
   type ResourceRecord, type ResourceVersion,
 } from '../../model/resource/catalogue.js';
+import { noCheck } from '../no-check.js';
 import { catalogueQuery, dropPartSignal, keepPartSignal, pruneResourcesUpdate, putResourceUpdate, rollBackResourceUpdate, setResourceUpdate } from './messages.js';
 
 /** Which resources there are. One such workflow in a namespace: its history is the one order in which names change their meaning. */
@@ -43,7 +44,7 @@ export async function resources(carried: Catalogue = {}): Promise<never> {
     catalogue = kept;
     for (const content of unused) await dropParts(content);
     return removed;
-  }), { description: 'Remove versions that nothing needs, and their content.' });
+  }), { validator: noCheck, description: 'Remove versions that nothing needs, and their content.' });
   await condition(() => workflowInfo().continueAsNewSuggested && allHandlersFinished());
   return continueAsNew<typeof resources>(catalogue);
 }

@@ -12,7 +12,7 @@ export const catalogueQuery = defineQuery<Catalogue>('catalogue');
 export const keepPartSignal = defineSignal('keep');
 export const dropPartSignal = defineSignal('drop');
 
-/** What stands before the bytes of a part. */
+/** The first argument of a part; the second is its content: deflated, in base64. */
 export interface PartHeader extends ResourceContent {
   /** From 0. */
   readonly part: number;

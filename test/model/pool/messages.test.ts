@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { packPool, unpackPool } from '../../../src/model/pool/carry.js';
 import { refuseDemand } from '../../../src/model/pool/check-demand.js';
-import { refuseDeletion, refuseEnd, refuseEndHold, refuseHold, refuseIds, refuseLeaving } from '../../../src/model/pool/check-messages.js';
+import { refuseDeletion, refuseEndHold, refuseHold } from '../../../src/model/pool/check-messages.js';
 import { addRequest, giveBack, holdNode, renewLease } from '../../../src/model/pool/hand-out.js';
 import { endHold, nodeBuilt, nodeCleaned } from '../../../src/model/pool/outcome.js';
 import { signatureOf } from '../../../src/model/pool/order.js';
@@ -50,7 +50,7 @@ describe('names that people choose', () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
     giveBack(pool, word, 'returned', 4);
     expect(shown(pool, word)).toMatchObject({ state: 'returned' });
-    expect(refuseHold(pool, { nodeId: word, by: 'me', comment: 'x' })).toMatchObject({ is: 'NotFound' });
+    expect(refuseHold(pool, { nodeId: word, comment: 'x' })).toMatchObject({ is: 'NotFound' });
   });
 
   it('may hold what separates others', () => {
@@ -87,28 +87,19 @@ describe('messages that a pool does not take', () => {
   holdNode(held, 'a-1', { by: 'me', comment: 'x' }, 3);
 
   it.each([
-    ['no end of requests', () => refuseEnd(undefined), 'Invalid', 'a list of requests'],
-    ['ids that are no texts', () => refuseEnd({ ids: [1], how: 'returned' }), 'Invalid', 'a list of requests'],
-    ['an end that there is not', () => refuseEnd({ ids: [], how: 'lost' }), 'Invalid', '"returned" or "cancelled"'],
-    ['a renewal of nothing', () => refuseIds(null), 'Invalid', 'a list of ids'],
-    ['a hold of nothing', () => refuseHold(pool, 'a-1'), 'Invalid', 'the id of a node'],
-    ['a hold of a node that is not there', () => refuseHold(pool, { nodeId: 'b-1', by: 'me', comment: 'x' }), 'NotFound', 'pool ci has no node b-1; \'heddle pool nodes ci\''],
-    ['a hold that does not say why', () => refuseHold(pool, { nodeId: 'a-1', by: 'me', comment: ' ' }), 'Invalid', 'the comment'],
-    ['a hold for ever', () => refuseHold(pool, { nodeId: 'a-1', by: 'me', comment: 'x', forMs: 1e15 }), 'Invalid', '30 days'],
-    ['a hold of a held node', () => refuseHold(held, { nodeId: 'a-1', by: 'me', comment: 'x' }), 'Invalid', 'node a-1 is hold'],
+    ['a hold of a node that is not there', () => refuseHold(pool, { nodeId: 'b-1', comment: 'x' }), 'NotFound', 'pool ci has no node b-1; \'heddle pool nodes ci\''],
+    ['a hold that does not say why', () => refuseHold(pool, { nodeId: 'a-1', comment: ' ' }), 'Invalid', 'the comment'],
+    ['a hold of a held node', () => refuseHold(held, { nodeId: 'a-1', comment: 'x' }), 'Invalid', 'node a-1 is hold'],
     ['the end of a hold that there is not', () => refuseEndHold(pool, { nodeId: 'a-1' }), 'Invalid', 'node a-1 is in-use and not held'],
-    ['a deletion of something else', () => refuseDeletion(pool, { nodeIds: 'a-1', by: 'me' }), 'Invalid', 'a list of nodes'],
-    ['a deletion that names one node too many', () => refuseDeletion(pool, { nodeIds: ['a-1', 'constructor'], by: 'me' }), 'NotFound', 'no node constructor'],
-    ['a deletion by nobody', () => refuseLeaving({}), 'Invalid', 'by, who deletes'],
+    ['a deletion that names one node too many', () => refuseDeletion(pool, { nodeIds: ['a-1', 'constructor'] }), 'NotFound', 'no node constructor'],
   ])('%s', (_what, refuse, is, why) => {
     expect(refuse()).toMatchObject({ is, why: expect.stringContaining(why) });
   });
 
   it('and those that it takes', () => {
     expect([
-      refuseEnd({ ids: ['has'], how: 'cancelled' }), refuseIds(['has']), refuseHold(pool, { nodeId: 'a-1', by: 'me', comment: 'it hangs', forMs: 1 }), refuseEndHold(held, { nodeId: 'a-1' }),
-      refuseDeletion(pool, { nodeIds: ['a-1'], by: 'me' }), refuseLeaving({ by: 'me' }),
-    ]).toEqual([undefined, undefined, undefined, undefined, undefined, undefined]);
+      refuseHold(pool, { nodeId: 'a-1', comment: 'it hangs' }), refuseEndHold(held, { nodeId: 'a-1' }), refuseDeletion(pool, { nodeIds: ['a-1'] }),
+    ]).toEqual([undefined, undefined, undefined]);
     expect(refuseDemand(pool, { id: 'x', labels: [''], requester: 'test' })).toBe('pool ci has no label ""; its labels are a');
   });
 });

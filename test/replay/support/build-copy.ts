@@ -35,7 +35,8 @@ export async function buildWith(distPath: string, before: string): Promise<Build
     void patched; void sleep;
   `);
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(dist, 'workflows', 'index.js'), failureConverterPath: join(dist, 'secrets', 'failure-converter.js'),
+    workflowsPath: join(dist, 'workflows', 'index.js'), workflowInterceptorModules: [join(dist, 'workflows', 'message-guard.js')],
+    failureConverterPath: join(dist, 'secrets', 'failure-converter.js'),
     logger: new DefaultLogger('ERROR', () => undefined),
   });
   await writeFile(join(dist, 'workflow-bundle.js'), code);

@@ -19,6 +19,7 @@ import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
 import { readNodePools } from '../../../src/worker/node-pools.js';
+import { openInputs } from '../../../src/worker/open-inputs.js';
 import { readClusterRecords } from '../../../src/worker/cluster-records.js';
 import { heddle } from '../../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../../src/worker/workflow-runs.js';
@@ -71,7 +72,7 @@ export async function openHarness({ temporalAddress, workflowBundlePath, limits 
   const { providers } = parts;
   const plan = createPlanActivity({ registry, providers, features: { searchAttributes: false }, limits: { ...defaultLimits, ...limits }, forbiddenReferences: () => [] });
   const base: Omit<WorkerOptions, 'taskQueue'> = {
-    connection: workerConnection, namespace, plugins, interceptors: { activity: [...points.interceptors] },
+    connection: workerConnection, namespace, plugins, interceptors: { activity: [openInputs, ...points.interceptors] },
     shutdownGraceTime: '1 second', shutdownForceTime: '5 seconds', maxHeartbeatThrottleInterval: 100, defaultHeartbeatThrottleInterval: 100,
   };
   const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };

@@ -241,7 +241,7 @@ describe('a pool', () => {
     const pool = await open('refuses');
     await expect(pool.request(['b'])).rejects.toThrow('pool refuses has no label b; its labels are a');
     await expect(pool.request(['a'], { providerPool: 'other' })).rejects.toThrow('there is no provider pool other; there are main');
-    await expect(pool.request(['a'], { leaseMs: 5 })).rejects.toThrow('the lease is 1 second to 30 days');
+    await expect(pool.request(['a'], { leaseMs: 5 })).rejects.toThrow('leaseMs: is 5, and must be a whole number from 1000 to 2592000000');
     await expect(pool.deleteNodes(['a-9'])).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('pool refuses has no node a-9') });
     await checkEnd(pool);
     await expect(pool.request(['a'])).rejects.toThrow(/there is no pool refuses/);

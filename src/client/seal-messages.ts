@@ -1,0 +1,75 @@
+import type { ScheduleClientInterceptor, WorkflowClientInterceptor } from '@temporalio/client';
+import { isEnvelope, purposeOf, sealMessage } from '../model/envelope.js';
+import { isHeddleMessage, messagesOf } from '../model/message-table.js';
+
+/** Seals what is sent to Heddle's workflows for its purpose; messages to other workflows pass as they are. */
+export const sealMessages: WorkflowClientInterceptor = {
+  startWithDetails: (input, next) =>
+    next({
+      ...input,
+      options: { ...input.options, args: sealStart(input.workflowType, input.options.args) },
+    }),
+  signal: (input, next) => next({ ...input, args: seal('signal', input.signalName, input) }),
+  signalWithStart: (input, next) =>
+    next({
+      ...input,
+      options: { ...input.options, args: sealStart(input.workflowType, input.options.args) },
+      signalArgs: seal('signal', input.signalName, {
+        args: input.signalArgs,
+        workflowExecution: input.options,
+      }),
+    }),
+  startUpdate: (input, next) => next({ ...input, args: seal('update', input.updateName, input) }),
+  startUpdateWithStart: (input, next) =>
+    next({
+      ...input,
+      workflowStartOptions: {
+        ...input.workflowStartOptions,
+        args: sealStart(input.workflowType, input.workflowStartOptions.args),
+      },
+      updateArgs: seal('update', input.updateName, {
+        args: input.updateArgs,
+        workflowExecution: input.workflowStartOptions,
+      }),
+    }),
+  // A query without arguments needs no envelope: it changes nothing, and its answer is encrypted.
+  query: (input, next) =>
+    next(input.args.length === 0 ? input : { ...input, args: seal('query', input.queryType, input) }),
+};
+
+/**
+ * The same for schedules that are created; the SDK has no interceptor for `update`, so `keep-schedule.ts`
+ * seals by itself.
+ */
+export const sealSchedules: ScheduleClientInterceptor = {
+  create: (input, next) => {
+    const { action } = input.options;
+    return next({
+      ...input,
+      options: { ...input.options, action: { ...action, args: sealStart(action.workflowType, action.args) } },
+    });
+  },
+};
+
+/** The arguments of a start, sealed if the workflow type is one of Heddle's. */
+export function sealStart(workflowType: string, args: unknown[]): unknown[] {
+  return messagesOf(workflowType) === undefined || isEnvelope(args[0])
+    ? args
+    : sealMessage(purposeOf('start', workflowType), args);
+}
+
+interface Sent {
+  readonly args: unknown[];
+  readonly workflowExecution: { readonly workflowId?: string | null };
+}
+
+const tables = { signal: 'signals', update: 'updates', query: 'queries' } as const;
+
+function seal(
+  kind: keyof typeof tables,
+  name: string,
+  { args, workflowExecution: { workflowId } }: Sent,
+): unknown[] {
+  if (!isHeddleMessage(workflowId ?? '', tables[kind], name) || isEnvelope(args[0])) return args;
+  return sealMessage(purposeOf(kind, name), args);
+}

@@ -1,0 +1,220 @@
+/**
+ * Checks the shape of a value from outside. Returns what is wrong as a sentence that begins with the place
+ * and never repeats the value, or undefined. Plain functions: the workflow bundle has no schema library.
+ */
+export type Shape = (value: unknown, at: string) => string | undefined;
+
+export type Fields = Readonly<Record<string, Shape>>;
+
+/** Keys that would reach the prototype of an object that is copied or merged field by field. */
+const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+const deepest = 64;
+
+export const flag = when('true or false', (value) => typeof value === 'boolean');
+
+/** A flag that is left out rather than false. */
+export const yes = when('true, or left out', (value) => value === true);
+
+/** Not checked any further: it comes from one of our workflows, or the handler checks it. */
+export const anything: Shape = (value, at) => (value === undefined ? wrong(at, 'given', value) : undefined);
+
+export function text(longest: number, shortest = 1): Shape {
+  return when(
+    shortest === 0
+      ? `a text of at most ${longest} characters`
+      : `a text of ${shortest} to ${longest} characters`,
+    (value) => typeof value === 'string' && value.length >= shortest && value.length <= longest,
+  );
+}
+
+/** A text that names an entry of a plain object, so it must not be a name that every object inherits. */
+export function id(longest = 200): Shape {
+  return when(
+    `a name of 1 to ${longest} characters`,
+    (value) =>
+      typeof value === 'string' && value !== '' && value.length <= longest && !(value in Object.prototype),
+  );
+}
+
+export function number(least: number, most: number): Shape {
+  return when(
+    `a number from ${least} to ${most}`,
+    (value) => typeof value === 'number' && value >= least && value <= most,
+  );
+}
+
+export function count(most = Number.MAX_SAFE_INTEGER, least = 0): Shape {
+  return when(
+    `a whole number from ${least} to ${most}`,
+    (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most,
+  );
+}
+
+export function oneOf(...words: readonly (string | null)[]): Shape {
+  return when(`one of ${words.join(', ')}`, (value) => words.some((word) => word === value));
+}
+
+export function optional(shape: Shape): Shape {
+  return (value, at) => (value === undefined ? undefined : shape(value, at));
+}
+
+export function nullable(shape: Shape): Shape {
+  return (value, at) => (value === null ? undefined : shape(value, at));
+}
+
+export function list(shape: Shape, most: number, least = 0): Shape {
+  const isList = when(
+    `a list of ${least} to ${most} entries`,
+    (value) => Array.isArray(value) && value.length >= least && value.length <= most,
+  );
+  return (value, at) =>
+    isList(value, at)
+    ?? firstWrong((value as readonly unknown[]).entries(), ([index, entry]) =>
+      shape(entry, `${at}[${index}]`),
+    );
+}
+
+/** An object with these fields and no others. */
+export function object(fields: Fields): Shape {
+  const known = outline(fields);
+  return (value, at) =>
+    known(value, at)
+    ?? firstWrong(Object.keys(value as object), (key) =>
+      Object.hasOwn(fields, key) ? undefined : `${within(at, shorten(key))}: is not a field of this message`,
+    );
+}
+
+/** An object with at least these fields, whose others are not checked. */
+export function outline(fields: Fields): Shape {
+  const entries = Object.entries(fields);
+  return (value, at) =>
+    plainObject(value, at)
+    ?? firstWrong(entries, ([key, shape]) =>
+      shape(
+        Object.hasOwn(value as object, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined,
+        within(at, key),
+      ),
+    );
+}
+
+/** An object with keys of the sender's choice. */
+export function record(shape: Shape, most: number): Shape {
+  const fits = when(
+    `an object of at most ${most} entries`,
+    (value) => Object.keys(value as object).length <= most,
+  );
+  return (value, at) =>
+    plainObject(value, at)
+    ?? fits(value, at)
+    ?? firstWrong(Object.entries(value as object), ([key, entry]: [string, unknown]) =>
+      shape(entry, within(at, shorten(key))),
+    );
+}
+
+/** An object whose field `key` says which other fields it has. */
+export function variants(
+  key: string,
+  kinds: Readonly<Record<string, Fields>>,
+  shapeOf: typeof object = object,
+): Shape {
+  const kind = oneOf(...Object.keys(kinds));
+  const which = outline({ [key]: kind });
+  const shapes = Object.fromEntries(
+    Object.entries(kinds).map(([name, fields]) => [name, shapeOf({ [key]: kind, ...fields })]),
+  );
+  return (value, at) =>
+    which(value, at) ?? shapes[(value as Readonly<Record<string, string>>)[key] ?? '']?.(value, at);
+}
+
+/** The first of several objects that has its distinguishing field, else the last. */
+export function withField(cases: Readonly<Record<string, Shape>>, otherwise: Shape): Shape {
+  return (value, at) => {
+    const found =
+      typeof value === 'object' && value !== null
+        ? Object.keys(cases).find((key) => Object.hasOwn(value, key))
+        : undefined;
+    return (found === undefined ? otherwise : cases[found])?.(value, at);
+  };
+}
+
+/**
+ * Free JSON up to a size, such as a spec that a plugin or the planner checks. The size is an estimate that
+ * costs no copy.
+ */
+export function json(mostBytes: number): Shape {
+  return (value, at) => {
+    let bytes = 0;
+    const walk = (part: unknown, depth: number): string | undefined => {
+      bytes += typeof part === 'string' ? part.length + 2 : 8;
+      if (bytes > mostBytes) return `${place(at)}: is larger than ${mostBytes} bytes`;
+      if (part === undefined) return wrong(at, 'given', part);
+      if (typeof part !== 'object' || part === null) return undefined;
+      if (depth === deepest) return `${place(at)}: is nested more than ${deepest} levels deep`;
+      if (Array.isArray(part))
+        return firstWrong(part as readonly unknown[], (entry) => walk(entry, depth + 1));
+      return firstWrong(Object.entries(part), ([key, entry]: [string, unknown]) => {
+        bytes += key.length + 3;
+        return forbiddenKeys.has(key) ? forbidden(at, key) : walk(entry, depth + 1);
+      });
+    };
+    return walk(value, 0);
+  };
+}
+
+/** Free JSON whose outermost value is an object. */
+export function jsonObject(mostBytes: number): Shape {
+  const free = json(mostBytes);
+  return (value, at) => plainObject(value, at) ?? free(value, at);
+}
+
+function plainObject(value: unknown, at: string): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return wrong(at, 'an object', value);
+  const key = Object.keys(value).find((name) => forbiddenKeys.has(name));
+  return key === undefined ? undefined : forbidden(at, key);
+}
+
+function forbidden(at: string, key: string): string {
+  return `${place(at)}: must not have a field named ${key}`;
+}
+
+function when(expected: string, isIt: (value: unknown) => boolean): Shape {
+  return (value, at) => (isIt(value) ? undefined : wrong(at, expected, value));
+}
+
+function wrong(at: string, expected: string, value: unknown): string {
+  const found = value === undefined ? 'is missing' : `is ${describe(value)}`;
+  return `${place(at)}: ${found}, and must be ${expected}`;
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'string')
+    return value === '' ? 'an empty text' : `a text of ${value.length} characters`;
+  return typeof value === 'object' ? 'an object' : `${value as number | boolean}`;
+}
+
+function firstWrong<Entry>(
+  entries: Iterable<Entry>,
+  find: (entry: Entry) => string | undefined,
+): string | undefined {
+  for (const entry of entries) {
+    const found = find(entry);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function place(at: string): string {
+  return at === '' ? 'the argument' : at;
+}
+
+function within(at: string, key: string): string {
+  return at === '' ? key : `${at}.${key}`;
+}
+
+function shorten(key: string): string {
+  return key.length > 60 ? `${key.slice(0, 57)}...` : key;
+}

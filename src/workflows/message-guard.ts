@@ -1,0 +1,164 @@
+import {
+  ApplicationFailure,
+  log,
+  workflowInfo,
+  type WorkflowInboundCallsInterceptor,
+  type WorkflowInterceptors,
+  type WorkflowOutboundCallsInterceptor,
+} from '@temporalio/workflow';
+import { openMessage, purposeOf, sealMessage, type MessageKind } from '../model/envelope.js';
+import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/message-table.js';
+import type { Arguments } from '../model/message-rows/shapes.js';
+
+/**
+ * The one place where messages enter and leave Heddle's workflows. Only what was sealed for exactly this
+ * message and has the shape of its row in the message table reaches a handler, so handlers may trust their
+ * types. Workflows of other types in the same bundle are left alone, except that their messages to Heddle's
+ * workflows are sealed.
+ */
+export const interceptors = (): WorkflowInterceptors => ({
+  inbound: [inbound],
+  outbound: [outbound],
+  internals: [
+    {
+      activate(input, next) {
+        const messages = messagesOf(workflowInfo().workflowType);
+        const { activation } = input;
+        if (messages !== undefined && activation.jobs) {
+          // The SDK keeps signals without a handler in memory for the whole run.
+          activation.jobs = activation.jobs.filter(({ signalWorkflow }) => {
+            if (
+              !signalWorkflow
+              || argumentsOf(messages, 'signals', signalWorkflow.signalName ?? '') !== undefined
+            )
+              return true;
+            ignore(signalWorkflow.signalName ?? '', 'this workflow has no such signal');
+            return false;
+          });
+        }
+        next(input);
+      },
+    },
+  ],
+});
+
+const inbound: WorkflowInboundCallsInterceptor = {
+  async execute(input, next) {
+    const { workflowType, startTime } = workflowInfo();
+    const messages = messagesOf(workflowType);
+    return next(
+      messages === undefined
+        ? input
+        : {
+            ...input,
+            args: open('start', workflowType, {
+              args: input.args,
+              shapes: messages.start,
+              now: startTime.getTime(),
+            }),
+          },
+    );
+  },
+  // The SDK calls this only for updates that have a validator.
+  validateUpdate: (input, next) => next({ ...input, args: openUpdate(input.name, input.args) }),
+  async handleUpdate(input, next) {
+    return next({ ...input, args: openUpdate(input.name, input.args) });
+  },
+  async handleSignal(input, next) {
+    const messages = messagesOf(workflowInfo().workflowType);
+    if (messages === undefined) return next(input);
+    const { signalName: name } = input;
+    const opened = tryOpen('signal', name, {
+      args: input.args,
+      shapes: argumentsOf(messages, 'signals', name),
+      now: Date.now(),
+    });
+    if (opened.ok) return next({ ...input, args: [...opened.args] });
+    ignore(name, opened.why);
+  },
+  async handleQuery(input, next) {
+    const messages = messagesOf(workflowInfo().workflowType);
+    if (messages === undefined) return next(input);
+    const shapes = argumentsOf(messages, 'queries', input.queryName);
+    // A query changes nothing and its answer is encrypted, so one without arguments needs no envelope: the
+    // Web UI asks many.
+    const args =
+      input.args.length === 0
+        ? checked(shapes, [])
+        : open('query', input.queryName, { args: input.args, shapes, now: Date.now() });
+    return next({ ...input, args: [...args] });
+  },
+};
+
+const outbound: WorkflowOutboundCallsInterceptor = {
+  scheduleActivity(input, next) {
+    if (messagesOf(workflowInfo().workflowType) === undefined) return next(input);
+    return next({ ...input, args: sealMessage(purposeOf('activity', input.activityType), input.args) });
+  },
+  startChildWorkflowExecution(input, next) {
+    const { workflowType, options } = input;
+    if (messagesOf(workflowType) === undefined) return next(input);
+    return next({
+      ...input,
+      options: { ...options, args: sealMessage(purposeOf('start', workflowType), options.args) },
+    });
+  },
+  signalWorkflow(input, next) {
+    const { target, signalName } = input;
+    const workflowId =
+      target.type === 'child' ? target.childWorkflowId : (target.workflowExecution.workflowId ?? '');
+    if (!isHeddleMessage(workflowId, 'signals', signalName)) return next(input);
+    return next({ ...input, args: sealMessage(purposeOf('signal', signalName), input.args) });
+  },
+  continueAsNew(input, next) {
+    const { workflowType } = input.options;
+    if (messagesOf(workflowType) === undefined) return next(input);
+    return next({ ...input, args: sealMessage(purposeOf('start', workflowType), input.args) });
+  },
+};
+
+interface Received {
+  readonly args: readonly unknown[];
+  /** Undefined where the workflow has no such message. */
+  readonly shapes: Arguments | undefined;
+  /** Ms since the epoch. */
+  readonly now: number;
+}
+
+type Opened = ReturnType<typeof openMessage>;
+
+function openUpdate(name: string, args: unknown[]): unknown[] {
+  const messages = messagesOf(workflowInfo().workflowType);
+  if (messages === undefined) return args;
+  return open('update', name, { args, shapes: argumentsOf(messages, 'updates', name), now: Date.now() });
+}
+
+/**
+ * @throws ApplicationFailure that ends the message, or a start the workflow, and never fails a workflow task.
+ */
+function open(kind: MessageKind, name: string, received: Received): unknown[] {
+  const opened = tryOpen(kind, name, received);
+  if (opened.ok) return [...opened.args];
+  throw ApplicationFailure.nonRetryable(opened.why, 'Invalid');
+}
+
+function tryOpen(kind: MessageKind, name: string, { args, shapes, now }: Received): Opened {
+  const opened = openMessage(purposeOf(kind, name), args, now);
+  if (!opened.ok) return opened;
+  const problem = problemOf(shapes, opened.args);
+  return problem === undefined ? opened : { ok: false, why: problem };
+}
+
+function checked(shapes: Arguments | undefined, args: readonly unknown[]): readonly unknown[] {
+  const problem = problemOf(shapes, args);
+  if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'Invalid');
+  return args;
+}
+
+function problemOf(shapes: Arguments | undefined, args: readonly unknown[]): string | undefined {
+  return shapes === undefined ? 'this workflow has no such message' : checkArguments(shapes, args);
+}
+
+function ignore(signalName: string, why: string): void {
+  log.warn('a signal was ignored', { signal: signalName.slice(0, 100), why: why.slice(0, 500) });
+}

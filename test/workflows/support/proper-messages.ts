@@ -1,0 +1,72 @@
+import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { expect } from 'vitest';
+import type { MessageWorld, WorkflowType } from './message-world.js';
+
+/** Proper messages that the workflows act on, as proof that attacks left them working. */
+export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) => Promise<unknown> } = {
+  cluster: async (world) => {
+    expect(await world.handle('proper', 'cluster').executeUpdate('look')).toBe(1);
+    expect(
+      await world.handle('proper', 'cluster').executeUpdate('delete', { args: [{ by: 'test' }] }),
+    ).toMatchObject({ operation: '2' });
+  },
+  group: async (world) => {
+    await world
+      .handle('proper', 'group')
+      .signal('instruct', { seq: 1, peersVersion: 1, list: [{ do: 'end' }] });
+    expect(await world.handle('proper', 'group').result()).toContain('has no nodes any more');
+  },
+  pool: async (world) => {
+    await world.handle('proper', 'pool').executeUpdate('deletePool', { args: [{ by: 'test' }] });
+    await world.handle('proper', 'pool').result();
+  },
+  machine: async (world) =>
+    expect(
+      await world.handle('proper', 'machine').executeUpdate('cancel', { args: [{ by: 'test' }] }),
+    ).toEqual({
+      operation: '1',
+    }),
+  nodeMachine: async (world) =>
+    world.handle('proper', 'nodeMachine').executeUpdate('cancel', { args: [{ by: 'test' }] }),
+  image: async (world) => {
+    await world.handle('proper', 'image').executeUpdate('delete', { args: [{ by: 'test' }] });
+  },
+  reservations: async (world) =>
+    expect(
+      world
+        .handle('proper', 'reservations')
+        .executeUpdate('cancel', { args: [{ id: 'r1', by: 'test' }] })
+        .catch(causeOf),
+    ).resolves.toMatch(/no reservation r1/),
+  resources: async (world) =>
+    expect(
+      world
+        .handle('proper', 'resources')
+        .executeUpdate('rollback', { args: ['keys'] })
+        .catch(causeOf),
+    ).resolves.toMatch(/there is no resource keys/),
+  resourcePart: async (world) => {
+    await world.handle('proper', 'resourcePart').signal('keep');
+    await world.handle('proper', 'resourcePart').signal('drop');
+    await world.handle('proper', 'resourcePart').result();
+  },
+  turn: async (world) =>
+    expect(
+      await world.handle('proper', 'turn').executeUpdate('take', {
+        args: [{ holder: 'y', leaseMs: 1, waitMs: 60_000 }],
+      }),
+    ).toBe(true),
+  calls: async (world) =>
+    expect(
+      await world.handle('proper', 'calls').executeUpdate('take', { args: [{ count: 1, everyMs: 1 }] }),
+    ).toEqual(expect.any(Number)),
+  claims: async (world) => {
+    expect(await world.handle('proper', 'claims').executeUpdate('take', { args: ['k', ['n']] })).toBe('m');
+  },
+};
+
+/** What the refusal of a message or of a start says. */
+export function causeOf(error: unknown): string {
+  const isFailure = error instanceof WorkflowUpdateFailedError || error instanceof WorkflowFailedError;
+  return isFailure ? String(error.cause?.message) : String(error);
+}

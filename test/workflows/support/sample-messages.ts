@@ -1,0 +1,206 @@
+import type { messageTable } from '../../../src/model/message-table.js';
+
+type Table = typeof messageTable;
+
+/** Arguments that each message accepts. A message of the table without a sample is a type error. */
+export type SampleMessages = {
+  readonly [Type in keyof Table]: {
+    readonly workflowId: string;
+    readonly start: readonly unknown[];
+    readonly updates: { readonly [Name in keyof Table[Type]['updates']]: readonly unknown[] };
+    readonly signals: { readonly [Name in keyof Table[Type]['signals']]: readonly unknown[] };
+    readonly queries: { readonly [Name in keyof Table[Type]['queries']]: readonly unknown[] };
+  };
+};
+
+const by = 'mallory';
+const asked = { by };
+const uid = 'uid-1';
+const image = { name: 'web', revision: '1' };
+const machines = [{ key: 'uid-1/app-1/1', providerid: 'i-1' }];
+const content = { digest: `sha256:${'0'.repeat(64)}`, format: 'file', bytes: 4, parts: 1 };
+const registration = { provider: 'local', flavor: 'small', image: 'host', fields: {}, system: null };
+const wanted = { count: 1 };
+const tasks = { total: 1, done: 0, failed: 0 };
+const report = {
+  group: '1',
+  seen: 1,
+  incarnation: 900,
+  peersVersion: 1,
+  quiet: true,
+  over: true,
+  counts: {},
+  announced: ['web'],
+  tasks,
+  asks: [],
+  leaves: [],
+  failures: [],
+};
+
+/** Each would do something if a workflow acted on it. */
+export const samples: SampleMessages = {
+  cluster: {
+    workflowId: 'cluster/web',
+    start: [{ name: 'web' }],
+    updates: {
+      apply: [{ spec: { name: 'web' }, by }],
+      delete: [asked],
+      operate: [{ intent: { kind: 'restart', services: [] }, by }],
+      retry: [asked],
+      cancel: [asked],
+      pause: [asked],
+      resume: [asked],
+      abandon: [{ by, nodeId: 'app-1' }],
+      look: [],
+      lend: [{ nodeId: 'app-1', loan: 'l', to: 'image/web' }],
+      disown: [machines],
+    },
+    signals: { requestDelete: [asked], giveBack: [{ loan: 'l', repair: true }], report: [report] },
+    queries: {
+      status: [],
+      usedResources: [],
+      current: [],
+      spec: ['present'],
+      payload: ['app-1'],
+      node: ['app-1'],
+      peers: [{ since: 0 }],
+      owners: [machines],
+    },
+  },
+  group: {
+    workflowId: 'cluster/web/group/1',
+    start: [{ cluster: 'web', clusterUid: uid, group: '1', limits: { inlineNodes: 1 } }],
+    updates: { disown: [machines] },
+    signals: { instruct: [{ seq: 1, peersVersion: 7, list: [{ do: 'end' }] }] },
+    queries: { nodes: [], payload: ['app-1'], node: ['app-1'], peers: [{ since: 0 }], owners: [machines] },
+  },
+  plan: {
+    workflowId: 'plan/web/1',
+    start: [{ clusterName: 'web', intent: { kind: 'delete' }, current: {} }],
+    updates: {},
+    signals: {},
+    queries: {},
+  },
+  pool: {
+    workflowId: 'pool/ci',
+    start: [{ heddle: { uid } }],
+    updates: {
+      configure: [{ spec: { name: 'ci' }, by }],
+      request: [[{ id: 'r', labels: ['a'], requester: by }]],
+      end: [{ ids: ['r'], how: 'returned' }],
+      renew: [['r']],
+      hold: [{ nodeId: 'a-1', by, comment: 'look' }],
+      endHold: [{ nodeId: 'a-1' }],
+      deleteNodes: [{ nodeIds: ['a-1'], by }],
+      deletePool: [asked],
+      disown: [machines],
+    },
+    signals: { imageNews: [{ image: 'web', uid, version: 1, offers: { local: { build: 1, image: 'i' } } }] },
+    queries: {
+      pool: [],
+      spec: [],
+      requests: [{ since: 0 }],
+      nodes: [''],
+      drawn: [''],
+      payload: ['a-1'],
+      node: ['a-1'],
+      owners: [machines],
+    },
+  },
+  machine: {
+    workflowId: 'machine/rack',
+    start: [{ registration, uid, by }],
+    updates: {
+      operate: [{ intent: { kind: 'remove', force: true }, by }],
+      cancel: [asked],
+      askImage: [image],
+      disown: [machines],
+    },
+    signals: { round: [] },
+    queries: { status: [], payload: ['rack'], access: [{}], owners: [machines] },
+  },
+  nodeMachine: {
+    workflowId: 'machine/web/app-1',
+    start: [{ node: { of: 'cluster', name: 'web', node: 'app-1' }, intent: { kind: 'status' }, by }],
+    updates: { cancel: [asked] },
+    signals: {},
+    queries: { status: [], payload: ['app-1'], borrowed: ['l'] },
+  },
+  image: {
+    workflowId: 'image/web',
+    start: [{ uid }],
+    updates: {
+      configure: [{ spec: { name: 'web' }, by }],
+      build: [asked],
+      cancel: [asked],
+      rollback: [asked],
+      pause: [asked],
+      resume: [asked],
+      delete: [asked],
+      disown: [machines],
+    },
+    signals: { round: [], watch: [{ workflowId: 'pool/ci' }] },
+    queries: { image: [], spec: [], usedResources: [], borrowed: ['l'], owners: [machines] },
+  },
+  reservations: {
+    workflowId: 'reservations',
+    start: [{ uid }],
+    updates: {
+      reserve: [{ user: by, image, to: 4e12, wanted, by }],
+      extend: [{ id: 'r1', to: 4e12, by }],
+      cancel: [{ id: 'r1', by }],
+      return: [{ id: 'r1', by }],
+      enter: [{ id: 'r1', by }],
+    },
+    signals: {},
+    queries: { reservation: ['r1'], reservations: [{}] },
+  },
+  resources: {
+    workflowId: 'resources',
+    start: [{}],
+    updates: {
+      put: [{ name: 'keys', by, ...content }],
+      set: ['keys', null],
+      rollback: ['keys'],
+      prune: [{ used: [], before: '2030-01-01T00:00:00Z' }],
+    },
+    signals: {},
+    queries: { catalogue: [] },
+  },
+  resourcePart: {
+    workflowId: 'resource/sha256:0/0',
+    start: [{ ...content, part: 0 }, 'AA=='],
+    updates: {},
+    signals: { keep: [], drop: [] },
+    queries: {},
+  },
+  turn: {
+    workflowId: 'turn/local',
+    start: [{ holder: 'x', until: 1 }],
+    updates: { take: [{ holder: 'x', leaseMs: 60_000, waitMs: 0 }], release: ['x'] },
+    signals: {},
+    queries: {},
+  },
+  calls: {
+    workflowId: 'calls/local',
+    start: [0],
+    updates: { take: [{ count: 1, everyMs: 1 }] },
+    signals: {},
+    queries: {},
+  },
+  claims: {
+    workflowId: 'claims/local',
+    start: [{ m: 'k' }],
+    updates: { take: ['k', ['m', 'n']], release: ['k'] },
+    signals: {},
+    queries: { held: [] },
+  },
+  sweep: {
+    workflowId: 'sweep',
+    start: [{ policy: { minimumAgeMs: 0, cap: 9, delete: true } }],
+    updates: {},
+    signals: {},
+    queries: {},
+  },
+  rounds: { workflowId: 'rounds', start: [], updates: {}, signals: {}, queries: {} },
+};
