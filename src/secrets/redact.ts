@@ -96,7 +96,11 @@ class HeldStream implements RedactingStream {
     this.#state = state;
     this.#read += chunk.length;
     this.#searchSteps += steps;
-    const limit = this.#read - this.#automaton.depthOf(state);
+    const settled = this.#read - this.#automaton.depthOf(state);
+    const last = this.#runs.at(-1);
+    // What a secret covers already is hidden, however the open occurrences go on: it need not wait for them.
+    const isCovered = last !== undefined && last.to === this.#read && last.from <= settled;
+    const limit = isCovered ? this.#read : Math.max(settled, this.#shown);
     const isUnchanged = this.#held.length === 0 && this.#runs.length === 0 && limit === this.#read;
     if (!isUnchanged) this.#held.append(chunk);
     // Most output holds no secret: a copy of all of it would be memory that only the collector gives back.
