@@ -174,7 +174,7 @@ function findConfigFile({ configFlag: flag, cwd, env, mayBeMissing }: Required<L
   return undefined;
 }
 
-/** A file that was found and not named: whoever left it in a folder where somebody works must not decide what Heddle runs. */
+/** A file that was found and not named must not let the user who left it there decide what Heddle runs. */
 function refuseForeign(file: string): void {
   const distrust = whyUntrusted(file);
   if (distrust === undefined) return;

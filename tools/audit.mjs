@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { isMain, root, runMain, say } from './environment.mjs';
 
 /**
- * Asks the npm registry for known vulnerabilities of the packages that the product needs at run time, and ends with a line of counts.
- * A registry that does not answer the question is a check that was skipped, which the counts say: it is not a pass.
+ * Asks the npm registry for known vulnerabilities of the packages that the product needs at run time, and
+ * ends with a line of counts. A registry that does not answer the question is a check that was skipped, which
+ * the counts say: it is not a pass.
  */
 
 const limitMs = 120_000;
@@ -16,17 +17,33 @@ const limitMs = 120_000;
 export async function audit({ cwd = root, env = process.env } = {}) {
   // The packages of the lockfile, whatever is installed.
   const words = ['audit', '--omit=dev', '--json', '--package-lock-only', '--fetch-retries=1'];
-  const child = spawn('npm', words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL' });
+  const child = spawn('npm', words, {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: limitMs,
+    killSignal: 'SIGKILL',
+  });
   let [output, complaint] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk) => (complaint += chunk));
   await once(child, 'close');
   const report = parse(output);
   const counts = report?.metadata?.vulnerabilities;
-  if (typeof counts?.total !== 'number') return { result: 'skipped', lines: [`the registry gave no answer to npm audit: ${reasonOf(report, complaint)}`] };
-  if (counts.total === 0) return { result: 'passed', lines: ['no known vulnerability in the packages of the product'] };
-  const found = Object.values(report.vulnerabilities ?? {}).map(({ name, severity, range }) => `${name} ${range}: ${severity}`);
-  return { result: 'failed', lines: [`${counts.total} packages with known vulnerabilities; npm audit --omit=dev tells more`, ...found] };
+  if (typeof counts?.total !== 'number')
+    return {
+      result: 'skipped',
+      lines: [`the registry gave no answer to npm audit: ${reasonOf(report, complaint)}`],
+    };
+  if (counts.total === 0)
+    return { result: 'passed', lines: ['no known vulnerability in the packages of the product'] };
+  const found = Object.values(report.vulnerabilities ?? {}).map(
+    ({ name, severity, range }) => `${name} ${range}: ${severity}`,
+  );
+  return {
+    result: 'failed',
+    lines: [`${counts.total} packages with known vulnerabilities; npm audit --omit=dev tells more`, ...found],
+  };
 }
 
 /** @param {string} text @returns {any} */
@@ -40,8 +57,15 @@ function parse(text) {
 
 /** @param {any} report @param {string} complaint */
 function reasonOf(report, complaint) {
-  const words = [report?.message, report?.error?.summary, ...complaint.split('\n').filter((line) => /audit|error/i.test(line))];
-  return words.find((text) => typeof text === 'string' && text.trim() !== '')?.trim() ?? `it did not end within ${limitMs / 1000} s`;
+  const words = [
+    report?.message,
+    report?.error?.summary,
+    ...complaint.split('\n').filter((line) => /audit|error/i.test(line)),
+  ];
+  return (
+    words.find((text) => typeof text === 'string' && text.trim() !== '')?.trim() ??
+    `it did not end within ${limitMs / 1000} s`
+  );
 }
 
 if (isMain(import.meta.url)) {
@@ -49,7 +73,9 @@ if (isMain(import.meta.url)) {
     const { result, lines } = await audit();
     for (const line of lines) say(`${result}: ${line}`);
     const count = (/** @type {Audit['result']} */ name) => Number(result === name);
-    process.stdout.write(`${count('passed')} passed, ${count('failed')} failed${result === 'skipped' ? ', 1 skipped' : ''}\n`);
+    process.stdout.write(
+      `${count('passed')} passed, ${count('failed')} failed${result === 'skipped' ? ', 1 skipped' : ''}\n`,
+    );
     process.exitCode = count('failed');
   });
 }

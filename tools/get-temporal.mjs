@@ -23,9 +23,10 @@ const ways = [
 ];
 
 /**
- * The path of a Temporal CLI that is new enough: found as the product finds one; else fetched into the cache folder by the first of the ways
- * above that works. Nothing that was fetched runs before its digest is known to be right. A program that Go built has no digest that could
- * be pinned: Go checks its sources, and the digest is noted beside it when it is built. Throws one error that names every place and way.
+ * The path of a Temporal CLI that is new enough: found as the product finds one; else fetched into the cache
+ * folder by the first of the ways above that works. Nothing that was fetched runs before its digest is known
+ * to be right. A program that Go built has no digest that could be pinned: Go checks its sources, and the
+ * digest is noted beside it when it is built. Throws one error that names every place and way.
  * @param {{ env?: NodeJS.ProcessEnv }} [options]
  * @returns {Promise<string>}
  */

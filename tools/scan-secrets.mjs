@@ -6,8 +6,9 @@ import { isMain, root, runMain, say } from './environment.mjs';
 import { runProgram } from './run-program.mjs';
 
 /**
- * Looks for secrets in all files that Git has or would take: `node tools/scan-secrets.mjs [FOLDER]`. What is a secret in form only stands in
- * scan-secrets.json, by file and digest, with a reason; an entry that no longer matches anything is a fault, too.
+ * Looks for secrets in all files that Git has or would take: `node tools/scan-secrets.mjs [FOLDER]`. What is
+ * a secret in form only stands in scan-secrets.json, by file and digest, with a reason; an entry that no
+ * longer matches anything is a fault, too.
  */
 
 /** @typedef {{ file: string, line: number, kind: string, digest: string }} Finding */
@@ -27,7 +28,8 @@ const patterns = /** @type {const} */ ({
   'JSON web token': /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g,
   'payload key': /["']key["']\s*:\s*["']([A-Za-z0-9+/]{43}=)["']/g,
   'password in a URL': /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@'"`<>${}]+:([^\s/:@'"`<>${}]{6,})@/g,
-  'random text under a telling name': /(?:password|passwd|secret|token|api_?key|private_?key|credential)\w*["']?\s*[:=]\s*["'`]?([\w+/=-]{20,})(?![\w+/=(.-])/gi,
+  'random text under a telling name':
+    /(?:password|passwd|secret|token|api_?key|private_?key|credential)\w*["']?\s*[:=]\s*["'`]?([\w+/=-]{20,})(?![\w+/=(.-])/gi,
 });
 
 /** Bits per character from which a text looks random: words and names stay below. */
@@ -35,12 +37,14 @@ const randomBits = 3.7;
 
 /** @param {string} file @param {string} text @returns {readonly Finding[]} */
 export function findSecrets(file, text) {
-  return Object.entries(patterns).flatMap(([kind, pattern]) => [...text.matchAll(pattern)].flatMap((match) => {
-    const secret = match[1] ?? match[0];
-    if (kind.startsWith('random') && !isRandom(secret)) return [];
-    const line = text.slice(0, match.index).split('\n').length;
-    return [{ file, line, kind, digest: createHash('sha256').update(secret).digest('hex').slice(0, 16) }];
-  }));
+  return Object.entries(patterns).flatMap(([kind, pattern]) =>
+    [...text.matchAll(pattern)].flatMap((match) => {
+      const secret = match[1] ?? match[0];
+      if (kind.startsWith('random') && !isRandom(secret)) return [];
+      const line = text.slice(0, match.index).split('\n').length;
+      return [{ file, line, kind, digest: createHash('sha256').update(secret).digest('hex').slice(0, 16) }];
+    }),
+  );
 }
 
 /** Letters and digits mixed, and hardly any repetition. @param {string} text */
@@ -48,17 +52,24 @@ function isRandom(text) {
   if (!/\d/.test(text) || !/[A-Za-z]/.test(text)) return false;
   const counts = new Map();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
-  const bits = [...counts.values()].reduce((sum, count) => sum - (count / text.length) * Math.log2(count / text.length), 0);
+  const bits = [...counts.values()].reduce(
+    (sum, count) => sum - (count / text.length) * Math.log2(count / text.length),
+    0,
+  );
   return bits >= (/^[0-9a-f]+$/i.test(text) ? 3 : randomBits);
 }
 
 /**
- * Scans a Git checkout. Faults are findings that are not allowed, and entries of the allow list that match nothing.
+ * Scans a Git checkout. Faults are findings that are not allowed, and entries of the allow list that match
+ * nothing.
  * @param {string} [folder]
  * @returns {Promise<readonly string[]>}
  */
 export async function scanSecrets(folder = root) {
-  const list = await runProgram('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: folder, limitMs: 60_000 });
+  const list = await runProgram('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: folder,
+    limitMs: 60_000,
+  });
   /** @type {Finding[]} */
   const findings = [];
   for (const file of list.split('\0').filter((name) => name !== '')) {
@@ -69,10 +80,18 @@ export async function scanSecrets(folder = root) {
   /** @param {Finding | Allowed} one @param {Finding | Allowed} other */
   const same = (one, other) => one.file === other.file && one.digest === other.digest;
   return [
-    ...findings.filter((finding) => !allowed.some((entry) => same(entry, finding)))
-      .map(({ file, line, kind, digest }) => `${file}:${line}: ${kind} (digest ${digest}). Remove it and replace the secret, or allow it with a reason in tools/scan-secrets.json`),
-    ...allowed.filter((entry) => !findings.some((finding) => same(entry, finding))).map(({ file, digest }) => `tools/scan-secrets.json: nothing in ${file} has the digest ${digest}`),
-    ...allowed.filter(({ reason }) => typeof reason !== 'string' || reason.length < 10).map(({ file }) => `tools/scan-secrets.json: the entry for ${file} gives no reason`),
+    ...findings
+      .filter((finding) => !allowed.some((entry) => same(entry, finding)))
+      .map(
+        ({ file, line, kind, digest }) =>
+          `${file}:${line}: ${kind} (digest ${digest}). Remove it and replace the secret, or allow it with a reason in tools/scan-secrets.json`,
+      ),
+    ...allowed
+      .filter((entry) => !findings.some((finding) => same(entry, finding)))
+      .map(({ file, digest }) => `tools/scan-secrets.json: nothing in ${file} has the digest ${digest}`),
+    ...allowed
+      .filter(({ reason }) => typeof reason !== 'string' || reason.length < 10)
+      .map(({ file }) => `tools/scan-secrets.json: the entry for ${file} gives no reason`),
   ];
 }
 

@@ -10,5 +10,7 @@ export function prepareFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const distrust = whyNotPrivate(folder, statSync(folder));
   if (distrust === undefined) return;
-  throw new ProblemsError('A folder of Heddle cannot be used:', [errorAt([], `${folder} ${distrust.wrong}`, distrust.right)]);
+  throw new ProblemsError('A folder of Heddle cannot be used:', [
+    errorAt([], `${folder} ${distrust.wrong}`, distrust.right),
+  ]);
 }

@@ -4,8 +4,7 @@ import { errorAt, type Problem } from '../schema/problem.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
 
 export type FileReading =
-  | { readonly ok: true; readonly path: string }
-  | { readonly ok: false; readonly wrong: string };
+  { readonly ok: true; readonly path: string } | { readonly ok: false; readonly wrong: string };
 
 /** A file of a plugin: in its folder, links followed. `name` is what messages call it. */
 export function checkFile(file: string, folder: string, name: string): FileReading {
@@ -21,7 +20,10 @@ export function checkTrust(path: string): readonly Problem[] {
   return distrust === undefined ? [] : [faultIn(distrust.path, distrust.wrong, distrust.right)];
 }
 
-/** The first file or folder of a plugin that is not to be trusted. Of `node_modules` the folder alone: it may hold very many. */
+/**
+ * The first file or folder of a plugin that is not to be trusted. Of `node_modules` the folder alone: it may
+ * hold very many.
+ */
 export function checkTreeTrust(folder: string): readonly Problem[] {
   const [problem] = checkTrust(folder);
   if (problem !== undefined) return [problem];
@@ -29,7 +31,8 @@ export function checkTreeTrust(folder: string): readonly Problem[] {
     const path = join(folder, entry.name);
     // A link that leads nowhere runs nothing.
     if (!existsSync(path)) continue;
-    const problems = entry.isDirectory() && entry.name !== 'node_modules' ? checkTreeTrust(path) : checkTrust(path);
+    const problems =
+      entry.isDirectory() && entry.name !== 'node_modules' ? checkTreeTrust(path) : checkTrust(path);
     if (problems.length > 0) return problems;
   }
   return [];

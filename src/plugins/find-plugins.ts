@@ -31,8 +31,9 @@ export interface FoundPlugins {
 }
 
 /**
- * Looks for `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and verifies the descriptors. Folders and files of other
- * users are refused, but for those in `builtIn`: they came with the code that runs here.
+ * Looks for `providers/NAME/*.json` and `automators/NAME/*.json` under each root, and verifies the
+ * descriptors. Folders and files of other users are refused, but for those in `builtIn`: they came with the
+ * code that runs here.
  */
 export function findPlugins(roots: readonly string[], builtIn?: string): FoundPlugins {
   const found: FoundPlugin[] = [];

@@ -9,15 +9,17 @@ export interface Distrust {
 }
 
 /**
- * Why a file or folder must not decide what this process runs: another user than ours or root owns it or may write it, or can replace it by
- * way of a folder above. A link counts with what it names. Undefined on systems without such owners.
+ * Why a file or folder must not decide what this process runs: another user than ours or root owns it or may
+ * write it, or can replace it by way of a folder above. A link counts with what it names. Undefined on
+ * systems without such owners.
  */
 export function whyUntrusted(path: string): Distrust | undefined {
   if (process.getuid === undefined) return undefined;
   const real = realpathSync(path);
   for (const one of new Set([path, real])) {
     const stat = lstatSync(one);
-    const distrust = foreignOwner(one, stat) ?? (stat.isSymbolicLink() ? undefined : writableByOthers(one, stat));
+    const distrust =
+      foreignOwner(one, stat) ?? (stat.isSymbolicLink() ? undefined : writableByOthers(one, stat));
     if (distrust !== undefined) return distrust;
   }
   for (let folder = dirname(real); ; folder = dirname(folder)) {
@@ -32,21 +34,43 @@ export function whyUntrusted(path: string): Distrust | undefined {
 function foreignOwner(path: string, { uid }: Stats): Distrust | undefined {
   const own = process.getuid?.() ?? 0;
   if (uid === own || uid === 0) return undefined;
-  return { path, wrong: `belongs to user ${uid}, neither to user ${own} nor to root`, right: `If you trust it: chown '${own}' '${path}'` };
+  return {
+    path,
+    wrong: `belongs to user ${uid}, neither to user ${own} nor to root`,
+    right: `If you trust it: chown '${own}' '${path}'`,
+  };
 }
 
-/** A group with the number of the owner is the owner's private one, as most Linux systems make for each user. */
+/**
+ * A group with the number of the owner is the owner's private one, as most Linux systems make for each user.
+ */
 function writableByOthers(path: string, { mode, uid, gid }: Stats): Distrust | undefined {
   const byGroup = (mode & 0o020) !== 0 && gid !== uid;
   if (!byGroup && (mode & 0o002) === 0) return undefined;
-  return { path, wrong: `may be written by other users (mode ${(mode & 0o7777).toString(8)})`, right: `chmod go-w '${path}'` };
+  return {
+    path,
+    wrong: `may be written by other users (mode ${(mode & 0o7777).toString(8)})`,
+    right: `chmod go-w '${path}'`,
+  };
 }
 
 /** Why a folder is not for this user alone; undefined when it is. */
-export function whyNotPrivate(path: string, { uid, mode }: Pick<Stats, 'uid' | 'mode'>): Distrust | undefined {
+export function whyNotPrivate(
+  path: string,
+  { uid, mode }: Pick<Stats, 'uid' | 'mode'>,
+): Distrust | undefined {
   const own = process.getuid?.();
   if (own === undefined) return undefined;
-  if (uid !== own) return { path, wrong: `belongs to user ${uid}, not to user ${own}`, right: 'Name another folder, or run as its owner.' };
+  if (uid !== own)
+    return {
+      path,
+      wrong: `belongs to user ${uid}, not to user ${own}`,
+      right: 'Name another folder, or run as its owner.',
+    };
   if ((mode & 0o077) === 0) return undefined;
-  return { path, wrong: `is open to others (mode ${(mode & 0o777).toString(8)})`, right: `chmod 700 '${path}'` };
+  return {
+    path,
+    wrong: `is open to others (mode ${(mode & 0o777).toString(8)})`,
+    right: `chmod 700 '${path}'`,
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Finds all occurrences of many patterns in one pass over a text (Aho and Corasick, 1975). The work for a byte does not depend on how
- * many patterns there are, how long they are, or how much they have in common.
+ * Finds all occurrences of many patterns in one pass over a text (Aho and Corasick, 1975). The work for a
+ * byte does not depend on how many patterns there are, how long they are, or how much they have in common.
  */
 export class Automaton {
   /** By first byte, since a text that holds no pattern is hardly ever in another state. */
@@ -18,7 +18,11 @@ export class Automaton {
   constructor(patterns: readonly Uint8Array[]) {
     const size = 1 + patterns.reduce((sum, pattern) => sum + pattern.length, 0);
     [this.#firstChild, this.#nextSibling, this.#fallback, this.#depth, this.#longest] = [
-      new Int32Array(size), new Int32Array(size), new Int32Array(size), new Int32Array(size), new Int32Array(size),
+      new Int32Array(size),
+      new Int32Array(size),
+      new Int32Array(size),
+      new Int32Array(size),
+      new Int32Array(size),
     ];
     this.#byte = new Uint8Array(size);
     for (const pattern of patterns) this.#add(pattern);
@@ -31,10 +35,15 @@ export class Automaton {
   }
 
   /**
-   * Reads bytes from a state on; 0 is the first. `found` is called with the number of bytes read when a pattern has ended, and with the
-   * length of the longest pattern that ends there. Returns the state reached and the number of steps taken.
+   * Reads bytes from a state on; 0 is the first. `found` is called with the number of bytes read when a
+   * pattern has ended, and with the length of the longest pattern that ends there. Returns the state reached
+   * and the number of steps taken.
    */
-  read(bytes: Uint8Array, from: number, found: (end: number, length: number) => void): { readonly state: number; readonly steps: number } {
+  read(
+    bytes: Uint8Array,
+    from: number,
+    found: (end: number, length: number) => void,
+  ): { readonly state: number; readonly steps: number } {
     let state = from;
     let steps = 0;
     for (let at = 0; at < bytes.length; at += 1) {
@@ -95,7 +104,8 @@ export class Automaton {
         if (parent === 0) continue;
         const byte = this.#byte[child] ?? 0;
         let fallback = this.#fallback[parent] ?? 0;
-        while (fallback !== 0 && this.#childOf(fallback, byte) === 0) fallback = this.#fallback[fallback] ?? 0;
+        while (fallback !== 0 && this.#childOf(fallback, byte) === 0)
+          fallback = this.#fallback[fallback] ?? 0;
         fallback = this.#childOf(fallback, byte);
         this.#fallback[child] = fallback;
         if (this.#longest[child] === 0) this.#longest[child] = this.#longest[fallback] ?? 0;

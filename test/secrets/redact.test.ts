@@ -73,6 +73,15 @@ describe('a redacting stream', () => {
     expect(shown.join('') + stream.end().toString()).toBe('a(secret)b');
   });
 
+  it('gives the placeholder as soon as a secret is whole, and no second one when an overlapping occurrence follows', () => {
+    const stream = createRedactor(['hunter2hunter2', 'abcabcabc']).stream();
+    expect(stream.push(Buffer.from('hunter2hunter2')).toString()).toBe('(secret)');
+    expect(stream.push(Buffer.from('hunter2')).toString()).toBe('');
+    expect(stream.push(Buffer.from(' abcabcabc')).toString()).toBe(' (secret)');
+    expect(stream.push(Buffer.from('abc')).toString() + stream.push(Buffer.from('.')).toString()).toBe('.');
+    expect(stream.end()).toHaveLength(0);
+  });
+
   it('passes bytes that are no text, and holds back only what may become a secret', () => {
     const stream = createRedactor(['hunter2hunter2']).stream();
     const binary = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
@@ -104,7 +113,9 @@ describe('the result of a redactor', () => {
     fc.assert(fc.property(fc.array(words, { maxLength: 5 }), words, fc.array(fc.nat(4), { maxLength: 6 }), (hidden, around, order) => {
       const forms = hidden.flatMap((one) => [one, Buffer.from(one).toString('hex'), Buffer.from(one).toString('base64'), one.slice(2)]);
       const text = around + order.map((index) => forms[index % Math.max(1, forms.length)] ?? '').join('') + around;
-      expect(createRedactor(hidden).redact(text)).toBe(redactNaively(hidden, text));
+      const expected = redactNaively(hidden, text);
+      expect(createRedactor(hidden).redact(text)).toBe(expected);
+      expect(throughStream(createRedactor(hidden), Array.from(text).map((letter) => Buffer.from(letter)))).toBe(expected);
     }), { numRuns: 2_000 });
   });
 

@@ -22,10 +22,15 @@ beforeEach(async () => {
     request.resume();
     asked.push(`${request.method} ${request.url}`);
     if (request.method === 'POST' && advisories === undefined) return response.writeHead(405).end();
-    if (request.method === 'POST') return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(advisories));
+    if (request.method === 'POST')
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(advisories));
     // npm looks which versions of a package, and of what depends on it, are without fault.
     const name = decodeURIComponent((request.url ?? '/').slice(1));
-    const packument = { name, 'dist-tags': { latest: '1.0.0' }, 'versions': { '1.0.0': { name, version: '1.0.0' } } };
+    const packument = {
+      name,
+      'dist-tags': { latest: '1.0.0' },
+      versions: { '1.0.0': { name, version: '1.0.0' } },
+    };
     return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(packument));
   }).listen(0, '127.0.0.1');
   await once(registry, 'listening');
@@ -37,9 +42,20 @@ afterEach(() => {
 });
 
 /** npm itself, on our lockfile, with a registry of the test's own. */
-async function audit(): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
-  const env = { ...childEnvironment(), npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`, npm_config_cache: cache };
-  const child = spawn(process.execPath, [join(root, 'tools', 'audit.mjs')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+async function audit(): Promise<{
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}> {
+  const env = {
+    ...childEnvironment(),
+    npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
+    npm_config_cache: cache,
+  };
+  const child = spawn(process.execPath, [join(root, 'tools', 'audit.mjs')], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
@@ -55,7 +71,19 @@ describe('the audit of dependencies', () => {
   });
 
   it('fails and names the package when the registry knows of one', async () => {
-    advisories = { yaml: [{ id: 1, url: 'https://example.com/1', title: 'a hole', severity: 'high', vulnerable_versions: '<100.0.0', cwe: [], cvss: { score: 8, vectorString: null } }] };
+    advisories = {
+      yaml: [
+        {
+          id: 1,
+          url: 'https://example.com/1',
+          title: 'a hole',
+          severity: 'high',
+          vulnerable_versions: '<100.0.0',
+          cwe: [],
+          cvss: { score: 8, vectorString: null },
+        },
+      ],
+    };
     const { code, stdout, stderr } = await audit();
     expect({ code, stdout }).toEqual({ code: 1, stdout: '0 passed, 1 failed' });
     expect(stderr).toMatch(/failed: yaml .*high/);

@@ -11,12 +11,19 @@ interface LockedPackage {
 
 type Lockfile = Readonly<Record<string, LockedPackage>>;
 
-const locked = (JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package-lock.json'), 'utf8')) as { readonly packages: Lockfile }).packages;
+const locked = (
+  JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package-lock.json'), 'utf8')) as {
+    readonly packages: Lockfile;
+  }
+).packages;
 
 /** Paths of the packages that npm would install without comparing them with a digest. */
 function unverified(packages: Lockfile): readonly string[] {
   return Object.entries(packages)
-    .filter(([path, { integrity, link }]) => path !== '' && (link === true || !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')))
+    .filter(
+      ([path, { integrity, link }]) =>
+        path !== '' && (link === true || !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')),
+    )
     .map(([path]) => path);
 }
 
@@ -32,7 +39,9 @@ describe('the lockfile', () => {
 
   it('fails this check when a package has no hash or a weak one', () => {
     const planted: Lockfile = {
-      '': {}, 'node_modules/none': { version: '1.0.0' }, 'node_modules/weak': { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+      '': {},
+      'node_modules/none': { version: '1.0.0' },
+      'node_modules/weak': { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
     };
     expect(unverified(planted)).toEqual(['node_modules/none', 'node_modules/weak']);
   });

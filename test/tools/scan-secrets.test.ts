@@ -11,7 +11,9 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'heddle-scan-'));
   spawnSync('git', ['init', '--quiet'], { cwd: folder });
 });
-afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
 
 function write(path: string, content: string | Buffer): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -19,14 +21,23 @@ function write(path: string, content: string | Buffer): void {
 }
 
 function scan(of = folder): { readonly code: number | null; readonly said: string } {
-  const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools', 'scan-secrets.mjs'), of], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools', 'scan-secrets.mjs'), of], {
+    encoding: 'utf8',
+  });
   return { code: status, said: stderr };
 }
 
-const letters = (count: number): string => randomBytes(count * 2).toString('base64').replaceAll(/[^A-Za-z0-9]/g, '').slice(0, count);
+const letters = (count: number): string =>
+  randomBytes(count * 2)
+    .toString('base64')
+    .replaceAll(/[^A-Za-z0-9]/g, '')
+    .slice(0, count);
 const base64 = (bytes: number): string => randomBytes(bytes).toString('base64');
 const upper = (count: number): string => letters(count).toUpperCase();
-const pem = generateKeyPairSync('ed25519', { privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } }).privateKey;
+const pem = generateKeyPairSync('ed25519', {
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+}).privateKey;
 
 // Put together here, so that this file holds none.
 const planted: readonly (readonly [string, string])[] = [
@@ -56,7 +67,8 @@ describe('the scan for secrets', () => {
     const { code, said } = scan();
     expect(code).toBe(1);
     expect(said).toContain(`src/some.file:2: ${kind} (digest `);
-    for (const word of text.split(/[^\w+/=-]/).filter((part) => part.length >= 16)) expect(said).not.toContain(word);
+    for (const word of text.split(/[^\w+/=-]/).filter((part) => part.length >= 16))
+      expect(said).not.toContain(word);
   });
 
   it('looks at files that Git has or would take, and leaves ignored and binary ones aside', () => {
@@ -70,14 +82,27 @@ describe('the scan for secrets', () => {
   });
 
   it('takes words, names and references for no secret', () => {
-    write('some.ts', ['const secretReference = "env:SOME_LONG_NAME_OF_A_VARIABLE";', 'token: parseTokenFromHeaderOfRequest(request)', 'password: ${POSTGRES_PASSWORD:?run make-env.sh}',
-      '-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----', 'http://user:${password}@host', 'tokenLimit = 100000000000000000000'].join('\n'));
+    write(
+      'some.ts',
+      [
+        'const secretReference = "env:SOME_LONG_NAME_OF_A_VARIABLE";',
+        'token: parseTokenFromHeaderOfRequest(request)',
+        'password: ${POSTGRES_PASSWORD:?run make-env.sh}',
+        '-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----',
+        'http://user:${password}@host',
+        'tokenLimit = 100000000000000000000',
+      ].join('\n'),
+    );
     expect(scan()).toEqual({ code: 0, said: '' });
   });
 
   it('lets pass what is allowed with a reason, and fails for entries without one or without use', () => {
     const token = `ghp_${letters(36)}`;
-    const entry = { file: 'fixture', digest: createHash('sha256').update(token).digest('hex').slice(0, 16), reason: 'made up for a test' };
+    const entry = {
+      file: 'fixture',
+      digest: createHash('sha256').update(token).digest('hex').slice(0, 16),
+      reason: 'made up for a test',
+    };
     write('fixture', token);
     write('tools/scan-secrets.json', JSON.stringify([entry]));
     expect(scan()).toEqual({ code: 0, said: '' });
@@ -85,13 +110,19 @@ describe('the scan for secrets', () => {
     expect(scan()).toMatchObject({ code: 1, said: expect.stringContaining('gives no reason') as string });
     write('tools/scan-secrets.json', JSON.stringify([entry]));
     write('fixture', 'nothing any more');
-    expect(scan()).toMatchObject({ code: 1, said: expect.stringContaining('nothing in fixture has the digest') as string });
+    expect(scan()).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('nothing in fixture has the digest') as string,
+    });
     write('fixture', `ghp_${letters(36)}`);
     expect(scan().said).toContain('fixture:1: GitHub token');
   });
 
   it('fails where there is no Git checkout to look at', () => {
     rmSync(join(folder, '.git'), { recursive: true });
-    expect(scan()).toMatchObject({ code: 1, said: expect.stringContaining('not a git repository') as string });
+    expect(scan()).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('not a git repository') as string,
+    });
   });
 });
