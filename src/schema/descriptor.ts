@@ -20,7 +20,9 @@ const fieldSchema = z.strictObject({
   default: anyJsonSchema.exactOptional().meta({ title: 'Default', description: 'The value where none is given.' }),
   resource: z.string().exactOptional().meta({ title: 'Resource', description: 'Which kind of the plugin\'s resources it takes; of a string, one will do as well as a text.' }),
   secret: z.boolean().exactOptional().meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
-  overridable: z.boolean().exactOptional().meta({ title: 'Overridable', description: 'An administrator\'s field that users may set too.' }),
+  overridable: z.union([z.boolean(), z.literal('listed')], { error: 'true, false or listed.' }).exactOptional().meta({
+    title: 'Overridable', description: 'An administrator\'s field that users may set too; listed: only to values that the account lists under allow.',
+  }),
   passReferences: z.boolean().exactOptional().meta({
     title: 'Pass references', description: 'Secret references in the value reach the plugin as they are, to be passed on to the node\'s payload.',
   }),
@@ -115,7 +117,7 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
     ...required[scope].flatMap((set, index) => set.filter((key) => !Object.hasOwn(fields, key))
       .map((key) => errorAt(['fields', 'required', scope, index], `names ${key}, which is no field of ${scope}`))),
     ...(scope === 'user' ? Object.keys(fields).filter((key) => Object.hasOwn(admin, key))
-      .map((key) => errorAt(['fields', 'user', key], 'is a field of admin too', 'Keep it there with overridable: true.')) : []),
+      .map((key) => errorAt(['fields', 'user', key], 'is a field of admin too', 'Keep it there with overridable: true or listed.')) : []),
   ]);
 }
 

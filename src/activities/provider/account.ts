@@ -19,18 +19,21 @@ export interface OpenAccount {
 /** Without `fields` no user stands behind it: whatever only a user can fill in is left out. */
 export interface AccountName extends Pick<AccountRef, 'name'> {
   readonly fields?: AccountRef['fields'];
+  /** `any`: what the account allows users is not checked. For DELETE: what was made must go after the administrator allows less. */
+  readonly allow?: 'any';
 }
 
 /** @throws PluginError Invalid (no such account or plugin, wrong fields), Auth (a secret cannot be had). */
-export async function openAccount(parts: ActivityParts, { name, fields }: AccountName, attempt: Pick<Attempt, 'hide'>): Promise<OpenAccount> {
+export async function openAccount(parts: ActivityParts, { name, fields, allow }: AccountName, attempt: Pick<Attempt, 'hide'>): Promise<OpenAccount> {
   const account = accountOf(parts, name);
   const plugin = parts.registry.provider(account.type);
   const { descriptor } = plugin;
   const admin = checkFields(descriptor, 'admin', account.fields, ['providers', name, 'fields']);
-  const user = checkFields(descriptor, 'user', fields ?? {}, ['fields']);
+  const user = checkFields(descriptor, 'user', fields ?? {}, ['fields'], allow === 'any' ? allow : account.allow);
   const problems = [...admin.problems, ...(fields === undefined ? [] : user.problems)];
   if (hasErrors(problems)) throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
-  const written: JsonObject = { ...admin.values, ...user.values };
+  // Without declarations nothing says which of the administrator's fields a user may set: none.
+  const written: JsonObject = descriptor.fields === undefined ? { ...user.values, ...admin.values } : { ...admin.values, ...user.values };
   const passed = passedReferences(descriptor);
   const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === kept));
   const { value, secrets } = await parts.resolveSecrets(split(false), `provider ${name}`);

@@ -22,7 +22,7 @@ import { refuseSuperseded, resetTime } from './superseded.js';
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
   const budget = budgetSignal();
-  const { plugin, fields } = await openAccount(parts, request.swept === true ? { name: request.provider.name } : request.provider, attempt);
+  const { plugin, fields } = await openAccount(parts, request.swept === true ? { name: request.provider.name } : { ...request.provider, ...(task.taskName === 'DELETE' ? { allow: 'any' } : {}) }, attempt);
   const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
   const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid, config, ...(placement === undefined ? {} : { placement }) }, fields);
   if (request.swept === true) await refuseOwned(parts, { key: machine.key, providerid: machine.providerid ?? '', ...(clusterId === '-' ? {} : { cluster: clusterId }) });
