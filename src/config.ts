@@ -147,6 +147,11 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env,
   };
 }
 
+/** What only Heddle and its administrators read: keys, state, logs, stored secrets and the configuration, in which secrets may stand. */
+export function ownPaths({ file, dataFolder, keyFolder, storeFolder, builder }: Pick<Config, 'file' | 'dataFolder' | 'keyFolder' | 'storeFolder' | 'builder'>): readonly string[] {
+  return [dataFolder, keyFolder, storeFolder, builder.folder, ...(file === undefined ? [] : [file])];
+}
+
 interface FoundConfig {
   readonly file: string;
   readonly config: WrittenConfig;

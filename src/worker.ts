@@ -17,7 +17,7 @@ import { createPlanActivity } from './activities/plan/plan.js';
 import { createPlanPoolActivity } from './activities/plan/plan-pool.js';
 import { createListRoundsActivity } from './activities/sweep/list-rounds.js';
 import { createSweepActivities } from './activities/sweep/sweep-ground.js';
-import type { Config } from './config.js';
+import { ownPaths, type Config } from './config.js';
 import type { Json } from './model/json.js';
 import { poolAccount } from './model/names.js';
 import { PluginError } from './plugins/errors.js';
@@ -96,7 +96,7 @@ export async function startWorker({ config, keyRing, log, secretSources, role }:
   if (unseen !== undefined) log.warn(unseen);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
-  const allows = allowReferences(config.allowedReferences);
+  const allows = allowReferences(config.allowedReferences, ownPaths(config));
   const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] => findForbidden(value, allows);
   const pool = createPool();
   const resources = openResourceCache(temporal, config);

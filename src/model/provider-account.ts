@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.js';
+import type { Json, JsonObject } from './json.js';
 
 /** A provider account as the configuration names it. */
 export interface ProviderAccount {
@@ -6,6 +6,8 @@ export interface ProviderAccount {
   readonly site: string;
   /** The administrator's fields as written: `checkAccounts` checks them and fills in defaults. Secrets are references. */
   readonly fields: JsonObject;
+  /** Values that users may give to fields with `overridable: listed`. */
+  readonly allow?: Readonly<Record<string, readonly Json[]>>;
   /** Our words for sizes and images, and the provider's own. */
   readonly hardware?: Readonly<Record<string, string>>;
   readonly images?: Readonly<Record<string, string>>;

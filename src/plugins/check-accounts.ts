@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json.js';
 import type { Descriptor } from '../schema/descriptor.js';
-import { checkFields } from '../schema/fields.js';
+import { checkFields, listedFields, type AllowedValues } from '../schema/fields.js';
 import { errorAt, hasErrors, placeProblems, ProblemsError, type Path, type Place, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
 import type { Registry } from './registry.js';
@@ -8,6 +8,7 @@ import type { Registry } from './registry.js';
 interface Account extends Settings {
   readonly type: string;
   readonly limits?: { readonly callsPerSecond?: number };
+  readonly allow?: AllowedValues;
 }
 
 /**
@@ -19,7 +20,7 @@ export function checkAccounts<Some extends Account>(
   registry: Registry, accounts: Readonly<Record<string, Some>>, locate?: (path: Path) => Place,
 ): Readonly<Record<string, Some>> {
   return checkAll(registry.providers(), accounts, {
-    what: 'provider', title: 'The provider accounts cannot be used:', locate, typeOf: (_name, { type }) => type, pathOf: (name) => ['providers', name, 'type'], checkMore: checkCalls,
+    what: 'provider', title: 'The provider accounts cannot be used:', locate, typeOf: (_name, { type }) => type, pathOf: (name) => ['providers', name, 'type'], checkMore: (...account) => [...checkCalls(...account), ...checkAllow(...account)],
   });
 }
 
@@ -69,4 +70,11 @@ function checkAll<Some extends Settings>(
 function checkCalls(name: string, { limits }: Account, { name: type, countsCalls }: Descriptor): readonly Problem[] {
   if (limits?.callsPerSecond === undefined || countsCalls) return [];
   return [errorAt(['providers', name, 'limits', 'callsPerSecond'], `cannot be kept: provider type ${type} does not count its calls`, 'ratePerSecond limits CREATE and DELETE.')];
+}
+
+/** A list that has no effect would be believed, too. */
+function checkAllow(name: string, { allow = {} }: Account, descriptor: Descriptor): readonly Problem[] {
+  const listed = listedFields(descriptor);
+  return Object.keys(allow).filter((key) => !listed.includes(key)).map((key) => errorAt(['providers', name, 'allow', key],
+    'lists values of a field that takes none from users', `Of type ${descriptor.name} such fields are: ${listed.join(', ') || 'none'}.`));
 }

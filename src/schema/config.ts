@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fieldsSchema } from './any-fields.js';
+import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { durationSchema, parseDuration } from './duration.js';
 import { secretReferenceSchema } from './fields.js';
 import { foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
@@ -35,6 +35,9 @@ const providerSchema = z.strictObject({
   site: simpleNameSchema.exactOptional().meta({ title: 'Site', description: 'The site whose workers reach its machines; the worker\'s own unless given.' }),
   fields: fieldsSchema.prefault({}).meta({
     title: 'Fields', description: 'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.',
+  }),
+  allow: z.record(z.string(), z.array(anyJsonSchema).min(1)).exactOptional().meta({
+    title: 'Allow', description: 'Values that cluster files may give to fields that are the administrator\'s, such as {network: [web]}; none unless given. heddle plugins show TYPE names these fields.',
   }),
   hardware: wordsSchema('Hardware', 'What clusters call a size, and what the provider does: {small: t3.small}. Other words are passed on as they are.'),
   images: wordsSchema('Images', 'What clusters call an image, and what the provider does: {debian: ami-0abc}. Other words are passed on as they are.'),

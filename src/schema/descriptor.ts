@@ -38,9 +38,13 @@ const fieldSchema = z
       .exactOptional()
       .meta({ title: 'Secret', description: 'Masked in forms, redacted in output; users give a reference.' }),
     overridable: z
-      .boolean()
+      .union([z.boolean(), z.literal('listed')], { error: 'true, false or listed.' })
       .exactOptional()
-      .meta({ title: 'Overridable', description: "An administrator's field that users may set too." }),
+      .meta({
+        title: 'Overridable',
+        description:
+          "An administrator's field that users may set too; listed: only to values that the account lists under allow.",
+      }),
     passReferences: z.boolean().exactOptional().meta({
       title: 'Pass references',
       description:
@@ -149,7 +153,7 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
             errorAt(
               ['fields', 'user', key],
               'is a field of admin too',
-              'Keep it there with overridable: true.',
+              'Keep it there with overridable: true or listed.',
             ),
           )
       : []),

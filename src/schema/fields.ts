@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../model/json.js';
+import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
+import { stableJson } from '../model/payload.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
 import { resourceReferenceSchema } from './descriptor-resources.js';
 import { durationSchema } from './duration.js';
@@ -20,11 +21,15 @@ export const secretReferenceSchema = z.strictObject({
   secret: z.string().regex(/^(env|file|exec|vault):\S/, { error: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.' }),
 }).meta({ title: 'Secret reference', description: '{secret: "env:NAME"}; also file:PATH, exec:COMMAND, vault:PATH#FIELD.' });
 
+/** Values that users may give to fields with `overridable: listed`, by field: `allow` of a provider account. */
+export type AllowedValues = Readonly<Record<string, readonly Json[]>>;
+
 /**
- * Checks values against what a plugin declares. For users, fields of administrators count where they are overridable.
+ * Checks values against what a plugin declares. For users, fields of administrators count where they are overridable, and
+ * `allowed` is what the account allows for those that are listed; `any` leaves that out.
  * `path` is where the values stand. A plugin that declares nothing takes anything.
  */
-export function checkFields(plugin: Declared, scope: FieldScope, values: JsonObject, path: Path): CheckedFields {
+export function checkFields(plugin: Declared, scope: FieldScope, values: JsonObject, path: Path, allowed: AllowedValues | 'any' = {}): CheckedFields {
   if (plugin.fields === undefined) return { problems: [], values };
   const schema = fieldsSchemaOf(plugin, scope);
   const parsed = schema.safeParse(values);
@@ -35,12 +40,35 @@ export function checkFields(plugin: Declared, scope: FieldScope, values: JsonObj
     return { problems: [...wrong, ...!isKnown ? [] : checkRequired(plugin.fields.required[scope], { ...defaultsOf(plugin.fields[scope]), ...values }, path)], values };
   }
   const filled = Object.fromEntries(Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
-  return { problems: checkRequired(plugin.fields.required[scope], filled, path), values: filled };
+  const unlisted = scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
+  return { problems: [...checkRequired(plugin.fields.required[scope], filled, path), ...unlisted], values: filled };
+}
+
+/** The names of fields whose values the administrator of an account lists for users. */
+export function listedFields({ fields }: Declared): readonly string[] {
+  return Object.entries(fields?.admin ?? {}).flatMap(([key, { overridable }]) => (overridable === 'listed' ? [key] : []));
+}
+
+function checkListed(admin: Readonly<Record<string, FieldDeclaration>>, values: JsonObject, path: Path, allowed: AllowedValues): readonly Problem[] {
+  return listedFields({ fields: { admin, user: {}, required: { admin: [], user: [] } } }).flatMap((key) => {
+    const listed = (allowed[key] ?? []).map(stableJson);
+    const missing = partsOf(values[key], admin[key]?.type).filter((value) => !listed.includes(stableJson(value)));
+    if (missing.length === 0) return [];
+    return [errorAt([...path, key], 'may be set in cluster files only to what the administrator lists',
+      `In heddle.yaml of the workers, \`allow: {${key}: [...]}\` of the provider account must list ${missing.map((value) => JSON.stringify(value)).join(', ')}.`)];
+  });
+}
+
+/** Each item of a list and each value of a map is listed by itself. */
+function partsOf(value: Json | undefined, type: FieldDeclaration['type'] | undefined): readonly Json[] {
+  if (value === undefined) return [];
+  if (type === 'list' && Array.isArray(value)) return value as readonly Json[];
+  return type === 'map' && isJsonObject(value) ? Object.values(value).flatMap((item) => item ?? []) : [value];
 }
 
 /** The schema of one scope's fields: for checks here, and as JSON Schema for forms and editors. */
 export function fieldsSchemaOf({ fields }: Declared, scope: FieldScope): z.ZodObject<Record<string, z.ZodType<Json | undefined>>> {
-  const overridable = Object.entries(fields?.admin ?? {}).filter(([, field]) => scope === 'user' && field.overridable === true)
+  const overridable = Object.entries(fields?.admin ?? {}).filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
     // An administrator's value stands behind it: a default here would hide that.
     .map(([key, { default: _default, ...field }]) => [key, field] as const);
   const declared = [...overridable, ...Object.entries(fields?.[scope] ?? {})];

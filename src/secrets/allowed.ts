@@ -1,11 +1,20 @@
-import { normalize } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
 import type { AllowReference } from './reference.js';
 
-/** Patterns such as `env:APP_*` or `file:/etc/app/*`; `*` stands for any text. Without patterns everything may. */
-export function allowReferences(patterns: readonly string[] | undefined): AllowReference {
-  if (patterns === undefined) return () => true;
+/** Variables that open the payloads, the Temporal server or Vault to the worker. Only administrators may refer to them. */
+const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
+
+/**
+ * Patterns such as `env:APP_*` or `file:/etc/app/*`; `*` stands for any text. Without patterns everything may stand there,
+ * but never a variable or a file of Heddle itself, whatever the patterns say.
+ * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
+ */
+export function allowReferences(patterns: readonly string[] | undefined, ownPaths: readonly string[] = []): AllowReference {
+  const isOwn = (reference: string): boolean => ownVariables.test(reference) || (reference.startsWith('file:') && isWithin(reference.slice('file:'.length), ownPaths));
+  if (patterns === undefined) return (reference) => !isOwn(reference);
   const expressions = patterns.map((pattern) => new RegExp(`^${pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`)).join('.*')}$`, 's'));
-  return (reference) => isPlain(reference) && expressions.some((expression) => expression.test(reference));
+  return (reference) => isPlain(reference) && !isOwn(reference) && expressions.some((expression) => expression.test(reference));
 }
 
 /** A path that goes up is another than it seems. */
@@ -13,4 +22,20 @@ function isPlain(reference: string): boolean {
   if (!reference.startsWith('file:')) return true;
   const path = reference.slice('file:'.length);
   return normalize(path) === path;
+}
+
+/** As it is written, and as it is after all links: a folder may be a link, too. */
+function isWithin(path: string, folders: readonly string[]): boolean {
+  const paths = [resolve(path), realPath(resolve(path))];
+  const roots = folders.flatMap((folder) => [resolve(folder), realPath(resolve(folder))]);
+  return paths.some((one) => roots.some((root) => one === root || one.startsWith(`${root}${sep}`)));
+}
+
+/** Of a file that is not there, its folder's path counts: it may be there when the reference is resolved. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
+  }
 }

@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
 import { anySignal } from '../model/signals.js';
 import { runForOutput, splitWords, type CommandLimits } from './command.js';
@@ -43,12 +44,22 @@ async function readVariable(name: string, { environment }: SecretSources): Promi
   return value;
 }
 
+function systemFile(path: string): Error {
+  return new Error(`${path} belongs to the system, and keeps no secret`);
+}
+
+const systemFiles = /^\/(proc|sys|dev\/fd)(\/|$)/;
+
 async function readSecretFile(path: string): Promise<string> {
-  const found = await stat(path);
+  // Files there show the worker's own environment, memory and open files, and count as regular ones.
+  if (systemFiles.test(resolve(path))) throw systemFile(path);
+  const real = await realpath(path);
+  if (systemFiles.test(real)) throw systemFile(path);
+  const found = await stat(real);
   // A device has no end, and a pipe perhaps no beginning.
   if (!found.isFile()) throw new Error(`${path} is not a regular file`);
   if (found.size > sizeLimit) throw new Error(`${path} is larger than ${sizeLimit} bytes`);
-  return withoutNewline(await readFile(path, 'utf8'), path);
+  return withoutNewline(await readFile(real, 'utf8'), path);
 }
 
 async function readCommand(line: string, sources: SecretSources): Promise<string> {

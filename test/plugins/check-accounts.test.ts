@@ -19,6 +19,14 @@ describe('provider accounts', () => {
       .toThrow('providers.rack.limits.callsPerSecond: cannot be kept: provider type static does not count its calls. ratePerSecond limits CREATE and DELETE.');
   });
 
+  test('list values for users only of fields that take them', () => {
+    expect(checkAccounts(registry, { box: { type: 'docker', fields: {}, allow: { network: ['blue'] } } })).toMatchObject({ box: { allow: { network: ['blue'] } } });
+    expect(() => checkAccounts(registry, { box: { type: 'docker', fields: {}, allow: { endpoint: ['unix:///x'], user: ['me'] } } })).toThrow([
+      '  providers.box.allow.endpoint: lists values of a field that takes none from users. Of type docker such fields are: network.',
+      '  providers.box.allow.user: lists values of a field that takes none from users. Of type docker such fields are: network.',
+    ].join('\n'));
+  });
+
   test('that are wrong are refused all at once, with their places', () => {
     const accounts = { one: { type: 'statc', fields: {} }, two: { type: 'static', fields: { machins: [], port: 'x' } } };
     const locate = (path: readonly unknown[]) => ({ file: 'heddle.yaml', line: path[1] === 'one' ? 2 : 5, column: path.length });

@@ -35,6 +35,24 @@ describe('fields', () => {
     expect(told('user', { script: 's', endpoint: 'x' })).toEqual(['fields.endpoint: is an unknown key. Known are: zone, script, size, password, count.']);
   });
 
+  test('that are listed take from users only the values that the account allows', () => {
+    const listed: FieldDeclarations = {
+      admin: { network: field('string', { overridable: 'listed' }), groups: field('list', { overridable: 'listed' }), addresses: field('map', { overridable: 'listed' }) },
+      user: {}, required: { admin: [], user: [] },
+    };
+    const allow = { network: ['blue', 'green'], groups: ['a', 'b'], addresses: ['10.0.0.1'] };
+    const said = (values: JsonObject, allowed?: typeof allow): readonly string[] => checkFields({ fields: listed }, 'user', values, ['fields'], allowed).problems.map(formatProblem);
+    expect(said({ network: 'blue', groups: ['b', 'a'], addresses: { 'app-1': '10.0.0.1' } }, allow)).toEqual([]);
+    expect(said({ network: 'host' }, allow)).toEqual([
+      'fields.network: may be set in cluster files only to what the administrator lists. In heddle.yaml of the workers, `allow: {network: [...]}` of the provider account must list "host".',
+    ]);
+    expect(said({ network: 'blue' })).toHaveLength(1);
+    expect(said({ network: { secret: 'env:NETWORK' } }, allow)).toHaveLength(1);
+    expect(said({ groups: ['a', 'admins'] }, allow)).toHaveLength(1);
+    expect(said({ addresses: { 'app-1': '10.0.0.1', 'app-2': '10.9.9.9' } }, allow)).toHaveLength(1);
+    expect(checkFields({ fields: listed }, 'admin', { network: 'host' }, []).problems).toEqual([]);
+  });
+
   test('that are texts or secrets may be references; users\' secrets must be', () => {
     expect(told('admin', { apiKey: { secret: 'env:KEY' }, endpoint: { secret: 'file:/x' } })).toEqual([]);
     expect(told('user', { script: { secret: 'vault:secret/data/x#y' }, password: { secret: 'exec:pass show x' } })).toEqual([]);

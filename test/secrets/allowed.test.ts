@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createPlanActivity } from '../../src/activities/plan/plan.js';
@@ -23,6 +26,32 @@ describe('references that cluster files may use', () => {
     ['env:aab', ['env:a+b'], false],
   ])('%j with %j: %j', (reference, patterns, allowed) => {
     expect(allowReferences(patterns)(reference)).toBe(allowed);
+  });
+
+  it.each([undefined, ['file:*', 'env:*']])('never name a file of Heddle itself, by whatever path (secrets.allow: %j)', (patterns) => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-')));
+    const [own, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
+    for (const made of [join(own, 'keys'), elsewhere]) mkdirSync(made, { recursive: true });
+    for (const file of [join(own, 'keys', 'key'), join(own, 'dev.json'), join(elsewhere, 'token'), join(folder, 'data-of-app')]) writeFileSync(file, 'x');
+    symlinkSync(join(own, 'keys', 'key'), join(elsewhere, 'link'));
+    symlinkSync(own, join(elsewhere, 'folder'));
+    const config = join(folder, 'heddle.yaml');
+    writeFileSync(config, 'x');
+    const allows = allowReferences(patterns, [own, config]);
+    for (const path of [
+      own, join(own, 'keys', 'key'), join(own, 'secrets', 'account', 'not-there-yet'), join(elsewhere, 'link'), join(elsewhere, 'folder', 'dev.json'), join(elsewhere, 'folder', 'not-there'),
+      `${elsewhere}/../data/dev.json`, `${folder}//data/dev.json`, relative(process.cwd(), join(own, 'dev.json')), `/proc/self/root${join(own, 'dev.json')}`, config,
+    ]) expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: false });
+    for (const path of [join(elsewhere, 'token'), join(folder, 'data-of-app')]) expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: true });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('never name what opens the server or the vault to the worker', () => {
+    for (const name of ['HEDDLE_KEYS', 'TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_KEY_DATA', 'VAULT_TOKEN']) {
+      expect({ name, allowed: allowReferences(undefined)(`env:${name}`) }).toEqual({ name, allowed: false });
+      expect({ name, allowed: allowReferences(['env:*'])(`env:${name}`) }).toEqual({ name, allowed: false });
+    }
+    expect(allowReferences(undefined)('env:APP_VAULT_TOKEN')).toBe(true);
   });
 
   it('are found wherever they stand', () => {

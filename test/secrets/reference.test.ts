@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -34,6 +34,12 @@ describe('resolveSecrets', () => {
     expect((await resolve({ secret: `file:${join(folder, 'key')}` })).value).toBe('line 1\nline 2\n');
   });
 
+  it('reads no environment of a process through a link', async () => {
+    await symlink('/proc/self/environ', join(folder, 'link'));
+    await symlink('/proc/self', join(folder, 'process'));
+    for (const file of ['link', 'process/environ']) await expect(resolve({ secret: `file:${join(folder, file)}` })).rejects.toThrow('belongs to the system');
+  });
+
   it('sees a changed secret the next time', async () => {
     const file = join(folder, 'key');
     const seen = [];
@@ -55,6 +61,10 @@ describe('resolveSecrets', () => {
     ['env:constructor', /constructor is not set/],
     ['env:HEDDLE_KEYS', /HEDDLE_KEYS belongs to Heddle/],
     ['env:TEMPORAL_API_KEY', /TEMPORAL_API_KEY belongs to Heddle or Temporal/],
+    ['file:/proc/self/environ', /\/proc\/self\/environ belongs to the system/],
+    [`file:/proc/${process.pid}/environ`, /belongs to the system/],
+    ['file:/proc/self/../self/environ', /belongs to the system/],
+    ['file:/dev/fd/0', /belongs to the system/],
     ['file:/dev/zero', /\/dev\/zero is not a regular file/],
     ['file:/no/such/file', /^fields\.key: .*\(file:\).*ENOENT.*\/no\/such\/file/],
     ['exec:/no/such/program', /\(exec:\).*cannot be started/],

@@ -39,7 +39,7 @@ function describe({ registry, providers, loadsAtOnce }: AccountParts, request: A
     throw new PluginError('Invalid', `heddle.yaml has no provider "${request.provider}" (it has: ${Object.keys(providers).join(', ') || 'none'})`);
   }
   const plugin = registry.provider(account.type);
-  const { problems } = checkFields(plugin.descriptor, 'user', request.fields, ['fields']);
+  const { problems } = checkFields(plugin.descriptor, 'user', request.fields, ['fields'], account.allow);
   if (hasErrors(problems)) throw new PluginError('Invalid', `the fields for provider ${request.provider} are wrong: ${problems.map(formatProblem).join('; ')}`);
   const system = request.system === null ? undefined : registry.automator(request.system);
   if (system !== undefined && !system.abilities.includes('postLoad')) {

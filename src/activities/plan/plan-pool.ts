@@ -75,7 +75,7 @@ function checkProviderPool({ providers, registry, forbiddenReferences }: Parts, 
     const forbidden = forbiddenReferences(fields).map((place) => errorAt([...path, ...place], 'refers to a secret that pools may not use', 'heddle.yaml of the workers says under secrets.allow which they may.'));
     const imageless = libraryImage === undefined || abilities.includes('uploadImage') || abilities.includes('capture') ? []
       : [errorAt([...at, 'labels', label, 'libraryImage'], `names image "${libraryImage}", but provider "${provider}" of type ${account.type} neither takes images nor makes any`, 'Name its own word for an image as image.')];
-    return [...checkFields(descriptor, 'user', fields, path).problems, ...forbidden, ...imageless];
+    return [...checkFields(descriptor, 'user', fields, path, account.allow).problems, ...forbidden, ...imageless];
   });
 }
 

@@ -114,7 +114,7 @@ function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly 
     const plugin = parts.registry.provider(account.type);
     const { descriptor } = plugin;
     if (isReachedByPlugin(plugin)) return [noNodes([...path, 'provider'], choice.provider)];
-    return [...checkFields(descriptor, 'user', choice.fields, [...path, 'fields']).problems, ...checkReferences(parts, choice.fields, [...path, 'fields'])];
+    return [...checkFields(descriptor, 'user', choice.fields, [...path, 'fields'], account.allow).problems, ...checkReferences(parts, choice.fields, [...path, 'fields'])];
   });
 }
 

@@ -20,29 +20,31 @@ export interface OpenAccount {
 export interface AccountName extends Pick<AccountRef, 'name'> {
   readonly fields?: AccountRef['fields'];
   /**
-   * A user's field with a reference that `secrets.allow` forbids is left out, rather than refused: for what
-   * must go on without it.
+   * What was made must go, even after the administrator allows less: values that the account does not list are
+   * accepted, and fields with a reference that `secrets.allow` forbids are left out.
    */
-  readonly withoutForbidden?: true;
+  readonly forDelete?: boolean;
 }
 
 /** @throws PluginError Invalid (no such account or plugin, wrong fields), Auth (a secret cannot be had). */
 export async function openAccount(
   parts: ActivityParts,
-  { name, fields, withoutForbidden }: AccountName,
+  { name, fields, forDelete = false }: AccountName,
   attempt: Pick<Attempt, 'hide'>,
 ): Promise<OpenAccount> {
   const account = accountOf(parts, name);
   const plugin = parts.registry.provider(account.type);
   const { descriptor } = plugin;
   const admin = checkFields(descriptor, 'admin', account.fields, ['providers', name, 'fields']);
-  const user = checkFields(descriptor, 'user', fields ?? {}, ['fields']);
+  const user = checkFields(descriptor, 'user', fields ?? {}, ['fields'], forDelete ? 'any' : account.allow);
   const problems = [...admin.problems, ...(fields === undefined ? [] : user.problems)];
   if (hasErrors(problems))
     throw new PluginError('Invalid', `fields of provider ${name}: ${problems.map(formatProblem).join('; ')}`);
-  const isForbidden = (value: Json): boolean => parts.forbiddenReferences(value).length > 0;
-  const usersOwn =
-    withoutForbidden === true ? withoutKeys(user.values, (_key, value) => isForbidden(value)) : user.values;
+  // Without declarations nothing says which of the administrator's fields a user may set: none.
+  const isKept = (key: string): boolean =>
+    descriptor.fields === undefined && Object.hasOwn(admin.values, key);
+  const isForbidden = (value: Json): boolean => forDelete && parts.forbiddenReferences(value).length > 0;
+  const usersOwn = withoutKeys(user.values, (key, value) => isKept(key) || isForbidden(value));
   const administrators = withoutKeys(admin.values, (key) => Object.hasOwn(usersOwn, key));
   const passed = passedReferences(descriptor);
   const resolve = async (values: JsonObject, writtenBy: 'administrator' | 'user'): Promise<JsonObject> => {

@@ -65,7 +65,7 @@ export async function runProviderTask(parts: ActivityParts, task: Task, request:
 /** What is to be deleted must go, whatever cluster files may refer to by now. */
 function accountFor({ provider, swept }: TaskRequest, { taskName }: Task): AccountName {
   if (swept === true) return { name: provider.name };
-  return taskName === 'DELETE' ? { ...provider, withoutForbidden: true } : provider;
+  return taskName === 'DELETE' ? { ...provider, forDelete: true } : provider;
 }
 
 /** A wait so short, in ms, that no other attempt can have begun meanwhile. */

@@ -75,7 +75,8 @@ function printFields(output: Output, { fields }: Descriptor, scope: FieldScope, 
 function describeType(field: FieldDeclaration): string {
   const options = field.options === undefined ? '' : ` (${field.options.join('|')})`;
   const fallback = field.default === undefined ? '' : `, ${JSON.stringify(field.default)} unless given`;
-  return `${field.type}${options}${field.secret === true ? ', secret' : ''}${fallback}`;
+  const users = field.overridable === 'listed' ? ', users: values in allow' : field.overridable === true ? ', users: any' : '';
+  return `${field.type}${options}${field.secret === true ? ', secret' : ''}${fallback}${users}`;
 }
 
 /** Of several sets of fields one must be there; a field in all of them is always needed. */

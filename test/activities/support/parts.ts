@@ -32,11 +32,11 @@ export interface Bench {
 
 const errors = fileURLToPath(new URL('../../../src/plugins/errors.ts', import.meta.url));
 
-/** A provider plugin called `fault` in a folder of its own; `code` is the body of its class. */
-export async function writeProvider(folder: string, code: string, descriptor: object = {}): Promise<void> {
+/** A provider plugin called `fault` in a folder of its own; `code` is the body of its class. `seed` is the older form of descriptors. */
+export async function writeProvider(folder: string, code: string, descriptor: object | 'seed' = {}): Promise<void> {
   const plugin = join(folder, 'providers', 'fault');
   await mkdir(plugin, { recursive: true });
-  await writeFile(join(plugin, 'fault.json'), JSON.stringify({
+  await writeFile(join(plugin, 'fault.json'), JSON.stringify(descriptor === 'seed' ? { fault: { classname: 'Fault' } } : {
     name: 'fault', type: 'provider', entry: './fault.mjs', class: 'Fault', version: '1.0.0', description: 'Goes wrong', idempotency: 'token',
     fields: { admin: { token: { title: 'Token', type: 'string', secret: true } }, user: { how: { title: 'How', type: 'string' } } }, ...descriptor,
   }));
@@ -48,7 +48,7 @@ export async function writeProvider(folder: string, code: string, descriptor: ob
 export async function openBench(
   code: string,
   changes: Partial<ActivityParts> = {},
-  descriptor: object = {},
+  descriptor: object | 'seed' = {},
   addPlugins: (folder: string) => Promise<void> = () => Promise.resolve(),
 ): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-activities-'));
