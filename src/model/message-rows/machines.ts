@@ -9,7 +9,6 @@ import {
   demand,
   requestIds,
   imageNews,
-  publicKey,
   image,
   registration,
   machineIntents,
@@ -157,7 +156,7 @@ export const machineRows = {
       extend: [asked({ id: id(), to: moment() })],
       cancel: [asked({ id: id() })],
       return: [asked({ id: id() })],
-      enter: [asked({ id: id(), publicKey: optional(publicKey()) })],
+      enter: [asked({ id: id(), publicKey: optional(text(16_384)) })],
     },
     signals: {},
     queries: {

@@ -204,7 +204,7 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
     capture: { image: image(), prove: flag, withinMs },
     unload: {},
     reserve: { user },
-    'log in': { user, publicKey: optional(publicKey()) },
+    'log in': { user, publicKey: optional(text(16_384)) },
     'time out': {},
     release: {},
     hold: { reservation: id(), user, until: text(40) },
@@ -227,11 +227,6 @@ export function machineIntents(): Readonly<Record<string, Fields>> {
 export function nodeMachineIntents(): Readonly<Record<string, Fields>> {
   const all = machineIntents();
   return Object.fromEntries(nodeIntents.map((kind) => [kind, all[kind] ?? {}]));
-}
-
-/** One line of an OpenSSH public key file. */
-export function publicKey(): Shape {
-  return text(16_384);
 }
 
 export function wanted(): Shape {
