@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CurrentReading, Knowledge, Outcome, PowerReading, SizeReading, UploadedImage } from '../model/machine/answer.js';
+import { unsafeText } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 
 const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();
@@ -7,7 +8,11 @@ const outcomeSchema = z.strictObject({ answer: z.enum(['done', 'not done', 'unkn
 const knowledgeSchema = z.strictObject({ is: z.enum(['yes', 'no', 'unknown']), why });
 const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), why });
 const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
-const uploadedSchema = outcomeSchema.extend({ providerImage: z.string().min(1).max(255).exactOptional() });
+// A later CREATE hands it to the provider as the image.
+const providerImage = z.string().max(255).refine((text) => unsafeText(text, { blanks: true }) === undefined, {
+  error: 'a name without quotes and control characters that does not begin with a hyphen',
+});
+const uploadedSchema = outcomeSchema.extend({ providerImage: providerImage.exactOptional() });
 const imagesSchema = z.array(z.object({ providerImage: z.string().min(1).max(255), tags: z.record(z.string(), z.string()), createdAt: z.string().exactOptional() }));
 const currentSchema = z.union([
   z.strictObject({ is: z.literal('yes'), image: z.strictObject({ name: z.string().min(1).max(255), revision: z.string().min(1).max(255) }), tainted: z.array(z.string().max(1_000)).max(100).exactOptional() }),
