@@ -1,5 +1,6 @@
 import type { Json } from '../model/json.js';
 import type { MachineAccess } from '../model/machine/access.js';
+import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { cleanLine } from './clean-text.js';
 import type { Output } from './output.js';
 
@@ -11,11 +12,16 @@ export function printAccess(output: Output, machine: string, access: MachineAcce
     return;
   }
   const { user, password } = login;
-  output.line(`${cleanLine(machine)}: ssh -p ${shown(port)} ${shown(user)}@${shown(address)}`);
+  output.line(`${cleanLine(machine)}: ${sshCommand({ user, address, port })}`);
   output.line(password === undefined ? '  with your own key' : `  password ${cleanLine(password)}`);
-  if (hostKey !== null) output.line(`  host key ${shown(hostKey)}`);
+  if (typeof hostKey === 'string') output.line(`  host key ${cleanLine(hostKey)}`);
+  else if (hostKey !== null) output.line('  host key ?');
 }
 
-function shown(value: Json): string {
-  return typeof value === 'string' || typeof value === 'number' ? cleanLine(String(value)) : '?';
+/** A command to copy into a shell. A part that would be more than one word there, or an option, is shown as `?`. */
+export function sshCommand({ user, address, port }: Readonly<Record<'user' | 'address' | 'port', Json>>): string {
+  const login = typeof user === 'string' && unsafeUser(user) === undefined && !/[\\$]/.test(user) ? user : '?';
+  const isHost = typeof address === 'string' && unsafeText(address) === undefined && /^[\w.:-]+$/.test(address);
+  const isPort = typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
+  return `ssh -p ${isPort ? port : '?'} ${login}@${isHost ? address : '?'}`;
 }

@@ -4,12 +4,12 @@
  */
 export function unsafeText(
   text: string,
-  { blanks = false }: { readonly blanks?: boolean } = {},
+  { blanks = false, quotes = false }: { readonly blanks?: boolean; readonly quotes?: boolean } = {},
 ): string | undefined {
   if (text === '') return 'is empty';
   if (text.startsWith('-')) return 'begins with a hyphen';
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) return 'holds a control character';
-  if (/["'`]/.test(text)) return 'holds a quote';
+  if (!quotes && /["'`]/.test(text)) return 'holds a quote';
   return !blanks && /\s/.test(text) ? 'holds a blank' : undefined;
 }
 

@@ -45,8 +45,24 @@ export interface PluginContext {
   readonly calls?: Calls;
   /** For the provider whose machines are nodes of pools. */
   readonly pools?: NodePools;
+  /**
+   * For automators that run in the worker: whether an earlier attempt began what must not be done twice
+   * unnoticed.
+   */
+  readonly once?: OnceMark;
   /** Of a class with a static `start`: what that gave for the account, started where it is not yet. */
   readonly client?: () => Promise<unknown>;
+}
+
+/** A mark of one task that all its attempts see, kept by the Temporal server, where no node can change it. */
+export interface OnceMark {
+  /** An earlier attempt of the same task set it. */
+  readonly before: boolean;
+  /**
+   * Resolves when it is on record, and so outlives this worker. @throws PluginError Retryable when it cannot
+   * be recorded.
+   */
+  set(): Promise<void>;
 }
 
 export interface SshAuth extends JsonObject {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type {
   AccountsOutcome, CurrentReading, Knowledge, LoadOutcome, Outcome, PowerReading, SizeReading, UploadedImage,
 } from '../model/machine/answer.js';
+import { unsafeText } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 
 const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();
@@ -9,7 +10,11 @@ const outcomeSchema = z.strictObject({ answer: z.enum(['done', 'not done', 'unkn
 const knowledgeSchema = z.strictObject({ is: z.enum(['yes', 'no', 'unknown']), why });
 const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), why });
 const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
-const uploadedSchema = outcomeSchema.extend({ providerImage: z.string().min(1).max(255).exactOptional() });
+// A later CREATE hands it to the provider as the image.
+const providerImage = z.string().max(255).refine((text) => unsafeText(text, { blanks: true }) === undefined, {
+  error: 'a name without quotes and control characters that does not begin with a hyphen',
+});
+const uploadedSchema = outcomeSchema.extend({ providerImage: providerImage.exactOptional() });
 const digest = z.string().regex(/^[A-Za-z0-9:_-]{1,128}$/);
 const accountsSchema = outcomeSchema.extend({ accounts: digest.exactOptional() });
 const loadSchema = outcomeSchema.extend({ untouched: z.literal(true).exactOptional() });

@@ -84,7 +84,8 @@ function readLine(words: readonly string[], connection: Connection, place: RunPl
 
 /** The last line of launcher and canceller. */
 export function endOf(reason: string, code: string | undefined, progress: RunProgress): RunEnd {
-  const exitCode = code === undefined || !/^\d+$/.test(code) ? undefined : Number(code);
+  const exitCode =
+    code === undefined || !/^\d{1,3}$/.test(code) || Number(code) > 255 ? undefined : Number(code);
   switch (reason) {
     case 'exit':
       // No number means no knowledge, and is never taken for 0.

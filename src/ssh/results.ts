@@ -1,7 +1,8 @@
 import type { JsonObject } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
 
-const largest = 8 * 1024;
+/** Bytes that a result file may have. */
+export const largestResult = 8 * 1024;
 
 /**
  * Reads what a script wrote to the file named by HEDDLE_RESULT: a `key=value` a line, blank lines passed over. Values
@@ -9,7 +10,11 @@ const largest = 8 * 1024;
  * @throws PluginError Invalid, naming the line.
  */
 export function parseResults(bytes: Uint8Array): JsonObject {
-  if (bytes.length > largest) throw new PluginError('Invalid', `HEDDLE_RESULT holds more than ${largest} bytes; write less, or leave large data on the node`);
+  if (bytes.length > largestResult)
+    throw new PluginError(
+      'Invalid',
+      `HEDDLE_RESULT holds more than ${largestResult} bytes; write less, or leave large data on the node`,
+    );
   const lines = new TextDecoder().decode(bytes).split(/\r?\n/);
   const entries = lines.flatMap((line, index) => {
     if (line.trim() === '') return [];

@@ -1,5 +1,6 @@
 import { Excerpt } from './excerpt.js';
 import type { Frame } from './frames.js';
+import { largestResult } from './results.js';
 import type { OutputListener, RunEnd, RunOptions } from './run.js';
 
 /** What is known of a run so far; survives the connections that brought it. */
@@ -39,7 +40,10 @@ export class RunProgress {
     this.signs++;
     this.started = true;
     if (frame.stream === 'result') {
-      this.#result.push(Buffer.from(frame.chunk));
+      // A node may send what it likes; what is over the limit is only known to be so.
+      const held = this.#result.reduce((sum, { length }) => sum + length, 0);
+      if (held <= largestResult)
+        this.#result.push(Buffer.from(frame.chunk.subarray(0, largestResult + 1 - held)));
       return;
     }
     if (frame.stream === 'stdout') {

@@ -9,11 +9,12 @@ import type { Automator, SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { AutomatorWithAbilities, RegisteredAutomator } from '../../plugins/registry.js';
 import { findLogin, type NodeLogin } from '../provider/address.js';
-import type { Attempt } from '../attempt.js';
+import { markBefore, type Attempt } from '../attempt.js';
 import { awaitHealth, type Checked } from './health.js';
 import { openResources } from './task-resources.js';
 import { resolveOwnSecret } from '../provider/own-secret.js';
 import type { ActivityParts, ShellOptions } from '../parts.js';
+import { recordSent } from '../recorded-mark.js';
 import { refuseFailure, takeResult } from '../results.js';
 
 /** Carries out BOOTSTRAP by every automator that prepares the node, in turn. */
@@ -149,10 +150,20 @@ function open(parts: ActivityParts, { plugin, task, request, attempt, node, run 
   });
   const { startToCloseTimeoutMs } = activityInfo();
   return plugin.create({
-    task, log: attempt.log, signal: attempt.signal, fields, shell, address: node.address, detach: attempt.detach,
+    task,
+    log: attempt.log,
+    signal: attempt.signal,
+    fields,
+    shell,
+    address: node.address,
+    detach: attempt.detach,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     endsAt: Date.now() + startToCloseTimeoutMs - Math.min(lastWordsMs, startToCloseTimeoutMs / 10),
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
+    once: {
+      before: markBefore() === 'sent',
+      set: () => recordSent(attempt, parts.runs, `begin ${attempt.title}`),
+    },
   });
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
 import { referencesIn } from '../../model/result-table.js';
 import { unsafeText, unsafeUser } from '../../model/safe-text.js';
@@ -71,7 +72,7 @@ async function resolveLogin(
  */
 function readAddress(config: JsonObject, plugin: string): NodeAddress {
   const host = config['ipaddress'];
-  if (typeof host !== 'string' || host === '' || host === '0.0.0.0' || host === '::') {
+  if (typeof host !== 'string' || isIP(host) === 0 || host === '0.0.0.0' || host === '::') {
     throw new PluginError('Invalid', `plugin ${plugin} gave no usable ipaddress (${JSON.stringify(host) ?? 'none'}); CONFIRM must leave one, or say NotReady`);
   }
   const port = config['ssh-port'] ?? 22;
@@ -83,7 +84,6 @@ function readAddress(config: JsonObject, plugin: string): NodeAddress {
     throw new PluginError('Invalid', 'the node has no ssh-auth.user; CREATE or CONFIRM must leave it');
   }
   const { user } = auth;
-  refuseUnsafe('ipaddress of the node', unsafeText(host));
   refuseUnsafe('ssh-auth.user of the node', unsafeUser(user));
   const hostKey = hostKeyOf(config['ssh-host-key']);
   return { host, port, user, ...credentialsOf(auth), ...(hostKey === undefined ? {} : { hostKey }) };

@@ -1,6 +1,7 @@
 import type { Knowledge, Outcome, SizeReading } from '../../model/machine/answer.js';
 import type { ImageInput } from '../machine-abilities.js';
 import type { Imager } from './machine-fields.js';
+import { fillWords } from '../fill-words.js';
 import { runCommand, type CommandResult } from './run-command.js';
 
 /** The administrator's programs for images, as the engine's questions. */
@@ -38,9 +39,12 @@ export class ImageTool {
     const command = this.#imager[what];
     if (command === undefined) return undefined;
     const values: Readonly<Record<string, string>> = { machine, image: image.name, revision: image.revision, providerImage, token };
-    const filled = command.map((word) => word.replace(/\{(machine|image|revision|providerImage|token)\}/g, (_, name: string) => values[name] ?? ''));
     const environment = Object.fromEntries(Object.entries(values).map(([name, value]) => [`HEDDLE_${name.toUpperCase()}`, value]));
-    return runCommand(filled, { signal: this.#signal, environment, ...(what === 'size' ? {} : { onLine: progress }) });
+    return runCommand(fillWords(command, values), {
+      signal: this.#signal,
+      environment,
+      ...(what === 'size' ? {} : { onLine: progress }),
+    });
   }
 }
 

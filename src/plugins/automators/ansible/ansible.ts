@@ -1,18 +1,35 @@
 import { anySignal } from '../../../model/signals.js';
-import { PluginError, type AutomatorParts, type PluginContext, type TaskResult } from '../../contract.js';
+import {
+  PluginError,
+  type AutomatorParts,
+  type JsonObject,
+  type PluginContext,
+  type TaskResult,
+} from '../../contract.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 import type { PlayStory } from './events.js';
 import { readFields, readSettings, type AnsibleFields, type AnsibleSettings } from './fields.js';
-import { keepOutcome, readRecord, takeOver, type NodeRecord, type Outcome } from './node-record.js';
+import { endWatch, readRecord, takeOver, type NodeRecord } from './node-record.js';
 import { play } from './play.js';
 import type { ToolEnd } from './process.js';
 import { isTold, reasonOf, watchPlay, type Watch } from './watch.js';
 
 const pythonVersion = 'import sys; print("%d.%d" % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 8) else 3)';
 
+/** How a play ended, as ansible-playbook on the worker told it. */
+type Outcome =
+  | { readonly ok: true; readonly result: JsonObject; readonly stdout: string }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      readonly exitCode: number;
+      readonly stdout: string;
+      readonly stderr: string;
+    };
+
 /** Carries out each action of a service by a playbook or a role, which ansible-core on the worker plays. */
 export class AnsibleAutomator extends UniformAutomator {
-  readonly #parts: AutomatorParts & Pick<PluginContext, 'detach'>;
+  readonly #parts: AutomatorParts & Pick<PluginContext, 'detach' | 'once'>;
 
   constructor(context: PluginContext & AutomatorParts) {
     super(context);
@@ -32,14 +49,22 @@ export class AnsibleAutomator extends UniformAutomator {
     const fields = readFields(this.task.service?.action.fields ?? {});
     readSettings(this.fields);
     const record = await readRecord(this.shell);
-    if (record.outcome !== undefined) return resultOf(record.outcome, watchPlay(this.shell, record.id));
+    const { once } = this.#parts;
+    const interrupted = once?.before === true || record.traces;
     // A first attempt that finds traces was asked for by a person, who has looked.
-    if (record.interrupted && this.task.attempt > 1 && fields.interrupted === 'hold') {
-      throw new PluginError('UnknownOutcome', 'a worker died in the middle of the play, and nobody knows how far it came: look at the node, then retry, or delete');
+    if (interrupted && this.task.attempt > 1 && fields.interrupted === 'hold') {
+      throw new PluginError(
+        'UnknownOutcome',
+        'a worker died with the outcome of the play, and how far it came is unknown: '
+          + 'look at the node, then retry, or delete',
+      );
     }
-    if (record.interrupted) this.log.warn('an earlier attempt was cut off: the playbook is played again from its start');
+    if (interrupted)
+      this.log.warn('an earlier attempt was cut off: the playbook is played again from its start');
+    // On record at the server, for what a node says of earlier plays is not to be relied on.
+    await once?.set();
     await takeOver(this.shell, record);
-    const watch = watchPlay(this.shell, record.id);
+    const watch = watchPlay(this.shell, record);
     const outcome = await this.#play(record, fields, data, watch.told).catch((error: unknown) => ({ ok: false, error }) as const);
     if (this.signal.aborted || watch.told.aborted || (!outcome.ok && await isTold(this.shell, record.id))) {
       await watch.over;
@@ -47,7 +72,7 @@ export class AnsibleAutomator extends UniformAutomator {
       throw reasonOf(watch.told);
     }
     if ('error' in outcome) throw outcome.error;
-    await keepOutcome(this.shell, record, outcome);
+    await endWatch(this.shell, record);
     return resultOf(outcome, watch);
   }
 

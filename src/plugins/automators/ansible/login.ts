@@ -1,4 +1,5 @@
-import type { NodeAddress } from '../../contract.js';
+import { unsafeText, unsafeUser } from '../../../model/safe-text.js';
+import { PluginError, type NodeAddress } from '../../contract.js';
 import type { PlayFiles } from './inventory.js';
 
 /**
@@ -7,6 +8,8 @@ import type { PlayFiles } from './inventory.js';
  */
 export function loginFiles(address: NodeAddress, folder: string): PlayFiles {
   const { jump } = address;
+  checkHost('the node', address);
+  if (jump !== undefined) checkHost('the jump host', jump);
   return {
     'known_hosts': knownHosts(address), ...(address.key === undefined ? {} : { key: withNewline(address.key) }),
     'ssh_config': [
@@ -21,6 +24,25 @@ export function loginFiles(address: NodeAddress, folder: string): PlayFiles {
       'jump_askpass': `#!/bin/sh\nexec cat "\${0%/*}/jump_password"\n`,
     }),
   };
+}
+
+/**
+ * A text that ends its line early would be another setting, such as a ProxyCommand that runs on the worker.
+ */
+function checkHost(whose: string, { host, port, user, agent }: Host): void {
+  const faults = [
+    [
+      'host',
+      unsafeText(host) ?? (/^[\p{L}\p{N}._:-]+$/u.test(host) ? undefined : 'is no host name and no address'),
+    ],
+    [
+      'port',
+      Number.isInteger(port) && port > 0 && port < 65_536 ? undefined : 'is no number from 1 to 65535',
+    ],
+    ['user', unsafeUser(user)],
+    ['agent', agent === undefined ? undefined : unsafeText(agent, { blanks: true })],
+  ].flatMap(([what, why]) => (why === undefined ? [] : [`${what} of ${whose} ${why}`]));
+  if (faults.length > 0) throw new PluginError('Invalid', `automator ansible: ${faults.join('; ')}`);
 }
 
 /** What OpenSSH said of the jump host, by a file of the play's folder. */

@@ -1,24 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject } from '../../../model/json.js';
-import { PluginError, type Json, type JsonObject, type Shell } from '../../contract.js';
+import { PluginError, type RunOutcome, type Shell } from '../../contract.js';
 import type { NodePlace } from './inventory.js';
 import { endSessions, folder } from './watch.js';
 
-/** What is known on the node of the plays of one run of a task. */
+/**
+ * Where the node keeps the things of one run. It says nothing of how a play ended: that is known to the
+ * attempt that played it, and to nobody on the node.
+ */
 export interface NodeRecord {
   /** Names the run; the same for all attempts of it. */
   readonly id: string;
   readonly place: NodePlace;
-  /** How the run ended, if an earlier attempt saw its end. */
-  readonly outcome?: Outcome;
-  /** An earlier attempt began, and nobody saw its end. */
-  readonly interrupted: boolean;
+  /** An earlier attempt left its folder. A node can hide that, so it only ever adds to the caution. */
+  readonly traces: boolean;
+  /** Which watch is to stand for the play: the first, unless the watches of earlier attempts have ended. */
+  readonly watch: number;
 }
-
-/** How a play ended, as later attempts hear of it. */
-export type Outcome =
-  | { readonly ok: true; readonly result: JsonObject; readonly stdout: string }
-  | { readonly ok: false; readonly message: string; readonly exitCode: number; readonly stdout: string; readonly stderr: string };
 
 /**
  * Looks what earlier attempts of this run left on the node. Several attempts, on whatever worker, agree on the run's id by
@@ -27,46 +24,71 @@ export type Outcome =
 export async function readRecord(shell: Shell): Promise<NodeRecord> {
   const claimed = await shell.run({ name: 'begin', text: 'cat', stdin: randomUUID() });
   const id = claimed.stdout.trim();
-  if (claimed.exitCode !== 0 || !/^[\da-f-]{36}$/.test(id)) throw new PluginError('UnknownOutcome', `the node did not tell which play this is: ${claimed.stderr.trim()}`);
+  if (claimed.exitCode !== 0 || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) {
+    throw new PluginError(
+      'UnknownOutcome',
+      `the node did not tell which play this is: ${claimed.stderr.trim()}`,
+    );
+  }
   const { stdout } = await must(shell, 'looks for earlier plays', look, [id]);
-  const [home = '', before = '', ...rest] = stdout.split('\n');
-  const outcome = readOutcome(rest.join('\n'));
+  const [home = '', traces = '', ended = '', ...rest] = stdout.split('\n');
+  // The path goes into ansible.cfg, where most other characters would mean something.
+  if (!/^\/[\p{L}\p{N}._+@/-]*$/u.test(home) || !/^\d{1,4}$/.test(ended) || rest.join('') !== '') {
+    throw new PluginError(
+      'Invalid',
+      'automator ansible: the home folder of the login is no absolute path of letters, digits and . _ + @ -',
+    );
+  }
   const base = `${home}/${folder}/${id}`;
-  return { id, interrupted: before !== '', place: { tmp: `${base}/${randomUUID()}`, result: `${base}/result` }, ...(outcome === undefined ? {} : { outcome }) };
+  return {
+    id,
+    traces: traces !== '',
+    watch: Number(ended) + 1,
+    place: { tmp: `${base}/${randomUUID()}`, result: `${base}/result` },
+  };
 }
 
 /** Makes this attempt the only one that can do anything on the node, and ends what earlier ones still have running there. */
-export async function takeOver(shell: Shell, { id, place }: NodeRecord): Promise<void> {
-  await must(shell, 'makes a place for the play', begin, [id, place.tmp]);
+export async function takeOver(shell: Shell, { id, place, watch }: NodeRecord): Promise<void> {
+  await must(shell, 'makes a place for the play', begin, [id, place.tmp, String(watch)]);
   await must(shell, 'ends an earlier attempt', endSessions, [`${folder}/${id}`]);
 }
 
-/** Keeps how the play ended for later attempts of the same run, and lets its watch go. */
-export async function keepOutcome(shell: Shell, { id }: NodeRecord, outcome: Outcome): Promise<void> {
-  await shell.putFile(`${folder}/${id}/outcome`, JSON.stringify(outcome));
-  await must(shell, 'ends its watch', 'cd "$HOME/$1" && if [ -p watch ]; then { : > watch & } fi', [`${folder}/${id}`]);
+/** Lets the watch of the play go. */
+export async function endWatch(shell: Shell, { id, watch }: NodeRecord): Promise<void> {
+  const open = 'cd "$HOME/$1" && if [ -p "watch.$2" ]; then { : > "watch.$2" & } fi';
+  await must(shell, 'ends its watch', open, [`${folder}/${id}`, String(watch)]);
 }
 
-async function must(shell: Shell, what: string, script: string, words: readonly string[]) {
+async function must(
+  shell: Shell,
+  what: string,
+  script: string,
+  words: readonly string[],
+): Promise<RunOutcome> {
   const outcome = await shell.exec(['sh', '-c', script, 'heddle', ...words]);
-  if (outcome.exitCode !== 0) throw new PluginError('ScriptFailed', `automator ansible ${what}: ${outcome.stderr.trim()}`, { ...outcome });
+  if (outcome.exitCode !== 0)
+    throw new PluginError('ScriptFailed', `automator ansible ${what}: ${outcome.stderr.trim()}`, {
+      ...outcome,
+    });
   return outcome;
 }
 
-function readOutcome(text: string): Outcome | undefined {
-  if (text.trim() === '') return undefined;
-  const value = JSON.parse(text) as Json;
-  return isJsonObject(value) && typeof value['ok'] === 'boolean' ? value as unknown as Outcome : undefined;
-}
-
-/** Prints the home, whether an attempt began before, and the outcome if there is one. Old runs are cleared away. */
+/**
+ * Prints the home, whether an attempt began before, and how many watches have ended. Old runs are cleared
+ * away.
+ */
 const look = `
 umask 077
 mkdir -p "$HOME/${folder}" && cd "$HOME/${folder}" || exit
 find . -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2> /dev/null
 printf '%s\\n' "$HOME"
 if [ -d "$1" ]; then echo before; else echo; fi
-if [ -f "$1/outcome" ]; then cat "$1/outcome"; fi
+ended=0
+for mark in "$1"/ended.*; do
+  if [ -e "$mark" ]; then ended=$((ended + 1)); fi
+done
+printf '%s' "$ended"
 `;
 
 /** In the place of an earlier attempt's folder stands a file afterwards, so that it cannot send another module. */
@@ -76,5 +98,5 @@ mkdir -p "$HOME/${folder}/$1" && cd "$HOME/${folder}/$1" || exit
 for old in *-*; do
   if [ -d "$old" ]; then rm -rf "$old" && : > "$old" || exit; fi
 done
-mkdir -p "$2" && rm -f result && { [ -p watch ] || mkfifo watch; }
+mkdir -p "$2" && rm -f result && { [ -p "watch.$3" ] || mkfifo "watch.$3"; }
 `;

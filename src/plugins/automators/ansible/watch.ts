@@ -13,17 +13,30 @@ export interface Watch {
 }
 
 /**
- * Has the script run, once for all attempts. Whatever the engine does to a script is done to the play so: it is ended when
- * the task is cancelled or out of time, also when the worker is gone, and when a later task of the node begins.
+ * Has the script run, once for all attempts until it ends. Whatever the engine does to a script is done to
+ * the play so: it is ended when the task is cancelled or out of time, also when the worker is gone, and when
+ * a later task of the node begins.
  */
-export function watchPlay(shell: Shell, id: string): Watch {
+export function watchPlay(
+  shell: Shell,
+  { id, watch: number }: { readonly id: string; readonly watch: number },
+): Watch {
   const told = new AbortController();
-  const over = shell.run({ name: 'play', text: watch, environment: { PLAY: `${folder}/${id}` } }).then(({ results }) => results ?? {}, (error: unknown) => {
-    // Its machine going down is no reason: a playbook may have it start again.
-    if (isPluginError(error) && error.stdout?.includes(endedWord) === true) told.abort(error);
-    else if (!isPluginError(error)) told.abort(error);
-    return {};
-  });
+  const over = shell
+    .run({
+      name: `play-${number}`,
+      text: watch,
+      environment: { PLAY: `${folder}/${id}`, WATCH: String(number) },
+    })
+    .then(
+      ({ results }) => results ?? {},
+      (error: unknown) => {
+        // Its machine going down is no reason: a playbook may have it start again.
+        if (isPluginError(error) && error.stdout?.includes(endedWord) === true) told.abort(error);
+        else if (!isPluginError(error)) told.abort(error);
+        return {};
+      },
+    );
   return { told: told.signal, over };
 }
 
@@ -72,9 +85,8 @@ set --
 ${endSessions}
 cd "$HOME/$PLAY" || exit
 trap 'echo "${endedWord}"; : > told; end_sessions "$PLAY"; exit 143' TERM
-if [ ! -e outcome ]; then
-  cat watch &
-  wait $!
-fi
+cat "watch.$WATCH" &
+wait $!
+: > "ended.$WATCH"
 if [ -s result ]; then cat result > "$HEDDLE_RESULT"; fi
 `;

@@ -1,9 +1,15 @@
 import { z } from 'zod';
+import { unsafeText } from '../../../model/safe-text.js';
 import type { BootTarget, Outcome, PowerReading } from '../../contract.js';
 import { parseFields, PowerDriver, RealMachines, runCommand, type PowerControls, type RealMachine, type Told } from '../../bare-metal/index.js';
 
+const argument = z
+  .string()
+  .refine((text) => unsafeText(text) === undefined, {
+    error: 'text without blanks and quotes that does not begin with -',
+  });
 const bmcSchema = z.strictObject({
-  host: z.string().min(1), port: z.int().min(1).max(65_535).default(623), user: z.string().min(1), password: z.string(),
+  host: argument, port: z.int().min(1).max(65_535).default(623), user: argument, password: z.string(),
   cipher: z.int().min(0).max(17).default(3),
 });
 const limitsSchema = z.object({ settleSeconds: z.number().min(0.1).default(60), shutDownSeconds: z.number().min(0).default(0), readEveryMs: z.number().min(10).default(1_000) });

@@ -1,3 +1,4 @@
+import { fillWords } from '../../fill-words.js';
 import type { Resource } from './fields.js';
 
 /**
@@ -21,13 +22,26 @@ export interface Filled {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** What a program is not about is empty in its command. */
+const nothing: Required<Words> = { image: '', revision: '', file: '', token: '', reason: '', at: '' };
+
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin';
 
 /** The command of a resource. No variable of the worker reaches it but its PATH. */
 export function fillCommand(command: readonly string[], { name, environment }: Resource, about: Words): Filled {
-  const values: Readonly<Record<string, string>> = { resource: name, ...about };
+  const values: Readonly<Record<string, string>> = { ...nothing, resource: name, ...about };
   return {
-    words: command.map((word) => word.replace(/\{(resource|image|revision|file|token|reason|at)\}/g, (_, key: string) => values[key] ?? '')),
-    environment: { PATH: searchPath, LC_ALL: 'C', ...environment, ...Object.fromEntries(Object.entries(values).map(([key, value]) => [`HEDDLE_${key.toUpperCase()}`, value])) },
+    words: fillWords(command, values),
+    environment: {
+      PATH: searchPath,
+      LC_ALL: 'C',
+      ...environment,
+      ...Object.fromEntries(
+        Object.entries({ resource: name, ...about }).map(([key, value]) => [
+          `HEDDLE_${key.toUpperCase()}`,
+          value,
+        ]),
+      ),
+    },
   };
 }

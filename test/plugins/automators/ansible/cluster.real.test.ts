@@ -21,6 +21,19 @@ const installing = `
 - ansible.builtin.set_stats: {data: {greeting_path: /etc/greeting}}
 `;
 
+/** Root on the node removes every trace of the play there while it is played. */
+const hiding = `
+- ansible.builtin.shell: |
+    for id in ~/.heddle/runs/*/id; do
+      case $(cat "$id") in *.begin) rm -rf "\${id%/id}" ;; esac
+    done
+    rm -rf ~/.heddle/ansible
+- ansible.builtin.shell: echo "hidden {{ heddle.node }}" >> "{{ ledger }}"
+  delegate_to: localhost
+  vars: {ansible_connection: local, ansible_become: false}
+- ansible.builtin.wait_for: {path: /etc/never, timeout: 600}
+`;
+
 describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
   let stack: Stack;
   let ledger: string;
@@ -29,7 +42,12 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'auto', config });
     const folder = join(stack.folder, 'ansible');
     ledger = join(stack.folder, 'ledger');
-    const tasks = { install: installing, start: '- ansible.builtin.command: cat /etc/greeting\n', remove: '- ansible.builtin.file: {path: /etc/greeting, state: absent}\n' };
+    const tasks = {
+      install: installing,
+      hide: hiding,
+      start: '- ansible.builtin.command: cat /etc/greeting\n',
+      remove: '- ansible.builtin.file: {path: /etc/greeting, state: absent}\n',
+    };
     for (const [name, text] of Object.entries(tasks)) {
       const file = join(folder, 'roles/web/tasks', `${name}.yml`);
       mkdirSync(dirname(file), { recursive: true });
@@ -60,7 +78,7 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
     expect(readFileSync(join(home, 'inventory.yml'), 'utf8')).toContain('ansible_password');
     await first.kill();
     await until('the folder with the login to go', () => !existsSync(home));
-    await stack.startWorker('second');
+    const second = await stack.startWorker('second');
     const { status, operation: ended } = await stack.client.waitFor('site', operation);
     expect([ended.state, ...status.nodes.flatMap(({ failure }) => failure?.message ?? [])]).toEqual(['done']);
     for (const { running, payload } of status.nodes) expect([running, payload['greeting_path']]).toEqual([['web'], '/etc/greeting']);
@@ -68,5 +86,23 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
     expect(plays.length).toBe(2);
     const deletion = await stack.client.delete('site');
     expect((await stack.client.waitFor('site', deletion.operation ?? '')).operation.state).toBe('done');
+    await second.kill();
+  });
+
+  test('is held after its worker was killed in the middle of a play whose traces the node removed', async () => {
+    const plays = (): number => (existsSync(ledger) ? readFileSync(ledger, 'utf8') : '').match(/^hidden /gm)?.length ?? 0;
+    const worker = await stack.startWorker('third');
+    const fields = { role: 'web', tasksFrom: 'hide', interrupted: 'hold', vars: { ledger } };
+    const services = { web: { actions: { install: { type: 'ansible', fields } } } };
+    await stack.client.apply(closed({ name: 'once', nodes: { web: nodes(1, ['web']) }, services }));
+    await until('the play to begin', () => plays() === 1, 300_000);
+    await worker.kill();
+    await stack.startWorker('fourth');
+    const failure = await until('the operation to be held', async () => {
+      const [node] = (await stack.client.status('once')).nodes;
+      return node?.failure;
+    }, 300_000);
+    const why = expect.stringContaining('how far it came is unknown');
+    expect([failure.kind, failure.message, plays()]).toEqual(['UnknownOutcome', why, 1]);
   });
 });

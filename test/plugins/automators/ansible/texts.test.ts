@@ -70,6 +70,30 @@ describe('the login', () => {
   });
 });
 
+describe('the files of the login', () => {
+  const hop = { host: '192.0.2.1', port: 22, user: 'hop', hostKey: 'ssh-ed25519 BBBB' };
+  const trap = 'root\n  ProxyCommand touch trapped';
+
+  test.each<readonly [string, Partial<NodeAddress>]>([
+    ['a user with a line of its own', { user: trap }],
+    ['a user in quotes', { user: 'a" -o "ProxyCommand=x' }],
+    ['a user that is an option', { user: '-oX' }],
+    ['a user with a token of OpenSSH', { user: '%h' }],
+    ['a host with a line of its own', { host: `h\n${trap}` }],
+    ['a host with a shell character', { host: 'h;id' }],
+    ['a host that is an option', { host: '-oX' }],
+    ['an agent with a line of its own', { agent: `/a\n${trap}` }],
+    ['an agent with a quote', { agent: '/a" x' }],
+    ['a port that is none', { port: '22\n  ProxyCommand x' as unknown as number }],
+    ['a jump host with a user of more lines', { jump: { ...hop, user: trap } }],
+    ['a jump host with a host of more lines', { jump: { ...hop, host: trap } }],
+  ])('are not written for %s', (_what, more) => {
+    expect(() => loginFiles({ ...address, ...more }, '/tmp/heddle-x')).toThrow(
+      /automator ansible: .*(holds|begins|is no)/,
+    );
+  });
+});
+
 test.each([
   [{}, 'playbook must be given'],
   [{ playbook: '[]', role: 'web' }, 'playbook and role'],

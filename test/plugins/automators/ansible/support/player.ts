@@ -1,5 +1,11 @@
 import { AnsibleAutomator } from '../../../../../src/plugins/automators/ansible/ansible.js';
-import type { JsonObject, PluginLog, Task, TaskResult } from '../../../../../src/plugins/contract.js';
+import type {
+  JsonObject,
+  OnceMark,
+  PluginLog,
+  Task,
+  TaskResult,
+} from '../../../../../src/plugins/contract.js';
 import { createPool, type ConnectionPool } from '../../../../../src/ssh/pool.js';
 import { createShell } from '../../../../../src/ssh/shell.js';
 import type { SshTarget } from '../../../../../src/ssh/target.js';
@@ -12,6 +18,8 @@ export interface Playing {
   readonly admin?: JsonObject;
   readonly detach?: AbortSignal;
   readonly timeoutMs?: number;
+  /** What the engine knows of earlier attempts; none was made unless given. */
+  readonly once?: OnceMark;
   /** Where Ansible is to log in, when that is not where the shell does. */
   readonly as?: SshTarget;
 }
@@ -28,21 +36,56 @@ export class Player {
     this.#task = task;
   }
 
-  play({ fields, data = '', more = {}, admin = {}, detach = new AbortController().signal, timeoutMs, as = this.#target }: Playing): Promise<TaskResult> {
-    const task: Task = { ...this.#task, ...more, service: { name: 'web', action: { type: 'ansible', fields } } };
+  play({
+    fields,
+    data = '',
+    more = {},
+    admin = {},
+    detach = new AbortController().signal,
+    timeoutMs,
+    once,
+    as = this.#target,
+  }: Playing): Promise<TaskResult> {
+    const task: Task = {
+      ...this.#task,
+      ...more,
+      service: { name: 'web', action: { type: 'ansible', fields } },
+    };
     const say = (message: string): void => {
       this.said.push(message);
     };
     const log: PluginLog = { debug: () => undefined, info: say, warn: say, error: say };
     const limit = timeoutMs === undefined ? {} : { timeoutMs };
-    const shell = createShell({ pool: this.pool, target: this.#target, runId: `${task.taskId}.1`, log, detach, ...limit });
+    const shell = createShell({
+      pool: this.pool,
+      target: this.#target,
+      runId: `${task.taskId}.1`,
+      log,
+      detach,
+      ...limit,
+    });
     const { host, port, user, password, privateKey, hostKey, jump } = as;
     const address = {
-      host, port, user, ...(password === undefined ? {} : { password }), ...(privateKey === undefined ? {} : { key: privateKey }), ...(hostKey === undefined ? {} : { hostKey }),
-      ...(jump === undefined ? {} : { jump: { ...jump, ...(jump.privateKey === undefined ? {} : { key: jump.privateKey }) } }),
+      host,
+      port,
+      user,
+      ...(password === undefined ? {} : { password }),
+      ...(privateKey === undefined ? {} : { key: privateKey }),
+      ...(hostKey === undefined ? {} : { hostKey }),
+      ...(jump === undefined
+        ? {}
+        : { jump: { ...jump, ...(jump.privateKey === undefined ? {} : { key: jump.privateKey }) } }),
     };
     const automator = new AnsibleAutomator({
-      task, log, signal: new AbortController().signal, detach, shell, address, fields: { program: ansibleProgram, ...admin }, ...limit,
+      task,
+      log,
+      signal: new AbortController().signal,
+      detach,
+      shell,
+      address,
+      fields: { program: ansibleProgram, ...admin },
+      ...limit,
+      ...(once === undefined ? {} : { once }),
     });
     return automator.install({ user }, '', data);
   }
