@@ -4,7 +4,7 @@ import { poolWorkflowId } from '../../src/model/names.js';
 import { until } from '../support/until.js';
 import { here, inStudio } from './support/studio.js';
 
-// As histories.record.ts. `pool-together` beside it is of the time when each node of an activity had a promise of its own.
+// As histories.record.ts.
 it('records a pool that makes and deletes several nodes with one activity', () => inStudio(here(), async ({ stack, keep }) => {
   const pool = new PoolClient(stack.client.temporal, 'many', { by: 'test' });
   const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1 } };
