@@ -9,7 +9,6 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { sendContent } from '../../src/client/resources/content.js';
 import { resourcePartWorkflowId } from '../../src/model/names.js';
-import type { Refusal } from '../../src/model/refusal.js';
 import { until } from '../support/until.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { closed, nodes } from '../workflows/support/spec.js';
@@ -69,9 +68,8 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
     const startWorkflowOperation = new WithStartWorkflowOperation('cluster', {
       workflowId: 'cluster/unwanted', taskQueue: 'heddle', args: [{ heddle: { uid: 'u' } }], workflowIdConflictPolicy: 'FAIL',
     });
-    // What a worker makes of a plaintext request.
-    const refused: Refusal = { heddleRefused: 'not like this' };
-    await expect(workflow.executeUpdateWithStart('apply', { args: [refused], startWorkflowOperation })).rejects.toMatchObject({ cause: { message: 'not like this' } });
+    const request = workflow.executeUpdateWithStart('apply', { args: [{ by: 'me' }], startWorkflowOperation });
+    await expect(request).rejects.toMatchObject({ cause: { message: expect.stringContaining('spec: is missing') } });
     const handle = workflow.getHandle('cluster/unwanted');
     await time.sleep('29 seconds');
     expect((await handle.describe()).status.name).toBe('RUNNING');
