@@ -35,7 +35,7 @@ export async function buildWith(distPath: string, before: string): Promise<Build
     void patched; void sleep;
   `);
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(dist, 'workflows', 'index.js'), workflowInterceptorModules: [join(dist, 'workflows', 'message-guard.js')],
+    workflowsPath: join(dist, 'workflows', 'index.js'), workflowInterceptorModules: ['message-guard.js', 'refused-results.js'].map((name) => join(dist, 'workflows', name)),
     failureConverterPath: join(dist, 'secrets', 'failure-converter.js'),
     logger: new DefaultLogger('ERROR', () => undefined),
   });
