@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../model/json.js';
 import type { AccountRef } from '../../model/look.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
-import { checkFields, passedReferences } from '../../schema/fields.js';
+import { checkEndpoints, checkFields, passedReferences } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
@@ -38,7 +38,11 @@ export async function openAccount(parts: ActivityParts, { name, fields, allow }:
   const split = (kept: boolean): JsonObject => Object.fromEntries(Object.entries(written).filter(([key]) => passed.includes(key) === kept));
   const { value, secrets } = await parts.resolveSecrets(split(false), `provider ${name}`);
   attempt.hide(secrets);
-  return { name, plugin, fields: { ...(isJsonObject(value) ? value : {}), ...split(true) } };
+  const resolved: JsonObject = { ...(isJsonObject(value) ? value : {}), ...split(true) };
+  // Only now is an address known that a reference stood for.
+  const unprotected = checkEndpoints(descriptor, resolved, ['providers', name, 'fields']);
+  if (unprotected.length > 0) throw new PluginError('Invalid', unprotected.map(formatProblem).join('; '));
+  return { name, plugin, fields: resolved };
 }
 
 function accountOf(parts: ActivityParts, name: string): ProviderAccount {
