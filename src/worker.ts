@@ -84,6 +84,7 @@ export async function startWorker({ config, keyRing, log, secretSources, role }:
   const accounts = withPools(config);
   const providers = checkAccounts(registry, accounts, config.locate);
   const automators = checkAutomators(registry, config.automators, config.locate);
+  if (config.allowedReferences !== undefined && config.automators['ansible'] !== undefined) log.warn(playbooksReadSecrets);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
   const plugin = heddle({ keys: keyRing, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
@@ -168,6 +169,9 @@ export async function startWorker({ config, keyRing, log, secretSources, role }:
     dumpStacks: () => dumpStacks(log, inFlight, temporal),
   };
 }
+
+const playbooksReadSecrets = 'secrets.allow does not hold for automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. '
+  + 'Take ansible out of `automators` in heddle.yaml, or run it on a site of its own whose workers hold no secrets but those that cluster files may name';
 
 /** The namespace's UUID: the mark of our machines. */
 async function readInstallation(temporal: Client, namespace: string): Promise<string> {

@@ -9,7 +9,7 @@ import { anyJsonSchema } from './any-fields.js';
 export const pluginTypes = ['provider', 'automator'] as const;
 export type PluginType = (typeof pluginTypes)[number];
 
-export const fieldTypes = ['string', 'text', 'number', 'integer', 'boolean', 'list', 'map', 'duration', 'select', 'json', 'resource'] as const;
+export const fieldTypes = ['string', 'text', 'url', 'number', 'integer', 'boolean', 'list', 'map', 'duration', 'select', 'json', 'resource'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
 const fieldSchema = z

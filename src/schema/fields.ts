@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
+import { isUnprotected } from '../model/endpoint.js';
 import { stableJson } from '../model/payload.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
 import { resourceReferenceSchema } from './descriptor-resources.js';
@@ -41,7 +42,17 @@ export function checkFields(plugin: Declared, scope: FieldScope, values: JsonObj
   }
   const filled = Object.fromEntries(Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
   const unlisted = scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
-  return { problems: [...checkRequired(plugin.fields.required[scope], filled, path), ...unlisted], values: filled };
+  return { problems: [...checkRequired(plugin.fields.required[scope], filled, path), ...unlisted, ...checkEndpoints(plugin, filled, path)], values: filled };
+}
+
+/** Addresses that credentials would leave this machine for in the clear. References are looked at when they are resolved. */
+export function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
+  if (values['insecure'] === true) return [];
+  return Object.entries({ ...fields?.admin, ...fields?.user }).flatMap(([key, { type }]) => {
+    const value = values[key];
+    if (type !== 'url' || typeof value !== 'string' || !isUnprotected(value)) return [];
+    return [errorAt([...path, key], 'is not encrypted, and leaves this machine', 'Use https://, or set `insecure: true` beside it.')];
+  });
 }
 
 /** The names of fields whose values the administrator of an account lists for users. */
@@ -104,7 +115,7 @@ export function passesReferences(plugin: Declared): boolean {
 
 function fieldSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Json | undefined> {
   const base = valueSchemaOf(field);
-  const referable = field.secret === true || field.type === 'string' || field.type === 'text';
+  const referable = field.secret === true || field.type === 'string' || field.type === 'text' || field.type === 'url';
   const schema: z.ZodType<Json> = !referable ? base
     : field.secret === true && scope === 'user' ? secretReferenceSchema
       : z.union([base, secretReferenceSchema, ...(field.resource === undefined ? [] : [resourceReferenceSchema])], { error: () => `is not ${kindOf(field)}` });
@@ -118,6 +129,7 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
   switch (field.type) {
     case 'string': return z.string().max(10_000).regex(/^[^\r\n\0]*$/, { error: 'One line of text.' });
     case 'text': return z.string();
+    case 'url': return z.string().refine((text) => URL.canParse(text), { error: 'An address such as https://cloud.example.com.' });
     case 'number': return z.number();
     case 'integer': return z.int();
     case 'boolean': return z.boolean();
@@ -131,7 +143,7 @@ function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
-  string: 'one line of text', text: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false', list: 'a list',
+  string: 'one line of text', text: 'a text', url: 'an address', number: 'a number', integer: 'a whole number', boolean: 'true or false', list: 'a list',
   map: 'a mapping', duration: 'a duration such as "30s"', select: 'an option', json: 'a value', resource: 'a resource, {resource: NAME}',
 };
 

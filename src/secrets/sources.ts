@@ -1,6 +1,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isOwnCredential } from '../config/child-environment.js';
+import { isUnprotected } from '../model/endpoint.js';
 import { anySignal } from '../model/signals.js';
 import { runForOutput, splitWords, type CommandLimits } from './command.js';
 
@@ -73,6 +74,7 @@ async function readCommand(line: string, sources: SecretSources): Promise<string
 async function readVault(reference: string, sources: SecretSources): Promise<string> {
   const { vault } = sources;
   if (vault === undefined) throw new Error('no Vault is configured for this worker; give its address and token');
+  if (isUnprotected(vault.address)) throw new Error('VAULT_ADDR must be https:// outside of this machine: the token would be readable on the way');
   const [path = '', field = ''] = reference.split('#');
   const parts = path.split('/');
   if (field === '' || parts.some((part) => part === '' || part === '.' || part === '..')) throw new Error('expected is vault:MOUNT/data/PATH#FIELD');

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { AccountRef } from '../../model/look.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
-import { checkFields, passedReferences } from '../../schema/fields.js';
+import { checkEndpoints, checkFields, passedReferences } from '../../schema/fields.js';
 import { formatProblem, hasErrors } from '../../schema/problem.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
@@ -60,15 +60,15 @@ export async function openAccount(
     'administrator',
   );
   // A user's reference is never passed on: later nobody could tell it from the administrator's.
-  return {
-    name,
-    plugin,
-    fields: {
-      ...resolved,
-      ...withoutKeys(administrators, (key) => !passed.includes(key)),
-      ...(await resolve(usersOwn, 'user')),
-    },
+  const all: JsonObject = {
+    ...resolved,
+    ...withoutKeys(administrators, (key) => !passed.includes(key)),
+    ...(await resolve(usersOwn, 'user')),
   };
+  // Only now is an address known that a reference stood for.
+  const unprotected = checkEndpoints(descriptor, all, ['providers', name, 'fields']);
+  if (unprotected.length > 0) throw new PluginError('Invalid', unprotected.map(formatProblem).join('; '));
+  return { name, plugin, fields: all };
 }
 
 function withoutKeys(values: JsonObject, isLeftOut: (key: string, value: Json) => boolean): JsonObject {

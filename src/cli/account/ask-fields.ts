@@ -10,21 +10,21 @@ import type { Terminal } from './terminal.js';
 
 /**
  * Asks for the administrators' fields of a plugin that are not given yet, each until its value is right, and again for what is
- * missing in the end.
+ * missing in the end. `insecure` is not asked for: it is set on purpose, by --field insecure=true or in heddle.yaml.
  * @throws CliError Interrupted
  */
 export async function askFields(terminal: Terminal, descriptor: Descriptor, given: JsonObject): Promise<JsonObject> {
   const declared = declaredFields(descriptor);
   if (descriptor.fields === undefined) terminal.say(noFieldsDeclared);
   let fields = given;
-  const open = (): typeof declared => declared.filter(([key]) => fields[key] === undefined);
+  const open = (): typeof declared => declared.filter(([key]) => fields[key] === undefined && key !== 'insecure');
   if (open().length === 0) return fields;
   terminal.say(`${descriptor.name}: ${cleanLine(descriptor.description)}`);
   terminal.say(`Enter leaves a field out. ${referenceForms} is a reference; a secret that is typed is not shown.`);
   let next = open();
   while (next.length > 0) {
     for (const [key, field] of next) {
-      const value = await askField(terminal, descriptor, key, field);
+      const value = await askField(terminal, descriptor, fields, [key, field]);
       if (value !== undefined) fields = { ...fields, [key]: value };
     }
     const missing = checkFields(descriptor, 'admin', fields, []).problems.filter(() => isLacking(descriptor, fields));
@@ -34,7 +34,7 @@ export async function askFields(terminal: Terminal, descriptor: Descriptor, give
   return fields;
 }
 
-async function askField(terminal: Terminal, descriptor: Descriptor, key: string, field: FieldDeclaration): Promise<Json | undefined> {
+async function askField(terminal: Terminal, descriptor: Descriptor, fields: JsonObject, [key, field]: readonly [string, FieldDeclaration]): Promise<Json | undefined> {
   terminal.say('');
   terminal.say(`${cleanLine(field.title)} (${describeNeed(key, descriptor)})`);
   if (field.description !== undefined) terminal.say(`  ${cleanLine(field.description)}`);
@@ -42,7 +42,7 @@ async function askField(terminal: Terminal, descriptor: Descriptor, key: string,
   for (;;) {
     const value = parseFieldText(field, await readValue(terminal, key, field));
     if (value === undefined) return undefined;
-    const problems = checkField(key, field, value);
+    const problems = checkField(key, field, value, fields);
     if (!hasErrors(problems)) return value;
     for (const problem of problems) terminal.say(`  ${cleanLine(formatProblem(problem))}`);
   }

@@ -24,10 +24,11 @@ export function checkDraft({ descriptors }: Pick<Workspace, 'descriptors'>, { na
   ];
 }
 
-/** What is wrong with the value of one field, whatever the others are. */
-export function checkField(key: string, field: FieldDeclaration, value: JsonObject[string]): readonly Problem[] {
-  const alone = { fields: { admin: { [key]: field }, user: {}, required: { admin: [], user: [] } } };
-  return [...checkFields(alone, 'admin', { [key]: value }, []).problems, ...checkSecrets(alone, { [key]: value })];
+/** What is wrong with the value of one field, whatever the others are; but `insecure: true` allows addresses that are not encrypted. */
+export function checkField(key: string, field: FieldDeclaration, value: JsonObject[string], { insecure = false }: JsonObject): readonly Problem[] {
+  const alone = { fields: { admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: field }, user: {}, required: { admin: [], user: [] } } };
+  const values = { insecure, [key]: value };
+  return [...checkFields(alone, 'admin', values, []).problems, ...checkSecrets(alone, values)];
 }
 
 /** What is wrong with values of which more are to come. */

@@ -13,7 +13,7 @@ export const referenceForms = 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#F
 export function parseFieldText(field: FieldDeclaration | undefined, typed: string): Json | undefined {
   const text = field?.secret === true || field?.type === 'text' ? typed : typed.trim();
   if (text.trim() === '') return undefined;
-  const referable = field === undefined || field.secret === true || field.type === 'string' || field.type === 'text';
+  const referable = field === undefined || field.secret === true || field.type === 'string' || field.type === 'text' || field.type === 'url';
   const reference = referable ? parseReference(text.trim()) : undefined;
   if (reference !== undefined) return reference;
   switch (field?.type) {

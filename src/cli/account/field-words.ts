@@ -33,6 +33,6 @@ export function describeFields(fields: JsonObject): string {
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
-  string: 'a line of text', text: 'a text', number: 'a number', integer: 'a whole number', boolean: 'true or false', select: 'an option',
+  string: 'a line of text', text: 'a text', url: 'an address such as https://cloud.example.com', number: 'a number', integer: 'a whole number', boolean: 'true or false', select: 'an option',
   list: 'a list: a, b or [a, b]', map: 'a mapping: {key: value}', duration: 'a duration such as 30s', json: 'any value, as YAML or JSON', resource: 'a resource: {resource: NAME}',
 };

@@ -61,7 +61,7 @@ describe('an account that cannot be', () => {
 
   it('leaves no secret behind where heddle.yaml cannot be written', async () => {
     const workspace = await openWorkspace({ file });
-    const draft = { name: 'try', type: 'local', fields: { endpoint: 'x', apiKey: 'hunter22' } };
+    const draft = { name: 'try', type: 'local', fields: { endpoint: 'https://x', apiKey: 'hunter22' } };
     expect(() => addAccount({ ...workspace, file: join(folder, 'nowhere', 'heddle.yaml') }, draft, { replace: false })).toThrow(/cannot be written/);
     expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
   });
@@ -76,7 +76,7 @@ describe('an account that cannot be', () => {
 
   it('is refused where the data folder is open to others', async () => {
     const workspace = await openWorkspace({ file });
-    const draft = { name: 'try', type: 'local', fields: { endpoint: 'x', apiKey: 'hunter22' } };
+    const draft = { name: 'try', type: 'local', fields: { endpoint: 'https://x', apiKey: 'hunter22' } };
     addAccount(workspace, draft, { replace: false });
     await chmod(join(folder, 'data'), 0o755);
     const before = await readFile(file, 'utf8');
@@ -88,7 +88,7 @@ describe('an account that cannot be', () => {
     const outside = join(folder, 'mine');
     await writeFile(outside, 'x');
     const workspace = await openWorkspace({ file });
-    addAccount(workspace, { name: 'try', type: 'local', fields: { endpoint: 'x', apiKey: { secret: `file:${outside}` } } }, { replace: false });
+    addAccount(workspace, { name: 'try', type: 'local', fields: { endpoint: 'https://x', apiKey: { secret: `file:${outside}` } } }, { replace: false });
     expect(removeAccount(await openWorkspace({ file }), 'try')).toEqual([]);
     expect(await readdir(folder)).toContain('mine');
   });

@@ -37,7 +37,7 @@ export class ExampleApi {
     const { endpoint, apiKey, signal, calls } = this.#options;
     await calls.take();
     try {
-      const response = await fetch(new URL(path, endpoint), { method, signal, headers: { authorization: `Bearer ${apiKey}` }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      const response = await fetch(new URL(path, endpoint), { method, signal, redirect: 'error', headers: { authorization: `Bearer ${apiKey}` }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
       return { status: response.status, wait: Number(response.headers.get('retry-after') ?? Number.NaN), content: await response.text() };
     } catch (error) {
       signal.throwIfAborted();

@@ -90,7 +90,7 @@ export class LocalApi {
     let response: Response;
     try {
       response = await fetch(new URL(call.path, endpoint), {
-        method: call.method, headers: { authorization: `Bearer ${apiKey}` }, signal, ...(body === undefined ? {} : { body, duplex: 'half' as const }),
+        method: call.method, redirect: 'error', headers: { authorization: `Bearer ${apiKey}` }, signal, ...(body === undefined ? {} : { body, duplex: 'half' as const }),
       });
     } catch (error) {
       throw this.#lost(call, error);
@@ -105,6 +105,7 @@ export class LocalApi {
     try {
       return await fetch(new URL(call.path, endpoint), {
         method: call.method,
+        redirect: 'error',
         headers: { authorization: `Bearer ${apiKey}`, ...(call.body === undefined ? {} : { 'content-type': 'application/json' }) },
         body: call.body === undefined ? null : JSON.stringify(call.body),
         signal: anySignal([signal, AbortSignal.timeout(callDeadlineMs)]),

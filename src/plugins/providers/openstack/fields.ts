@@ -9,7 +9,7 @@ const fieldsSchema = z.object({
   authUrl: z.url({ protocol: /^https?$/, error: 'is no address, such as https://cloud.example.com:5000/v3' }),
   applicationCredentialId: word.optional(), applicationCredentialSecret: word.optional(),
   username: word.optional(), password: word.optional(), project: word.optional(), userDomain: word.default('Default'), projectDomain: word.default('Default'),
-  region: word.optional(), interface: z.enum(['public', 'internal', 'admin']).default('public'), gateway: z.boolean().default(false),
+  region: word.optional(), interface: z.enum(['public', 'internal', 'admin']).default('public'), gateway: z.boolean().default(false), insecure: z.boolean().default(false),
   hostKeySecret: word.optional(), privateKey: z.union([word, z.strictObject({ secret: word })]).optional(),
   keyName: word.optional(), user: word.default('debian'), sshPort: z.int().min(1).max(65_535).default(22),
   networks: words.optional(), securityGroups: words.optional(), zones: words.optional(), floatingNetwork: word.optional(),

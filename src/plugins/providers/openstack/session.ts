@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { isUnprotected } from '../../../model/endpoint.js';
 import { PluginError, type Calls } from '../../contract.js';
 import type { OpenStackFields } from './fields.js';
 import { readBody, refusal, send, type HttpAnswer, type HttpCall } from './http.js';
@@ -123,13 +124,16 @@ function identityOf({ applicationCredentialId, applicationCredentialSecret, user
   };
 }
 
-function endpointOf({ catalog }: Token, service: Service, { region, interface: side, gateway, authUrl }: OpenStackFields): string {
+function endpointOf({ catalog }: Token, service: Service, { region, interface: side, gateway, authUrl, insecure }: OpenStackFields): string {
   const endpoints = catalog.filter(({ type }) => type === service).flatMap((entry) => entry.endpoints).filter((one) => one.interface === side && (region === undefined || one.region_id === region || one.region === region));
   const regions = [...new Set(endpoints.map((one) => one.region_id ?? one.region ?? ''))];
   const [first] = endpoints;
   if (first === undefined) throw new PluginError('Invalid', `the catalogue of ${authUrl} has no ${side} endpoint of the service ${service}${region === undefined ? '' : ` in region ${region}`}`);
   if (regions.length > 1) throw new PluginError('Invalid', `the catalogue of ${authUrl} has several regions (${regions.join(', ')}): name one in the field region`);
   const url = new URL(first.url);
+  if (!gateway && !insecure && isUnprotected(first.url)) {
+    throw new PluginError('Invalid', `the catalogue of ${authUrl} names ${url.origin} for the service ${service}, which is not encrypted: the token would be readable on the way. Have the cloud name https://, or set \`insecure: true\``);
+  }
   const given = url.pathname.replace(/\/$/, '');
   const path = /\/v\d(\.\d+)?(\/|$)/.test(given) ? given : `${given}${versions[service] ?? ''}`;
   return `${gateway ? new URL(authUrl).origin : url.origin}${path}`;

@@ -1,6 +1,7 @@
 import { request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { z } from 'zod';
+import { isUnprotected } from '../../../model/endpoint.js';
 import { anySignal } from '../../../model/signals.js';
 import { PluginError, type Calls } from '../../contract.js';
 
@@ -13,7 +14,7 @@ export const controllerSchema = z.strictObject({
   password: z.string().optional(),
   /** PEM of the authority that signed the controller's certificate. */
   ca: z.string().optional(),
-  /** Takes any certificate. */
+  /** Takes any certificate, and http:// outside of this machine. */
   insecure: z.boolean().default(false),
 });
 export type Controller = z.output<typeof controllerSchema>;
@@ -44,6 +45,9 @@ export class RedfishHttp {
   /** @throws PluginError Retryable (no answer), Auth, Invalid (redirected elsewhere). Other statuses are for the caller. */
   async call(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object, headers: Readonly<Record<string, string>> = {}): Promise<RedfishAnswer> {
     const base = new URL(this.#controller.url);
+    if (!this.#controller.insecure && isUnprotected(this.#controller.url)) {
+      throw new PluginError('Invalid', `the controller at ${base.origin} would get its password unencrypted; use https://, or set \`insecure: true\` of the controller`);
+    }
     let target = new URL(path, base);
     for (let hop = 0; hop <= redirects; hop += 1) {
       const answer = await this.#send(method, target, body, headers);

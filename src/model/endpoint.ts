@@ -1,0 +1,14 @@
+/**
+ * Whether what is sent to this address can be read or changed on the way: it is not encrypted, and leaves this machine.
+ * An address that cannot be read is left to the check of its form.
+ */
+export function isUnprotected(address: string): boolean {
+  if (!/^(http|([a-z]+\+)?tcp):\/\//i.test(address)) return false;
+  // Only of http: are numbers and short forms of an address read as one.
+  const url = address.replace(/^[a-z+]+:/i, 'http:');
+  return URL.canParse(url) && !isLoopback(new URL(url).hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(hostname) || hostname === '[::1]';
+}
