@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { anySignal } from '../model/signals.js';
 import { PluginError } from '../plugins/errors.js';
-import { readMark, type Attempt } from './attempt.js';
+import { markBefore, readMark, type Attempt } from './attempt.js';
 import type { ActivityParts } from './parts.js';
 
 /** Longest wait, in ms, until the server shows the mark: heartbeats are sent some seconds apart. */
@@ -15,6 +15,8 @@ const patienceMs = 15_000;
  * @throws PluginError Retryable when the server does not show it; nothing may be sent then.
  */
 export async function recordSent(attempt: Attempt, runs: ActivityParts['runs'], what: string): Promise<void> {
+  // An earlier attempt put it on record, and a failure to do so again must not take it back.
+  if (markBefore() === 'sent') return;
   const { workflowExecution: execution, activityId, attempt: number } = activityInfo();
   attempt.mark('sent');
   attempt.at(`records that it is about to ${what}`);

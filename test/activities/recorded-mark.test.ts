@@ -1,0 +1,48 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readMark } from '../../src/activities/attempt.js';
+import { recordSent } from '../../src/activities/recorded-mark.js';
+import { openLook } from '../../src/activities/survey/open-look.js';
+import { openBench, type Bench } from './support/parts.js';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench('async create() {} async confirm() {} async delete() {}');
+});
+afterAll(() => bench.close());
+
+/** Records in an attempt to which earlier ones left `heartbeatDetails`; gives what its own heartbeats said. */
+async function record(describe: Bench['parts']['runs']['describe'], heartbeatDetails?: unknown) {
+  const environment = new MockActivityEnvironment(
+    { heartbeatDetails },
+    { logger: new DefaultLogger('ERROR') },
+  );
+  const marks: unknown[] = [];
+  environment.on('heartbeat', (details: unknown) => marks.push(readMark(details)));
+  const end = await environment.run(async () => {
+    const attempt = openLook(bench.parts, { title: 'MARK', cluster: 'web', provider: 'fault' });
+    try {
+      return await recordSent(attempt, { ...bench.parts.runs, describe }, 'begin').then(
+        () => 'recorded',
+        (error: unknown) => error,
+      );
+    } finally {
+      await attempt.close();
+    }
+  });
+  return { end, marks };
+}
+
+const silent = (): Promise<undefined> => Promise.resolve(undefined);
+
+test('a mark that the server does not show lets nothing begin, and is taken back', async () => {
+  const { end, marks } = await record(silent);
+  expect(end).toMatchObject({ kind: 'Retryable', message: expect.stringContaining('nothing was done') });
+  expect(marks).toEqual(['sent', 'unsent']);
+});
+
+test('a mark that an earlier attempt put on record stays, whatever the server answers now', async () => {
+  const { end, marks } = await record(silent, { step: 'x', mark: 'sent' });
+  expect([end, marks]).toEqual(['recorded', []]);
+});
