@@ -36,9 +36,19 @@ describe.each(accounts)('an account of %s whose %s is http:// outside of loopbac
 
   test('is refused when it is used, where the address was a reference', async () => {
     const bench = await openBench('async create() {} async confirm() {} async delete() {}');
-    const open = (more: JsonObject = {}) => openAccount({
-      ...bench.parts, registry, providers: accountAt({ secret: 'env:ADDRESS' }, more), resolveSecrets: (value, place) => resolveSecrets(value, { environment: { ADDRESS: outside } }, place),
-    }, { name: 'box' }, { hide: () => undefined });
+    const environment = { ADDRESS: outside };
+    const open = (more: JsonObject = {}) =>
+      openAccount(
+        {
+          ...bench.parts,
+          registry,
+          providers: accountAt({ secret: 'env:ADDRESS' }, more),
+          resolveSecrets: (value, { place }) =>
+            resolveSecrets(value, { environment }, { writtenBy: 'administrator', place }),
+        },
+        { name: 'box' },
+        { hide: () => undefined },
+      );
     await expect(open()).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('insecure: true') as string });
     expect((await open({ insecure: true })).fields[key]).toBe(outside);
     await bench.close();
@@ -68,5 +78,7 @@ test('a Redfish controller that is http:// outside of loopback gets no password'
 
 test('a Vault that is http:// outside of loopback gets no token', async () => {
   const sources = { environment: {}, vault: { address: outside, token: 'the token' }, timeoutMs: 1_000 };
-  await expect(resolveSecrets({ secret: 'vault:secret/data/a#b' }, sources)).rejects.toThrow('VAULT_ADDR must be https://');
+  await expect(resolveSecrets(
+    { secret: 'vault:secret/data/a#b' }, sources, { writtenBy: 'administrator', place: 'a test' },
+  )).rejects.toThrow('VAULT_ADDR must be https://');
 });
