@@ -125,6 +125,7 @@ describe('the configuration', () => {
 });
 
 describe('a heddle.yaml that was found and not named', () => {
+  // Promise: foreign-configuration
   test.each([['work/heddle.yaml'], ['.config/heddle/heddle.yaml']])('is refused when it belongs to another user (%s)', (path) => {
     const file = write(path, 'site: planted\n');
     const restore = pretendForeign(file);

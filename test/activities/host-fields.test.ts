@@ -23,6 +23,7 @@ let registry: Registry;
 beforeAll(async () => { registry = await loadRegistry({ folders: [], log: { info: () => undefined } }); });
 afterAll(() => registry.close());
 
+// Promise: host-fields
 describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields, given) => {
   const [key = ''] = Object.keys(given);
   const [value = ''] = [Object.values(given)[0]].flat().map((one) => (typeof one === 'object' ? Object.values(one ?? {})[0] : one));

@@ -36,6 +36,7 @@ const forged: readonly (readonly [string, () => JsonObject])[] = [
   ],
 ];
 
+// Promise: payload-not-resolved
 describe('a secret reference in the payload', () => {
   test.each(forged)('at %s is not resolved by a task of the node', async (_place, config) => {
     await scene.bench

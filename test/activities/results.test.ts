@@ -12,6 +12,7 @@ afterAll(() => scene.close());
 beforeEach(() => scene.begin());
 afterEach(() => scene.expectNothingExecuted());
 
+// Promise: results-one-filter
 describe('a result', () => {
   test.each([
     ['as a value', () => ({ note: scene.trap() })],

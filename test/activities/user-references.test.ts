@@ -93,6 +93,7 @@ test.each(['how', 'token', 'login'])(
   },
 );
 
+// Promise: references-checked-at-use
 test('a service action refuses a forbidden reference in its fields', async () => {
   const config = {
     ...request({}).config,

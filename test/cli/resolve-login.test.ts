@@ -6,6 +6,7 @@ import { resolveLogin } from '../../src/cli/look/resolve-login.js';
 import { loadConfig } from '../../src/config.js';
 import type { JsonObject } from '../../src/model/json.js';
 
+// Promise: ssh-resolves-no-node-data
 describe('the login of heddle ssh', () => {
   let folder: string;
   let marker: string;

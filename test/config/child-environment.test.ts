@@ -58,6 +58,7 @@ const printed = (): Promise<string> => readFile(join(folder, 'printed'), 'utf8')
 const signal = AbortSignal.timeout(600_000);
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
+// Promise: child-environment
 describe('a program that Heddle starts gets no credential of the worker', () => {
   const kinds: readonly (readonly [string, () => Promise<unknown>])[] = [
     [

@@ -33,6 +33,7 @@ describe('docker-compose.yml', () => {
     expect(published.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
+  // Promise: codec-token
   test('gives the token of the codec server to the codec server alone, so that nobody who opens the Web UI can read it', () => {
     const holders = services.filter(([, service]) => JSON.stringify(service).includes('HEDDLE_CODEC_TOKEN')).map(([name]) => name);
     expect(holders).toEqual(['codec-server']);
@@ -56,6 +57,7 @@ describe('docker-compose.yml', () => {
       expect(new Set(services.flatMap(([, service]) => networksOf(service)))).toEqual(new Set(Object.keys(compose.networks)));
     });
 
+    // Promise: machines-isolated
     test('let machines reach the worker and the command line, and neither the Temporal server nor anything else, nor the outside', () => {
       expect(reachable('machines')).toEqual(['worker', 'heddle']);
       expect(networksOf(compose.services['machines'] ?? { image: '' }).filter((network) => compose.networks[network]?.internal !== true)).toEqual([]);

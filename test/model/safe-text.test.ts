@@ -5,6 +5,7 @@ import { unsafeText, unsafeUser } from '../../src/model/safe-text.js';
 import { fillWords } from '../../src/plugins/fill-words.js';
 import { fc } from '../support/property.js';
 
+// Promise: texts-stay-one-word
 describe('a text that enters a configuration, an argument list or a header', () => {
   test.each<readonly [string, string]>([
     ['', 'is empty'],

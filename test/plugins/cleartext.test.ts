@@ -27,6 +27,7 @@ describe.each(accounts)('an account of %s whose %s is http:// outside of loopbac
   afterAll(() => registry.close());
   const accountAt = (address: string | JsonObject, more: JsonObject = {}) => ({ box: { type, site: 'here', fields: { ...fields, [key]: address, ...more } } });
 
+  // Promise: no-cleartext
   test('is refused when the configuration is checked, unless it says insecure: true', () => {
     expect(() => checkAccounts(registry, accountAt(outside))).toThrow(`providers.box.fields.${key}: is not encrypted, and leaves this machine. Use https://, or set \`insecure: true\` beside it.`);
     expect(() => checkAccounts(registry, accountAt(outside, { insecure: true }))).not.toThrow();

@@ -168,6 +168,7 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
     expect(await failure().finally(restore)).toMatch(/belongs to user \d+, neither to user \d+ nor to root.*chown/);
   });
 
+  // Promise: foreign-plugins
   test('program of another user, which is not started', async () => {
     writeProvider({ entry: undefined, class: undefined, command: ['./run.sh'] });
     write('providers/cloud/run.sh', `#!/bin/sh\ntouch '${join(root, 'started')}'\n`);

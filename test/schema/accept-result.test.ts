@@ -44,6 +44,7 @@ const rows = [...actions, ...machineActions].flatMap((action) =>
 );
 
 describe('a key that names or reaches the machine', () => {
+  // Promise: results-identity
   test('comes from CREATE and CONFIRM of providers alone', () => {
     expect(Object.keys(resultTable)).toEqual(['CREATE', 'CONFIRM']);
   });
@@ -148,6 +149,7 @@ describe('an identity key of a provider', () => {
   );
 });
 
+// Promise: results-no-reference
 describe('a secret reference in a result', () => {
   const reference = { secret: 'file:/etc/heddle/key' };
 

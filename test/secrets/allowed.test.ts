@@ -28,6 +28,7 @@ describe('references that cluster files may use', () => {
     expect(allowReferences(patterns)(reference)).toBe(allowed);
   });
 
+  // Promise: own-files
   it.each([undefined, ['file:*', 'env:*']])('never name a file of Heddle itself, by whatever path (secrets.allow: %j)', (patterns) => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-')));
     const [own, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
@@ -46,6 +47,7 @@ describe('references that cluster files may use', () => {
     rmSync(folder, { recursive: true });
   });
 
+  // Promise: own-variables
   it('never name what opens the server or the vault to the worker', () => {
     for (const name of ['HEDDLE_KEYS', 'TEMPORAL_API_KEY', 'TEMPORAL_TLS_CLIENT_KEY_DATA', 'VAULT_TOKEN']) {
       expect({ name, allowed: allowReferences(undefined)(`env:${name}`) }).toEqual({ name, allowed: false });

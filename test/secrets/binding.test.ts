@@ -14,6 +14,7 @@ describe('a payload of a workflow', () => {
     expect(await codecFor().decode(sealed === undefined ? [] : [sealed])).toHaveLength(1);
   });
 
+  // Promise: payload-bound
   it('is refused by another workflow, by activities and where Temporal names no workflow', async () => {
     const [sealed] = await codecFor().encode([json('x')], workflow('cluster/a'));
     const others = [workflow('cluster/b'), workflow('cluster/a/group/1'), workflow(''), activity('cluster/a', '1')];

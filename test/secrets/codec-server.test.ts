@@ -41,6 +41,7 @@ describe('a codec server', () => {
     expect((await post(server.url, '/decode?preserveStorageRefs=true', { body })).status).toBe(200);
   });
 
+  // Promise: codec-namespaces
   it('refuses every namespace but its own, and requests that name none', async () => {
     const sealed = await new EncryptionCodec({ keyRing, namespace: 'other' }).encode([{ data: Buffer.from('x') }]);
     for (const [verb, sent] of [['/decode', JSON.stringify(formatPayloads(sealed))], ['/encode', body]] as const) {
@@ -62,6 +63,7 @@ describe('a codec server', () => {
     expect(JSON.parse(decoded.text)).toMatchObject({ payloads: [{ data: 'eA==' }] });
   });
 
+  // Promise: codec-messages-expire
   it('encrypts each message in an envelope whose validity ends', async () => {
     const before = Date.now();
     const own = { heddle: 'update apply', args: [1, 2], until: Number.MAX_SAFE_INTEGER };

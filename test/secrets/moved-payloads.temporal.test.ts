@@ -135,6 +135,7 @@ describe('a payload', () => {
   });
 });
 
+// Promise: payload-moved
 describe('a recorded payload', () => {
   let stolen: readonly Payload[];
   let attacker: Attacker;

@@ -109,6 +109,7 @@ describe('the result of a redactor', () => {
   // Few letters make many overlaps; hexadecimal and base64 of such secrets share long beginnings.
   const words = fc.string({ unit: fc.constantFrom('a', 'b', '6', '1', 'Y'), minLength: 0, maxLength: 14 });
 
+  // Promise: redaction
   it('equals that of a search for every form at every place, overlaps included', () => {
     fc.assert(fc.property(fc.array(words, { maxLength: 5 }), words, fc.array(fc.nat(4), { maxLength: 6 }), (hidden, around, order) => {
       const forms = hidden.flatMap((one) => [one, Buffer.from(one).toString('hex'), Buffer.from(one).toString('base64'), one.slice(2)]);

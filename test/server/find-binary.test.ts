@@ -69,6 +69,7 @@ describe('a program in the cache', () => {
     return { file, mark, digest: await digestOf(file) };
   }
 
+  // Promise: pinned-cli
   test('is not run when its digest is not the pinned one', async () => {
     const { mark, digest } = await plant();
     await expect(findBinary(search())).rejects.toThrow(`its SHA-256 digest is ${digest}, not ${pinnedDigest()}. Remove it`);

@@ -16,6 +16,7 @@ function targetWith(credentials: Partial<SshTarget>): SshTarget {
 const password = 'the password of the account';
 const { private: privateKey } = makeHostKey();
 
+// Promise: password-known-host
 test('a host whose key is not known never gets a password', async () => {
   await expect(probe(targetWith({ password }))).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('hostKeys: pin') as string });
   expect(impostor.passwords).toEqual([]);

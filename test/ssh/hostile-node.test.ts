@@ -3,6 +3,7 @@ import { endOf } from '../../src/ssh/follow.js';
 import { parseResults } from '../../src/ssh/results.js';
 import { RunProgress } from '../../src/ssh/run-progress.js';
 
+// Promise: outcomes-out-of-reach
 describe('what a node says of a run', () => {
   test.each(['0', '7', '255'])('is taken as exit code %s', (code) => {
     expect(endOf('exit', code, new RunProgress({}))).toMatchObject({

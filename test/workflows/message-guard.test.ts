@@ -60,6 +60,7 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
     before = await world.stateOf(type);
   });
 
+  // Promise: messages-listed
   it('handles exactly the messages that the table lists', async () => {
     const metadata = await world.handle('proper', type).query<{
       definition: Record<string, readonly { name: string }[]>;
@@ -80,6 +81,7 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
     });
   });
 
+  // Promise: updates-sealed
   it('rejects every update that was not sealed for it, before the history records it', async () => {
     const { acceptedUpdates } = await countHistory(world.handle('proper', type));
     for (const batch of batches(attacks('update', 'updates'))) {
@@ -103,6 +105,7 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
     expect(await world.stateOf(type)).toEqual(before);
   });
 
+  // Promise: signals-sealed
   it('ignores and logs every signal that was not sealed for it or that it does not have', async () => {
     const sent = [
       ...attacks('signal', 'signals'),
@@ -159,6 +162,7 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
 });
 
 describe.each(types)('the start of a %s workflow', (type) => {
+  // Promise: starts-sealed
   it('fails the workflow before it does anything when it was not sealed for it', async () => {
     const { start, workflowId } = samples[type];
     const shapes = messagesOf(type)?.start ?? [];

@@ -59,6 +59,7 @@ describe('the result of an activity of Heddle\'s workflows that an attacker with
     return cause instanceof Error ? cause.message : `no failure: ${String(error)}`;
   }
 
+  // Promise: results-refused
   it('fails the activity when it is plaintext, altered, or moved from another workflow', async () => {
     const plain = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{"operation":"delete"}') };
     expect(await failureOf('plan/plain', plain)).toMatch(/^The result was refused\. A payload is not encrypted/);

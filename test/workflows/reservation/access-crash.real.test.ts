@@ -51,6 +51,7 @@ describe.skipIf(unable !== undefined)('accounts of users while workers die, and 
     await asRoot(`touch /root/${name}.go`);
   }
 
+  // Promise: access-crash
   it('an account is created once and removed whole, though the worker is killed in the middle of each', async () => {
     const { reservations, machines } = stack.client;
     await holdProgram('useradd');

@@ -83,6 +83,7 @@ describe.skipIf(unable !== undefined)('the account of a reservation\'s user, on 
     ].join('\n'))).toBe('');
   }
 
+  // Promise: access-ends
   it.concurrent('ends when the machine is returned, with its sessions, keys and processes; the next user\'s account is another', async () => {
     const { id, credential } = await enter('ada', 'one');
     const place = machineOf('one');
@@ -125,6 +126,7 @@ describe.skipIf(unable !== undefined)('the account of a reservation\'s user, on 
     await expectNothingLeft('eight', credential);
   });
 
+  // Promise: access-ends-by-load
   it.concurrent('ends by UNLOAD and by LOAD where an administrator let the user in by hand', async () => {
     for (const intent of [{ kind: 'unload' }, { kind: 'load', image: { name: 'host', revision: '1' } }] as const) {
       await ground.operate('three', { kind: 'load', image: { name: 'host', revision: '1' } });
@@ -159,6 +161,7 @@ describe.skipIf(unable !== undefined)('the account of a reservation\'s user, on 
     await expectNothingLeft('four', own);
   });
 
+  // Promise: access-not-the-machines
   it.concurrent('is told by log-in alone, which never tells the machine\'s own login', async () => {
     const { password: rootPassword } = machineOf('five');
     const { id, credential } = await enter('ada', 'five');
@@ -180,6 +183,7 @@ describe.skipIf(unable !== undefined)('the account of a reservation\'s user, on 
     await expect(stack.client.machines.access('five', id)).resolves.toBeNull();
   });
 
+  // Promise: access-held-back
   it.concurrent('keeps a machine from the next user while it cannot be revoked, until a load has revoked it', async () => {
     const { id, credential } = await enter('ada', 'six');
     await asRoot('six', 'mv /usr/sbin/userdel /usr/sbin/userdel.away; printf "#!/bin/sh\\necho no >&2; exit 1\\n" >/usr/sbin/userdel; chmod 755 /usr/sbin/userdel');
