@@ -27,12 +27,9 @@ export const interceptors = (): WorkflowInterceptors => ({
         if (messages !== undefined && activation.jobs) {
           // The SDK keeps signals without a handler in memory for the whole run.
           activation.jobs = activation.jobs.filter(({ signalWorkflow }) => {
-            if (
-              !signalWorkflow
-              || argumentsOf(messages, 'signals', signalWorkflow.signalName ?? '') !== undefined
-            )
-              return true;
-            ignore(signalWorkflow.signalName ?? '', 'this workflow has no such signal');
+            const name = signalWorkflow?.signalName ?? '';
+            if (!signalWorkflow || argumentsOf(messages, 'signals', name) !== undefined) return true;
+            ignore(name, 'this workflow has no such signal');
             return false;
           });
         }
@@ -46,18 +43,9 @@ const inbound: WorkflowInboundCallsInterceptor = {
   async execute(input, next) {
     const { workflowType, startTime } = workflowInfo();
     const messages = messagesOf(workflowType);
-    return next(
-      messages === undefined
-        ? input
-        : {
-            ...input,
-            args: open('start', workflowType, {
-              args: input.args,
-              shapes: messages.start,
-              now: startTime.getTime(),
-            }),
-          },
-    );
+    if (messages === undefined) return next(input);
+    const received = { args: input.args, shapes: messages.start, now: startTime.getTime() };
+    return next({ ...input, args: open('start', workflowType, received) });
   },
   // The SDK calls this only for updates that have a validator.
   validateUpdate: (input, next) => next({ ...input, args: openUpdate(input.name, input.args) }),

@@ -183,17 +183,17 @@ describe.each(types)('the start of a %s workflow', (type) => {
           );
         expect(causeOf(error), what).toMatch(says);
         const { events } = await handle.fetchHistory();
-        expect(
-          (events ?? []).map(({ eventType }) => Number(eventType)),
-          what,
-        ).toEqual([started, taskScheduled, taskStarted, taskCompleted, failed]);
+        const types = (events ?? []).map(({ eventType }) => Number(eventType));
+        expect(types.filter((type) => !workflowTask.includes(type)), what).toEqual([started, failed]);
       }),
     );
   });
 });
 
 /** Event types, as the protocol numbers them. */
-const [started, failed, taskScheduled, taskStarted, taskCompleted] = [1, 3, 5, 6, 7];
+const [started, failed] = [1, 3];
+/** Scheduled, started, completed, and timed out on a slow machine; not failed. */
+const workflowTask: readonly number[] = [5, 6, 7, 8];
 
 /** The server limits how many updates of one workflow may be under way. */
 function batches<Entry>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
