@@ -4,7 +4,7 @@ import { tagNames } from '../model/names.js';
 import type { ImageInput, Knowledge, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import type { ProviderWithAbilities } from '../plugins/registry.js';
-import { readImages, readKnowledge, readSize } from '../schema/machine-answer.js';
+import { readImages, readKnowledge, readLoad, readSize } from '../schema/machine-answer.js';
 import { isMarked, mark } from './machine-mark.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
 import { misled } from './provider-life-cases.js';
@@ -186,8 +186,19 @@ function input(machine: MachineInput, order: Order): ImageInput {
   return { ...machine, ...order, progress: () => undefined };
 }
 
-function carryOut(bench: ProviderBench, subject: Subject, verb: ImageVerb, order: Order, options: CallOptions = {}): Promise<unknown> {
-  return bench.act<unknown>(subject, (provider, machine) => provider[verb]?.(input(machine, order)), options);
+async function carryOut(
+  bench: ProviderBench,
+  subject: Subject,
+  verb: ImageVerb,
+  order: Order,
+  options: CallOptions = {},
+): Promise<unknown> {
+  const call = (provider: ProviderWithAbilities, machine: MachineInput) => provider[verb]?.(input(machine, order));
+  const returned = await bench.act<unknown>(subject, call, options);
+  if (verb !== 'load') return returned;
+  // Only a load may say that it left the disk untouched.
+  const { untouched: _untouched, ...outcome } = readLoad(returned, { plugin: 'suite', method: verb });
+  return outcome;
 }
 
 function bringTo(bench: ProviderBench, subject: Subject, verb: ImageVerb, order: Order): Promise<void> {

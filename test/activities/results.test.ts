@@ -64,6 +64,7 @@ describe('a result', () => {
         'ipaddress': same.target.host,
         'ssh-port': same.target.port,
         'ssh-auth': auth,
+        'ssh-host-key': same.target.hostKey,
       });
       const { result = {} } = await other.run('CONFIRM', request({ how }));
       expect(result).toMatchObject({ 'ssh-auth': auth, 'ssh-host-key': same.target.hostKey });
