@@ -187,14 +187,9 @@ function input(machine: MachineInput, order: Order): ImageInput {
 }
 
 async function carryOut(
-  bench: ProviderBench,
-  subject: Subject,
-  verb: ImageVerb,
-  order: Order,
-  options: CallOptions = {},
+  bench: ProviderBench, subject: Subject, verb: ImageVerb, order: Order, options: CallOptions = {},
 ): Promise<unknown> {
-  const call = (provider: ProviderWithAbilities, machine: MachineInput) => provider[verb]?.(input(machine, order));
-  const returned = await bench.act<unknown>(subject, call, options);
+  const returned = await bench.act<unknown>(subject, (provider, machine) => provider[verb]?.(input(machine, order)), options);
   if (verb !== 'load') return returned;
   // Only a load may say that it left the disk untouched.
   const { untouched: _untouched, ...outcome } = readLoad(returned, { plugin: 'suite', method: verb });
