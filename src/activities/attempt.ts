@@ -27,27 +27,27 @@ export interface Attempt {
   /** What it is at. */
   step(): string;
   /** Notes, for later attempts, how far it went: the heartbeats carry it from now on. */
-  mark(mark: AttemptMark): void;
+  mark(mark: Json): void;
+  /** What it, or an earlier attempt, noted last. */
+  marked(): Json | undefined;
   close(): Promise<void>;
 }
 
 /** What a heartbeat says: for people the step, for later attempts the mark. */
 export interface Heartbeat {
   readonly step: string;
-  readonly mark?: AttemptMark;
+  readonly mark?: Json;
 }
 
-/** `sent`: a call that must not be made twice was sent, or is about to be. `unsent`: it certainly was not. */
-export type AttemptMark = 'sent' | 'unsent';
-
 /** What the heartbeats of earlier attempts said last. */
-export function markBefore(): AttemptMark | undefined {
+export function markBefore(): Json | undefined {
   return readMark(Context.current().info.heartbeatDetails);
 }
 
-export function readMark(heartbeat: unknown): AttemptMark | undefined {
+export function readMark(heartbeat: unknown): Json | undefined {
   if (typeof heartbeat !== 'object' || heartbeat === null || !('mark' in heartbeat)) return undefined;
-  return heartbeat.mark === 'sent' || heartbeat.mark === 'unsent' ? heartbeat.mark : undefined;
+  // Nobody but our own workers writes heartbeats, and the payload's encryption shows it.
+  return heartbeat.mark as Json;
 }
 
 /** @param within ends the attempt as the end of the worker would. */
@@ -112,6 +112,7 @@ export function beginAttempt(parts: ActivityParts, { taskId, title, facts: task,
       mark = next;
       heartbeat();
     },
+    marked: () => mark,
     async close() {
       clearInterval(timer);
       forget();

@@ -1,25 +1,36 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
+import type { Json } from '../model/json.js';
+import { stableJson } from '../model/payload.js';
 import { anySignal } from '../model/signals.js';
 import { PluginError } from '../plugins/errors.js';
-import { markBefore, readMark, type Attempt } from './attempt.js';
+import { readMark, type Attempt } from './attempt.js';
 import type { ActivityParts } from './parts.js';
 
 /** Longest wait, in ms, until the server shows the mark: heartbeats are sent some seconds apart. */
 const patienceMs = 15_000;
 
+export interface RecordedMark {
+  readonly mark: Json;
+  /** What is noted, for messages. */
+  readonly what: string;
+}
+
 /**
- * Marks the task as `sent`, and waits until the server shows it: from then on every later attempt sees the
- * mark, whatever becomes of this worker.
- * @param what is about to be done, such as `send CREATE`.
- * @throws PluginError Retryable when the server does not show it; nothing may be sent then.
+ * Marks the task, and waits until the server shows the mark: from then on every later attempt sees it,
+ * whatever becomes of this worker. When that fails, the mark is again what it was before.
+ * @throws PluginError Retryable when the server does not show it.
  */
-export async function recordSent(attempt: Attempt, runs: ActivityParts['runs'], what: string): Promise<void> {
-  // An earlier attempt put it on record, and a failure to do so again must not take it back.
-  if (markBefore() === 'sent') return;
+export async function recordMark(
+  attempt: Attempt,
+  runs: ActivityParts['runs'],
+  { mark, what }: RecordedMark,
+): Promise<void> {
+  const before = attempt.marked();
+  if (isSame(before, mark)) return;
   const { workflowExecution: execution, activityId, attempt: number } = activityInfo();
-  attempt.mark('sent');
-  attempt.at(`records that it is about to ${what}`);
+  attempt.mark(mark);
+  attempt.at(`records ${what}`);
   try {
     for (
       let pause = 20, until = Date.now() + patienceMs;
@@ -31,18 +42,18 @@ export async function recordSent(attempt: Attempt, runs: ActivityParts['runs'], 
         (pending) => pending.activityId === activityId && pending.attempt === number,
       );
       if (task === undefined) throw new Error('another attempt has taken the place of this one');
-      if (readMark(task.heartbeat) === 'sent') return;
+      if (isSame(readMark(task.heartbeat), mark)) return;
       await wait(pause, undefined, { signal: anySignal([attempt.signal, attempt.detach]) });
     }
     throw new Error('the Temporal server does not show it');
   } catch (cause) {
-    attempt.mark('unsent');
+    attempt.mark(before ?? null);
     if (attempt.signal.aborted || attempt.detach.aborted) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new PluginError(
-      'Retryable',
-      `nothing was done, because the intent to ${what} could not be recorded first: ${why}`,
-      { cause },
-    );
+    throw new PluginError('Retryable', `${what} could not be recorded: ${why}`, { cause });
   }
+}
+
+function isSame(one: Json | undefined, other: Json): boolean {
+  return one !== undefined && stableJson(one) === stableJson(other);
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../model/json.js';
+import type { Json, JsonObject } from '../model/json.js';
 import type { Task, TaskResult } from '../model/task.js';
 import type { Calls, Claims } from './account-services.js';
 import type { NodeAddress } from './node-address.js';
@@ -45,24 +45,25 @@ export interface PluginContext {
   readonly calls?: Calls;
   /** For the provider whose machines are nodes of pools. */
   readonly pools?: NodePools;
-  /**
-   * For automators that run in the worker: whether an earlier attempt began what must not be done twice
-   * unnoticed.
-   */
-  readonly once?: OnceMark;
+  /** For automators that run in the worker: what attempts of one task tell each other. */
+  readonly note?: AttemptNote;
   /** Of a class with a static `start`: what that gave for the account, started where it is not yet. */
   readonly client?: () => Promise<unknown>;
 }
 
-/** A mark of one task that all its attempts see, kept by the Temporal server, where no node can change it. */
-export interface OnceMark {
-  /** An earlier attempt of the same task set it. */
-  readonly before: boolean;
+/**
+ * A note that attempts of one task leave for later ones. The Temporal server keeps it, where no node can
+ * change it.
+ */
+export interface AttemptNote {
+  /** What an earlier attempt wrote last; undefined or null where none did. */
+  readonly before: Json | undefined;
   /**
-   * Resolves when it is on record, and so outlives this worker. @throws PluginError Retryable when it cannot
-   * be recorded.
+   * Resolves when the note is on record, and so outlives this worker; that may take seconds. At most a few
+   * KiB.
+   * @throws PluginError Retryable when it cannot be recorded.
    */
-  set(): Promise<void>;
+  write(note: Json): Promise<void>;
 }
 
 export interface SshAuth extends JsonObject {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceAction } from '../model/action.js';
 import type { Json, JsonObject } from '../model/json.js';
-import type { AccessInput, CanGrantAccess, NodeAddress, TaskResult } from '../plugins/contract.js';
+import type { AccessInput, AttemptNote, CanGrantAccess, NodeAddress, TaskResult } from '../plugins/contract.js';
 import { loadRegistry, type AutomatorWithAbilities, type RegisteredAutomator } from '../plugins/registry.js';
 import { checkFields } from '../schema/fields.js';
 import { formatProblem, hasErrors } from '../schema/problem.js';
@@ -29,6 +29,7 @@ export class AutomatorBench {
   readonly node: CuttableNode;
   readonly hearing = new Hearing();
   readonly #clusterUid = randomUUID();
+  readonly #notes = new Map<string, Json>();
   #count = 0;
 
   constructor(parts: Pick<AutomatorBench, 'plugin' | 'neighbour' | 'options' | 'node'>) {
@@ -73,6 +74,17 @@ export class AutomatorBench {
     return accounts;
   }
 
+  /** Attempts of one task hear of each other, as the engine has them. */
+  #noteOf(taskId: string): AttemptNote {
+    return {
+      before: this.#notes.get(taskId),
+      write: (note) => {
+        this.#notes.set(taskId, note);
+        return Promise.resolve();
+      },
+    };
+  }
+
   /** Checked and filled in as a worker does. */
   #admin({ descriptor }: RegisteredAutomator): JsonObject {
     if (descriptor.name !== this.options.name) return {};
@@ -109,6 +121,7 @@ export class AutomatorBench {
         fields: this.#admin(plugin),
         address: addressOf(target),
         detach: over.signal,
+        note: this.#noteOf(task.taskId),
       };
       const { result, said } = takeResult(await call(plugin.create(parts), user), {
         plugin: plugin.descriptor,

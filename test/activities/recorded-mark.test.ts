@@ -2,10 +2,11 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readMark } from '../../src/activities/attempt.js';
-import { recordSent } from '../../src/activities/recorded-mark.js';
+import { recordMark } from '../../src/activities/recorded-mark.js';
 import { openLook } from '../../src/activities/survey/open-look.js';
 import { openBench, type Bench } from './support/parts.js';
 
+const mark = { state: 'begun' };
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench('async create() {} async confirm() {} async delete() {}');
@@ -23,7 +24,7 @@ async function record(describe: Bench['parts']['runs']['describe'], heartbeatDet
   const end = await environment.run(async () => {
     const attempt = openLook(bench.parts, { title: 'MARK', cluster: 'web', provider: 'fault' });
     try {
-      return await recordSent(attempt, { ...bench.parts.runs, describe }, 'begin').then(
+      return await recordMark(attempt, { ...bench.parts.runs, describe }, { mark, what: 'the mark' }).then(
         () => 'recorded',
         (error: unknown) => error,
       );
@@ -38,11 +39,20 @@ const silent = (): Promise<undefined> => Promise.resolve(undefined);
 
 test('a mark that the server does not show lets nothing begin, and is taken back', async () => {
   const { end, marks } = await record(silent);
-  expect(end).toMatchObject({ kind: 'Retryable', message: expect.stringContaining('nothing was done') });
-  expect(marks).toEqual(['sent', 'unsent']);
+  expect(end).toMatchObject({
+    kind: 'Retryable',
+    message: expect.stringContaining('the mark could not be recorded'),
+  });
+  expect(marks).toEqual([mark, null]);
 });
 
 test('a mark that an earlier attempt put on record stays, whatever the server answers now', async () => {
-  const { end, marks } = await record(silent, { step: 'x', mark: 'sent' });
+  const { end, marks } = await record(silent, { step: 'x', mark: { state: 'begun' } });
   expect([end, marks]).toEqual(['recorded', []]);
+});
+
+test('a new mark that cannot be recorded leaves the one before', async () => {
+  const { end, marks } = await record(silent, { step: 'x', mark: 'sent' });
+  expect(end).toMatchObject({ kind: 'Retryable' });
+  expect(marks).toEqual([mark, 'sent']);
 });

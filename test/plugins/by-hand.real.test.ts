@@ -99,14 +99,18 @@ describe('plugins by hand', () => {
     };
     mkdirSync(join(folder, 'strict', 'providers', 'strict'), { recursive: true });
     write('strict/providers/strict/strict.json', { name: 'strict', type: 'provider', entry: './strict.mjs', class: 'Strict', version: '1.0.0', description: 'Strict.', fields });
-    writeFileSync(join(folder, 'strict/providers/strict/strict.mjs'), `import { Provider } from 'heddle/plugin';
+    writeFileSync(
+      join(folder, 'strict/providers/strict/strict.mjs'),
+      `import { Provider } from 'heddle/plugin';
       export class Strict extends Provider {
         async create({ fields }) {
-          return { result: fields.how === 'reserved' ? { flavor: 'x' } : { providerid: 'id', fields } };
+          if (fields.how === 'reserved') return { result: { flavor: 'x' } };
+          return { result: { providerid: 'id', fields: JSON.stringify(fields) } };
         }
         async confirm() {}
         async delete() {}
-      }`);
+      }`,
+    );
     mkdirSync(join(folder, 'strict', 'providers', 'late'));
     write('strict/providers/late/late.json', { name: 'late', type: 'provider', entry: './late.mjs', class: 'Late', version: '1.0.0', description: 'Late.', callDeadlineMs: 100 });
     writeFileSync(join(folder, 'strict/providers/late/late.mjs'), `import { Provider } from 'heddle/plugin';
@@ -119,7 +123,13 @@ describe('plugins by hand', () => {
     const run = (given: object): Promise<Ended> => heddle('plugins', 'run', 'strict', write('task.json', { taskName: 'CREATE', provider: { fields: given } }), '--config', config);
     const well = await run({ url: 'u', how: 'well', key: { secret: 'env:NOBODY_HAS_IT' } });
     expect(well).toMatchObject({ code: 0 });
-    expect(JSON.parse(well.stdout)).toMatchObject({ result: { fields: { url: 'u', size: 7, how: 'well', key: { secret: 'env:NOBODY_HAS_IT' } } } });
+    const { result } = JSON.parse(well.stdout) as { readonly result: { readonly fields: string } };
+    expect(JSON.parse(result.fields)).toEqual({
+      url: 'u',
+      size: 7,
+      how: 'well',
+      key: { secret: 'env:NOBODY_HAS_IT' },
+    });
     expect(await run({ how: 'well', sizes: 1 })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('provider.fields.sizes: is an unknown key. Did you mean "size"?') });
     expect(await run({ url: 'u' })).toMatchObject({ code: 2, stderr: expect.stringContaining('provider.fields.how: is missing') });
     expect(await run({ url: 'u', how: 'reserved' })).toMatchObject({ code: 1, stdout: expect.stringContaining('returned flavor, which only Heddle sets') });

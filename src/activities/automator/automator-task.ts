@@ -14,7 +14,7 @@ import { awaitHealth, type Checked } from './health.js';
 import { openResources } from './task-resources.js';
 import { resolveOwnSecret } from '../provider/own-secret.js';
 import type { ActivityParts, ShellOptions } from '../parts.js';
-import { recordSent } from '../recorded-mark.js';
+import { recordMark } from '../recorded-mark.js';
 import { refuseFailure, takeResult } from '../results.js';
 
 /** Carries out BOOTSTRAP by every automator that prepares the node, in turn. */
@@ -160,9 +160,9 @@ function open(parts: ActivityParts, { plugin, task, request, attempt, node, run 
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     endsAt: Date.now() + startToCloseTimeoutMs - Math.min(lastWordsMs, startToCloseTimeoutMs / 10),
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
-    once: {
-      before: markBefore() === 'sent',
-      set: () => recordSent(attempt, parts.runs, `begin ${attempt.title}`),
+    note: {
+      before: markBefore(),
+      write: (mark) => recordMark(attempt, parts.runs, { mark, what: `how far ${attempt.title} is` }),
     },
   });
 }

@@ -1,7 +1,7 @@
 import { isPluginError, PluginError, type FailureKind } from '../../plugins/errors.js';
 import { markBefore, type Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
-import { recordSent } from '../recorded-mark.js';
+import { recordMark } from '../recorded-mark.js';
 
 /** What a provider says before it makes anything: these leave no doubt. */
 const refusals: readonly FailureKind[] = ['Capacity', 'Quota', 'Auth', 'Invalid'];
@@ -21,7 +21,7 @@ export interface CreateOnce {
 export async function createOnce<Result>(once: CreateOnce, create: () => Promise<Result>): Promise<Result> {
   const { attempt } = once;
   if (markBefore() === 'sent') throw quarantine(once, 'the worker that sent it was lost');
-  await recordSent(attempt, once.runs, 'send CREATE');
+  await recordMark(attempt, once.runs, { mark: 'sent', what: 'the intent to send CREATE' });
   try {
     return await create();
   } catch (error) {

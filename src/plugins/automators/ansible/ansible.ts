@@ -1,35 +1,22 @@
 import { anySignal } from '../../../model/signals.js';
-import {
-  PluginError,
-  type AutomatorParts,
-  type JsonObject,
-  type PluginContext,
-  type TaskResult,
-} from '../../contract.js';
+import { PluginError, type AutomatorParts, type PluginContext, type TaskResult } from '../../contract.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 import type { PlayStory } from './events.js';
 import { readFields, readSettings, type AnsibleFields, type AnsibleSettings } from './fields.js';
 import { endWatch, readRecord, takeOver, type NodeRecord } from './node-record.js';
+import { endedNote, readNote, toResult, type Outcome } from './outcome.js';
 import { play } from './play.js';
 import type { ToolEnd } from './process.js';
-import { isTold, reasonOf, watchPlay, type Watch } from './watch.js';
+import { isTold, reasonOf, watchPlay } from './watch.js';
 
 const pythonVersion = 'import sys; print("%d.%d" % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 8) else 3)';
 
-/** How a play ended, as ansible-playbook on the worker told it. */
-type Outcome =
-  | { readonly ok: true; readonly result: JsonObject; readonly stdout: string }
-  | {
-      readonly ok: false;
-      readonly message: string;
-      readonly exitCode: number;
-      readonly stdout: string;
-      readonly stderr: string;
-    };
+/** Longest note, in characters of its JSON; a result that is longer is refused anyway. */
+const mostNoted = 32 * 1024;
 
 /** Carries out each action of a service by a playbook or a role, which ansible-core on the worker plays. */
 export class AnsibleAutomator extends UniformAutomator {
-  readonly #parts: AutomatorParts & Pick<PluginContext, 'detach' | 'once'>;
+  readonly #parts: AutomatorParts & Pick<PluginContext, 'detach' | 'note'>;
 
   constructor(context: PluginContext & AutomatorParts) {
     super(context);
@@ -48,9 +35,11 @@ export class AnsibleAutomator extends UniformAutomator {
   override async carryOut(_script: string, data: string): Promise<TaskResult> {
     const fields = readFields(this.task.service?.action.fields ?? {});
     readSettings(this.fields);
+    const { note } = this.#parts;
+    const noted = readNote(note?.before);
+    if (noted?.state === 'ended') return toResult(noted.outcome);
     const record = await readRecord(this.shell);
-    const { once } = this.#parts;
-    const interrupted = once?.before === true || record.traces;
+    const interrupted = noted !== undefined || record.traces;
     // A first attempt that finds traces was asked for by a person, who has looked.
     if (interrupted && this.task.attempt > 1 && fields.interrupted === 'hold') {
       throw new PluginError(
@@ -61,8 +50,8 @@ export class AnsibleAutomator extends UniformAutomator {
     }
     if (interrupted)
       this.log.warn('an earlier attempt was cut off: the playbook is played again from its start');
-    // On record at the server, for what a node says of earlier plays is not to be relied on.
-    await once?.set();
+    // A node may hide its traces, so the server has it on record before anything is sent there.
+    await note?.write({ state: 'begun' });
     await takeOver(this.shell, record);
     const watch = watchPlay(this.shell, record);
     const outcome = await this.#play(record, fields, data, watch.told).catch((error: unknown) => ({ ok: false, error }) as const);
@@ -73,7 +62,22 @@ export class AnsibleAutomator extends UniformAutomator {
     }
     if ('error' in outcome) throw outcome.error;
     await endWatch(this.shell, record);
-    return resultOf(outcome, watch);
+    const written = await watch.over;
+    const ended: Outcome = outcome.ok ? { ...outcome, result: { ...written, ...outcome.result } } : outcome;
+    await this.#noteEnd(ended);
+    return toResult(ended);
+  }
+
+  /** Where this cannot be recorded, the outcome itself is about to be, as the result of the task. */
+  async #noteEnd(outcome: Outcome): Promise<void> {
+    const ended = endedNote(outcome);
+    if (JSON.stringify(ended).length > mostNoted) return;
+    await this.#parts.note?.write(ended).catch((error: unknown) => {
+      if (this.signal.aborted || this.#parts.detach?.aborted === true) throw error;
+      this.log.warn(
+        `later attempts will not see the outcome: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    });
   }
 
   /** What the cluster brings along takes the place of the administrator's folder. */
@@ -120,13 +124,4 @@ function failureOf(story: PlayStory, { exitCode, said }: ToolEnd): Outcome {
 
 function otherKey(why: string): PluginError {
   return new PluginError('Invalid', `the node, or its jump host, shows another host key than it should: ${why}`);
-}
-
-async function resultOf(outcome: Outcome, watch: Watch): Promise<TaskResult> {
-  const written = await watch.over;
-  if (!outcome.ok) {
-    const { message, exitCode, stdout, stderr } = outcome;
-    throw new PluginError('ScriptFailed', message, { exitCode, stdout, stderr });
-  }
-  return { result: { ...written, ...outcome.result }, stdout: outcome.stdout };
 }

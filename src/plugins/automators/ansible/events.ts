@@ -84,7 +84,13 @@ export class PlayReader {
     this.#log[bad ? 'warn' : 'info'](`TASK [${text('task')}] ${said}${bad && message !== '' ? `: ${firstLine(message)}` : ''}`);
     if (kind === 'failed' && !ignored) {
       const { rc } = event;
-      this.#failed = { task: text('task'), message, stdout, stderr, ...(typeof rc === 'number' ? { rc } : {}) };
+      this.#failed = {
+        task: text('task'),
+        message,
+        stdout,
+        stderr,
+        ...(typeof rc === 'number' && Number.isInteger(rc) && rc >= 0 && rc <= 255 ? { rc } : {}),
+      };
     }
     if (kind === 'unreachable') this.#unreachable = message;
   }

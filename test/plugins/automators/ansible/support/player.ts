@@ -1,7 +1,7 @@
 import { AnsibleAutomator } from '../../../../../src/plugins/automators/ansible/ansible.js';
 import type {
   JsonObject,
-  OnceMark,
+  AttemptNote,
   PluginLog,
   Task,
   TaskResult,
@@ -19,7 +19,7 @@ export interface Playing {
   readonly detach?: AbortSignal;
   readonly timeoutMs?: number;
   /** What the engine knows of earlier attempts; none was made unless given. */
-  readonly once?: OnceMark;
+  readonly note?: AttemptNote;
   /** Where Ansible is to log in, when that is not where the shell does. */
   readonly as?: SshTarget;
 }
@@ -43,7 +43,7 @@ export class Player {
     admin = {},
     detach = new AbortController().signal,
     timeoutMs,
-    once,
+    note,
     as = this.#target,
   }: Playing): Promise<TaskResult> {
     const task: Task = {
@@ -85,7 +85,7 @@ export class Player {
       address,
       fields: { program: ansibleProgram, ...admin },
       ...limit,
-      ...(once === undefined ? {} : { once }),
+      ...(note === undefined ? {} : { note }),
     });
     return automator.install({ user }, '', data);
   }
