@@ -42,6 +42,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     await expect(first).rejects.toMatchObject({ kind: 'Retryable' });
   };
 
+  // Promise: plays-on-record
   test('takes no outcome from the node: one that root forged there is not read', async () => {
     const fields = { playbook: shell('echo x >> ~/forged; [ -e ~/forged-go ] || sleep 600') };
     await cutOff(fields, 'forged', 'forged');
