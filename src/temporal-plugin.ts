@@ -21,7 +21,8 @@ export interface HeddlePluginOptions {
   readonly onPlaintext?: OnPlaintext;
   /**
    * Workflow ids in schedules of your own. A schedule's input is encrypted for this id, and the workflows that it
-   * starts have the time appended to theirs; workers accept the input only for the ids named here.
+   * starts have the time appended to theirs. Name the ids to workers, which refuse the input otherwise, and to clients
+   * that read results.
    */
   readonly scheduledWorkflowIds?: readonly string[];
 }

@@ -138,6 +138,16 @@ describe('a heddle.yaml that was found and not named', () => {
     }
   });
 
+  test('is refused when its folder belongs to another user, who could replace it', () => {
+    write('work/heddle.yaml', 'site: planted\n');
+    const restore = pretendForeign(cwd);
+    try {
+      expect(failure()).toMatch(/work belongs to user \d+, neither to user \d+ nor to root/);
+    } finally {
+      restore();
+    }
+  });
+
   test('is refused when others may write it, its folder or a folder above', () => {
     const file = write('work/heddle.yaml', 'site: planted\n');
     for (const [path, mode] of [[file, 0o646], [cwd, 0o777], [home, 0o733]] as const) {

@@ -30,8 +30,9 @@ export interface EncryptionCodecOptions {
   /** Payloads belong to `namespace` whatever Temporal says: a replay always says `default`. */
   readonly pinNamespace?: boolean;
   /**
-   * Workflow ids of the actions of schedules. A schedule encodes its input for this id, and Temporal appends the time
-   * to the id of each workflow it starts.
+   * Workflow ids of the actions of schedules. A schedule encodes its input for this id, Temporal appends the time to
+   * the id of each workflow it starts, and each workflow reads the result of the one before (`lastResult`). So payloads
+   * of these workflows belong to the schedule; those of their activities belong to the single workflow.
    */
   readonly scheduledWorkflowIds?: readonly string[];
 }
@@ -69,7 +70,7 @@ export class EncryptionCodec implements PayloadCodec {
 
   encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     return settle(() => {
-      const binding = context === undefined ? unbound : bindingOf(context);
+      const binding = context === undefined ? unbound : bindingOf(this.#scheduleOf(context) ?? context);
       return payloads.map((payload) => (isEncrypted(payload) ? payload
         : sealPayload(payload, { key: this.#options.keyRing.current(), namespace: this.#namespace(context), binding })));
     });
@@ -122,7 +123,8 @@ export class EncryptionCodec implements PayloadCodec {
       throw new PayloadRefusedError('A payload was refused: it is bound to no workflow, so it is valid only as a '
         + 'message to a workflow that the codec server encrypted.');
     }
-    if (this.#bindingsFor(context).some((candidate) => candidate.equals(binding))) return;
+    const owners = [context, this.#scheduleOf(context)].filter((owner) => owner !== undefined);
+    if (owners.some((owner) => bindingOf(owner).equals(binding))) return;
     const owner = context.type === 'workflow' ? `workflow '${context.workflowId}'`
       : `activity '${context.activityId ?? ''}' of workflow '${context.workflowId ?? ''}'`;
     const hint = scheduleTime.test(context.workflowId ?? '') ? ' If a schedule starts this workflow, name the id in the '
@@ -130,13 +132,12 @@ export class EncryptionCodec implements PayloadCodec {
     throw new PayloadRefusedError(`A payload was refused: it was not written for ${owner}.${hint}`);
   }
 
-  #bindingsFor(context: SerializationContext): readonly Buffer[] {
-    const own = bindingOf(context);
-    const scheduled = context.type === 'workflow' ? scheduleTime.exec(context.workflowId) : null;
-    if (context.type !== 'workflow' || scheduled === null) return [own];
-    const workflowId = context.workflowId.slice(0, scheduled.index);
-    const isScheduled = this.#options.scheduledWorkflowIds?.includes(workflowId) === true;
-    return isScheduled ? [own, bindingOf({ ...context, workflowId })] : [own];
+  /** The context in which a schedule encodes; undefined for workflows that none of the named schedules started. */
+  #scheduleOf(context: SerializationContext): SerializationContext | undefined {
+    const time = context.type === 'workflow' ? scheduleTime.exec(context.workflowId) : null;
+    if (context.type !== 'workflow' || time === null) return undefined;
+    const workflowId = context.workflowId.slice(0, time.index);
+    return this.#options.scheduledWorkflowIds?.includes(workflowId) === true ? { ...context, workflowId } : undefined;
   }
 }
 

@@ -68,7 +68,7 @@ describe('heddle status of what is stuck', () => {
 
   it('tells why workers cannot carry a workflow on', async () => {
     // As a build of a later version would leave it.
-    await stack.client.temporal.workflow.start(clusterWorkflowType, { workflowId: clusterWorkflowId('newer'), taskQueue: coreQueue, args: [{ carried: { stateVersion: 99 } }] });
+    await stack.client.temporal.workflow.start(clusterWorkflowType, { workflowId: clusterWorkflowId('newer'), taskQueue: coreQueue, args: [{ carried: { stateVersion: 99, name: 'newer', uid: 'u' } }] });
     const { code, stdout } = await statusWith('newer', /stuck: cluster\/newer/);
     expect(code).not.toBe(0);
     expect(stdout).toMatch(/stuck: cluster\/newer cannot be carried on: workers failed at it \d+ times? in a row, for [\d.]+ s: the cluster's state has version 99/);

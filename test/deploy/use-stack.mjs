@@ -28,7 +28,10 @@ export async function useStack({ here, rewrite, secrets, passed, restartServer }
 
   /** @param {string} origin */
   const decodeFrom = async (origin) =>
-    (await fetch(`${codec}/decode`, { method: 'POST', headers: { origin, 'content-type': 'application/json' }, body: '{"payloads":[]}' })).status;
+    (await fetch(`${codec}/decode`, {
+      method: 'POST', body: '{"payloads":[]}',
+      headers: { origin, 'content-type': 'application/json', 'x-namespace': 'default' },
+    })).status;
   expect((await decodeFrom('http://evil.invalid')) === 403 && (await decodeFrom(ui)) === 200, 'the codec server answers the Web UI\'s page alone');
   passed('the codec server answers the Web UI\'s page and no other');
 

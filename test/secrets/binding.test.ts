@@ -64,6 +64,17 @@ describe('a payload that a schedule encrypts', () => {
     expect(await refusalOf(own, workflow(started), { scheduledWorkflowIds })).toBeUndefined();
   });
 
+  it('opens for the next workflow of the schedule, which reads the result of the one before', async () => {
+    const [result] = await codecFor({ scheduledWorkflowIds }).encode([json('x')], workflow(started));
+    const next = 'sweep-2026-11-22T09:30:00Z';
+    for (const reader of [started, next]) {
+      expect(await refusalOf(result, workflow(reader), { scheduledWorkflowIds })).toBeUndefined();
+    }
+    expect(await refusalOf(result, activity(next, '1'), { scheduledWorkflowIds })).toMatch(/was not written for/);
+    const [ofActivity] = await codecFor({ scheduledWorkflowIds }).encode([json('x')], activity(started, '1'));
+    expect(await refusalOf(ofActivity, activity(next, '1'), { scheduledWorkflowIds })).toMatch(/was not written for/);
+  });
+
   it.each([
     'cluster/a-2026-11-22T08:30:00Z', 'sweep-2026-11-22', 'sweep-2026-11-22T08:30:00Z-2026-11-22T08:30:00Z',
     'sweep-2026-11-22T08:30:00Zx', 'sweep/2026-11-22T08:30:00Z', 'x-sweep-2026-11-22T08:30:00Z',

@@ -55,7 +55,7 @@ beforeAll(async () => {
     workflowsPath: pathOf('moved-workflows.ts'), workflowInterceptorModules: [pathOf('../../src/workflows/refused-results.ts')],
     plugins: [heddle({ keys })], logger: new DefaultLogger('ERROR'),
   });
-  client = new Client({ connection, namespace, plugins: [heddle({ keys })] });
+  client = new Client({ connection, namespace, plugins: [heddle({ keys, scheduledWorkflowIds: ['nightly'] })] });
   await until('the namespace is ready', () => client.workflow.count().then(() => true, () => false));
   worker = await workerOn(taskQueue);
   ended = worker.run();
@@ -118,18 +118,26 @@ describe('a payload', () => {
   it('arrives from a schedule whose workflow id the worker was told, and from no other', async () => {
     for (const id of ['nightly', 'other']) {
       await client.schedule.create({
-        scheduleId: id, spec: {}, policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL },
+        scheduleId: id, spec: {},
         action: { type: 'startWorkflow', workflowType: scheduled, workflowId: id, taskQueue, args: ['input'], memo: { first: 'memo' } },
       });
       const schedule = client.schedule.getHandle(id);
       expect((await schedule.describe()).action).toMatchObject({ args: ['input'], memo: { first: 'memo' } });
-      await schedule.trigger();
-      const started = await until('the schedule started a workflow', async () => (await schedule.describe()).info.recentActions[0] ?? false);
-      const { workflowId } = started.action.workflow;
-      expect(workflowId).toMatch(new RegExp(`^${id}-\\d{4}-`));
-      const result = await client.workflow.getHandle<typeof scheduled>(workflowId).result();
-      if (id === 'nightly') expect(result).toEqual({ input: 'input', memo: 'memo' });
-      else expect(result).toMatchObject({ input: refused(), memo: refused() });
+      const run = async (nth: number) => {
+        await schedule.trigger(ScheduleOverlapPolicy.BUFFER_ONE);
+        const started = await until(`the schedule started workflow ${nth}`, async () =>
+          (await schedule.describe()).info.recentActions[nth - 1] ?? false);
+        const { workflowId } = started.action.workflow;
+        expect(workflowId).toMatch(new RegExp(`^${id}-\\d{4}-`));
+        return client.workflow.getHandle<typeof scheduled>(workflowId).result();
+      };
+      const first = await run(1);
+      if (id === 'nightly') {
+        expect(first).toEqual({ input: 'input', memo: 'memo' });
+        expect(await run(2)).toEqual({ input: 'input', memo: 'memo', before: first });
+      } else {
+        expect(first).toMatchObject({ input: refused(), memo: refused() });
+      }
       await schedule.delete();
     }
   });

@@ -65,7 +65,8 @@ export async function failing(input: unknown): Promise<void> {
 }
 
 export async function scheduled(input: unknown): Promise<unknown> {
-  return { input, memo: workflowInfo().memo?.['first'] };
+  const { memo, lastResult } = workflowInfo();
+  return { input, memo: memo?.['first'], before: lastResult };
 }
 
 /** Returns its input, its memo and all messages, activity results and child results that an attacker sent it. */

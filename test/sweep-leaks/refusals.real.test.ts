@@ -58,7 +58,7 @@ describe('the sweep', () => {
     expect(ids(lost)).toEqual([one]);
 
     // A cluster that was terminated is a record; so is one that nobody can read.
-    await temporal.workflow.start('cluster', { workflowId: 'cluster/stuck', taskQueue: coreQueue, args: [{ carried: { stateVersion: 99 } }] });
+    await temporal.workflow.start('cluster', { workflowId: 'cluster/stuck', taskQueue: coreQueue, args: [{ carried: { stateVersion: 99, name: 'stuck', uid: 'u' } }] });
     // The server's index lags; what it does not show yet is younger than any minimum age in earnest.
     await until('the cluster is listed', async () => (await temporal.workflow.count("WorkflowId = 'cluster/stuck'")).count > 0);
     const held = await plant('u2/app-1/1', 'stuck');

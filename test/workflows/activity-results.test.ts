@@ -22,7 +22,7 @@ it('a workflow refuses the result of an activity that someone without keys compl
     await plain.workflowService.respondActivityTaskCompleted({ namespace, taskToken, result: { payloads } });
     const error = await world.handle('proper', 'plan').result().then(String, (reason: unknown) => reason);
     const { cause } = error as WorkflowFailedError;
-    expect(cause).toMatchObject({ name: 'ActivityFailure', activityType: 'PLAN', cause: { type: 'Invalid' } });
+    expect(cause).toMatchObject({ name: 'ActivityFailure', activityType: 'PLAN', cause: { type: 'Internal' } });
     expect(cause?.cause).toMatchObject({ message: expect.stringContaining('not encrypted') });
   } finally {
     await world.stop();

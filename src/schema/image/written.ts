@@ -5,7 +5,10 @@ import { clusterNameSchema, foreignNameSchema, nodeIdSchema, pluginNameSchema, s
 import { writtenSpecSchema } from '../spec.js';
 
 export const formatSchema = z.string().regex(/^[a-z0-9][a-z0-9.]{0,15}$/, { error: 'A format: lower-case letters, digits and dots, such as qcow2.' });
-export const environmentSchema = z.record(z.string().regex(/^[A-Za-z_]\w{0,63}$/, { error: 'A name of a variable.' }).refine((name) => !/^(HEDDLE_|LD_)|^(PATH|HOME|IFS|ENV|BASH_ENV)$/.test(name), { error: 'is not for an image to set' }), z.string().max(4_096).regex(/^[^\0]*$/));
+/** Variables that decide which code shells, loaders, interpreters and Git run: a builder's command is its administrator's. */
+const ownVariables =
+  /^(HEDDLE_|LD_|DYLD_|GCONV_|BASH_|GIT_|PYTHON|PERL5|(PERL|RUBY)(LIB|OPT)|NODE_(OPTIONS|PATH))|^(PATH|HOME|IFS|ENV|SHELLOPTS|(JAVA_TOOL|JDK_JAVA|_JAVA)_OPTIONS)$/;
+export const environmentSchema = z.record(z.string().regex(/^[A-Za-z_]\w{0,63}$/, { error: 'A name of a variable.' }).refine((name) => !ownVariables.test(name), { error: 'is not for an image to set' }), z.string().max(4_096).regex(/^[^\0]*$/));
 
 const fromSchema = z.strictObject({
   cluster: clusterNameSchema.optional().meta({ title: 'Cluster', description: 'Name of the cluster; or give a pool.' }),

@@ -55,6 +55,7 @@ describe('image.yaml', () => {
     ['a check at a provider that does not get it', good.replace("{command: 'true'", '{provider: third'), /validate.*third.*does not get the image/],
     ['a format that the command does not make', 'name: web\ncommand: {run: pack, formats: [raw]}\nuploads: [{provider: local}]', /uploads\[0\]\.format.*is tar.*raw/],
     ['a variable that would change how commands run', 'name: web\ncommand: {run: pack, formats: [tar], environment: {LD_PRELOAD: x}}\nuploads: [{provider: local}]', /LD_PRELOAD/],
+    ['a variable that would have an interpreter load other code', 'name: web\ncommand: {run: pack, formats: [tar], environment: {PYTHONPATH: x}}\nuploads: [{provider: local}]', /PYTHONPATH/],
     ['a command that nobody can boot', 'name: web\ncommand: {run: pack, formats: [tar]}', /no provider that it could be booted at.*validate: false/],
     ['a key that is misspelt', good.replace('rebuildAge', 'rebuildage'), /rebuildage/],
   ])('is refused with the place: %s', (_title, text, fault) => {

@@ -8,8 +8,9 @@ export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolea
   const place = await lookAtSystem(shell);
   if (place !== 'own') return { answer: 'not done', why: reasons[place] };
   const { login, password = '', publicKey = '', until, renewed } = input;
-  const words = [login, until === undefined ? '' : dayAfter(until), sudo ? 'sudo' : '', renewed === true ? 'renewed' : ''];
-  const outcome = await runAsRoot(shell, grantProgram, words, `${password}\n${publicKey}\n`);
+  const ends = until === undefined ? '' : dayAfter(until);
+  const lines = [login, ends, sudo ? 'sudo' : '', renewed === true ? 'renewed' : '', password, publicKey];
+  const outcome = await runAsRoot(shell, grantProgram, lines);
   const read = readOutcome(`account ${login} could not be created`, outcome);
   // Root can plant what no digest shows: no later digest may equal this one.
   return sudo && read.accounts !== undefined ? { ...read, accounts: `sudo:${read.accounts}` } : read;
@@ -19,7 +20,7 @@ export async function revokeAccess(shell: Shell, { login }: AccessInput): Promis
   const place = await lookAtSystem(shell);
   if (place === 'shared' || place === 'none') return { answer: 'done' };
   if (place !== 'own') return { answer: 'not done', why: reasons[place] };
-  const outcome = await runAsRoot(shell, revokeProgram, [login], '');
+  const outcome = await runAsRoot(shell, revokeProgram, []);
   return readOutcome(`account ${login} could not be removed`, outcome);
 }
 
@@ -51,9 +52,8 @@ async function lookAtSystem(shell: Shell): Promise<Place> {
 }
 
 /** Once for a task: a later attempt waits for the same run, and a task that was given up cannot follow a later one. */
-function runAsRoot(shell: Shell, program: string, words: readonly string[], stdin: string): Promise<RunOutcome> {
-  // Words are ours: letters, digits and hyphens.
-  return shell.run({ text: `set -- ${words.map((word) => `'${word}'`).join(' ')}\n${program}`, stdin, sudo: true });
+function runAsRoot(shell: Shell, program: string, lines: readonly string[]): Promise<RunOutcome> {
+  return shell.run({ text: program, stdin: lines.map((line) => `${line}\n`).join(''), sudo: true });
 }
 
 function readOutcome(wrong: string, { exitCode, stdout, stderr }: RunOutcome): AccountsOutcome {
@@ -141,11 +141,9 @@ purge_all() {
 }
 `;
 
-/** Words: account, day of its end or nothing, `sudo` or nothing, `renewed` or nothing. Input: password, public key. */
+/** Reads a line each: the account, the day it ends, `sudo`, `renewed`, its password, its public key. All but the first may be empty. */
 const grantProgram = `${functions}
-account=$1 ends=$2 sudo=$3 renewed=$4
-read -r password || :
-read -r key || :
+for line in account ends sudo renewed password key; do read -r "$line" || :; done
 if [ -n "$renewed" ]; then
   patiently usermod -e "$ends" "$account"
   accounts
