@@ -12,12 +12,16 @@ process.exitCode = counts.failed === 0 ? 0 : 1;
 const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`;
 process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
 
-/** Lint, types, secrets, tests: all of them, so that one run shows all that is wrong. @returns {Promise<import('./run-tests.mjs').Counts>} */
+/**
+ * Lint, format, types, secrets, tests: all of them, so that one run shows all that is wrong.
+ * @returns {Promise<import('./run-tests.mjs').Counts>}
+ */
 async function run() {
   await prepare();
-  say('lint, types and a scan for secrets');
+  say('lint, format, types and a scan for secrets');
   const checks = await Promise.all([
     runBinary('oxlint', 'oxlint', ['--type-aware', '--deny-warnings']),
+    runBinary('oxfmt', 'oxfmt', ['--check']),
     runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tsconfig.json']),
     runBinary('typescript', 'tsc', ['--noEmit', '-p', 'tools/tsconfig.json']),
     countSecrets(),
@@ -26,13 +30,15 @@ async function run() {
   const words = process.argv.slice(2);
   const tests = words.length === 0 ? await runTestsWithSecondLook([]) : await runTests(words);
   const failedChecks = checks.filter((code) => code !== 0).length;
-  if (failedChecks > 0) say(`of lint, types and scan, ${failedChecks} failed (counted below)`);
+  if (failedChecks > 0) say(`of lint, format, types and scan, ${failedChecks} failed (counted below)`);
   return { ...tests, failed: tests.failed + failedChecks };
 }
 
 /** A secret in a file, or no scan at all, is a failed check. @returns {Promise<number>} */
 async function countSecrets() {
-  const faults = await scanSecrets().catch((error) => [`the scan for secrets did not end: ${messageOf(error)}`]);
+  const faults = await scanSecrets().catch((error) => [
+    `the scan for secrets did not end: ${messageOf(error)}`,
+  ]);
   for (const fault of faults) say(fault);
   return faults.length;
 }
