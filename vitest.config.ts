@@ -2,36 +2,83 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Where a test needs the run's Temporal server: by folder, or anywhere by its name. All others start at once.
-const withTemporal = ['test/{workflows,client,cli,worker,system,histories}/**/*.test.ts', 'test/**/*.temporal.test.ts'];
+const withTemporal = [
+  'test/{workflows,client,cli,worker,system,histories}/**/*.test.ts',
+  'test/**/*.temporal.test.ts',
+];
 
-// There only when they are asked for by name: `record` writes test/histories, `real` takes long or needs more of the system.
+// There only when they are asked for by name: `record` writes test/histories, `real` takes long or needs more
+// of the system.
 const asked = (name: string): boolean => process.argv.includes(name);
 const real = 'test/**/*.real.test.ts';
 
-/** Small files that take long. Vitest begins with the large ones, and would keep one processor busy with these in the end. */
-const longButSmall = /\/test\/(?:plugins\/(?:suites\/.*\.real|scaffold)|sweep\/(?:sweep|model|at-rest)|workflows\/calls)\./;
+/**
+ * Small files that take long. Vitest begins with the large ones, and would keep one processor busy with these
+ * in the end.
+ */
+const longButSmall =
+  /\/test\/(?:plugins\/(?:suites\/.*\.real|scaffold)|sweep\/(?:sweep|model|at-rest)|workflows\/calls)\./;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return [...sorted.filter(({ moduleId }) => longButSmall.test(moduleId)), ...sorted.filter(({ moduleId }) => !longButSmall.test(moduleId))];
+    return [
+      ...sorted.filter(({ moduleId }) => longButSmall.test(moduleId)),
+      ...sorted.filter(({ moduleId }) => !longButSmall.test(moduleId)),
+    ];
   }
 }
 
 // Only what hangs meets these limits: a machine that is ten times slower keeps them.
-const shared = { pool: 'forks' as const, setupFiles: ['test/support/after-file.ts'], testTimeout: 600_000, hookTimeout: 600_000 };
+const shared = {
+  pool: 'forks' as const,
+  setupFiles: ['test/support/after-file.ts'],
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+};
 
 export default defineConfig({
   test: {
-    // A server, a worker and real SSH servers run beside the tests, and often wait: three on two cores leave neither idle.
+    // A server, a worker and real SSH servers run beside the tests, and often wait: three on two cores leave
+    // neither idle.
     maxWorkers: 3,
     sequence: { sequencer: LongFirst },
     projects: [
-      // One process runs file after file: loading the modules anew for each took a third of this project's time.
-      { test: { ...shared, isolate: false, name: 'unit', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, ...withTemporal, real] } },
-      { test: { ...shared, name: 'temporal', include: withTemporal, exclude: [...configDefaults.exclude, real], globalSetup: ['test/global-setup.ts'] } },
-      ...(asked('real') ? [{ test: { ...shared, name: 'real', include: [real], globalSetup: ['test/global-setup.ts'] } }] : []),
-      ...(asked('record') ? [{ test: { ...shared, name: 'record', include: ['test/**/*.record.ts'], globalSetup: ['test/global-setup.ts'] } }] : []),
+      // One process runs file after file: loading the modules anew for each took a third of this project's
+      // time.
+      {
+        test: {
+          ...shared,
+          isolate: false,
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...withTemporal, real],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'temporal',
+          include: withTemporal,
+          exclude: [...configDefaults.exclude, real],
+          globalSetup: ['test/global-setup.ts'],
+        },
+      },
+      ...(asked('real')
+        ? [{ test: { ...shared, name: 'real', include: [real], globalSetup: ['test/global-setup.ts'] } }]
+        : []),
+      ...(asked('record')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'record',
+                include: ['test/**/*.record.ts'],
+                globalSetup: ['test/global-setup.ts'],
+              },
+            },
+          ]
+        : []),
     ],
   },
 });

@@ -17,9 +17,12 @@ try {
   console.log(`empty service: ${memoryMb(service)} MB resident`);
   let began = performance.now();
   const numbers = Array.from({ length: count }, (_, index) => index);
-  await Promise.all(Array.from({ length: 8 }, async () => {
-    for (let index = numbers.pop(); index !== undefined; index = numbers.pop()) await create(service, index);
-  }));
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let index = numbers.pop(); index !== undefined; index = numbers.pop())
+        await create(service, index);
+    }),
+  );
   console.log(`${count} machines accepted in ${seconds(began)} s`);
   await allRunning(service);
   console.log(`${count} machines running after ${seconds(began)} s`);
@@ -38,15 +41,30 @@ try {
 }
 
 async function start() {
-  const child = spawn(process.execPath, [main, '--data', folder, '--kind', 'directory', '--log-level', 'warn'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(
+    process.execPath,
+    [main, '--data', folder, '--kind', 'directory', '--log-level', 'warn'],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   const first = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
   const { endpoint, apiKeyFile } = JSON.parse(first.value);
   return { child, endpoint, headers: { authorization: `Bearer ${readFileSync(apiKeyFile, 'utf8').trim()}` } };
 }
 
 async function create({ endpoint, headers }, index) {
-  const body = { key: `bench/n-${index}/1`, token: `bench-token-${index}`, hostname: `n-${index}`, flavor: 'tiny', image: 'host', tags: { bench: 'yes' } };
-  const response = await fetch(`${endpoint}/v1/machines`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const body = {
+    key: `bench/n-${index}/1`,
+    token: `bench-token-${index}`,
+    hostname: `n-${index}`,
+    flavor: 'tiny',
+    image: 'host',
+    tags: { bench: 'yes' },
+  };
+  const response = await fetch(`${endpoint}/v1/machines`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
   if (response.status !== 201) throw new Error(await response.text());
   await response.arrayBuffer();
 }
@@ -67,7 +85,9 @@ async function end({ child }) {
 }
 
 function memoryMb({ child }) {
-  return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024);
+  return Math.round(
+    Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024,
+  );
 }
 
 function seconds(began) {

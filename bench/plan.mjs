@@ -2,20 +2,38 @@
 // Usage: npm run build && node bench/plan.mjs [NODES]
 import { createHash } from 'node:crypto';
 
-const { planOperation, emptyCluster, outlinesOf } = await import(new URL('../dist/model/plan/plan-operation.js', import.meta.url).href);
+const { planOperation, emptyCluster, outlinesOf } = await import(
+  new URL('../dist/model/plan/plan-operation.js', import.meta.url).href
+);
 const { taskCount, indexesOf } = await import(new URL('../dist/model/plan/plan.js', import.meta.url).href);
 
 const count = Number(process.argv[2] ?? 10_000);
 const names = ['base', 'store', 'queue', 'app', 'proxy', 'metrics'];
 const action = (script) => ({ type: 'shell', fields: { script } });
-const actions = Object.fromEntries(['install', 'configure', 'initialize', 'start', 'stop', 'remove'].map((key) => [key, action(key)]));
+const actions = Object.fromEntries(
+  ['install', 'configure', 'initialize', 'start', 'stop', 'remove'].map((key) => [key, action(key)]),
+);
 const digest = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
-const placement = { provider: 'local', type: 'local', site: 'default', flavor: 'small', image: 'host', fields: {}, digest: 'machine' };
+const placement = {
+  provider: 'local',
+  type: 'local',
+  site: 'default',
+  flavor: 'small',
+  image: 'host',
+  fields: {},
+  digest: 'machine',
+};
 
 const one = specOf(1);
 const hundred = specOf(100);
 const restart = { kind: 'restart', services: ['store'] };
-const changed = { ...one, services: { ...one.services, app: { ...one.services.app, actions: { ...actions, install: action('another') } } } };
+const changed = {
+  ...one,
+  services: {
+    ...one.services,
+    app: { ...one.services.app, actions: { ...actions, install: action('another') } },
+  },
+};
 
 measure('create, 1 group', { kind: 'apply' }, one, emptyCluster);
 measure('create, 100 groups', { kind: 'apply' }, hundred, emptyCluster);
@@ -23,38 +41,94 @@ measure('restart, 1 group', restart, one, standing(one));
 measure('restart, 100 groups', restart, hundred, standing(hundred));
 measure('rolling restart, 100 groups', { ...restart, width: 10 }, hundred, standing(hundred));
 measure('rolling change, 1 group', { kind: 'apply', width: 10 }, changed, standing(one));
-measure('rolling replacement, 100 groups', { kind: 'apply', width: 10 }, hundred, standing(hundred, { condemned: true }));
+measure(
+  'rolling replacement, 100 groups',
+  { kind: 'apply', width: 10 },
+  hundred,
+  standing(hundred, { condemned: true }),
+);
 measure('change, every node with facts of its own', { kind: 'apply' }, changed, scattered(one));
 
 function measure(title, intent, spec, current) {
   const placements = Object.fromEntries(Object.keys(spec.groups).map((name) => [name, [placement]]));
   const began = performance.now();
-  const plan = planOperation({ intent, spec, current, placements, digest, bootstrapDigest: () => 'bootstrap' });
+  const plan = planOperation({
+    intent,
+    spec,
+    current,
+    placements,
+    digest,
+    bootstrapDigest: () => 'bootstrap',
+  });
   const ms = performance.now() - began;
   const { kinds, gates } = plan;
-  console.log(`${title}: ${ms.toFixed(0)} ms, ${kinds.length} kinds, ${taskCount(plan)} tasks, ${Math.ceil(JSON.stringify({ kinds, gates }).length / 1024)} KiB`);
+  console.log(
+    `${title}: ${ms.toFixed(0)} ms, ${kinds.length} kinds, ${taskCount(plan)} tasks, ${Math.ceil(JSON.stringify({ kinds, gates }).length / 1024)} KiB`,
+  );
 }
 
 function specOf(groups) {
-  const services = Object.fromEntries(names.map((name, place) => {
-    const needs = { requires: names.slice(Math.max(0, place - 1), place), uses: [] };
-    return [name, { provides: [], conflicts: [], install: needs, runtime: needs, peers: 'all', onPeersChange: 'configure', actions }];
-  }));
-  const group = { count: Math.ceil(count / groups), provider: 'local', hardware: 'small', image: 'host', services: names, fields: {} };
-  const repair = { gone: 'replace', stopped: 'nothing', unreachable: 'nothing', rebooted: 'start', moved: 'confirm' };
-  return { name: 'bench', config: {}, groups: Object.fromEntries(Array.from({ length: groups }, (_, place) => [`g${place}`, group])), services, onFailure: 'hold', repair };
+  const services = Object.fromEntries(
+    names.map((name, place) => {
+      const needs = { requires: names.slice(Math.max(0, place - 1), place), uses: [] };
+      return [
+        name,
+        {
+          provides: [],
+          conflicts: [],
+          install: needs,
+          runtime: needs,
+          peers: 'all',
+          onPeersChange: 'configure',
+          actions,
+        },
+      ];
+    }),
+  );
+  const group = {
+    count: Math.ceil(count / groups),
+    provider: 'local',
+    hardware: 'small',
+    image: 'host',
+    services: names,
+    fields: {},
+  };
+  const repair = {
+    gone: 'replace',
+    stopped: 'nothing',
+    unreachable: 'nothing',
+    rebooted: 'start',
+    moved: 'confirm',
+  };
+  return {
+    name: 'bench',
+    config: {},
+    groups: Object.fromEntries(Array.from({ length: groups }, (_, place) => [`g${place}`, group])),
+    services,
+    onFailure: 'hold',
+    repair,
+  };
 }
 
 /** A cluster on which the spec was carried out. */
 function standing(spec, more = {}) {
   const { kinds } = planOperation({
-    intent: { kind: 'apply' }, spec, current: emptyCluster, digest, bootstrapDigest: () => 'bootstrap',
+    intent: { kind: 'apply' },
+    spec,
+    current: emptyCluster,
+    digest,
+    bootstrapDigest: () => 'bootstrap',
     placements: Object.fromEntries(Object.keys(spec.groups).map((name) => [name, [placement]])),
   });
   const nodes = kinds.map(({ group, nodes: ranges, chain }) => {
     const services = {};
-    for (const { service, action: name, digest: of } of chain) if (service !== undefined) (services[service] ??= {})[name] = of;
-    return { group, nodes: ranges, facts: { machine: 'machine', CREATE: true, CONFIRM: true, BOOTSTRAP: 'bootstrap', services, ...more } };
+    for (const { service, action: name, digest: of } of chain)
+      if (service !== undefined) (services[service] ??= {})[name] = of;
+    return {
+      group,
+      nodes: ranges,
+      facts: { machine: 'machine', CREATE: true, CONFIRM: true, BOOTSTRAP: 'bootstrap', services, ...more },
+    };
   });
   return { nodes, services: outlinesOf(spec.services) };
 }
@@ -64,8 +138,15 @@ function scattered(spec) {
   const { nodes, services } = standing(spec);
   return {
     services,
-    nodes: nodes.flatMap(({ group, nodes: ranges, facts }) => indexesOf(ranges).map((index) => ({
-      group, nodes: [[index, index]], facts: { ...facts, services: { ...facts.services, base: { ...facts.services.base, INSTALL: `old ${index}` } } },
-    }))),
+    nodes: nodes.flatMap(({ group, nodes: ranges, facts }) =>
+      indexesOf(ranges).map((index) => ({
+        group,
+        nodes: [[index, index]],
+        facts: {
+          ...facts,
+          services: { ...facts.services, base: { ...facts.services.base, INSTALL: `old ${index}` } },
+        },
+      })),
+    ),
   };
 }

@@ -1,4 +1,5 @@
-// What a task costs through the plugin host, and as a program of its own, against a built-in plugin in the worker's process.
+// What a task costs through the plugin host, and as a program of its own, against a built-in plugin in the
+// worker's process.
 // Usage: npm run build && node bench/plugin-host.mjs [TASKS]
 // The three take turns in one run, so that all of them meet the same machine.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,10 +17,13 @@ const code = `export class P {
   async delete() {}
 }`;
 const script = '#!/bin/sh\nIFS= read -r task\necho \'{"status": 0, "result": {"providerid": "m"}}\'\n';
-const python = 'import json, sys\ntask = json.load(sys.stdin)\nprint(json.dumps({"status": 0, "result": {"providerid": task["input"]["hostname"]}}))\n';
+const python =
+  'import json, sys\ntask = json.load(sys.stdin)\nprint(json.dumps({"status": 0, "result": {"providerid": task["input"]["hostname"]}}))\n';
 
 class InProcess extends Provider {
-  async create({ hostname }) { return { status: 0, result: { providerid: hostname } }; }
+  async create({ hostname }) {
+    return { status: 0, result: { providerid: hostname } };
+  }
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
@@ -31,7 +35,12 @@ try {
   write('shell', 'shell.sh', script, { command: ['./shell.sh'] });
   write('python', 'python.py', python, { command: ['python3', './python.py'] });
   const environment = { PATH: '/usr/local/bin:/usr/bin:/bin' };
-  registry = await loadRegistry({ folders: [folder], builtIn: false, log, programs: { environment, limits: {} } });
+  registry = await loadRegistry({
+    folders: [folder],
+    builtIn: false,
+    log,
+    programs: { environment, limits: {} },
+  });
   const ways = {
     'in process': (context) => new InProcess(context),
     'plugin host': (context) => registry.provider('host').create(context),
@@ -42,17 +51,33 @@ try {
   for (let index = 0; index < tasks; index += 1) {
     for (const [way, create] of Object.entries(ways)) {
       const began = performance.now();
-      await create(contextOf()).create({ hostname: `node-${index}`, flavor: 'small', image: 'host', key: 'k', token: 't', tags: {}, fields: {} });
+      await create(contextOf()).create({
+        hostname: `node-${index}`,
+        flavor: 'small',
+        image: 'host',
+        key: 'k',
+        token: 't',
+        tags: {},
+        fields: {},
+      });
       times[way].push(performance.now() - began);
     }
   }
   const inProcess = median(times['in process']);
   for (const [way, all] of Object.entries(times)) {
-    console.log(`${way.padEnd(17)} median ${median(all).toFixed(3)} ms, 95 % below ${quantile(all, 0.95).toFixed(3)} ms, ${(median(all) / inProcess).toFixed(0)} x in process`);
+    console.log(
+      `${way.padEnd(17)} median ${median(all).toFixed(3)} ms, 95 % below ${quantile(all, 0.95).toFixed(3)} ms, ${(median(all) / inProcess).toFixed(0)} x in process`,
+    );
   }
   const began = performance.now();
-  await Promise.all(Array.from({ length: tasks }, () => ways['plugin host'](contextOf()).create({ hostname: 'n', key: 'k', tags: {}, fields: {} })));
-  console.log(`${tasks} tasks at once through at most 32 plugin hosts: ${(performance.now() - began).toFixed(0)} ms, most of it to start the hosts`);
+  await Promise.all(
+    Array.from({ length: tasks }, () =>
+      ways['plugin host'](contextOf()).create({ hostname: 'n', key: 'k', tags: {}, fields: {} }),
+    ),
+  );
+  console.log(
+    `${tasks} tasks at once through at most 32 plugin hosts: ${(performance.now() - began).toFixed(0)} ms, most of it to start the hosts`,
+  );
 } finally {
   await registry?.close();
   rmSync(folder, { recursive: true, force: true });
@@ -62,13 +87,39 @@ function write(name, file, text, more) {
   const plugin = join(folder, 'providers', name);
   mkdirSync(plugin, { recursive: true });
   writeFileSync(join(plugin, file), text, { mode: 0o755 });
-  writeFileSync(join(plugin, `${name}.json`), JSON.stringify({ name, type: 'provider', version: '1.0.0', description: name, ...more }));
+  writeFileSync(
+    join(plugin, `${name}.json`),
+    JSON.stringify({ name, type: 'provider', version: '1.0.0', description: name, ...more }),
+  );
 }
 
 /** A task as of a node with 20 peers. */
 function contextOf() {
-  const nodes = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`app-${index}`, { hostname: `web-app-${index}`, ipaddress: '10.0.0.1', services: ['app'], nodenum: index, group: 'app' }]));
-  const task = { taskId: 'u/app-1#1/-/CREATE/1', taskName: 'CREATE', clusterId: 'web', clusterUid: 'u', nodeId: 'app-1', incarnation: 1, attempt: 1, config: {}, nodes, cluster: {}, provider: { name: 'p', type: 'p', fields: {} } };
+  const nodes = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [
+      `app-${index}`,
+      {
+        hostname: `web-app-${index}`,
+        ipaddress: '10.0.0.1',
+        services: ['app'],
+        nodenum: index,
+        group: 'app',
+      },
+    ]),
+  );
+  const task = {
+    taskId: 'u/app-1#1/-/CREATE/1',
+    taskName: 'CREATE',
+    clusterId: 'web',
+    clusterUid: 'u',
+    nodeId: 'app-1',
+    incarnation: 1,
+    attempt: 1,
+    config: {},
+    nodes,
+    cluster: {},
+    provider: { name: 'p', type: 'p', fields: {} },
+  };
   return { task, log, signal: new AbortController().signal, fields: {} };
 }
 

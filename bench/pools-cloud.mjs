@@ -1,4 +1,5 @@
-// A simulated cloud for bench/pools.mjs: it is in the process of the bench, so that it outlives killed workers.
+// A simulated cloud for bench/pools.mjs: it is in the process of the bench, so that it outlives killed
+// workers.
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 
@@ -21,7 +22,15 @@ export async function startCloud(activeAfterMs) {
       return answer({ id: made.id });
     }
     const machine = machines.get(id);
-    if (verb === 'look') return answer(machine === undefined ? { state: 'gone' } : { state: Date.now() - machine.at >= activeAfterMs ? 'active' : 'building', leftMs: machine.at + activeAfterMs - Date.now() });
+    if (verb === 'look')
+      return answer(
+        machine === undefined
+          ? { state: 'gone' }
+          : {
+              state: Date.now() - machine.at >= activeAfterMs ? 'active' : 'building',
+              leftMs: machine.at + activeAfterMs - Date.now(),
+            },
+      );
     if (machines.delete(id)) counts.deleted += 1;
     return answer({});
   });
@@ -32,12 +41,20 @@ export async function startCloud(activeAfterMs) {
 
 /** A provider plugin, as the registry holds one; it is never looked for in folders. */
 export function cloudProvider({ Provider, PluginError }, agent, port) {
-  const ask = (path) => new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port, path, agent }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('end', () => resolve(JSON.parse(text)));
-    }).on('error', reject).end();
-  });
+  const ask = (path) =>
+    new Promise((resolve, reject) => {
+      request({ host: '127.0.0.1', port, path, agent }, (response) => {
+        let text = '';
+        response
+          .setEncoding('utf8')
+          .on('data', (chunk) => {
+            text += chunk;
+          })
+          .on('end', () => resolve(JSON.parse(text)));
+      })
+        .on('error', reject)
+        .end();
+    });
   class Simulated extends Provider {
     async create({ token }) {
       const { id } = await ask(`/create/${token}`);
@@ -57,8 +74,22 @@ export function cloudProvider({ Provider, PluginError }, agent, port) {
     }
   }
   const descriptor = {
-    name: 'simulated', type: 'provider', entry: '-', class: '-', version: '1.0.0', description: '-', requests: [], abilities: [], environment: {}, passEnvironment: [], limits: {},
-    idempotency: 'token', consistencyWindowMs: 0, callDeadlineMs: 60_000, prepares: 'all', capabilities: [],
+    name: 'simulated',
+    type: 'provider',
+    entry: '-',
+    class: '-',
+    version: '1.0.0',
+    description: '-',
+    requests: [],
+    abilities: [],
+    environment: {},
+    passEnvironment: [],
+    limits: {},
+    idempotency: 'token',
+    consistencyWindowMs: 0,
+    callDeadlineMs: 60_000,
+    prepares: 'all',
+    capabilities: [],
   };
   return { descriptor, digest: '-', folder: '/', abilities: [], create: (context) => new Simulated(context) };
 }

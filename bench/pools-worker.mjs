@@ -27,32 +27,71 @@ const { readWorkflowRuns } = await load('worker/workflow-runs.js');
 const drop = () => {};
 const tell = (message, more) => {
   // Of the two workers that have activities alone.
-  if (!message.startsWith('No workflows registered')) console.error(`worker: ${message}`, more?.error ?? more ?? '');
+  if (!message.startsWith('No workflows registered'))
+    console.error(`worker: ${message}`, more?.error ?? more ?? '');
 };
-Runtime.install({ logger: { trace: drop, debug: drop, info: drop, warn: tell, error: tell, log: drop }, shutdownSignals: [] });
+Runtime.install({
+  logger: { trace: drop, debug: drop, info: drop, warn: tell, error: tell, log: drop },
+  shutdownSignals: [],
+});
 const [, , address, keys, port] = process.argv;
 const plugins = [heddle({ keys: openKeyRing({ folder: keys, create: false }) })];
 const connection = await NativeConnection.connect({ address });
 const temporal = new Client({ connection: await Connection.connect({ address }), plugins });
 const provider = cloudProvider(contract, new Agent({ keepAlive: true, maxSockets: 100 }), Number(port));
-const registry = { provider: () => provider, providers: () => [provider], automators: () => [], automator: () => undefined, versions: () => [], close: async () => {} };
+const registry = {
+  provider: () => provider,
+  providers: () => [provider],
+  automators: () => [],
+  automator: () => undefined,
+  versions: () => [],
+  close: async () => {},
+};
 const nobody = () => {};
 const parts = {
-  registry, providers: { cloud: { type: 'simulated', site: 'default', fields: {} } }, installation: 'bench', inFlight: createInFlight(),
-  log: { debug: nobody, info: nobody, warn: nobody, error: nobody }, logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
+  registry,
+  providers: { cloud: { type: 'simulated', site: 'default', fields: {} } },
+  installation: 'bench',
+  inFlight: createInFlight(),
+  log: { debug: nobody, info: nobody, warn: nobody, error: nobody },
+  logs: createFolderStore({ folder: join(keys, '..', 'logs') }),
   nodes: { probe: async () => ({ hostKey: 'simulated', bootId: '1' }), shell: () => undefined },
-  resolveSecrets: async (value) => ({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor, paces: () => undefined, askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
-  claims: () => ({}), pools: readNodePools(temporal), absences: createAbsences(), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+  resolveSecrets: async (value) => ({ value, secrets: [] }),
+  forbiddenReferences: () => [],
+  redact: createRedactor,
+  paces: () => undefined,
+  askPeers: async () => ({ version: 0, changed: {}, gone: [] }),
+  claims: () => ({}),
+  pools: readNodePools(temporal),
+  absences: createAbsences(),
+  runs: readWorkflowRuns(temporal),
+  clusters: readClusterRecords(temporal),
 };
 const base = { connection, plugins, interceptors: { activity: [openInputs] }, shutdownGraceTime: '1 second' };
 const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
 const workers = await Promise.all([
   Worker.create({
-    ...base, taskQueue: 'heddle', workflowBundle: { codePath: join(dist, 'workflow-bundle.js') }, maxCachedWorkflows: 500, maxConcurrentWorkflowTaskExecutions: 40,
-    stickyQueueScheduleToStartTimeout: '1 second', isolateExecutionTimeout: '1 minute', activities: createPlanPoolActivity(parts),
+    ...base,
+    taskQueue: 'heddle',
+    workflowBundle: { codePath: join(dist, 'workflow-bundle.js') },
+    maxCachedWorkflows: 500,
+    maxConcurrentWorkflowTaskExecutions: 40,
+    stickyQueueScheduleToStartTimeout: '1 second',
+    isolateExecutionTimeout: '1 minute',
+    activities: createPlanPoolActivity(parts),
   }),
-  Worker.create({ ...base, taskQueue: 'heddle.default', maxConcurrentActivityTaskExecutions: 300, activities: tasks }),
-  Worker.create({ ...base, taskQueue: 'heddle.default.cloud', maxConcurrentActivityTaskExecutions: 50, activities: tasks }),
+  Worker.create({
+    ...base,
+    taskQueue: 'heddle.default',
+    maxConcurrentActivityTaskExecutions: 300,
+    activities: tasks,
+  }),
+  Worker.create({
+    ...base,
+    taskQueue: 'heddle.default.cloud',
+    maxConcurrentActivityTaskExecutions: 50,
+    activities: tasks,
+  }),
 ]);
 const done = Promise.all(workers.map((worker) => worker.run()));
 console.log('worker is ready');

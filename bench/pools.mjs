@@ -1,5 +1,7 @@
-// Pools: how soon nodes are had, how many a second, what a kill costs, and what idle nodes cost. The cloud is simulated: active after 0.1 s.
-// Usage: npm run build && node bench/pools.mjs [--json] [PART ...]    parts: single, burst, queue, kill, lost, evict, idle; burst:500, lost:500 and idle:100 for one size
+// Pools: how soon nodes are had, how many a second, what a kill costs, and what idle nodes cost. The cloud is
+// simulated: active after 0.1 s.
+// Usage: npm run build && node bench/pools.mjs [--json] [PART ...]    parts: single, burst, queue, kill,
+// lost, evict, idle; burst:500, lost:500 and idle:100 for one size
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,8 +28,21 @@ const asked = process.argv.slice(2).filter((word) => word !== '--json');
 const parts = asked.length > 0 ? asked : ['single', 'burst', 'queue', 'kill', 'lost', 'evict', 'idle'];
 const folder = mkdtempSync(join(tmpdir(), 'heddle-pools-'));
 const { cacheFolder, environment } = loadConfig({ cwd: '/' });
-const found = await findBinary({ temporalCli: environment.TEMPORAL_CLI, path: environment.PATH, cacheFolder, download: false, say: () => {} });
-const server = await startServer({ binary: found.path, dataFolder: join(folder, 'server'), port: 0, ui: false, searchAttributes: heddleSearchAttributes, say: () => {} });
+const found = await findBinary({
+  temporalCli: environment.TEMPORAL_CLI,
+  path: environment.PATH,
+  cacheFolder,
+  download: false,
+  say: () => {},
+});
+const server = await startServer({
+  binary: found.path,
+  dataFolder: join(folder, 'server'),
+  port: 0,
+  ui: false,
+  searchAttributes: heddleSearchAttributes,
+  say: () => {},
+});
 const cloud = await startCloud(100);
 const keys = join(folder, 'keys');
 const keyRing = openKeyRing({ folder: keys, create: true });
@@ -39,7 +54,9 @@ const opened = [];
 try {
   for (const part of parts) {
     const [name, size] = part.split(':');
-    await { single, burst, queue, kill, lost, evict, idle }[name](size === undefined ? undefined : Number(size));
+    await { single, burst, queue, kill, lost, evict, idle }[name](
+      size === undefined ? undefined : Number(size),
+    );
     for (const pool of opened.splice(0)) {
       await pool.deletePool();
       await pool.gone();
@@ -81,7 +98,10 @@ async function latencies(pool, count, before = async () => {}) {
 function tellLatencies(name, what, sorted) {
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] / 1_000;
   const text = (share) => `${at(share).toFixed(3)} s`;
-  say(`${name}: p50 ${text(0.5)}, p95 ${text(0.95)}, at most ${text(1)} (${sorted.length})`, { what, value: at(0.5) });
+  say(`${name}: p50 ${text(0.5)}, p95 ${text(0.95)}, at most ${text(1)} (${sorted.length})`, {
+    what,
+    value: at(0.5),
+  });
 }
 
 async function burst(only) {
@@ -89,34 +109,47 @@ async function burst(only) {
     const pool = await open({});
     const cpu = await cpuOf();
     const began = performance.now();
-    const waits = await Promise.all(Array.from({ length: count }, async () => {
-      const { id } = await pool.obtain(['a']);
-      const at = performance.now() - began;
-      await pool.giveBack(id);
-      return at;
-    }));
+    const waits = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const { id } = await pool.obtain(['a']);
+        const at = performance.now() - began;
+        await pool.giveBack(id);
+        return at;
+      }),
+    );
     const fulfilled = Math.max(...waits) / 1_000;
     await until(async () => cloud.machines.size === 0);
     const gone = (performance.now() - began) / 1_000;
     const { worker: ours, server: theirs } = diff(await cpuOf(), cpu);
-    say(`${count} requests at once: the last fulfilled after ${fulfilled.toFixed(1)} s (${Math.round(count / fulfilled)}/s), the last machine gone after ${gone.toFixed(1)} s (${Math.round(count / gone)}/s), `
-      + `${(ours / count).toFixed(1)} ms CPU of the worker and ${(theirs / count).toFixed(1)} ms of the server for each; load ${loadavg()[0].toFixed(1)}`,
-    { what: `burst ${count}`, value: count / fulfilled }, { what: `gone ${count}`, value: count / gone }, { what: `CPU ${count}`, value: (ours + theirs) / count });
+    say(
+      `${count} requests at once: the last fulfilled after ${fulfilled.toFixed(1)} s (${Math.round(count / fulfilled)}/s), the last machine gone after ${gone.toFixed(1)} s (${Math.round(count / gone)}/s), ` +
+        `${(ours / count).toFixed(1)} ms CPU of the worker and ${(theirs / count).toFixed(1)} ms of the server for each; load ${loadavg()[0].toFixed(1)}`,
+      { what: `burst ${count}`, value: count / fulfilled },
+      { what: `gone ${count}`, value: count / gone },
+      { what: `CPU ${count}`, value: (ours + theirs) / count },
+    );
   }
 }
 
 async function queue() {
   const pool = await open({}, { limits: { nodes: 10 } });
   const began = performance.now();
-  const times = await Promise.all(Array.from({ length: 100 }, async () => {
-    const { id } = await pool.obtain(['a']);
-    const at = performance.now() - began;
-    await pool.giveBack(id);
-    return at;
-  }));
+  const times = await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const { id } = await pool.obtain(['a']);
+      const at = performance.now() - began;
+      await pool.giveBack(id);
+      return at;
+    }),
+  );
   const sorted = times.toSorted((one, other) => one - other);
-  const quarters = [0, 25, 50, 75].map((from) => `${(25_000 / (sorted[from + 24] - (sorted[from - 1] ?? 0))).toFixed(1)}/s`);
-  say(`100 requests on a pool of 10: ${(100_000 / sorted[99]).toFixed(1)}/s; by quarters ${quarters.join(', ')}`, { what: 'queue', value: 100_000 / sorted[99] });
+  const quarters = [0, 25, 50, 75].map(
+    (from) => `${(25_000 / (sorted[from + 24] - (sorted[from - 1] ?? 0))).toFixed(1)}/s`,
+  );
+  say(
+    `100 requests on a pool of 10: ${(100_000 / sorted[99]).toFixed(1)}/s; by quarters ${quarters.join(', ')}`,
+    { what: 'queue', value: 100_000 / sorted[99] },
+  );
 }
 
 async function kill() {
@@ -131,20 +164,25 @@ async function kill() {
   const held = await Promise.all(requests.map(({ id }) => pool.waitFor(id)));
   const made = cloud.counts.created - created;
   const [sinceKill, sinceStart] = [killed, started].map((from) => (performance.now() - from) / 1_000);
-  say(`kill -9 of the worker with 50 building: all ${held.length} fulfilled ${sinceKill.toFixed(1)} s after the kill, `
-    + `${sinceStart.toFixed(1)} s after the next worker was ready; machines made: ${made}, thrown away: ${made - 50}`,
-    { what: 'killed', value: sinceKill }, { what: 'thrown away', value: made - 50 });
+  say(
+    `kill -9 of the worker with 50 building: all ${held.length} fulfilled ${sinceKill.toFixed(1)} s after the kill, ` +
+      `${sinceStart.toFixed(1)} s after the next worker was ready; machines made: ${made}, thrown away: ${made - 50}`,
+    { what: 'killed', value: sinceKill },
+    { what: 'thrown away', value: made - 50 },
+  );
   await Promise.all(held.map(({ id }) => pool.giveBack(id)));
 }
 
 async function lost(count = 2_000) {
   const pool = await open({});
   let fulfilled = 0;
-  const all = Promise.all(Array.from({ length: count }, async () => {
-    const { id } = await pool.obtain(['a']);
-    fulfilled += 1;
-    await pool.giveBack(id);
-  }));
+  const all = Promise.all(
+    Array.from({ length: count }, async () => {
+      const { id } = await pool.obtain(['a']);
+      fulfilled += 1;
+      await pool.giveBack(id);
+    }),
+  );
   await until(async () => fulfilled >= 0.75 * count);
   await end(worker, 'SIGKILL');
   worker = await startWorker();
@@ -153,8 +191,11 @@ async function lost(count = 2_000) {
   const again = (performance.now() - started) / 1_000;
   await all;
   const done = (performance.now() - started) / 1_000;
-  say(`kill -9 of the worker when ${before} of ${count} requests were fulfilled: the next one ${again.toFixed(1)} s after the next worker was ready, all after ${done.toFixed(1)} s; load ${loadavg()[0].toFixed(1)}`,
-    { what: `goes on ${count}`, value: again }, { what: `all ${count}`, value: done });
+  say(
+    `kill -9 of the worker when ${before} of ${count} requests were fulfilled: the next one ${again.toFixed(1)} s after the next worker was ready, all after ${done.toFixed(1)} s; load ${loadavg()[0].toFixed(1)}`,
+    { what: `goes on ${count}`, value: again },
+    { what: `all ${count}`, value: done },
+  );
 }
 
 async function evict() {
@@ -163,7 +204,10 @@ async function evict() {
   const { deleted } = cloud.counts;
   const got = await pool.obtain(['b']);
   const evicted = cloud.counts.deleted - deleted;
-  say(`5 idle nodes fill the pool, one request for another label: ${evicted} deleted`, { what: 'evicted', value: evicted });
+  say(`5 idle nodes fill the pool, one request for another label: ${evicted} deleted`, {
+    what: 'evicted',
+    value: evicted,
+  });
   await pool.giveBack(got.id);
 }
 
@@ -177,8 +221,10 @@ async function idle(count = 1_000) {
   const before = await cpuOf();
   await pause(30_000);
   const { worker: ours, server: theirs } = diff(await cpuOf(), before);
-  say(`${count} ready nodes at rest: worker ${(ours / 300).toFixed(2)} % and server ${(theirs / 300).toFixed(2)} % of one core, over 30 s; load ${loadavg()[0].toFixed(1)}`,
-    { what: 'at rest', value: (ours + theirs) / 300, worker: ours / 300, server: theirs / 300 });
+  say(
+    `${count} ready nodes at rest: worker ${(ours / 300).toFixed(2)} % and server ${(theirs / 300).toFixed(2)} % of one core, over 30 s; load ${loadavg()[0].toFixed(1)}`,
+    { what: 'at rest', value: (ours + theirs) / 300, worker: ours / 300, server: theirs / 300 },
+  );
 }
 
 async function open(label, more = {}) {
@@ -187,8 +233,25 @@ async function open(label, more = {}) {
   const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
   const pool = new PoolClient(temporal, name, { by: 'bench' });
   await pool.apply({
-    name, tenants: {}, labels: Object.fromEntries(['a', 'b'].map((key) => [key, { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...(key === 'a' ? label : {}) }])),
-    providerPools: { main: { provider: 'cloud', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer, b: offer }, ...more } },
+    name,
+    tenants: {},
+    labels: Object.fromEntries(
+      ['a', 'b'].map((key) => [
+        key,
+        { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...(key === 'a' ? label : {}) },
+      ]),
+    ),
+    providerPools: {
+      main: {
+        provider: 'cloud',
+        priority: 100,
+        limits: {},
+        attributes: {},
+        launchAttempts: 3,
+        labels: { a: offer, b: offer },
+        ...more,
+      },
+    },
   });
   opened.push(pool);
   return pool;
@@ -203,9 +266,15 @@ async function until(check) {
 }
 
 async function startWorker() {
-  const child = fork(fileURLToPath(new URL('pools-worker.mjs', import.meta.url)), [server.address, keys, String(cloud.port)], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const child = fork(
+    fileURLToPath(new URL('pools-worker.mjs', import.meta.url)),
+    [server.address, keys, String(cloud.port)],
+    { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+  );
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => { output += text; });
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
   while (!output.includes('worker is ready')) {
     if (child.exitCode !== null) throw new Error(`the worker ended: ${output}`);
     await pause(5);
@@ -218,7 +287,11 @@ async function cpuOf() {
   worker.send('cpu');
   const [{ user, system }] = await once(worker, 'message');
   const stat = await readFile(`/proc/${server.pid}/stat`, 'utf8');
-  const [utime, stime] = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 13).map(Number);
+  const [utime, stime] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
   return { worker: (user + system) / 1_000, server: (utime + stime) * 10 };
 }
 

@@ -1,4 +1,5 @@
-// How soon work goes on after the only worker was killed or stopped: from the new worker's first poll to each cluster's next finished task.
+// How soon work goes on after the only worker was killed or stopped: from the new worker's first poll to each
+// cluster's next finished task.
 // Usage: npm run build && node bench/resume.mjs [KILLS [SIGKILL|SIGTERM]]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,8 +27,21 @@ const clusters = 4;
 const folder = mkdtempSync(join(tmpdir(), 'heddle-resume-'));
 const children = [];
 const { cacheFolder, environment } = loadConfig({ cwd: '/' });
-const found = await findBinary({ temporalCli: environment.TEMPORAL_CLI, path: environment.PATH, cacheFolder, download: false, say: () => {} });
-const server = await startServer({ binary: found.path, dataFolder: join(folder, 'server'), port: 0, ui: false, searchAttributes: heddleSearchAttributes, say: () => {} });
+const found = await findBinary({
+  temporalCli: environment.TEMPORAL_CLI,
+  path: environment.PATH,
+  cacheFolder,
+  download: false,
+  say: () => {},
+});
+const server = await startServer({
+  binary: found.path,
+  dataFolder: join(folder, 'server'),
+  port: 0,
+  ui: false,
+  searchAttributes: heddleSearchAttributes,
+  say: () => {},
+});
 try {
   await measure();
 } finally {
@@ -41,18 +55,34 @@ async function measure() {
   const keys = join(folder, 'keys');
   const connection = await Connection.connect({ address: server.address });
   const keyRing = openKeyRing({ folder: keys, create: true });
-  const client = new HeddleClient(new Client({ connection, plugins: [heddle({ keys: keyRing })] }), { by: 'bench' });
-  writeFileSync(join(folder, 'heddle.yaml'), JSON.stringify({
-    dataFolder: join(folder, 'worker'), keys: { folder: keys },
-    providers: { local: { type: 'local', fields: { endpoint: machines.endpoint, apiKey: { secret: `file:${machines.apiKeyFile}` } } } },
-  }));
+  const client = new HeddleClient(new Client({ connection, plugins: [heddle({ keys: keyRing })] }), {
+    by: 'bench',
+  });
+  writeFileSync(
+    join(folder, 'heddle.yaml'),
+    JSON.stringify({
+      dataFolder: join(folder, 'worker'),
+      keys: { folder: keys },
+      providers: {
+        local: {
+          type: 'local',
+          fields: { endpoint: machines.endpoint, apiKey: { secret: `file:${machines.apiKeyFile}` } },
+        },
+      },
+    }),
+  );
   let worker = await startWorker();
   const names = Array.from({ length: clusters }, (_, index) => `resume-${index + 1}`);
   const working = { on: true };
   const work = Promise.all(names.map((name) => keepBusy(client, name, working)));
   // Told when it is awaited, after everything was ended.
   work.catch(() => undefined);
-  while ((await Promise.all(names.map((name) => finishedTasks(client, name).catch(() => [])))).some((times) => times.length < 10)) await pause(500);
+  while (
+    (await Promise.all(names.map((name) => finishedTasks(client, name).catch(() => [])))).some(
+      (times) => times.length < 10,
+    )
+  )
+    await pause(500);
   const restarts = [];
   let finishedSince = [];
   for (let kill = 0; kill < kills; kill += 1) {
@@ -62,8 +92,13 @@ async function measure() {
     const goneAt = Date.now();
     worker = await startWorker();
     restarts.push({ killedAt, goneAt, polledAt: worker.polledAt });
-    // Until all have gone on: a kill that meets a cluster which still waits for the last one would count twice.
-    for (let behind = true; behind; behind = finishedSince.some((times) => !times.some((time) => time > worker.polledAt))) {
+    // Until all have gone on: a kill that meets a cluster which still waits for the last one would count
+    // twice.
+    for (
+      let behind = true;
+      behind;
+      behind = finishedSince.some((times) => !times.some((time) => time > worker.polledAt))
+    ) {
       await pause(1_000);
       finishedSince = await Promise.all(names.map((name) => finishedTasks(client, name).catch(() => [])));
     }
@@ -71,13 +106,25 @@ async function measure() {
   const finished = await Promise.all(names.map((name) => finishedTasks(client, name)));
   working.on = false;
   await work;
-  const waits = restarts.flatMap(({ polledAt }) => finished.flatMap((times) => times.find((time) => time > polledAt) ?? []).map((time) => time - polledAt));
-  say(`${kills} times ${signal} to the only worker of ${clusters} clusters that run scripts of 0.5 s without a pause`);
-  say(`signal to the end of the process: ${percentiles(restarts.map(({ killedAt, goneAt }) => goneAt - killedAt))}`);
-  say(`start of the next worker to its first poll: ${percentiles(restarts.map(({ goneAt, polledAt }) => polledAt - goneAt))}`);
+  const waits = restarts.flatMap(({ polledAt }) =>
+    finished.flatMap((times) => times.find((time) => time > polledAt) ?? []).map((time) => time - polledAt),
+  );
+  say(
+    `${kills} times ${signal} to the only worker of ${clusters} clusters that run scripts of 0.5 s without a pause`,
+  );
+  say(
+    `signal to the end of the process: ${percentiles(restarts.map(({ killedAt, goneAt }) => goneAt - killedAt))}`,
+  );
+  say(
+    `start of the next worker to its first poll: ${percentiles(restarts.map(({ goneAt, polledAt }) => polledAt - goneAt))}`,
+  );
   say(`first poll to the next finished task of each cluster: ${percentiles(waits)}`);
-  const states = await Promise.all(names.map(async (name) => (await client.status(name)).history.map(({ state }) => state)));
-  say(`operations: ${states.flat().length}, of which not done: ${states.flat().filter((state) => state !== 'done').length}`);
+  const states = await Promise.all(
+    names.map(async (name) => (await client.status(name)).history.map(({ state }) => state)),
+  );
+  say(
+    `operations: ${states.flat().length}, of which not done: ${states.flat().filter((state) => state !== 'done').length}`,
+  );
   await connection.close();
 }
 
@@ -85,12 +132,20 @@ async function measure() {
 async function keepBusy(client, name, working) {
   const script = (text) => ({ type: 'shell', fields: { script: text } });
   const parsed = parseSpec({
-    name, nodes: { app: { count: 2, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } },
-    services: { app: { peers: 'none', actions: { start: script('sleep 0.5'), stop: script('sleep 0.5'), configure: script('sleep 0.5') } } },
+    name,
+    nodes: { app: { count: 2, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } },
+    services: {
+      app: {
+        peers: 'none',
+        actions: { start: script('sleep 0.5'), stop: script('sleep 0.5'), configure: script('sleep 0.5') },
+      },
+    },
   });
   await client.waitFor(name, (await surely(() => client.apply(parsed.spec))).operation);
   while (working.on) {
-    const asked = await client.operate(name, { kind: 'reconfigure', services: ['app'], restart: true }, { queue: true }).catch(() => undefined);
+    const asked = await client
+      .operate(name, { kind: 'reconfigure', services: ['app'], restart: true }, { queue: true })
+      .catch(() => undefined);
     if (asked !== undefined) await client.waitFor(name, asked.operation, { everyMs: 200 });
   }
 }
@@ -118,7 +173,17 @@ async function finishedTasks(client, name) {
 }
 
 async function startMachines() {
-  const words = [join(dist, 'local/main.js'), '--data', join(folder, 'machines'), '--kind', 'directory', '--boot-delay', '50', '--delete-delay', '20'];
+  const words = [
+    join(dist, 'local/main.js'),
+    '--data',
+    join(folder, 'machines'),
+    '--kind',
+    'directory',
+    '--boot-delay',
+    '50',
+    '--delete-delay',
+    '20',
+  ];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
   children.push(child);
   const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
@@ -128,12 +193,19 @@ async function startMachines() {
 }
 
 async function startWorker() {
-  const child = spawn(process.execPath, [join(dist, 'worker-main.js'), '--config', join(folder, 'heddle.yaml')], {
-    env: { PATH: '/usr/bin:/bin', HOME: folder, TEMPORAL_ADDRESS: server.address }, stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [join(dist, 'worker-main.js'), '--config', join(folder, 'heddle.yaml')],
+    {
+      env: { PATH: '/usr/bin:/bin', HOME: folder, TEMPORAL_ADDRESS: server.address },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   children.push(child);
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => { output += text; });
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
   while (!output.includes('worker is ready')) {
     if (child.exitCode !== null) throw new Error(`the worker ended: ${output}`);
     await pause(5);
@@ -150,7 +222,8 @@ async function end(child, how) {
 
 function percentiles(values) {
   const sorted = values.toSorted((one, other) => one - other);
-  const at = (share) => `${((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN) / 1_000).toFixed(2)} s`;
+  const at = (share) =>
+    `${((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN) / 1_000).toFixed(2)} s`;
   return `median ${at(0.5)}, p95 ${at(0.95)}, at most ${at(1)} (${sorted.length})`;
 }
 

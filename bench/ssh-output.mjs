@@ -18,7 +18,9 @@ async function measure(megabytes, runs) {
   const { runOnce } = await import(new URL('../dist/ssh/run.js', import.meta.url).href);
   const { exec } = await import(new URL('../dist/ssh/exec.js', import.meta.url).href);
   const home = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const server = spawn(process.execPath, [fileURLToPath(import.meta.url), '--server', home], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, [fileURLToPath(import.meta.url), '--server', home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const pool = createPool();
   try {
     const [line] = await once(createInterface({ input: server.stdout }), 'line');
@@ -39,13 +41,19 @@ async function measure(megabytes, runs) {
     const before = process.memoryUsage().rss;
     let peak = before;
     let bytes = 0;
-    const timer = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss); }, 20);
+    const timer = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().rss);
+    }, 20);
     began = performance.now();
-    const end = await run('large', `head -c ${megabytes}000000 /dev/zero | tr '\\0' y`, (_stream, chunk) => { bytes += chunk.length; });
+    const end = await run('large', `head -c ${megabytes}000000 /dev/zero | tr '\\0' y`, (_stream, chunk) => {
+      bytes += chunk.length;
+    });
     clearInterval(timer);
     const seconds = (performance.now() - began) / 1_000;
-    console.log(`${bytes / 1e6} MB of stdout in ${seconds.toFixed(1)} s (${(bytes / 1e6 / seconds).toFixed(0)} MB/s), `
-      + `kept ${end.stdout.length} characters, memory ${mb(before)} -> at most ${mb(peak)} MB resident`);
+    console.log(
+      `${bytes / 1e6} MB of stdout in ${seconds.toFixed(1)} s (${(bytes / 1e6 / seconds).toFixed(0)} MB/s), ` +
+        `kept ${end.stdout.length} characters, memory ${mb(before)} -> at most ${mb(peak)} MB resident`,
+    );
   } finally {
     await pool.closeAll();
     server.kill();
@@ -59,21 +67,35 @@ function serve(home) {
     client.setNoDelay(true);
     client.on('error', () => {});
     client.on('authentication', (context) => context.accept());
-    client.on('session', (accept) => accept().on('exec', (acceptExec, _reject, { command }) => {
-      const channel = acceptExec();
-      const child = spawn('/bin/sh', ['-c', command], { cwd: home, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: home }, detached: true });
-      child.stdout.pipe(channel, { end: false });
-      child.stderr.pipe(channel.stderr, { end: false });
-      channel.pipe(child.stdin).on('error', () => {});
-      child.on('close', (code) => {
-        channel.exit(code ?? 255);
-        channel.end();
-      });
-    }));
+    client.on('session', (accept) =>
+      accept().on('exec', (acceptExec, _reject, { command }) => {
+        const channel = acceptExec();
+        const child = spawn('/bin/sh', ['-c', command], {
+          cwd: home,
+          env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: home },
+          detached: true,
+        });
+        child.stdout.pipe(channel, { end: false });
+        child.stderr.pipe(channel.stderr, { end: false });
+        channel.pipe(child.stdin).on('error', () => {});
+        child.on('close', (code) => {
+          channel.exit(code ?? 255);
+          channel.end();
+        });
+      }),
+    );
   });
   server.listen(0, '127.0.0.1', () => {
     const [type, key] = pair.public.split(' ');
-    console.log(JSON.stringify({ host: '127.0.0.1', port: server.address().port, user: 'bench', password: 'bench', hostKey: `${type} ${key}` }));
+    console.log(
+      JSON.stringify({
+        host: '127.0.0.1',
+        port: server.address().port,
+        user: 'bench',
+        password: 'bench',
+        hostKey: `${type} ${key}`,
+      }),
+    );
   });
 }
 

@@ -5,27 +5,36 @@ import { startCodecServer } from '../dist/secrets/codec-server.js';
 import { openKeyRing, parseKeyRing } from '../dist/secrets/keys.js';
 
 /**
- * The codec server as a process: runs until SIGTERM or SIGINT. Keys come as everywhere, from HEDDLE_KEYS or the key
- * folder; the token that callers must show comes from HEDDLE_CODEC_TOKEN. It serves the namespaces given with
- * --namespace, or else the one of the Temporal settings.
+ * The codec server as a process: runs until SIGTERM or SIGINT. Keys come as everywhere, from HEDDLE_KEYS or
+ * the key folder; the token that callers must show comes from HEDDLE_CODEC_TOKEN. It serves the namespaces
+ * given with --namespace, or else the one of the Temporal settings.
  */
 const { values } = parseArgs({
   options: {
-    host: { type: 'string', default: '127.0.0.1' }, port: { type: 'string', default: '8081' },
-    origin: { type: 'string', multiple: true, default: [] }, namespace: { type: 'string', multiple: true },
+    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string', default: '8081' },
+    origin: { type: 'string', multiple: true, default: [] },
+    namespace: { type: 'string', multiple: true },
   },
 });
 const config = loadConfig();
 const token = config.environment['HEDDLE_CODEC_TOKEN'];
 if (token === undefined || token === '') {
-  process.stderr.write('HEDDLE_CODEC_TOKEN is not set: without a token whoever reaches the port could decrypt every payload. deploy/make-env.sh makes one.\n');
+  process.stderr.write(
+    'HEDDLE_CODEC_TOKEN is not set: without a token whoever reaches the port could decrypt every payload. deploy/make-env.sh makes one.\n',
+  );
   process.exit(1);
 }
-const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: false }) : parseKeyRing(config.keys, 'HEDDLE_KEYS');
+const keyRing =
+  config.keys === undefined
+    ? openKeyRing({ folder: config.keyFolder, create: false })
+    : parseKeyRing(config.keys, 'HEDDLE_KEYS');
 const { host, port, origin: origins } = values;
 const namespaces = values.namespace ?? [config.temporal.namespace];
 const server = await startCodecServer({ keyRing, host, port: Number(port), origins, namespaces, token });
 const stop = () => void server.stop();
 process.once('SIGTERM', stop).once('SIGINT', stop);
-process.stdout.write(`codec server on ${host}:${port}, namespaces ${namespaces.join(', ')}, `
-  + `for ${origins.join(', ') || 'tools other than browsers'}\n`);
+process.stdout.write(
+  `codec server on ${host}:${port}, namespaces ${namespaces.join(', ')}, ` +
+    `for ${origins.join(', ') || 'tools other than browsers'}\n`,
+);

@@ -7,7 +7,13 @@ import { toLimits, toReservations, toSweep, type ReservationConfig } from './con
 import { defaultLimits, type Limits } from './model/state.js';
 import type { SweepSettings } from './model/sweep/sweep.js';
 import type { ProgramOptions } from './plugins/program/load-program.js';
-import { configSchema, metricsAddressSchema, readConfigFile, type WrittenConfig, type WrittenProvider } from './schema/config.js';
+import {
+  configSchema,
+  metricsAddressSchema,
+  readConfigFile,
+  type WrittenConfig,
+  type WrittenProvider,
+} from './schema/config.js';
 import { parseDuration } from './schema/duration.js';
 import { errorAt, ProblemsError, type Path, type Place } from './schema/problem.js';
 import { readTextFile } from './schema/read-text.js';
@@ -28,7 +34,9 @@ export interface Config {
   readonly site: string;
   /** Provider accounts by name. */
   readonly providers: Readonly<Record<string, ProviderAccount>>;
-  /** The administrators' fields of automators as written, by the automators' names. Secrets are references. */
+  /**
+   * The administrators' fields of automators as written, by the automators' names. Secrets are references.
+   */
   readonly automators: Readonly<Record<string, { readonly fields: JsonObject }>>;
   /** Folders that hold `providers/` and `automators/`, besides the built-in one. */
   readonly pluginFolders: readonly string[];
@@ -88,58 +96,131 @@ export interface LoadConfigOptions {
 }
 
 /**
- * Reads the configuration: --config, HEDDLE_CONFIG, ./heddle.yaml or the user's configuration folder, whichever is first.
- * Variables go over the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER, HEDDLE_SITE, HEDDLE_KEYS. Changes nothing.
+ * Reads the configuration: --config, HEDDLE_CONFIG, ./heddle.yaml or the user's configuration folder,
+ * whichever is first. Variables go over the file: HEDDLE_DATA_FOLDER, HEDDLE_CACHE_FOLDER, HEDDLE_SITE,
+ * HEDDLE_KEYS. Changes nothing.
  * @throws ProblemsError with the place of everything that is wrong.
  */
-export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env, mayBeMissing = false }: LoadConfigOptions = {}): Config {
+export function loadConfig({
+  configFlag,
+  cwd = process.cwd(),
+  env = process.env,
+  mayBeMissing = false,
+}: LoadConfigOptions = {}): Config {
   const home = env['HOME'] ?? homedir();
   const found = findConfigFile({ configFlag, cwd, env, mayBeMissing }, home);
   const base = found === undefined ? cwd : dirname(found.file);
   const written = found?.config ?? configSchema.parse({});
   const origins: Record<string, string> = {};
 
-  const choose = (key: string, path: Path, variable: string | undefined, fromFile: string | undefined, byDefault: string): string => {
+  const choose = (
+    key: string,
+    path: Path,
+    variable: string | undefined,
+    fromFile: string | undefined,
+    byDefault: string,
+  ): string => {
     const fromEnvironment = variable === undefined ? undefined : nonEmpty(env[variable]);
-    origins[key] = fromEnvironment !== undefined && variable !== undefined ? variable
-      : found !== undefined && fromFile !== undefined ? placeText(found.locate(path)) : 'default';
+    origins[key] =
+      fromEnvironment !== undefined && variable !== undefined
+        ? variable
+        : found !== undefined && fromFile !== undefined
+          ? placeText(found.locate(path))
+          : 'default';
     return fromEnvironment ?? fromFile ?? byDefault;
   };
-  const chooseFolder = (key: string, path: Path, variable: string | undefined, fromFile: string | undefined, byDefault: string): string => {
+  const chooseFolder = (
+    key: string,
+    path: Path,
+    variable: string | undefined,
+    fromFile: string | undefined,
+    byDefault: string,
+  ): string => {
     const chosen = choose(key, path, variable, fromFile, byDefault);
     return toAbsolute(chosen, origins[key] === variable ? cwd : base, home);
   };
 
-  const dataFolder = chooseFolder('dataFolder', ['dataFolder'], 'HEDDLE_DATA_FOLDER', written.dataFolder, join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'));
+  const dataFolder = chooseFolder(
+    'dataFolder',
+    ['dataFolder'],
+    'HEDDLE_DATA_FOLDER',
+    written.dataFolder,
+    join(xdg(env, 'XDG_DATA_HOME', home, '.local/share'), 'heddle'),
+  );
   const site = choose('site', ['site'], 'HEDDLE_SITE', written.site, 'default');
   const keys = nonEmpty(env['HEDDLE_KEYS']);
   const metricsAddress = nonEmpty(env['HEDDLE_METRICS']) ?? written.metrics?.address;
-  if (metricsAddress !== undefined && !metricsAddressSchema.safeParse(metricsAddress).success) throw configError([errorAt([], `HEDDLE_METRICS is ${JSON.stringify(metricsAddress)}`, 'An address and a port: 127.0.0.1:9464.')]);
-  const providers = Object.fromEntries(Object.entries(written.providers).map(([name, provider]) => {
-    if (found !== undefined) origins[`providers.${name}`] = placeText(found.locate(['providers', name]));
-    return [name, toProvider(provider, site)];
-  }));
+  if (metricsAddress !== undefined && !metricsAddressSchema.safeParse(metricsAddress).success)
+    throw configError([
+      errorAt(
+        [],
+        `HEDDLE_METRICS is ${JSON.stringify(metricsAddress)}`,
+        'An address and a port: 127.0.0.1:9464.',
+      ),
+    ]);
+  const providers = Object.fromEntries(
+    Object.entries(written.providers).map(([name, provider]) => {
+      if (found !== undefined) origins[`providers.${name}`] = placeText(found.locate(['providers', name]));
+      return [name, toProvider(provider, site)];
+    }),
+  );
   return {
     ...(found === undefined ? {} : { file: found.file, locate: found.locate }),
     dataFolder,
-    cacheFolder: chooseFolder('cacheFolder', ['cacheFolder'], 'HEDDLE_CACHE_FOLDER', written.cacheFolder, join(xdg(env, 'XDG_CACHE_HOME', home, '.cache'), 'heddle')),
+    cacheFolder: chooseFolder(
+      'cacheFolder',
+      ['cacheFolder'],
+      'HEDDLE_CACHE_FOLDER',
+      written.cacheFolder,
+      join(xdg(env, 'XDG_CACHE_HOME', home, '.cache'), 'heddle'),
+    ),
     site,
     providers,
     automators: written.automators,
-    pluginFolders: written.plugins.map((entry, index) => findPluginFolder(entry, base, home, found?.locate(['plugins', index]))),
-    programs: { environment: env, limits: Object.fromEntries(Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)])) },
-    keyFolder: chooseFolder('keyFolder', ['keys', 'folder'], undefined, written.keys.folder, join(dataFolder, 'keys')),
+    pluginFolders: written.plugins.map((entry, index) =>
+      findPluginFolder(entry, base, home, found?.locate(['plugins', index])),
+    ),
+    programs: {
+      environment: env,
+      limits: Object.fromEntries(
+        Object.entries(written.pluginLimits).map(([name, limits]) => [name, toLimits(limits)]),
+      ),
+    },
+    keyFolder: chooseFolder(
+      'keyFolder',
+      ['keys', 'folder'],
+      undefined,
+      written.keys.folder,
+      join(dataFolder, 'keys'),
+    ),
     ...(keys === undefined ? {} : { keys }),
-    storeFolder: chooseFolder('storeFolder', ['store', 'folder'], undefined, written.store.folder, join(dataFolder, 'store')),
+    storeFolder: chooseFolder(
+      'storeFolder',
+      ['store', 'folder'],
+      undefined,
+      written.store.folder,
+      join(dataFolder, 'store'),
+    ),
     logDays: written.store.logDays,
     encryption: written.encryption,
     ...(written.secrets?.allow === undefined ? {} : { allowedReferences: written.secrets.allow }),
     limits: { ...defaultLimits, ...written.scale },
     reservations: toReservations(written.reservations),
-    sweep: toSweep(written.sweep), roundsEveryMs: parseDuration(written.rounds?.every ?? '5m') ?? 300_000, loadsAtOnce: written.loadsAtOnce, ...(metricsAddress === undefined ? {} : { metricsAddress }),
+    sweep: toSweep(written.sweep),
+    roundsEveryMs: parseDuration(written.rounds?.every ?? '5m') ?? 300_000,
+    loadsAtOnce: written.loadsAtOnce,
+    ...(metricsAddress === undefined ? {} : { metricsAddress }),
     builder: {
-      builds: written.builder?.builds ?? 1, uploads: written.builder?.uploads ?? 4, commands: written.builder?.commands ?? {},
-      folder: chooseFolder('builder.folder', ['builder', 'folder'], undefined, written.builder?.folder, join(dataFolder, 'images')),
+      builds: written.builder?.builds ?? 1,
+      uploads: written.builder?.uploads ?? 4,
+      commands: written.builder?.commands ?? {},
+      folder: chooseFolder(
+        'builder.folder',
+        ['builder', 'folder'],
+        undefined,
+        written.builder?.folder,
+        join(dataFolder, 'images'),
+      ),
     },
     temporal: loadTemporal(env),
     environment: env,
@@ -147,8 +228,17 @@ export function loadConfig({ configFlag, cwd = process.cwd(), env = process.env,
   };
 }
 
-/** What only Heddle and its administrators read: keys, state, logs, stored secrets and the configuration, in which secrets may stand. */
-export function ownPaths({ file, dataFolder, keyFolder, storeFolder, builder }: Pick<Config, 'file' | 'dataFolder' | 'keyFolder' | 'storeFolder' | 'builder'>): readonly string[] {
+/**
+ * What only Heddle and its administrators read: keys, state, logs, stored secrets and the configuration, in
+ * which secrets may stand.
+ */
+export function ownPaths({
+  file,
+  dataFolder,
+  keyFolder,
+  storeFolder,
+  builder,
+}: Pick<Config, 'file' | 'dataFolder' | 'keyFolder' | 'storeFolder' | 'builder'>): readonly string[] {
   return [dataFolder, keyFolder, storeFolder, builder.folder, ...(file === undefined ? [] : [file])];
 }
 
@@ -158,11 +248,19 @@ interface FoundConfig {
   readonly locate: (path: Path) => Place;
 }
 
-function findConfigFile({ configFlag: flag, cwd, env, mayBeMissing }: Required<LoadConfigOptions>, home: string): FoundConfig | undefined {
+function findConfigFile(
+  { configFlag: flag, cwd, env, mayBeMissing }: Required<LoadConfigOptions>,
+  home: string,
+): FoundConfig | undefined {
   const variable = nonEmpty(env['HEDDLE_CONFIG']);
   const named = flag ?? variable;
-  const candidates = named !== undefined ? [resolve(cwd, named)]
-    : [join(cwd, 'heddle.yaml'), join(xdg(env, 'XDG_CONFIG_HOME', home, '.config'), 'heddle', 'heddle.yaml')];
+  const candidates =
+    named !== undefined
+      ? [resolve(cwd, named)]
+      : [
+          join(cwd, 'heddle.yaml'),
+          join(xdg(env, 'XDG_CONFIG_HOME', home, '.config'), 'heddle', 'heddle.yaml'),
+        ];
   for (const file of candidates) {
     if (named === undefined && existsSync(file)) refuseForeign(file);
     const read = readTextFile(file, 1024 * 1024);
@@ -170,7 +268,12 @@ function findConfigFile({ configFlag: flag, cwd, env, mayBeMissing }: Required<L
     if (!read.ok) {
       const by = flag !== undefined ? '--config' : variable !== undefined ? 'HEDDLE_CONFIG' : undefined;
       const right = by === undefined ? undefined : `It was named by ${by}.`;
-      throw configError([{ ...errorAt([], `cannot read the configuration: ${read.wrong}`, right), place: { file, line: 1, column: 1 } }]);
+      throw configError([
+        {
+          ...errorAt([], `cannot read the configuration: ${read.wrong}`, right),
+          place: { file, line: 1, column: 1 },
+        },
+      ]);
     }
     const reading = readConfigFile(read.text, file);
     if (!reading.ok) throw configError(reading.problems);
@@ -184,7 +287,9 @@ function refuseForeign(file: string): void {
   const distrust = whyUntrusted(file);
   if (distrust === undefined) return;
   const right = `${distrust.right}. To use the file as it is, name it: --config '${file}' or HEDDLE_CONFIG.`;
-  throw configError([{ ...errorAt([], `${distrust.path} ${distrust.wrong}`, right), place: { file, line: 1, column: 1 } }]);
+  throw configError([
+    { ...errorAt([], `${distrust.path} ${distrust.wrong}`, right), place: { file, line: 1, column: 1 } },
+  ]);
 }
 
 function configError(problems: ConstructorParameters<typeof ProblemsError>[1]): ProblemsError {
@@ -195,7 +300,10 @@ function toProvider({ site, ...provider }: WrittenProvider, ownSite: string): Pr
   return { ...provider, site: site ?? ownSite };
 }
 
-/** A folder by its path, or a package by its name: looked for in node_modules from the configuration's folder upwards. */
+/**
+ * A folder by its path, or a package by its name: looked for in node_modules from the configuration's folder
+ * upwards.
+ */
 function findPluginFolder(entry: string, base: string, home: string, place: Place | undefined): string {
   if (/^[./~]/.test(entry)) return toAbsolute(entry, base, home);
   for (let folder = base; ; folder = dirname(folder)) {
@@ -203,7 +311,11 @@ function findPluginFolder(entry: string, base: string, home: string, place: Plac
     if (existsSync(candidate) && lstatSync(dirname(candidate)).isDirectory()) return candidate;
     if (folder === dirname(folder)) break;
   }
-  const problem = errorAt(['plugins'], `there is no package ${entry} from ${base} upwards`, 'Install it, or begin a path with ./ or /.');
+  const problem = errorAt(
+    ['plugins'],
+    `there is no package ${entry} from ${base} upwards`,
+    'Install it, or begin a path with ./ or /.',
+  );
   throw configError([{ ...problem, ...(place === undefined ? {} : { place }) }]);
 }
 

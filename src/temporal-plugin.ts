@@ -13,16 +13,18 @@ export { EncryptionCodec, PayloadRefusedError, type OnPlaintext } from './secret
 export { KeyError, openKeyRing, parseKeyRing, type KeyRing } from './secrets/keys.js';
 
 export interface HeddlePluginOptions {
-  /** The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints. */
+  /**
+   * The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints.
+   */
   readonly keys: KeyRing | string;
   /** For clients and workers that name none, and for replays, which know of none; `default` unless given. */
   readonly namespace?: string;
   /** Refused unless given. */
   readonly onPlaintext?: OnPlaintext;
   /**
-   * Workflow ids in schedules of your own. A schedule's input is encrypted for this id, and the workflows that it
-   * starts have the time appended to theirs. Name the ids to workers, which refuse the input otherwise, and to clients
-   * that read results.
+   * Workflow ids in schedules of your own. A schedule's input is encrypted for this id, and the workflows
+   * that it starts have the time appended to theirs. Name the ids to workers, which refuse the input
+   * otherwise, and to clients that read results.
    */
   readonly scheduledWorkflowIds?: readonly string[];
 }
@@ -39,22 +41,31 @@ export function heddle(options: HeddlePluginOptions): HeddlePlugin {
 /**
  * The same for code that sets a data converter by hand.
  * A converter of one's own keeps its payload converter and codecs; ours is the last before the wire.
- * @throws Error when it has a failure converter: two cannot be combined, and without ours messages would stay readable.
+ * @throws Error when it has a failure converter: two cannot be combined, and without ours messages would stay
+ * readable.
  */
 export function dataConverterFor(codec: EncryptionCodecOptions, own: DataConverter = {}): DataConverter {
   const codecs = own.payloadCodecs ?? [];
   // The same plugin on a connection and on its client configures twice.
   if (codecs.some((candidate) => candidate instanceof EncryptionCodec)) return own;
-  return { ...own, failureConverterPath: chooseFailureConverter(own), payloadCodecs: [...codecs, new EncryptionCodec(codec)] };
+  return {
+    ...own,
+    failureConverterPath: chooseFailureConverter(own),
+    payloadCodecs: [...codecs, new EncryptionCodec(codec)],
+  };
 }
 
 /**
- * Temporal loads this file itself, by require() and into the workflow bundle. It is the built one also when Heddle runs
- * from its sources, for require() reads no TypeScript.
+ * Temporal loads this file itself, by require() and into the workflow bundle. It is the built one also when
+ * Heddle runs from its sources, for require() reads no TypeScript.
  */
-export const failureConverterPath = fileURLToPath(new URL('../dist/secrets/failure-converter.js', import.meta.url));
+export const failureConverterPath = fileURLToPath(
+  new URL('../dist/secrets/failure-converter.js', import.meta.url),
+);
 
-/** Interceptors that every bundle with Heddle's workflows needs; built, since the bundler reads no TypeScript. */
+/**
+ * Interceptors that every bundle with Heddle's workflows needs; built, since the bundler reads no TypeScript.
+ */
 const interceptorPaths = ['message-guard', 'refused-results'].map((name) =>
   fileURLToPath(new URL(`../dist/workflows/${name}.js`, import.meta.url)),
 );
@@ -68,7 +79,8 @@ export class HeddlePlugin extends SimplePlugin {
   constructor(options: HeddlePluginOptions) {
     const { keys, namespace, onPlaintext, scheduledWorkflowIds: own = [] } = options;
     super({ name: 'heddle' });
-    this.#keyRing = typeof keys === 'string' ? parseKeyRing(keys, 'the keys given to the Heddle plugin') : keys;
+    this.#keyRing =
+      typeof keys === 'string' ? parseKeyRing(keys, 'the keys given to the Heddle plugin') : keys;
     this.#namespace = namespace ?? 'default';
     this.#onPlaintext = onPlaintext ?? 'refuse';
     this.#scheduledWorkflowIds = [...scheduledWorkflowIds, ...own];
@@ -88,12 +100,18 @@ export class HeddlePlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    return { ...super.configureWorker(options), dataConverter: dataConverterFor(this.#codec(options.namespace, 'mark'), options.dataConverter) };
+    return {
+      ...super.configureWorker(options),
+      dataConverter: dataConverterFor(this.#codec(options.namespace, 'mark'), options.dataConverter),
+    };
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
     const codec = { ...this.#codec(undefined, 'mark'), pinNamespace: true };
-    return { ...super.configureReplayWorker(options), dataConverter: dataConverterFor(codec, options.dataConverter) };
+    return {
+      ...super.configureReplayWorker(options),
+      dataConverter: dataConverterFor(codec, options.dataConverter),
+    };
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
@@ -108,7 +126,10 @@ export class HeddlePlugin extends SimplePlugin {
 
   #codec(namespace: string | undefined, onRefused: 'throw' | 'mark'): EncryptionCodecOptions {
     return {
-      keyRing: this.#keyRing, namespace: namespace ?? this.#namespace, onPlaintext: this.#onPlaintext, onRefused,
+      keyRing: this.#keyRing,
+      namespace: namespace ?? this.#namespace,
+      onPlaintext: this.#onPlaintext,
+      onRefused,
       scheduledWorkflowIds: this.#scheduledWorkflowIds,
     };
   }
@@ -121,12 +142,20 @@ function withOurs(own: WorkflowClientInterceptors): WorkflowClientInterceptors {
   if (Array.isArray(own)) return [...new Set([...own, askAgain, sealMessages])];
   // The deprecated form makes them anew for each workflow.
   const { calls = [] } = own;
-  return calls.includes(makeSealMessages) ? own : { ...own, calls: [...calls, () => askAgain, makeSealMessages] };
+  return calls.includes(makeSealMessages)
+    ? own
+    : { ...own, calls: [...calls, () => askAgain, makeSealMessages] };
 }
 
 const makeSealMessages = (): typeof sealMessages => sealMessages;
 
-function chooseFailureConverter({ failureConverterPath: own }: { readonly failureConverterPath?: string }): string {
+function chooseFailureConverter({
+  failureConverterPath: own,
+}: {
+  readonly failureConverterPath?: string;
+}): string {
   if (own === undefined || own === failureConverterPath) return failureConverterPath;
-  throw new Error(`The Heddle plugin brings a failure converter that encrypts messages and stack traces, and ${own} would take its place. Leave failureConverterPath out.`);
+  throw new Error(
+    `The Heddle plugin brings a failure converter that encrypts messages and stack traces, and ${own} would take its place. Leave failureConverterPath out.`,
+  );
 }

@@ -12,11 +12,22 @@ await main();
 async function main(): Promise<void> {
   const log = pino({ level: 'debug', base: { pid: process.pid } });
   try {
-    const { values } = parseArgs({ options: { config: { type: 'string' }, builder: { type: 'boolean', default: false } } });
+    const { values } = parseArgs({
+      options: { config: { type: 'string' }, builder: { type: 'boolean', default: false } },
+    });
     const config = loadConfig({ configFlag: values.config });
     prepareFolder(config.dataFolder);
-    const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: false }) : parseKeyRing(config.keys, 'HEDDLE_KEYS');
-    const worker = await startWorker({ config, keyRing, log, secretSources: secretSourcesOf(config), ...(values.builder ? { role: 'builder' as const } : {}) });
+    const keyRing =
+      config.keys === undefined
+        ? openKeyRing({ folder: config.keyFolder, create: false })
+        : parseKeyRing(config.keys, 'HEDDLE_KEYS');
+    const worker = await startWorker({
+      config,
+      keyRing,
+      log,
+      secretSources: secretSourcesOf(config),
+      ...(values.builder ? { role: 'builder' as const } : {}),
+    });
     const stop = (signal: NodeJS.Signals): void => {
       log.info(`${signal}: shuts down`);
       worker.shutdown();
@@ -26,7 +37,9 @@ async function main(): Promise<void> {
     await worker.done;
     log.info('worker has ended');
   } catch (error) {
-    process.stderr.write(`The worker did not start. ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(
+      `The worker did not start. ${error instanceof Error ? error.message : String(error)}\n`,
+    );
     log.fatal({ error: error instanceof Error ? error.stack : error }, 'worker failed');
     // The native part of Temporal's SDK would keep the process alive.
     process.exit(1);

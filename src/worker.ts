@@ -63,7 +63,9 @@ export interface HeddleWorkerOptions {
   readonly keyRing: KeyRing;
   readonly log: Logger;
   readonly secretSources: SecretSources;
-  /** A builder makes images, and carries their files; all else is for the other workers. Absent: no builder. */
+  /**
+   * A builder makes images, and carries their files; all else is for the other workers. Absent: no builder.
+   */
   readonly role?: 'builder';
 }
 
@@ -76,18 +78,31 @@ export interface HeddleWorker {
 }
 
 /** Makes a worker of all the parts and starts it: one Temporal worker for each task queue it serves. */
-export async function startWorker({ config, keyRing, log, secretSources, role }: HeddleWorkerOptions): Promise<HeddleWorker> {
+export async function startWorker({
+  config,
+  keyRing,
+  log,
+  secretSources,
+  role,
+}: HeddleWorkerOptions): Promise<HeddleWorker> {
   installRuntime(log, config.metricsAddress);
   const registry = await loadRegistry({
-    folders: config.pluginFolders, programs: config.programs, log: { info: (message, attributes) => log.info({ ...attributes }, message) },
+    folders: config.pluginFolders,
+    programs: config.programs,
+    log: { info: (message, attributes) => log.info({ ...attributes }, message) },
   });
   const accounts = withPools(config);
   const providers = checkAccounts(registry, accounts, config.locate);
   const automators = checkAutomators(registry, config.automators, config.locate);
-  if (config.allowedReferences !== undefined && config.automators['ansible'] !== undefined) log.warn(playbooksReadSecrets);
+  if (config.allowedReferences !== undefined && config.automators['ansible'] !== undefined)
+    log.warn(playbooksReadSecrets);
   const { connection: connectionOptions, namespace } = config.temporal;
   const connection = await NativeConnection.connect(connectionOptions);
-  const plugin = heddle({ keys: keyRing, namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
+  const plugin = heddle({
+    keys: keyRing,
+    namespace,
+    ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
+  });
   const temporal = new Client({ connection, namespace, plugins: [plugin] });
   const { missing, problem } = await registerSearchAttributes(connection, namespace);
   if (problem !== undefined) log.warn(problem);
@@ -98,11 +113,18 @@ export async function startWorker({ config, keyRing, log, secretSources, role }:
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
   const allows = allowReferences(config.allowedReferences, ownPaths(config));
-  const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] => findForbidden(value, allows);
+  const forbiddenReferences = (value: Json): readonly (readonly (string | number)[])[] =>
+    findForbidden(value, allows);
   const pool = createPool();
   const resources = openResourceCache(temporal, config);
-  resources.clear().catch((error: unknown) => log.warn({ error: String(error) }, 'old resources were not removed'));
-  const stopPruning = pruneLogsDaily({ folder: config.storeFolder, days: config.logDays, say: (removed) => log.info({ removed }, 'old logs of tasks were removed') });
+  resources
+    .clear()
+    .catch((error: unknown) => log.warn({ error: String(error) }, 'old resources were not removed'));
+  const stopPruning = pruneLogsDaily({
+    folder: config.storeFolder,
+    days: config.logDays,
+    say: (removed) => log.info({ removed }, 'old logs of tasks were removed'),
+  });
   const parts: ActivityParts = {
     registry,
     providers,
@@ -135,43 +157,86 @@ export async function startWorker({ config, keyRing, log, secretSources, role }:
       : {}),
   };
   const base = {
-    connection, namespace, plugins: [plugin], interceptors: { activity: [openInputs] }, shutdownGraceTime: '2 seconds', shutdownForceTime: '30 seconds',
-    // The SDK would hold heartbeats back for four fifths of their timeout, and leave a second until a false alarm.
+    connection,
+    namespace,
+    plugins: [plugin],
+    interceptors: { activity: [openInputs] },
+    shutdownGraceTime: '2 seconds',
+    shutdownForceTime: '30 seconds',
+    // The SDK would hold heartbeats back for four fifths of their timeout, and leave a second until a false
+    // alarm.
     maxHeartbeatThrottleInterval: '2 seconds',
   } as const satisfies Partial<WorkerOptions>;
   const loans = loansOf(temporal);
   const coreActivities = {
-    ...createPlanActivity({ registry, providers, automators, forbiddenReferences, limits: config.limits, features: { searchAttributes: missing.length === 0 } }),
+    ...createPlanActivity({
+      registry,
+      providers,
+      automators,
+      forbiddenReferences,
+      limits: config.limits,
+      features: { searchAttributes: missing.length === 0 },
+    }),
     ...createPlanPoolActivity({ registry, providers, forbiddenReferences }),
-    ...createEarlierRunsActivity(parts), ...createSweepActivities(parts), ...createListRoundsActivity(parts),
+    ...createEarlierRunsActivity(parts),
+    ...createSweepActivities(parts),
+    ...createListRoundsActivity(parts),
     ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }),
-    ...createReservationActivities({ computers: computersOf(temporal), settings: config.reservations.settings, notify: config.reservations.notify, log }),
-    ...createCheckImageActivity({ registry, providers, commands: Object.keys(config.builder.commands), loans }), ...createLoanActivities(loans),
+    ...createReservationActivities({
+      computers: computersOf(temporal),
+      settings: config.reservations.settings,
+      notify: config.reservations.notify,
+      log,
+    }),
+    ...createCheckImageActivity({
+      registry,
+      providers,
+      commands: Object.keys(config.builder.commands),
+      loans,
+    }),
+    ...createLoanActivities(loans),
   };
   const machineActivities = createMachineActivities(parts);
-  const taskActivities = { ...createTaskActivities(parts), ...machineActivities, ...createLookActivities(parts) };
-  const workers = await Promise.all(role === 'builder' ? builderWorkers(config).map((options) => Worker.create({ ...base, ...options, activities: machineActivities })) : [
-    Worker.create({ ...base, ...coreOptions, activities: coreActivities }),
-    ...taskWorkers(config, accounts).map((options) => Worker.create({ ...base, ...options, activities: taskActivities })),
-  ]);
+  const taskActivities = {
+    ...createTaskActivities(parts),
+    ...machineActivities,
+    ...createLookActivities(parts),
+  };
+  const workers = await Promise.all(
+    role === 'builder'
+      ? builderWorkers(config).map((options) =>
+          Worker.create({ ...base, ...options, activities: machineActivities }),
+        )
+      : [
+          Worker.create({ ...base, ...coreOptions, activities: coreActivities }),
+          ...taskWorkers(config, accounts).map((options) =>
+            Worker.create({ ...base, ...options, activities: taskActivities }),
+          ),
+        ],
+  );
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
     stopPruning();
     await pool.closeAll();
     await registry.close();
     await connection.close();
   });
-  log.info({ queues: workers.map((worker) => worker.options.taskQueue), namespace, site: config.site }, 'worker is ready');
+  log.info(
+    { queues: workers.map((worker) => worker.options.taskQueue), namespace, site: config.site },
+    'worker is ready',
+  );
   return {
     done,
     shutdown: () => {
-      for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING')) worker.shutdown();
+      for (const worker of workers.filter((candidate) => candidate.getState() === 'RUNNING'))
+        worker.shutdown();
     },
     dumpStacks: () => dumpStacks(log, inFlight, temporal),
   };
 }
 
-const playbooksReadSecrets = 'secrets.allow does not hold for automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. '
-  + 'Take ansible out of `automators` in heddle.yaml, or run it on a site of its own whose workers hold no secrets but those that cluster files may name';
+const playbooksReadSecrets =
+  'secrets.allow does not hold for automator ansible: a playbook of a cluster file can run commands on this worker, and reads whatever its user may read. ' +
+  'Take ansible out of `automators` in heddle.yaml, or run it on a site of its own whose workers hold no secrets but those that cluster files may name';
 
 /** The namespace's UUID: the mark of our machines. */
 async function readInstallation(temporal: Client, namespace: string): Promise<string> {
@@ -179,7 +244,10 @@ async function readInstallation(temporal: Client, namespace: string): Promise<st
   return namespaceInfo?.id ?? namespace;
 }
 
-/** Nodes of pools can be had everywhere, whatever the configuration says; one that names the account itself says more of it. */
+/**
+ * Nodes of pools can be had everywhere, whatever the configuration says; one that names the account itself
+ * says more of it.
+ */
 function withPools({ providers, site }: Config): Config['providers'] {
   return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
 }
@@ -187,18 +255,23 @@ function withPools({ providers, site }: Config): Config['providers'] {
 /** How tasks reach nodes: over the connections of one pool. */
 function accessNodes(pool: ConnectionPool): NodeAccess {
   return {
-    probe: (address, signal) => probe(targetOf(address), { signal, openJump: (jump) => pool.acquire(jump, signal) }),
-    connect: async (address, { host, port }, signal) => (await pool.acquire(targetOf(address), signal)).forward(host, port),
+    probe: (address, signal) =>
+      probe(targetOf(address), { signal, openJump: (jump) => pool.acquire(jump, signal) }),
+    connect: async (address, { host, port }, signal) =>
+      (await pool.acquire(targetOf(address), signal)).forward(host, port),
     shell: (address, { timeoutMs, ...options }) => {
       const shell = createShell({ ...options, pool, target: targetOf(address) });
-      return timeoutMs === undefined ? shell : { ...shell, run: (script) => shell.run({ timeoutMs, ...script }) };
+      return timeoutMs === undefined
+        ? shell
+        : { ...shell, run: (script) => shell.run({ timeoutMs, ...script }) };
     },
   };
 }
 
 function targetOf({ key, jump, ...address }: NodeAddress): SshTarget {
   return {
-    ...address, ...(key === undefined ? {} : { privateKey: key }),
+    ...address,
+    ...(key === undefined ? {} : { privateKey: key }),
     ...(jump === undefined ? {} : { jump: { ...targetOf(jump), hostKey: jump.hostKey } }),
   };
 }

@@ -18,35 +18,78 @@ interface Import {
 /** The table of STYLE.md, read here once more, so that it does not depend on the linter's settings. */
 const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly mayTypes?: RegExp }[] = [
   { files: /^model\//, may: /^model\// },
-  { files: /^workflows\//, may: /^(model|workflows)\/|^@temporalio\/(workflow|common)$/, mayTypes: /^schema\// },
-  { files: /^activities\//, may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^@temporalio\/(activity|common)$|^node:/ },
-  { files: /^plugins\/providers\/aws\//, may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/ },
-  { files: /^plugins\/providers\/static\//, may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^(zod|yaml)$/ },
-  { files: /^plugins\/(providers|automators)\//, may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|attend|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/ },
-  { files: /^plugins\/bare-metal\//, may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|bare-metal\/[^/]+)\.js$|^node:|^zod$/ },
+  {
+    files: /^workflows\//,
+    may: /^(model|workflows)\/|^@temporalio\/(workflow|common)$/,
+    mayTypes: /^schema\//,
+  },
+  {
+    files: /^activities\//,
+    may: /^(model|schema|activities)\/|^plugins\/(contract|registry|errors)\.js$|^@temporalio\/(activity|common)$|^node:/,
+  },
+  {
+    files: /^plugins\/providers\/aws\//,
+    may: /^model\/|^plugins\/(contract|errors|cloud-init\/[^/]+)\.js$|^node:|^zod$|^@aws-sdk\/client-ec2$/,
+  },
+  {
+    files: /^plugins\/providers\/static\//,
+    may: /^model\/|^plugins\/(contract|errors|known-hosts)\.js$|^node:|^(zod|yaml)$/,
+  },
+  {
+    files: /^plugins\/(providers|automators)\//,
+    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|node-resource|node-tool|uniform-automator|task-environment|attend|cloud-init\/[^/]+|bare-metal\/index)\.js$|^node:|^zod$/,
+  },
+  {
+    files: /^plugins\/bare-metal\//,
+    may: /^model\/|^plugins\/(contract|errors|fill-words|known-hosts|machine-abilities|bare-metal\/[^/]+)\.js$|^node:|^zod$/,
+  },
   { files: /^plugins\/cloud-init\//, may: /^plugins\/(errors|cloud-init\/[^/]+)\.js$|^node:/ },
-  { files: /^plugins\/(program\/)?[^/]+$/, may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^zod$/ },
-  { files: /^testing\//, may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors)\.js$|^node:/ },
+  {
+    files: /^plugins\/(program\/)?[^/]+$/,
+    may: /^(model|schema)\/|^plugins\/(program\/)?[^/]+$|^node:|^zod$/,
+  },
+  {
+    files: /^testing\//,
+    may: /^(model|schema|testing|ssh|secrets)\/|^plugins\/(contract|registry|errors)\.js$|^node:/,
+  },
   { files: /^schema\//, may: /^(model|schema)\/|^plugins\/errors\.js$|^node:|^(zod|yaml)$/ },
   { files: /^ssh\//, may: /^(model|ssh)\/|^plugins\/(contract|errors)\.js$|^node:|^ssh2$/ },
   { files: /^store\//, may: /^(model|store|schema)\/|^node:|^tar$/ },
-  { files: /^client\//, may: /^(model|schema|client)\/|^workflows\/([a-z-]+\/)?messages\.js$|^@temporalio\/(client|common)$|^node:/, mayTypes: /^workflows\// },
+  {
+    files: /^client\//,
+    may: /^(model|schema|client)\/|^workflows\/([a-z-]+\/)?messages\.js$|^@temporalio\/(client|common)$|^node:/,
+    mayTypes: /^workflows\//,
+  },
   { files: /^local\//, may: /^local\/|^node:|^(ssh2|zod)$/ },
 ];
 
-/** Every import, export-from and import() of a file. Text in strings and comments does not stand at the start of a statement. */
+/**
+ * Every import, export-from and import() of a file. Text in strings and comments does not stand at the start
+ * of a statement.
+ */
 function importsOf(file: string): readonly Import[] {
   const text = readFileSync(join(root, 'src', file), 'utf8');
   const statements = text.matchAll(/^(import|export)\s+(type\s)?(?:([^'";]*?)\sfrom\s+)?'([^']+)'/gm);
   const fixed = [...statements].map(([, , type, names = '', target = '']) => ({
-    from: file, to: resolve(file, target), typeOnly: type !== undefined || isAllTypes(names),
+    from: file,
+    to: resolve(file, target),
+    typeOnly: type !== undefined || isAllTypes(names),
   }));
-  const dynamic = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, target = '']) => ({ from: file, to: resolve(file, target), typeOnly: false }));
+  const dynamic = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, target = '']) => ({
+    from: file,
+    to: resolve(file, target),
+    typeOnly: false,
+  }));
   return [...fixed, ...dynamic];
 }
 
 function isAllTypes(names: string): boolean {
-  const inner = /^\{([\s\S]*)\}$/.exec(names.trim())?.[1]?.split(',').map((name) => name.trim()).filter((name) => name !== '') ?? [];
+  const inner =
+    /^\{([\s\S]*)\}$/
+      .exec(names.trim())?.[1]
+      ?.split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '') ?? [];
   return inner.length > 0 && inner.every((name) => name.startsWith('type '));
 }
 
@@ -55,7 +98,10 @@ function resolve(file: string, target: string): string {
 }
 
 function sources(): readonly string[] {
-  return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).map((file) => file.replaceAll('\\', '/')).toSorted();
+  return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => file.replaceAll('\\', '/'))
+    .toSorted();
 }
 
 /** Whoever starts a program needs its environment; the file imports nothing. */
@@ -66,7 +112,13 @@ function violations(imports: readonly Import[]): readonly string[] {
   return imports.flatMap(({ from, to, typeOnly }) => {
     const rule = rules.find(({ files }) => files.test(from));
     if (to === childEnvironment && mayStartPrograms.test(from)) return [];
-    if (rule === undefined || rule.may.test(to) || isSamePlugin(from, to) || (typeOnly && rule.mayTypes?.test(to) === true)) return [];
+    if (
+      rule === undefined ||
+      rule.may.test(to) ||
+      isSamePlugin(from, to) ||
+      (typeOnly && rule.mayTypes?.test(to) === true)
+    )
+      return [];
     return [`${from} imports ${to}`];
   });
 }
@@ -92,23 +144,35 @@ describe('the import table', () => {
 
   it('would tell what is against it', () => {
     const planted: readonly (readonly [string, string])[] = [
-      ['model/plan/plan.ts', 'zod'], ['model/plan/plan.ts', 'schema/spec.js'], ['workflows/cluster.ts', 'node:fs'], ['workflows/cluster.ts', 'activities/plan/plan.js'],
-      ['activities/plan/plan.ts', 'plugins/providers/local/local.js'], ['plugins/providers/local/local.ts', 'ssh2'],
-      ['plugins/automators/shell/shell.ts', 'ssh/run.js'], ['plugins/automators/shell/shell.ts', 'plugins/providers/local/api.js'], ['ssh/run.ts', 'activities/parts.js'], ['local/main.ts', 'model/names.js'],
+      ['model/plan/plan.ts', 'zod'],
+      ['model/plan/plan.ts', 'schema/spec.js'],
+      ['workflows/cluster.ts', 'node:fs'],
+      ['workflows/cluster.ts', 'activities/plan/plan.js'],
+      ['activities/plan/plan.ts', 'plugins/providers/local/local.js'],
+      ['plugins/providers/local/local.ts', 'ssh2'],
+      ['plugins/automators/shell/shell.ts', 'ssh/run.js'],
+      ['plugins/automators/shell/shell.ts', 'plugins/providers/local/api.js'],
+      ['ssh/run.ts', 'activities/parts.js'],
+      ['local/main.ts', 'model/names.js'],
     ];
-    expect(violations(planted.map(([from, to]) => ({ from, to, typeOnly: false })))).toHaveLength(planted.length);
+    expect(violations(planted.map(([from, to]) => ({ from, to, typeOnly: false })))).toHaveLength(
+      planted.length,
+    );
   });
 
   it('only one file knows all parts: nothing but the worker imports activities and ssh together', () => {
-    const knows = (part: RegExp): ReadonlySet<string> => new Set(all.filter(({ to, from }) => part.test(to) && !part.test(from)).map(({ from }) => from));
+    const knows = (part: RegExp): ReadonlySet<string> =>
+      new Set(all.filter(({ to, from }) => part.test(to) && !part.test(from)).map(({ from }) => from));
     const ssh = knows(/^ssh\//);
     expect([...knows(/^activities\//)].filter((file) => ssh.has(file))).toEqual(['worker.ts']);
   });
 
   it('activities are scheduled in one place, and only the configuration reads the environment', () => {
-    const holds = (word: RegExp): readonly string[] => sources().filter((file) => word.test(readFileSync(join(root, 'src', file), 'utf8')));
+    const holds = (word: RegExp): readonly string[] =>
+      sources().filter((file) => word.test(readFileSync(join(root, 'src', file), 'utf8')));
     // Interceptors define methods of these names without importing them.
-    const scheduling = /import \{[^}]*\b(scheduleActivity|scheduleLocalActivity|proxyActivities|proxyLocalActivities)\b/;
+    const scheduling =
+      /import \{[^}]*\b(scheduleActivity|scheduleLocalActivity|proxyActivities|proxyLocalActivities)\b/;
     expect(holds(scheduling)).toEqual(['workflows/run-task.ts']);
     expect(holds(/\bprocess\.env\b/)).toEqual(['config.ts', 'config/child-environment.ts']);
     // Node's own forgets time limits.
@@ -117,35 +181,55 @@ describe('the import table', () => {
 });
 
 describe('the environment of child processes', () => {
-  const starters = sources().filter((file) => /^(?!import type ).*['"](node:)?child_process['"]/m.test(readFileSync(join(root, 'src', file), 'utf8')));
+  const starters = sources().filter((file) =>
+    /^(?!import type ).*['"](node:)?child_process['"]/m.test(readFileSync(join(root, 'src', file), 'utf8')),
+  );
 
   it('comes from config/child-environment.ts wherever a program is started', () => {
     expect(starters.length).toBeGreaterThan(20);
-    expect(starters.flatMap((file) => inheritingCalls(readFileSync(join(root, 'src', file), 'utf8')).map((call) => `${file}: ${call}`))).toEqual([]);
+    expect(
+      starters.flatMap((file) =>
+        inheritingCalls(readFileSync(join(root, 'src', file), 'utf8')).map((call) => `${file}: ${call}`),
+      ),
+    ).toEqual([]);
   });
 
   it.each([
-    ['no options at all', 'spawn(\'ls\', [])'],
-    ['options without an environment', 'spawn(\'ls\', [], { stdio: \'ignore\' })'],
-    ['an environment of its own', 'spawnSync(\'ls\', [], { env: { ...all } })'],
+    ['no options at all', "spawn('ls', [])"],
+    ['options without an environment', "spawn('ls', [], { stdio: 'ignore' })"],
+    ['an environment of its own', "spawnSync('ls', [], { env: { ...all } })"],
     ['a function that is passed on by name', 'const run = promisify(execFile)'],
-    ['a second call', 'spawn(\'ls\', [], { env: childEnvironment() }); spawn(\'ls\')'],
+    ['a second call', "spawn('ls', [], { env: childEnvironment() }); spawn('ls')"],
   ])('is demanded of a call with %s', (_, code) => {
-    expect(inheritingCalls(`import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';\n${code};\n`)).toHaveLength(1);
+    expect(
+      inheritingCalls(
+        `import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';\n${code};\n`,
+      ),
+    ).toHaveLength(1);
   });
 });
 
-/** Uses of node:child_process in a source whose program would inherit the whole environment, or that cannot be judged. */
+/**
+ * Uses of node:child_process in a source whose program would inherit the whole environment, or that cannot be
+ * judged.
+ */
 function inheritingCalls(text: string): readonly string[] {
   const [statement = '', names = ''] = /^import \{([^}]*)\} from 'node:child_process';$/m.exec(text) ?? [];
-  const functions = names.split(',').map((name) => name.trim()).filter((name) => !name.startsWith('type '));
+  const functions = names
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => !name.startsWith('type '));
   if (statement === '') return ['an import that is not by name'];
   const code = text.replace(statement, '');
-  return functions.flatMap((name) => [...code.matchAll(new RegExp(`(?<![\\w.'#-])${name}\\b(?!')`, 'g'))].flatMap(({ index }) => {
-    const after = code.slice(index + name.length).replace(/^\)(?=\()/, '');
-    const given = after.startsWith('(') ? argumentsAt(after) : '';
-    return /\benv: (child|worker|secretCommand)Environment\(/.test(given) ? [] : [code.slice(index, index + 60)];
-  }));
+  return functions.flatMap((name) =>
+    [...code.matchAll(new RegExp(`(?<![\\w.'#-])${name}\\b(?!')`, 'g'))].flatMap(({ index }) => {
+      const after = code.slice(index + name.length).replace(/^\)(?=\()/, '');
+      const given = after.startsWith('(') ? argumentsAt(after) : '';
+      return /\benv: (child|worker|secretCommand)Environment\(/.test(given)
+        ? []
+        : [code.slice(index, index + 60)];
+    }),
+  );
 }
 
 /** The text between the first parenthesis and the one that closes it. */
@@ -161,16 +245,61 @@ function argumentsAt(text: string): string {
 
 describe('the linter', () => {
   const planted = [
-    ['zod in the model', 'model/json.ts', 'import { z } from \'zod\'; export const planted = z;', 'no-restricted-imports'],
-    ['a Node module in the model', 'model/json.ts', 'import { readFileSync } from \'node:fs\'; export const planted = readFileSync;', 'no-restricted-imports'],
-    ['the transport in workflows', 'workflows/cluster/places.ts', 'import { runOnce } from \'../../ssh/run.js\'; export const planted = runOnce;', 'no-restricted-imports'],
-    ['more than types of the schema in workflows', 'workflows/cluster/places.ts', 'import { parseSpec } from \'../../schema/parse-spec.js\'; export const planted = parseSpec;', 'no-restricted-imports'],
-    ['a plugin in activities', 'activities/in-flight.ts', 'import { LocalProvider } from \'../plugins/providers/local/local.js\'; export const planted = LocalProvider;', 'no-restricted-imports'],
-    ['ssh2 in a plugin', 'plugins/automators/shell/fields.ts', 'import { Client } from \'ssh2\'; export const planted = Client;', 'no-restricted-imports'],
-    ['Temporal in the transport', 'ssh/quote.ts', 'import { Context } from \'@temporalio/activity\'; export const planted = Context;', 'no-restricted-imports'],
-    ['the environment outside of the configuration', 'ssh/quote.ts', 'export const planted = process.env[\'HOME\'];', 'no-process-env'],
+    [
+      'zod in the model',
+      'model/json.ts',
+      "import { z } from 'zod'; export const planted = z;",
+      'no-restricted-imports',
+    ],
+    [
+      'a Node module in the model',
+      'model/json.ts',
+      "import { readFileSync } from 'node:fs'; export const planted = readFileSync;",
+      'no-restricted-imports',
+    ],
+    [
+      'the transport in workflows',
+      'workflows/cluster/places.ts',
+      "import { runOnce } from '../../ssh/run.js'; export const planted = runOnce;",
+      'no-restricted-imports',
+    ],
+    [
+      'more than types of the schema in workflows',
+      'workflows/cluster/places.ts',
+      "import { parseSpec } from '../../schema/parse-spec.js'; export const planted = parseSpec;",
+      'no-restricted-imports',
+    ],
+    [
+      'a plugin in activities',
+      'activities/in-flight.ts',
+      "import { LocalProvider } from '../plugins/providers/local/local.js'; export const planted = LocalProvider;",
+      'no-restricted-imports',
+    ],
+    [
+      'ssh2 in a plugin',
+      'plugins/automators/shell/fields.ts',
+      "import { Client } from 'ssh2'; export const planted = Client;",
+      'no-restricted-imports',
+    ],
+    [
+      'Temporal in the transport',
+      'ssh/quote.ts',
+      "import { Context } from '@temporalio/activity'; export const planted = Context;",
+      'no-restricted-imports',
+    ],
+    [
+      'the environment outside of the configuration',
+      'ssh/quote.ts',
+      "export const planted = process.env['HOME'];",
+      'no-process-env',
+    ],
     ['a default export', 'ssh/quote.ts', 'export default 1;', 'no-default-export'],
-    ['more than 250 lines', 'ssh/quote.ts', Array.from({ length: 251 }, (_, index) => `export const planted${index} = 1;`).join('\n'), 'max-lines'],
+    [
+      'more than 250 lines',
+      'ssh/quote.ts',
+      Array.from({ length: 251 }, (_, index) => `export const planted${index} = 1;`).join('\n'),
+      'max-lines',
+    ],
     [undefined, 'workflows/cluster/places.ts', '', undefined],
   ] as const;
   let copy: string;
@@ -187,19 +316,36 @@ describe('the linter', () => {
       writeFileSync(target, `${line}\n${readFileSync(join(root, 'src', file), 'utf8')}`);
     }
     const oxlint = join(root, 'node_modules', 'oxlint', 'bin', 'oxlint');
-    const { stdout } = spawnSync(process.execPath, [oxlint, '--deny-warnings', '--format=unix'], { cwd: copy, encoding: 'utf8' });
-    complaints = Object.fromEntries(planted.map(([, file], index) => {
-      const place = placeOf(file, index);
-      return [place, stdout.split('\n').filter((text) => text.includes(`${place}:`)).join('\n')];
-    }));
+    const { stdout } = spawnSync(process.execPath, [oxlint, '--deny-warnings', '--format=unix'], {
+      cwd: copy,
+      encoding: 'utf8',
+    });
+    complaints = Object.fromEntries(
+      planted.map(([, file], index) => {
+        const place = placeOf(file, index);
+        return [
+          place,
+          stdout
+            .split('\n')
+            .filter((text) => text.includes(`${place}:`))
+            .join('\n'),
+        ];
+      }),
+    );
   });
-  afterAll(() => { rmSync(copy, { recursive: true, force: true }); });
+  afterAll(() => {
+    rmSync(copy, { recursive: true, force: true });
+  });
 
   function placeOf(file: string, index: number): string {
     return join(dirname(file), `planted-${index}.ts`);
   }
 
-  it.each(planted.flatMap(([what, file, , rule], index) => (what === undefined ? [] : [{ what, rule, place: placeOf(file, index) }])))('refuses $what', ({ place, rule }) => {
+  it.each(
+    planted.flatMap(([what, file, , rule], index) =>
+      what === undefined ? [] : [{ what, rule, place: placeOf(file, index) }],
+    ),
+  )('refuses $what', ({ place, rule }) => {
     expect(complaints[place]).toContain(rule);
   });
 

@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -13,7 +23,9 @@ beforeEach(() => {
   cwd = join(home, 'work');
   mkdirSync(cwd);
 });
-afterEach(() => { rmSync(home, { recursive: true, force: true }); });
+afterEach(() => {
+  rmSync(home, { recursive: true, force: true });
+});
 
 function write(path: string, content: string): string {
   const file = join(home, path);
@@ -22,7 +34,8 @@ function write(path: string, content: string): string {
   return file;
 }
 
-const load = (env: Environment = {}, configFlag?: string): Config => loadConfig({ configFlag, cwd, env: { HOME: home, ...env } });
+const load = (env: Environment = {}, configFlag?: string): Config =>
+  loadConfig({ configFlag, cwd, env: { HOME: home, ...env } });
 
 function failure(env: Environment = {}, flag?: string): string {
   try {
@@ -36,15 +49,25 @@ function failure(env: Environment = {}, flag?: string): string {
 describe('the configuration', () => {
   test('has a default for everything, and says so', () => {
     expect(load()).toMatchObject({
-      dataFolder: join(home, '.local/share/heddle'), cacheFolder: join(home, '.cache/heddle'), keyFolder: join(home, '.local/share/heddle/keys'),
-      storeFolder: join(home, '.local/share/heddle/store'), site: 'default', providers: {}, pluginFolders: [], encryption: 'required',
-      temporal: { configured: false, address: '127.0.0.1:7233', namespace: 'default' }, origins: { dataFolder: 'default', site: 'default' },
+      dataFolder: join(home, '.local/share/heddle'),
+      cacheFolder: join(home, '.cache/heddle'),
+      keyFolder: join(home, '.local/share/heddle/keys'),
+      storeFolder: join(home, '.local/share/heddle/store'),
+      site: 'default',
+      providers: {},
+      pluginFolders: [],
+      encryption: 'required',
+      temporal: { configured: false, address: '127.0.0.1:7233', namespace: 'default' },
+      origins: { dataFolder: 'default', site: 'default' },
     });
     expect(load()).not.toHaveProperty('file');
   });
 
   test('follows the XDG base folders, unless they are relative', () => {
-    expect(load({ XDG_DATA_HOME: '/d', XDG_CACHE_HOME: 'relative' })).toMatchObject({ dataFolder: '/d/heddle', cacheFolder: join(home, '.cache/heddle') });
+    expect(load({ XDG_DATA_HOME: '/d', XDG_CACHE_HOME: 'relative' })).toMatchObject({
+      dataFolder: '/d/heddle',
+      cacheFolder: join(home, '.cache/heddle'),
+    });
   });
 
   test('is looked for by flag, variable, working folder and user folder, in this order', () => {
@@ -56,7 +79,10 @@ describe('the configuration', () => {
     expect(load({ HEDDLE_CONFIG: variable }).site).toBe('variable');
     write('work/flag.yaml', 'site: flag');
     expect(load({ HEDDLE_CONFIG: variable }, 'flag.yaml').site).toBe('flag');
-    expect(load({ HEDDLE_SITE: 'env' }, 'flag.yaml')).toMatchObject({ site: 'env', origins: { site: 'HEDDLE_SITE' } });
+    expect(load({ HEDDLE_SITE: 'env' }, 'flag.yaml')).toMatchObject({
+      site: 'env',
+      origins: { site: 'HEDDLE_SITE' },
+    });
   });
 
   test('of an empty file is the default', () => {
@@ -65,10 +91,16 @@ describe('the configuration', () => {
   });
 
   test('takes paths relative to its file, to the home folder, or absolute', () => {
-    write('work/heddle.yaml', 'dataFolder: ./data\ncacheFolder: ~/cache\nkeys: {folder: /etc/keys}\nplugins: [./plugins, heddle-plugin-x]\n');
+    write(
+      'work/heddle.yaml',
+      'dataFolder: ./data\ncacheFolder: ~/cache\nkeys: {folder: /etc/keys}\nplugins: [./plugins, heddle-plugin-x]\n',
+    );
     mkdirSync(join(home, 'node_modules/heddle-plugin-x'), { recursive: true });
     expect(load()).toMatchObject({
-      dataFolder: join(cwd, 'data'), cacheFolder: join(home, 'cache'), keyFolder: '/etc/keys', storeFolder: join(cwd, 'data/store'),
+      dataFolder: join(cwd, 'data'),
+      cacheFolder: join(home, 'cache'),
+      keyFolder: '/etc/keys',
+      storeFolder: join(cwd, 'data/store'),
       pluginFolders: [join(cwd, 'plugins'), join(home, 'node_modules/heddle-plugin-x')],
     });
   });
@@ -78,46 +110,83 @@ describe('the configuration', () => {
     write('work/heddle.yaml', 'metrics: {address: "127.0.0.1:9464"}\n');
     expect(load().metricsAddress).toBe('127.0.0.1:9464');
     expect(load({ HEDDLE_METRICS: '[::1]:9465' }).metricsAddress).toBe('[::1]:9465');
-    expect(failure({ HEDDLE_METRICS: 'localhost' })).toContain('HEDDLE_METRICS is "localhost". An address and a port: 127.0.0.1:9464.');
+    expect(failure({ HEDDLE_METRICS: 'localhost' })).toContain(
+      'HEDDLE_METRICS is "localhost". An address and a port: 127.0.0.1:9464.',
+    );
     write('work/heddle.yaml', 'metrics: {address: "localhost:9464"}\n');
     expect(failure()).toContain('metrics.address: "localhost:9464" is not valid');
   });
 
   test('reads what plugins may use, times in ms', () => {
-    write('work/heddle.yaml', 'pluginLimits:\n  my_cloud: {memoryMb: 256, time: 1m30s, processes: 8}\n  other: {}\n');
-    expect(load().programs.limits).toEqual({ my_cloud: { memoryMb: 256, timeMs: 90_000, processes: 8 }, other: {} });
+    write(
+      'work/heddle.yaml',
+      'pluginLimits:\n  my_cloud: {memoryMb: 256, time: 1m30s, processes: 8}\n  other: {}\n',
+    );
+    expect(load().programs.limits).toEqual({
+      my_cloud: { memoryMb: 256, timeMs: 90_000, processes: 8 },
+      other: {},
+    });
     write('work/heddle.yaml', 'pluginLimits:\n  my_cloud: {memory: 256}\n');
-    expect(failure()).toContain('heddle.yaml:2:14: pluginLimits.my_cloud.memory: is an unknown key. Did you mean "memoryMb"?');
+    expect(failure()).toContain(
+      'heddle.yaml:2:14: pluginLimits.my_cloud.memory: is an unknown key. Did you mean "memoryMb"?',
+    );
   });
 
-  test('gives providers the worker\'s site unless they name another', () => {
-    write('work/heddle.yaml', 'site: lab\nproviders:\n  one: {type: local}\n  two: {type: local, site: far, hardware: {small: s}, limits: {ratePerSecond: 2}, fields: {k: {secret: "env:K"}}}\n');
+  test("gives providers the worker's site unless they name another", () => {
+    write(
+      'work/heddle.yaml',
+      'site: lab\nproviders:\n  one: {type: local}\n  two: {type: local, site: far, hardware: {small: s}, limits: {ratePerSecond: 2}, fields: {k: {secret: "env:K"}}}\n',
+    );
     expect(load().providers).toEqual({
       one: { type: 'local', site: 'lab', fields: {} },
-      two: { type: 'local', site: 'far', hardware: { small: 's' }, limits: { ratePerSecond: 2 }, fields: { k: { secret: 'env:K' } } },
+      two: {
+        type: 'local',
+        site: 'far',
+        hardware: { small: 's' },
+        limits: { ratePerSecond: 2 },
+        fields: { k: { secret: 'env:K' } },
+      },
     });
   });
 
-  test('leaves the connection to Temporal\'s own settings', () => {
-    const toml = write('temporal.toml', '[profile.default]\naddress = "temporal.example:7233"\nnamespace = "ours"\n');
-    expect(load({ TEMPORAL_CONFIG_FILE: toml }).temporal).toMatchObject({ configured: true, address: 'temporal.example:7233', namespace: 'ours' });
+  test("leaves the connection to Temporal's own settings", () => {
+    const toml = write(
+      'temporal.toml',
+      '[profile.default]\naddress = "temporal.example:7233"\nnamespace = "ours"\n',
+    );
+    expect(load({ TEMPORAL_CONFIG_FILE: toml }).temporal).toMatchObject({
+      configured: true,
+      address: 'temporal.example:7233',
+      namespace: 'ours',
+    });
     expect(load({ TEMPORAL_CONFIG_FILE: toml, TEMPORAL_NAMESPACE: 'mine' }).temporal.namespace).toBe('mine');
-    expect(failure({ TEMPORAL_PROFILE: 'absent', TEMPORAL_CONFIG_FILE: toml })).toContain('Temporal\'s connection settings cannot be read: Profile \'absent\' not found');
+    expect(failure({ TEMPORAL_PROFILE: 'absent', TEMPORAL_CONFIG_FILE: toml })).toContain(
+      "Temporal's connection settings cannot be read: Profile 'absent' not found",
+    );
   });
 
   test('that is named and absent is refused, saying who named it', () => {
-    expect(failure({}, 'absent.yaml')).toContain(`${join(cwd, 'absent.yaml')}:1:1: cannot read the configuration: there is no such file. It was named by --config.`);
+    expect(failure({}, 'absent.yaml')).toContain(
+      `${join(cwd, 'absent.yaml')}:1:1: cannot read the configuration: there is no such file. It was named by --config.`,
+    );
     expect(failure({ HEDDLE_CONFIG: '/absent' })).toContain('It was named by HEDDLE_CONFIG.');
   });
 
   test('that is wrong is refused with every place', () => {
-    const file = write('work/heddle.yaml', 'sites: x\nproviders:\n  one:\n    limits: {ratePerSecond: 0}\nencryption: maybe\nplugins: [x]\n');
+    const file = write(
+      'work/heddle.yaml',
+      'sites: x\nproviders:\n  one:\n    limits: {ratePerSecond: 0}\nencryption: maybe\nplugins: [x]\n',
+    );
     expect(failure().split('\n')).toEqual([
       'The configuration cannot be used:',
       expect.stringContaining(`${file}:1:1: sites: is an unknown key. Did you mean "site"?`),
       expect.stringContaining(`${file}:3:3: providers.one.type: is missing. Name of the provider plugin`),
-      expect.stringContaining(`${file}:4:14: providers.one.limits.ratePerSecond: is 0, but must be at least 0.001`),
-      expect.stringContaining(`${file}:5:1: encryption: "maybe" is not allowed. Known are: required, optional.`),
+      expect.stringContaining(
+        `${file}:4:14: providers.one.limits.ratePerSecond: is 0, but must be at least 0.001`,
+      ),
+      expect.stringContaining(
+        `${file}:5:1: encryption: "maybe" is not allowed. Known are: required, optional.`,
+      ),
     ]);
     write('work/heddle.yaml', 'plugins: [heddle-plugin-absent]\n');
     expect(failure()).toContain('plugins: there is no package heddle-plugin-absent');
@@ -126,17 +195,22 @@ describe('the configuration', () => {
 
 describe('a heddle.yaml that was found and not named', () => {
   // Promise: foreign-configuration
-  test.each([['work/heddle.yaml'], ['.config/heddle/heddle.yaml']])('is refused when it belongs to another user (%s)', (path) => {
-    const file = write(path, 'site: planted\n');
-    const restore = pretendForeign(file);
-    try {
-      expect(failure()).toMatch(/heddle\.yaml belongs to user \d+, neither to user \d+ nor to root.*chown.*--config/s);
-      expect(load({}, file).site).toBe('planted');
-      expect(load({ HEDDLE_CONFIG: file }).site).toBe('planted');
-    } finally {
-      restore();
-    }
-  });
+  test.each([['work/heddle.yaml'], ['.config/heddle/heddle.yaml']])(
+    'is refused when it belongs to another user (%s)',
+    (path) => {
+      const file = write(path, 'site: planted\n');
+      const restore = pretendForeign(file);
+      try {
+        expect(failure()).toMatch(
+          /heddle\.yaml belongs to user \d+, neither to user \d+ nor to root.*chown.*--config/s,
+        );
+        expect(load({}, file).site).toBe('planted');
+        expect(load({ HEDDLE_CONFIG: file }).site).toBe('planted');
+      } finally {
+        restore();
+      }
+    },
+  );
 
   test('is refused when its folder belongs to another user, who could replace it', () => {
     write('work/heddle.yaml', 'site: planted\n');
@@ -150,7 +224,11 @@ describe('a heddle.yaml that was found and not named', () => {
 
   test('is refused when others may write it, its folder or a folder above', () => {
     const file = write('work/heddle.yaml', 'site: planted\n');
-    for (const [path, mode] of [[file, 0o646], [cwd, 0o777], [home, 0o733]] as const) {
+    for (const [path, mode] of [
+      [file, 0o646],
+      [cwd, 0o777],
+      [home, 0o733],
+    ] as const) {
       const before = statSync(path).mode;
       chmodSync(path, mode);
       expect(failure()).toContain(`${path} may be written by other users (mode ${mode.toString(8)})`);
@@ -160,7 +238,7 @@ describe('a heddle.yaml that was found and not named', () => {
     expect(load().site).toBe('planted');
   });
 
-  test('is refused when a group other than the owner\'s own may write it', () => {
+  test("is refused when a group other than the owner's own may write it", () => {
     const file = write('work/heddle.yaml', 'site: planted\n');
     const { uid, gid } = statSync(file);
     chmodSync(file, 0o664);
@@ -171,7 +249,7 @@ describe('a heddle.yaml that was found and not named', () => {
     expect(failure()).toContain('may be written by other users (mode 664)');
   });
 
-  test('is taken below a folder with the sticky bit, such as /tmp, and through a link of one\'s own', () => {
+  test("is taken below a folder with the sticky bit, such as /tmp, and through a link of one's own", () => {
     write('elsewhere/heddle.yaml', 'site: mine\n');
     chmodSync(home, 0o1777);
     symlinkSync('../elsewhere/heddle.yaml', join(cwd, 'heddle.yaml'));
@@ -191,7 +269,9 @@ describe('a folder of ours', () => {
   test('that others may read is refused with the command that mends it', () => {
     mkdirSync(join(home, 'open'));
     chmodSync(join(home, 'open'), 0o750);
-    expect(() => { prepareFolder(join(home, 'open')); }).toThrow(`is open to others (mode 750). chmod 700 '${join(home, 'open')}'`);
+    expect(() => {
+      prepareFolder(join(home, 'open'));
+    }).toThrow(`is open to others (mode 750). chmod 700 '${join(home, 'open')}'`);
   });
 
   test('that belongs to somebody else is refused', () => {
@@ -201,6 +281,8 @@ describe('a folder of ours', () => {
       mkdirSync(foreign, { mode: 0o700 });
       chownSync(foreign, 12_345, 12_345);
     }
-    expect(() => { prepareFolder(foreign); }).toThrow(`${foreign} belongs to user ${isRoot ? 12_345 : 0}`);
+    expect(() => {
+      prepareFolder(foreign);
+    }).toThrow(`${foreign} belongs to user ${isRoot ? 12_345 : 0}`);
   });
 });

@@ -10,7 +10,10 @@ import { startServer } from '../src/server/start.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** host:port of the one Temporal server of this run; Heddle's search attributes are registered in its namespace `default`. */
+    /**
+     * host:port of the one Temporal server of this run; Heddle's search attributes are registered in its
+     * namespace `default`.
+     */
     temporalAddress: string;
     /** A Temporal CLI, for tests that start a server of their own. */
     temporalBinary: string;
@@ -24,7 +27,10 @@ declare module 'vitest' {
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
-/** Builds once, starts one Temporal server for the run, and stops it at the end. Only the project `temporal` calls this. */
+/**
+ * Builds once, starts one Temporal server for the run, and stops it at the end. Only the project `temporal`
+ * calls this.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await buildProduct();
   const binary = (await runTool('get-temporal.mjs')).trim();
@@ -32,7 +38,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const remove = () => rmSync(dataFolder, { recursive: true, force: true, maxRetries: 5 });
   // Interrupted, vitest exits without a teardown; the server itself ends with this process.
   process.once('exit', remove);
-  const options = { binary, dataFolder, port: 0, ui: false, searchAttributes: heddleSearchAttributes, say } as const;
+  const options = {
+    binary,
+    dataFolder,
+    port: 0,
+    ui: false,
+    searchAttributes: heddleSearchAttributes,
+    say,
+  } as const;
   const server = await startServer(options);
 
   project.provide('temporalAddress', server.address);
@@ -46,7 +59,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Type errors are another check's business: the built product can still be run, and often must be to see what is wrong. */
+/**
+ * Type errors are another check's business: the built product can still be run, and often must be to see what
+ * is wrong.
+ */
 async function buildProduct(): Promise<void> {
   await runTool('build.mjs').catch((cause: unknown) => {
     if (!existsSync(join(dist, 'server'))) throw cause;
@@ -55,7 +71,9 @@ async function buildProduct(): Promise<void> {
 
 /** Runs a program of tools/; what it has to say goes to the terminal. Gives its stdout. */
 async function runTool(name: string): Promise<string> {
-  const child = spawn(process.execPath, [join(root, 'tools', name)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(root, 'tools', name)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   const [code] = await once(child, 'close');

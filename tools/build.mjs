@@ -13,8 +13,8 @@ const compiled = /\.(?:js|js\.map|d\.ts)$/;
 const bundle = join(dist, 'workflow-bundle.js');
 
 /**
- * Builds dist/ and schemas/ from src/. Only what changed is done again. Throws with the compiler's words when types are wrong,
- * though everything that could be written has been written by then.
+ * Builds dist/ and schemas/ from src/. Only what changed is done again. Throws with the compiler's words when
+ * types are wrong, though everything that could be written has been written by then.
  * @param {{ force?: boolean }} [options]
  */
 export function build({ force = false } = {}) {
@@ -40,7 +40,9 @@ const stateFile = join(dist, '.built-from');
 
 /** What the output depends on: sources, compiler settings, packages. */
 function sourceState() {
-  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'tools/build.mjs'].map((name) => join(root, name));
+  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'tools/build.mjs'].map(
+    (name) => join(root, name),
+  );
   return hashFiles([source, ...settings]);
 }
 
@@ -51,7 +53,10 @@ function readState() {
 /** Returns the compiler's complaints, '' when there are none. */
 function compile() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const { status, stdout, stderr, error } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, encoding: 'utf8' });
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   if (error) throw error;
   return status === 0 ? '' : `${stdout}${stderr}`.trim() || `tsc ended with ${status}`;
 }
@@ -85,7 +90,13 @@ async function bundleWorkflows() {
   }
   // Workflows may import these two folders alone; the failure converter is given to the bundler by its path.
   const converter = join(dist, 'secrets', 'failure-converter.js');
-  const inputs = [join(dist, 'workflows'), join(dist, 'model'), converter, join(root, 'package-lock.json'), join(root, 'tools', 'build.mjs')];
+  const inputs = [
+    join(dist, 'workflows'),
+    join(dist, 'model'),
+    converter,
+    join(root, 'package-lock.json'),
+    join(root, 'tools', 'build.mjs'),
+  ];
   const hash = await hashFiles(inputs.filter((input) => existsSync(input)));
   const hashFile = join(dist, '.bundled-from');
   if (existsSync(bundle) && (await readFile(hashFile, 'utf8').catch(() => '')) === hash) return;
@@ -93,9 +104,12 @@ async function bundleWorkflows() {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const { code } = await bundleWorkflowCode({
     workflowsPath: entry,
-    workflowInterceptorModules: ['no-task-by-query.js', 'no-empty-task.js', 'message-guard.js', 'refused-results.js'].map(
-      (name) => join(dist, 'workflows', name),
-    ),
+    workflowInterceptorModules: [
+      'no-task-by-query.js',
+      'no-empty-task.js',
+      'message-guard.js',
+      'refused-results.js',
+    ].map((name) => join(dist, 'workflows', name)),
     ...(existsSync(converter) ? { failureConverterPath: converter } : {}),
     logger: quietLogger,
   });
@@ -105,9 +119,11 @@ async function bundleWorkflows() {
 }
 
 /**
- * The SDK notes for each promise of a workflow where it was made, which takes more time than all else of a workflow task. Its length is what
- * costs. `NODE_OPTIONS=--stack-trace-limit=0` makes it shorter still. Later than this the SDK freezes `Error`.
- * @param {string} code @returns {string}
+ * The SDK notes for each promise of a workflow where it was made, which takes more time than all else of a
+ * workflow task. Its length is what costs. `NODE_OPTIONS=--stack-trace-limit=0` makes it shorter still. Later
+ * than this the SDK freezes `Error`.
+ * @param {string} code
+ * @returns {string}
  */
 function withShortTraces(code) {
   const at = code.lastIndexOf('//# sourceMappingURL');
@@ -117,7 +133,10 @@ function withShortTraces(code) {
 async function publishSchemas() {
   const publish = join(dist, 'schema', 'publish.js');
   if (!existsSync(publish)) return;
-  const { status, stderr, error } = spawnSync(process.execPath, [publish, 'schemas'], { cwd: root, encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync(process.execPath, [publish, 'schemas'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   if (error) throw error;
   if (status !== 0) throw new Error(`the JSON Schemas cannot be written:\n${stderr.trim()}`);
 }
@@ -125,7 +144,10 @@ async function publishSchemas() {
 /** Every file below a folder. @param {string} folder @returns {Promise<string[]>} */
 async function filesUnder(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
 }
 
 const quiet = () => undefined;

@@ -6,7 +6,8 @@ import { root, runMain } from './environment.mjs';
 import { getTemporal } from './get-temporal.mjs';
 import { prepare } from './prepare.mjs';
 
-// In this process, so that signals need no passing on. The demo finds the server's binary as the product does.
+// In this process, so that signals need no passing on. The demo finds the server's binary as the product
+// does.
 await runMain(async () => {
   await prepare();
   process.env.TEMPORAL_CLI = await getTemporal();

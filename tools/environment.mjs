@@ -9,7 +9,8 @@ export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]
 
 /** Heddle's cache folder; a relative XDG_CACHE_HOME is void by its specification. */
 export function cacheFolder(env = process.env) {
-  const base = env.XDG_CACHE_HOME && isAbsolute(env.XDG_CACHE_HOME) ? env.XDG_CACHE_HOME : join(homedir(), '.cache');
+  const base =
+    env.XDG_CACHE_HOME && isAbsolute(env.XDG_CACHE_HOME) ? env.XDG_CACHE_HOME : join(homedir(), '.cache');
   return join(base, 'heddle');
 }
 
@@ -23,7 +24,10 @@ export function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Runs the main function of a tool: what it throws becomes words and exit code 1. @param {() => Promise<unknown>} main */
+/**
+ * Runs the main function of a tool: what it throws becomes words and exit code 1.
+ * @param {() => Promise<unknown>} main
+ */
 export async function runMain(main) {
   try {
     await main();

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const prefix = '.fetch-';
 
 /**
- * Gives `work` an empty folder inside `parent` and removes it afterwards, with any that a killed process left there.
- * To be called under a lock. Being inside, what was fetched can be renamed to its place.
+ * Gives `work` an empty folder inside `parent` and removes it afterwards, with any that a killed process left
+ * there. To be called under a lock. Being inside, what was fetched can be renamed to its place.
  * @template T
  * @param {string} parent
  * @param {(folder: string) => Promise<T>} work

@@ -11,9 +11,9 @@ import { runProgram } from './run-program.mjs';
 const version = '1.38.0';
 
 /**
- * The path of a program that runs Temporal's time-skipping test server, `PROGRAM PORT`; for tests that wait for hours.
- * It is Java: fetched once from Maven Central into the cache folder, checked against the committed digests. Throws with words
- * when Java or Maven is missing.
+ * The path of a program that runs Temporal's time-skipping test server, `PROGRAM PORT`; for tests that wait
+ * for hours. It is Java: fetched once from Maven Central into the cache folder, checked against the committed
+ * digests. Throws with words when Java or Maven is missing.
  * @param {{ env?: NodeJS.ProcessEnv }} [options]
  * @returns {Promise<string>}
  */
@@ -31,21 +31,35 @@ export async function getTimeSkipping({ env = process.env } = {}) {
   });
 }
 
-/** What was fetched earlier is checked as what is fetched now. @param {string} target @param {string} program */
+/**
+ * What was fetched earlier is checked as what is fetched now.
+ * @param {string} target
+ * @param {string} program
+ */
 async function verified(target, program) {
   await checkDigests(join(target, 'lib'));
-  if ((await readFile(program, 'utf8')) !== script) throw new Error(`${program} was changed; remove ${target}`);
+  if ((await readFile(program, 'utf8')) !== script)
+    throw new Error(`${program} was changed; remove ${target}`);
   return program;
 }
 
 /** @param {string} target @param {string} program @param {NodeJS.ProcessEnv} env */
 async function fetchServer(target, program, env) {
   await requireProgram('mvn', '--version', env);
-  say(`fetching Temporal's time-skipping test server ${version} by Maven (39 jars, 38 MB, up to 3 minutes), once: tests that wait for hours need it`);
+  say(
+    `fetching Temporal's time-skipping test server ${version} by Maven (39 jars, 38 MB, up to 3 minutes), once: tests that wait for hours need it`,
+  );
   await withFetchFolder(dirname(target), async (folder) => {
     await writeFile(join(folder, 'pom.xml'), project);
-    const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${join(folder, 'lib')}`];
-    await runProgram('mvn', ['-B', '-q', '-f', join(folder, 'pom.xml'), ...goal], { env, limitMs: 1_200_000 });
+    const goal = [
+      'dependency:copy-dependencies',
+      '-DincludeScope=runtime',
+      `-DoutputDirectory=${join(folder, 'lib')}`,
+    ];
+    await runProgram('mvn', ['-B', '-q', '-f', join(folder, 'pom.xml'), ...goal], {
+      env,
+      limitMs: 1_200_000,
+    });
     await checkDigests(join(folder, 'lib'));
     await writeFile(join(folder, 'temporal-test-server'), script);
     await chmod(join(folder, 'temporal-test-server'), 0o755);
@@ -62,11 +76,19 @@ async function checkDigests(lib) {
   /** @type {string[]} */
   const lines = [];
   for (const name of (await readdir(lib)).sort()) {
-    lines.push(`${createHash('sha256').update(await readFile(join(lib, name))).digest('hex')}  ${name}`);
+    lines.push(
+      `${createHash('sha256')
+        .update(await readFile(join(lib, name)))
+        .digest('hex')}  ${name}`,
+    );
   }
   const wanted = (await readFile(join(root, 'tools', 'time-skipping.sha256'), 'utf8')).trim().split('\n');
-  const strange = [...lines.filter((line) => !wanted.includes(line)), ...wanted.filter((line) => !lines.includes(line))];
-  if (strange.length > 0) throw new Error(`${lib} does not hold what tools/time-skipping.sha256 names:\n  ${strange.join('\n  ')}`);
+  const strange = [
+    ...lines.filter((line) => !wanted.includes(line)),
+    ...wanted.filter((line) => !lines.includes(line)),
+  ];
+  if (strange.length > 0)
+    throw new Error(`${lib} does not hold what tools/time-skipping.sha256 names:\n  ${strange.join('\n  ')}`);
 }
 
 /** @param {string} program @param {string} option @param {NodeJS.ProcessEnv} env */
@@ -74,8 +96,11 @@ async function requireProgram(program, option, env) {
   try {
     await runProgram(program, [option], { env, limitMs: 30_000 });
   } catch (cause) {
-    const install = 'install a Java 17 runtime and Maven (Debian: apt-get install openjdk-17-jre-headless maven)';
-    throw new Error(`the time-skipping test server needs ${program}, which does not run here; ${install}`, { cause });
+    const install =
+      'install a Java 17 runtime and Maven (Debian: apt-get install openjdk-17-jre-headless maven)';
+    throw new Error(`the time-skipping test server needs ${program}, which does not run here; ${install}`, {
+      cause,
+    });
   }
 }
 

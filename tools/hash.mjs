@@ -11,7 +11,10 @@ export async function hashFiles(paths) {
   const hash = createHash('sha256');
   for (const path of paths) {
     for (const file of await filesOf(path)) {
-      hash.update(`${file}\0`).update(await readFile(file)).update('\0');
+      hash
+        .update(`${file}\0`)
+        .update(await readFile(file))
+        .update('\0');
     }
   }
   return hash.digest('hex');
@@ -21,5 +24,8 @@ export async function hashFiles(paths) {
 async function filesOf(path) {
   if (!(await stat(path)).isDirectory()) return [path];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
 }

@@ -5,15 +5,17 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Runs `work` while no other process of this machine holds the same lock file. A holder that died is taken over.
+ * Runs `work` while no other process of this machine holds the same lock file. A holder that died is taken
+ * over.
  * @template T
  * @param {string} file
- * @param {{ waiting: () => void, work: () => Promise<T> }} options `waiting` is called once when another holds the lock
+ * @param {{ waiting: () => void, work: () => Promise<T> }} options `waiting` is called once when another
+ * holds the lock
  * @returns {Promise<T>}
  */
 export async function withLock(file, { waiting, work }) {
   await mkdir(dirname(file), { recursive: true });
-  for (let told = false; !(await take(file)); ) {
+  for (let told = false; !(await take(file));) {
     if (!told) waiting();
     told = true;
     await sleep(100);
@@ -41,7 +43,10 @@ async function take(file) {
   }
 }
 
-/** A second lock keeps two who saw the same dead holder from removing the lock of a living third. @param {string} file */
+/**
+ * A second lock keeps two who saw the same dead holder from removing the lock of a living third.
+ * @param {string} file
+ */
 async function removeWhenOrphaned(file) {
   if (!(await isOrphaned(file))) return;
   const sweep = `${file}.sweep`;
@@ -49,7 +54,10 @@ async function removeWhenOrphaned(file) {
     await writeFile(sweep, '', { flag: 'wx' });
   } catch (error) {
     if (!isExisting(error)) throw error;
-    const age = await stat(sweep).then((info) => Date.now() - info.mtimeMs, () => 0);
+    const age = await stat(sweep).then(
+      (info) => Date.now() - info.mtimeMs,
+      () => 0,
+    );
     if (age > 5_000) await rm(sweep, { force: true });
     return;
   }

@@ -7,8 +7,8 @@ import { withLock } from './lock.mjs';
 import { runProgram } from './run-program.mjs';
 
 /**
- * Installs the packages of the lockfile and builds dist/, where that is not done yet. Imports nothing that needs packages, for
- * there may be none.
+ * Installs the packages of the lockfile and builds dist/, where that is not done yet. Imports nothing that
+ * needs packages, for there may be none.
  */
 export async function prepare() {
   refuseOldNode();
@@ -20,7 +20,9 @@ export async function prepare() {
 function refuseOldNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
-  throw new Error(`Node ${process.versions.node} is too old: Heddle needs 20.19 or newer (https://nodejs.org)`);
+  throw new Error(
+    `Node ${process.versions.node} is too old: Heddle needs 20.19 or newer (https://nodejs.org)`,
+  );
 }
 
 async function install() {
@@ -31,8 +33,13 @@ async function install() {
     waiting: () => say('waiting for another install in this folder'),
     work: async () => {
       if (await isInstalled()) return;
-      say('installing packages by npm ci, for node_modules is missing or differs from the lockfile (390 MB on disk, up to a minute)');
-      await runProgram('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], { cwd: root, limitMs: 1_800_000 });
+      say(
+        'installing packages by npm ci, for node_modules is missing or differs from the lockfile (390 MB on disk, up to a minute)',
+      );
+      await runProgram('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+        cwd: root,
+        limitMs: 1_800_000,
+      });
     },
   });
 }
@@ -47,13 +54,16 @@ async function isInstalled() {
   return Object.entries(wanted).every(([path, { version, integrity, optional, devOptional }]) => {
     const found = present[path];
     if (path === '') return true;
-    return found === undefined ? optional === true || devOptional === true : found.version === version && found.integrity === integrity;
+    return found === undefined
+      ? optional === true || devOptional === true
+      : found.version === version && found.integrity === integrity;
   });
 }
 
 /**
  * @param {string} lockfile
- * @returns {Promise<Record<string, { version?: string, integrity?: string, optional?: boolean, devOptional?: boolean }>>}
+ * @returns {Promise<Record<string, { version?: string, integrity?: string, optional?: boolean, devOptional?:
+ * boolean }>>}
  */
 async function readPackages(lockfile) {
   return JSON.parse(await readFile(lockfile, 'utf8')).packages ?? {};

@@ -7,7 +7,10 @@ import { join, relative } from 'node:path';
 import { root, say } from './environment.mjs';
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
-/** @typedef {{ name: string, status: string, assertionResults: readonly { status: string, fullName: string }[] }} FileResult */
+/**
+ * @typedef {{ name: string, status: string, assertionResults: readonly { status: string, fullName: string }[]
+ * }} FileResult
+ */
 /** @typedef {{ code: number, files: readonly FileResult[] }} Run */
 
 /** @param {readonly string[]} args for vitest @returns {Promise<Counts>} */
@@ -16,8 +19,9 @@ export async function runTests(args) {
 }
 
 /**
- * Runs the tests beside each other, and each file with a failure once more by itself: a machine that is too busy to keep
- * the time limits fails the first look and not the second. What passed only then is said by name.
+ * Runs the tests beside each other, and each file with a failure once more by itself: a machine that is too
+ * busy to keep the time limits fails the first look and not the second. What passed only then is said by
+ * name.
  * @param {readonly string[]} args for vitest, without names of files
  * @returns {Promise<Counts>}
  */
@@ -25,11 +29,18 @@ export async function runTestsWithSecondLook(args) {
   const first = await run(args);
   const names = first.files.filter(({ status }) => status === 'failed').map(({ name }) => name);
   if (names.length === 0) return countRun(first);
-  say(`tests failed in ${names.length} of ${first.files.length} files: these run once more, one after the other`);
+  say(
+    `tests failed in ${names.length} of ${first.files.length} files: these run once more, one after the other`,
+  );
   const second = await run([...args, '--no-file-parallelism', ...names.map((name) => relative(root, name))]);
   const merged = first.files.map((file) => second.files.find(({ name }) => name === file.name) ?? file);
-  const unsteady = first.files.flatMap(failuresOf).filter((name) => !merged.flatMap(failuresOf).includes(name));
-  if (unsteady.length > 0) say(`passed only by themselves (see above how they failed beside the others):\n  ${unsteady.join('\n  ')}`);
+  const unsteady = first.files
+    .flatMap(failuresOf)
+    .filter((name) => !merged.flatMap(failuresOf).includes(name));
+  if (unsteady.length > 0)
+    say(
+      `passed only by themselves (see above how they failed beside the others):\n  ${unsteady.join('\n  ')}`,
+    );
   return countRun({ code: second.code, files: merged });
 }
 
@@ -38,7 +49,13 @@ async function run(args) {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-report-'));
   const report = join(folder, 'report.json');
   try {
-    const code = await runBinary('vitest', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...args]);
+    const code = await runBinary('vitest', 'vitest', [
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      ...args,
+    ]);
     const results = await readFile(report, 'utf8').catch((cause) => {
       throw new Error('the test run ended before its end: it left no report', { cause });
     });
@@ -54,17 +71,28 @@ function countRun({ code, files }) {
   const passed = results.filter(({ status }) => status === 'passed').length;
   const failed = results.filter(({ status }) => status === 'failed').length;
   // An error outside any test fails the run and no test.
-  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, skipped: results.length - passed - failed };
+  return {
+    passed,
+    failed: code !== 0 && failed === 0 ? 1 : failed,
+    skipped: results.length - passed - failed,
+  };
 }
 
 /** @param {FileResult} file @returns {readonly string[]} */
 function failuresOf(file) {
-  return resultsOf(file).filter(({ status }) => status === 'failed').map(({ fullName }) => `${relative(root, file.name)}: ${fullName}`);
+  return resultsOf(file)
+    .filter(({ status }) => status === 'failed')
+    .map(({ fullName }) => `${relative(root, file.name)}: ${fullName}`);
 }
 
-/** A file that could not even be loaded has no test in the report; it counts as one that failed. @param {FileResult} file */
+/**
+ * A file that could not even be loaded has no test in the report; it counts as one that failed.
+ * @param {FileResult} file
+ */
 function resultsOf({ status, assertionResults }) {
-  return assertionResults.length === 0 && status === 'failed' ? [{ status, fullName: 'the file as a whole' }] : assertionResults;
+  return assertionResults.length === 0 && status === 'failed'
+    ? [{ status, fullName: 'the file as a whole' }]
+    : assertionResults;
 }
 
 /** @param {string} name of the package @param {string} binary @param {readonly string[]} args */
@@ -72,7 +100,10 @@ export async function runBinary(name, binary, args) {
   const folder = join(root, 'node_modules', name);
   const { bin } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   const file = typeof bin === 'string' ? bin : bin[binary];
-  const child = spawn(process.execPath, [join(folder, file), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(process.execPath, [join(folder, file), ...args], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   // A terminal's Ctrl-C reaches the child too; it stops what it started, and we wait for that.
   const wait = () => undefined;
   const pass = () => child.kill('SIGTERM');

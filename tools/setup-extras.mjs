@@ -21,17 +21,31 @@ const packages = [
   { name: 'ipmitool', has: () => onPath('ipmitool') },
   { name: 'libvirt-clients', has: () => onPath('virsh') },
   { name: 'libvirt-daemon', has: () => existsSync('/usr/sbin/libvirtd') },
-  { name: 'libvirt-daemon-driver-qemu', has: () => spawnSync('sh', ['-c', 'ls /usr/lib/*/libvirt/connection-driver/libvirt_driver_qemu.so']).status === 0 },
+  {
+    name: 'libvirt-daemon-driver-qemu',
+    has: () =>
+      spawnSync('sh', ['-c', 'ls /usr/lib/*/libvirt/connection-driver/libvirt_driver_qemu.so']).status === 0,
+  },
   { name: 'qemu-system-x86', has: () => onPath('qemu-system-x86_64') },
   { name: 'qemu-utils', has: () => onPath('qemu-img') },
   { name: 'dnsmasq-base', has: () => onPath('dnsmasq') },
   { name: 'mtools', has: () => onPath('mcopy') },
   { name: 'iproute2', has: () => onPath('ip') },
-  { name: 'chromium', has: () => onPath('chromium') || onPath('chromium-browser') || onPath('google-chrome') },
+  {
+    name: 'chromium',
+    has: () => onPath('chromium') || onPath('chromium-browser') || onPath('google-chrome'),
+  },
 ];
 
-/** Emulators of management controllers, pure Python, in an environment of their own; `imports` tells whether they are there. */
-const emulators = { folder: 'emulators', packages: ['pyghmi==1.6.19', 'sushy-tools==2.2.0'], imports: 'import pyghmi, sushy_tools' };
+/**
+ * Emulators of management controllers, pure Python, in an environment of their own; `imports` tells whether
+ * they are there.
+ */
+const emulators = {
+  folder: 'emulators',
+  packages: ['pyghmi==1.6.19', 'sushy-tools==2.2.0'],
+  imports: 'import pyghmi, sushy_tools',
+};
 
 /** The newest that runs on Python 3.11. */
 const ansible = 'ansible-core==2.19.14';
@@ -49,9 +63,13 @@ await runMain(async () => {
   installAnsible();
   installPodmanCompose();
   const servers = join(cacheFolder(), 'servers');
-  if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server'))) return say(`the servers are built: ${servers}`);
-  if (!onPath('go')) throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');
-  say(`builds Temporal's server and Web UI of the container stack from source into ${servers}: about 15 minutes, once`);
+  if (existsSync(join(servers, 'temporal-server')) && existsSync(join(servers, 'ui-server')))
+    return say(`the servers are built: ${servers}`);
+  if (!onPath('go'))
+    throw new Error('Go is not on PATH: the Temporal server of the container stack cannot be built');
+  say(
+    `builds Temporal's server and Web UI of the container stack from source into ${servers}: about 15 minutes, once`,
+  );
   run(['sh', join(root, 'test', 'deploy', 'build-servers.sh'), servers]);
 });
 
@@ -63,7 +81,15 @@ function installMoto() {
   say(`installs moto, which emulates EC2, into ${folder}: 140 MB, about a minute`);
   run(['rm', '-rf', folder]);
   run(['python3', '-m', 'venv', folder]);
-  run([join(folder, 'bin', 'pip'), 'install', '-q', '--disable-pip-version-check', 'moto[ec2]==5.2.5', 'flask==3.1.3', 'flask-cors==6.0.5']);
+  run([
+    join(folder, 'bin', 'pip'),
+    'install',
+    '-q',
+    '--disable-pip-version-check',
+    'moto[ec2]==5.2.5',
+    'flask==3.1.3',
+    'flask-cors==6.0.5',
+  ]);
   writeFileSync(done, '');
 }
 
@@ -73,13 +99,21 @@ function installEmulators(folder) {
   if (existsSync(python) && spawnSync(python, ['-c', emulators.imports]).status === 0) return;
   say(`installs ${emulators.packages.join(' and ')} into ${folder}`);
   run(['python3', '-m', 'venv', folder]);
-  run([join(folder, 'bin', 'pip'), 'install', '--quiet', '--disable-pip-version-check', ...emulators.packages]);
+  run([
+    join(folder, 'bin', 'pip'),
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    ...emulators.packages,
+  ]);
 }
 
 /** @param {readonly string[]} names */
 function installPackages(names) {
-  if (!onPath('apt-get')) throw new Error(`${names.join(' and ')} must be installed by hand: there is no apt-get here`);
-  if (process.getuid?.() !== 0) throw new Error(`${names.join(' and ')} must be installed by root: apt-get install ${names.join(' ')}`);
+  if (!onPath('apt-get'))
+    throw new Error(`${names.join(' and ')} must be installed by hand: there is no apt-get here`);
+  if (process.getuid?.() !== 0)
+    throw new Error(`${names.join(' and ')} must be installed by root: apt-get install ${names.join(' ')}`);
   say(`installs the system's packages ${names.join(' and ')} by apt-get, without starting their services`);
   run(['apt-get', 'update', '-q']);
   // Neither a database nor an SSH server is to run for the whole system: the tests start their own.

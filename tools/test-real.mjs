@@ -8,18 +8,35 @@ import { prepare } from './prepare.mjs';
 import { runTestsWithSecondLook } from './run-tests.mjs';
 
 /**
- * The tests that take long or need more of the system than Node: each is a program that says itself what it found. `counts` reads its own counts
- * from its output; without, the program as a whole is one test.
+ * The tests that take long or need more of the system than Node: each is a program that says itself what it
+ * found. `counts` reads its own counts from its output; without, the program as a whole is one test.
  */
 const suites = [
   { title: 'the demo, with packages installed in its sandboxes', words: ['tools/demo.mjs'] },
-  { title: 'the container stack as processes, on PostgreSQL', words: ['test/deploy/run-stack.mjs'], counts: /^stack: (\d+) passed, (\d+) failed$/m },
+  {
+    title: 'the container stack as processes, on PostgreSQL',
+    words: ['test/deploy/run-stack.mjs'],
+    counts: /^stack: (\d+) passed, (\d+) failed$/m,
+  },
 ];
 
-/** By themselves: what is killed has to start again and again, and an emulated processor takes a whole one; either would starve all that runs beside it. */
+/**
+ * By themselves: what is killed has to start again and again, and an emulated processor takes a whole one;
+ * either would starve all that runs beside it.
+ */
 const alone = [
-  { title: '20 kills of workers and of the Temporal server', variable: 'HEDDLE_KILLS', value: '20', tests: 'test/chaos/kills' },
-  { title: 'virtual machines that boot, on an emulated processor', variable: 'HEDDLE_BOOTS', value: '1', tests: 'test/plugins/providers/libvirt/boots' },
+  {
+    title: '20 kills of workers and of the Temporal server',
+    variable: 'HEDDLE_KILLS',
+    value: '20',
+    tests: 'test/chaos/kills',
+  },
+  {
+    title: 'virtual machines that boot, on an emulated processor',
+    variable: 'HEDDLE_BOOTS',
+    value: '1',
+    tests: 'test/plugins/providers/libvirt/boots',
+  },
 ];
 
 let passed = 0;
@@ -39,7 +56,9 @@ try {
   say(messageOf(error));
   failed += 1;
 }
-process.stdout.write(`\nReal components:\n${describeComponents().join('\n')}\n\n${table.join('\n')}\n${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}\n`);
+process.stdout.write(
+  `\nReal components:\n${describeComponents().join('\n')}\n\n${table.join('\n')}\n${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}\n`,
+);
 process.exitCode = failed === 0 ? 0 : 1;
 
 /** @param {{ title: string, variable: string, value: string, tests: string }} one */
@@ -55,7 +74,10 @@ async function runAlone({ title, variable, value, tests }) {
 /** @param {{ title: string, words: readonly string[], counts?: RegExp }} suite */
 async function runSuite({ title, words: [program = '', ...words], counts }) {
   say(title);
-  const child = spawn(process.execPath, [join(root, program), ...words], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(root, program), ...words], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
     output += chunk;

@@ -1,6 +1,6 @@
 // Nodepool and Heddle beside each other: the same requests, one after the other on the same machine.
-// Usage: npm run build && sh bench/nodepool/setup.sh FOLDER && node bench/nodepool/compare.mjs FOLDER [ROW ...]
-// rows: fresh, ready, burst:100, burst:1000, burst:2000, queue, kill, evict, idle
+// Usage: npm run build && sh bench/nodepool/setup.sh FOLDER && node bench/nodepool/compare.mjs FOLDER [ROW
+// ...] rows: fresh, ready, burst:100, burst:1000, burst:2000, queue, kill, evict, idle
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -13,24 +13,59 @@ const rate = (value) => `${value.toFixed(1)}/s`;
 const count = (value) => String(value);
 const percent = (value) => `${value.toFixed(2)} %`;
 const burst = (size) => ({
-  nodepool: [`burst:${size}`], heddle: `burst:${size}`,
-  lines: [[`burst ${size}`, `${size} requests at once`, rate, 'more'], [`gone ${size}`, 'the same, until the last machine is gone', rate, 'more']],
+  nodepool: [`burst:${size}`],
+  heddle: `burst:${size}`,
+  lines: [
+    [`burst ${size}`, `${size} requests at once`, rate, 'more'],
+    [`gone ${size}`, 'the same, until the last machine is gone', rate, 'more'],
+  ],
 });
 /** What each side plays, and the figures of it; whether more of it is better, or less. */
 const rows = {
-  fresh: { nodepool: ['single'], heddle: 'single', lines: [['fresh', 'one fresh node, p50', seconds, 'less']] },
+  fresh: {
+    nodepool: ['single'],
+    heddle: 'single',
+    lines: [['fresh', 'one fresh node, p50', seconds, 'less']],
+  },
   ready: { nodepool: ['warm'], heddle: 'single', lines: [['ready', 'one ready node, p50', seconds, 'less']] },
-  'burst:100': burst(100), 'burst:1000': burst(1_000), 'burst:2000': burst(2_000),
-  queue: { nodepool: ['queue'], heddle: 'queue', lines: [['queue', '100 requests on a pool of 10', rate, 'more']] },
-  kill: { nodepool: ['kill'], heddle: 'kill', lines: [['killed', 'kill -9 with 50 building: until all are fulfilled', seconds, 'less'], ['thrown away', 'the same: machines thrown away', count, 'less']] },
-  evict: { nodepool: ['evict'], heddle: 'evict', lines: [['evicted', 'idle nodes deleted for one request', count, 'less']] },
-  idle: { nodepool: ['idle'], heddle: 'idle', lines: [['made ready', '1,000 nodes made ready', seconds, 'less'], ['at rest', '1,000 ready nodes at rest, of one core', percent, 'less']] },
+  'burst:100': burst(100),
+  'burst:1000': burst(1_000),
+  'burst:2000': burst(2_000),
+  queue: {
+    nodepool: ['queue'],
+    heddle: 'queue',
+    lines: [['queue', '100 requests on a pool of 10', rate, 'more']],
+  },
+  kill: {
+    nodepool: ['kill'],
+    heddle: 'kill',
+    lines: [
+      ['killed', 'kill -9 with 50 building: until all are fulfilled', seconds, 'less'],
+      ['thrown away', 'the same: machines thrown away', count, 'less'],
+    ],
+  },
+  evict: {
+    nodepool: ['evict'],
+    heddle: 'evict',
+    lines: [['evicted', 'idle nodes deleted for one request', count, 'less']],
+  },
+  idle: {
+    nodepool: ['idle'],
+    heddle: 'idle',
+    lines: [
+      ['made ready', '1,000 nodes made ready', seconds, 'less'],
+      ['at rest', '1,000 ready nodes at rest, of one core', percent, 'less'],
+    ],
+  },
 };
 
 const [, , folder, ...asked] = process.argv;
 const chosen = asked.length > 0 ? asked : Object.keys(rows);
 const unknown = chosen.filter((name) => rows[name] === undefined);
-if (folder === undefined || unknown.length > 0) throw new Error(`usage: node bench/nodepool/compare.mjs FOLDER [ROW ...]; ${unknown.length > 0 ? `no row ${unknown.join(', ')}; ` : ''}rows: ${Object.keys(rows).join(', ')}`);
+if (folder === undefined || unknown.length > 0)
+  throw new Error(
+    `usage: node bench/nodepool/compare.mjs FOLDER [ROW ...]; ${unknown.length > 0 ? `no row ${unknown.join(', ')}; ` : ''}rows: ${Object.keys(rows).join(', ')}`,
+  );
 
 const theirs = {};
 const ours = {};
@@ -45,7 +80,9 @@ for (const part of new Set(chosen.map((name) => rows[name].heddle))) {
 console.log('| what | Heddle | load | Nodepool | load | ratio |\n|---|---|---|---|---|---|');
 for (const [what, title, text, better] of chosen.flatMap((name) => rows[name].lines)) {
   const [mine, other] = [ours[what], theirs[what]];
-  console.log(`| ${[title, cell(mine, text), loadOf(mine), `${cell(other, text)}${shortOf(what, other)}`, loadOf(other), ratio(mine, other, better)].join(' | ')} |`);
+  console.log(
+    `| ${[title, cell(mine, text), loadOf(mine), `${cell(other, text)}${shortOf(what, other)}`, loadOf(other), ratio(mine, other, better)].join(' | ')} |`,
+  );
 }
 
 function note(figures) {
@@ -55,7 +92,11 @@ function note(figures) {
 }
 
 async function playOurs(part, tell) {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../pools.mjs', import.meta.url)), '--json', part], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../pools.mjs', import.meta.url)), '--json', part],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   const exit = once(child, 'exit');
   for await (const line of createInterface(child.stdout)) tell(JSON.parse(line));
   const [code] = await exit;

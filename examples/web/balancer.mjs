@@ -1,4 +1,5 @@
-// A small balancer for machines without nginx: reads its upstreams anew for each request and takes them in turn.
+// A small balancer for machines without nginx: reads its upstreams anew for each request and takes them in
+// turn.
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 

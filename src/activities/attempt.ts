@@ -51,12 +51,22 @@ export function readMark(heartbeat: unknown): Json | undefined {
 }
 
 /** @param within ends the attempt as the end of the worker would. */
-export function openAttempt(parts: ActivityParts, action: AnyAction, request: TaskRequest, plugin: string, within?: AbortSignal): Attempt {
+export function openAttempt(
+  parts: ActivityParts,
+  action: AnyAction,
+  request: TaskRequest,
+  plugin: string,
+  within?: AbortSignal,
+): Attempt {
   const attempt = beginAttempt(parts, {
-    taskId: request.taskId, title: taskTitle(action, request.nodeId, request.service?.name),
+    taskId: request.taskId,
+    title: taskTitle(action, request.nodeId, request.service?.name),
     facts: { cluster: request.clusterId, node: request.nodeId, task: request.taskId, plugin },
     // A look between operations comes again and again, and nobody reads what it said.
-    openLog: (redactor) => (request.operation.startsWith('-') ? noTaskLog : openTaskLog(parts.logs, logName(action, request), redactor)),
+    openLog: (redactor) =>
+      request.operation.startsWith('-')
+        ? noTaskLog
+        : openTaskLog(parts.logs, logName(action, request), redactor),
     ...(within === undefined ? {} : { within }),
   });
   attempt.output.note('info', `attempt ${attempt.number}`, { run: request.run });
@@ -73,7 +83,10 @@ export interface AttemptFacts {
   readonly within?: AbortSignal;
 }
 
-export function beginAttempt(parts: ActivityParts, { taskId, title, facts: task, openLog, within }: AttemptFacts): Attempt {
+export function beginAttempt(
+  parts: ActivityParts,
+  { taskId, title, facts: task, openLog, within }: AttemptFacts,
+): Attempt {
   const context = Context.current();
   const { info } = context;
   const facts = { ...task, attempt: info.attempt };
@@ -88,16 +101,29 @@ export function beginAttempt(parts: ActivityParts, { taskId, title, facts: task,
     context.heartbeat({ step: step.step, ...(mark === undefined ? {} : { mark }) } satisfies Heartbeat);
   };
   const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
-  const forget = parts.inFlight.add({ taskId, title, attempt: info.attempt, startedAt: Date.now(), lastHeartbeat: () => beat, at: () => step });
+  const forget = parts.inFlight.add({
+    taskId,
+    title,
+    attempt: info.attempt,
+    startedAt: Date.now(),
+    lastHeartbeat: () => beat,
+    at: () => step,
+  });
   const { signal, detach } = splitSignal(context);
-  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, attributes?: JsonObject): void => {
-    const said = redactor.redact(message);
-    const more = attributes === undefined ? undefined : redactObject(attributes, redactor);
-    parts.log[level]({ ...facts, ...more }, said);
-    output.note(level, said, more);
-  };
+  const write =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, attributes?: JsonObject): void => {
+      const said = redactor.redact(message);
+      const more = attributes === undefined ? undefined : redactObject(attributes, redactor);
+      parts.log[level]({ ...facts, ...more }, said);
+      output.note(level, said, more);
+    };
   return {
-    number: info.attempt, title, signal, detach: within === undefined ? detach : anySignal([detach, within]), output,
+    number: info.attempt,
+    title,
+    signal,
+    detach: within === undefined ? detach : anySignal([detach, within]),
+    output,
     log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
     hide(more) {
       secrets.push(...more);
@@ -117,14 +143,17 @@ export function beginAttempt(parts: ActivityParts, { taskId, title, facts: task,
       clearInterval(timer);
       forget();
       const unwritten = await output.close();
-      if (unwritten !== undefined) parts.log.warn(facts, `the task's log is not whole: ${redactor.redact(unwritten.message)}`);
+      if (unwritten !== undefined)
+        parts.log.warn(facts, `the task's log is not whole: ${redactor.redact(unwritten.message)}`);
     },
   };
 }
 
 /** Secrets are taken out of values and of names. */
 function redactObject(object: JsonObject, redactor: Redactor): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [redactor.redact(key), redactValue(value, redactor)]));
+  return Object.fromEntries(
+    Object.entries(object).map(([key, value]) => [redactor.redact(key), redactValue(value, redactor)]),
+  );
 }
 
 function redactValue(value: Json, redactor: Redactor): Json {

@@ -20,28 +20,51 @@ const maxRetryAfterMs = 5 * 60_000;
  * nothing.
  */
 export function toFailure(error: unknown, attempt: Attempt, retry: RetryRow, action?: AnyAction): Error {
-  if (error instanceof CancelledFailure || error instanceof CompleteAsyncError || error instanceof ApplicationFailure) return error;
+  if (
+    error instanceof CancelledFailure ||
+    error instanceof CompleteAsyncError ||
+    error instanceof ApplicationFailure
+  )
+    return error;
   if (attempt.signal.aborted) return new CancelledFailure('CANCELLED');
   // Another attempt takes over what goes on at the node or at the provider.
-  if (attempt.detach.aborted) return ApplicationFailure.create({ message: `${attempt.title}: let go`, type: 'Retryable', nextRetryDelay: 100 });
+  if (attempt.detach.aborted)
+    return ApplicationFailure.create({
+      message: `${attempt.title}: let go`,
+      type: 'Retryable',
+      nextRetryDelay: 100,
+    });
   const message = `${attempt.title}: ${attempt.redact(messageOf(error))}`;
   if (!isPluginError(error)) {
     // A fault in a plugin or in Heddle: its message may hold anything, so it is tried again only a few times.
     return ApplicationFailure.create({
-      message, type: 'Internal', nonRetryable: attempt.number >= 3, nextRetryDelay: delayOf(attempt, retry), ...causeOf(error, attempt), details: [detailsOf(attempt)],
+      message,
+      type: 'Internal',
+      nonRetryable: attempt.number >= 3,
+      nextRetryDelay: delayOf(attempt, retry),
+      ...causeOf(error, attempt),
+      details: [detailsOf(attempt)],
     });
   }
   const { kind, retryAfterMs } = error;
   const result = action === undefined ? undefined : acceptFailure(error.result, action);
   const details: FailureDetails = {
-    ...detailsOf(attempt), ...(error.stdout === undefined ? {} : { stdout: attempt.redact(error.stdout).slice(-2_048) }),
+    ...detailsOf(attempt),
+    ...(error.stdout === undefined ? {} : { stdout: attempt.redact(error.stdout).slice(-2_048) }),
     ...(error.stderr === undefined ? {} : { stderr: attempt.redact(error.stderr).slice(-2_048) }),
     ...(result === undefined ? {} : { result }),
     ...(error.exitCode === undefined ? {} : { exitCode: error.exitCode }),
   };
   return ApplicationFailure.create({
-    message, type: kind, nonRetryable: !retryable.includes(kind) || attempt.number >= (retry.attempts ?? Infinity), details: [details], ...causeOf(error.cause, attempt),
-    nextRetryDelay: retryAfterMs === undefined ? delayOf(attempt, retry) : Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs),
+    message,
+    type: kind,
+    nonRetryable: !retryable.includes(kind) || attempt.number >= (retry.attempts ?? Infinity),
+    details: [details],
+    ...causeOf(error.cause, attempt),
+    nextRetryDelay:
+      retryAfterMs === undefined
+        ? delayOf(attempt, retry)
+        : Math.min(Math.max(retryAfterMs, 100), maxRetryAfterMs),
     // Not being there yet is no error: Temporal need not warn of it.
     ...(kind === 'NotReady' ? { category: 'BENIGN' as const } : {}),
   });
@@ -65,5 +88,7 @@ function causeOf(cause: unknown, attempt: Attempt): { readonly cause?: Error } {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : `threw ${typeof error === 'string' ? `"${error}"` : String(error)}`;
+  return error instanceof Error
+    ? error.message
+    : `threw ${typeof error === 'string' ? `"${error}"` : String(error)}`;
 }

@@ -52,7 +52,7 @@ export function openLogWriter(store: LogStore, name: string): LogWriter {
   const start = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    return writing ??= writeAll();
+    return (writing ??= writeAll());
   };
   return {
     full: () => full,
@@ -67,7 +67,8 @@ export function openLogWriter(store: LogStore, name: string): LogWriter {
       while (waiting.length > 0 || batch.isHalfFull()) await start();
     },
     async close() {
-      do await start(); while (waiting.length > 0);
+      do await start();
+      while (waiting.length > 0);
       return failed;
     },
   };
@@ -109,7 +110,13 @@ class Batch {
   }
 }
 
-/** JSON leaves some control characters as they are that terminals obey, and marks that turn the direction of text: here they are escaped. */
+/**
+ * JSON leaves some control characters as they are that terminals obey, and marks that turn the direction of
+ * text: here they are escaped.
+ */
 function plainJson(entry: object): string {
-  return JSON.stringify(entry).replaceAll(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(entry).replaceAll(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -51,22 +51,36 @@ export interface ActivityParts {
 /** Turns to call one account, the same on all workers. */
 export interface Turns {
   /** Waits up to `waitMs`; false: not yet. Asked again by its holder, a turn lasts another `leaseMs`. */
-  take(request: { readonly holder: string; readonly leaseMs: number; readonly waitMs: number }): Promise<boolean>;
+  take(request: {
+    readonly holder: string;
+    readonly leaseMs: number;
+    readonly waitMs: number;
+  }): Promise<boolean>;
   release(holder: string): Promise<void>;
 }
 
 /** Brings resources onto this worker. @throws PluginError */
-export type Resources = (resource: PinnedResource, permissions?: number) => Promise<{ readonly path: string; readonly archive?: string }>;
+export type Resources = (
+  resource: PinnedResource,
+  permissions?: number,
+) => Promise<{ readonly path: string; readonly archive?: string }>;
 
 /** What the Temporal server knows of the runs of workflows. */
 export interface WorkflowRuns {
-  /** Ids of all runs of a workflow, as the server's index has them: what just happened may be missing. Undefined where it has none. */
+  /**
+   * Ids of all runs of a workflow, as the server's index has them: what just happened may be missing.
+   * Undefined where it has none.
+   */
   list(workflowId: string): Promise<readonly string[] | undefined>;
-  /** Ids of the groups of a cluster that are running, as the server's index has them; none where it has none. */
+  /**
+   * Ids of the groups of a cluster that are running, as the server's index has them; none where it has none.
+   */
   openGroups(clusterName: string): Promise<readonly string[]>;
   /** A run as it is at this moment; undefined when the server does not know it any more. */
   describe(workflowId: string, runId: string): Promise<WorkflowRun | undefined>;
-  /** When a run began by a reset of another run, in ms since the epoch; undefined when it did not. Remembered. */
+  /**
+   * When a run began by a reset of another run, in ms since the epoch; undefined when it did not. Remembered.
+   */
   resetAt(workflowId: string, runId: string): Promise<number | undefined>;
 }
 
@@ -82,8 +96,15 @@ export interface WorkflowRun {
   readonly resetAt?: number;
   /** The cluster's uid, where its memo tells. */
   readonly clusterUid?: string;
-  /** Activities that are scheduled or running, each with the number of its attempt under way or due next, and what it reported last. */
-  readonly pending: readonly { readonly activityId: string; readonly attempt: number; readonly heartbeat?: unknown }[];
+  /**
+   * Activities that are scheduled or running, each with the number of its attempt under way or due next, and
+   * what it reported last.
+   */
+  readonly pending: readonly {
+    readonly activityId: string;
+    readonly attempt: number;
+    readonly heartbeat?: unknown;
+  }[];
 }
 
 /** Where references stand. What users wrote is checked against `secrets.allow` whenever it is resolved. */
@@ -108,13 +129,20 @@ export type { NodeAddress } from '../plugins/contract.js';
 
 export interface NodeAccess {
   /**
-   * Connects and logs in; gives the host key that answered, and refuses any but the expected one. Another boot id means
-   * that the machine was started again; absent where it cannot be told.
+   * Connects and logs in; gives the host key that answered, and refuses any but the expected one. Another
+   * boot id means that the machine was started again; absent where it cannot be told.
    */
-  probe(address: NodeAddress, signal: AbortSignal): Promise<{ readonly hostKey: string; readonly bootId?: string }>;
+  probe(
+    address: NodeAddress,
+    signal: AbortSignal,
+  ): Promise<{ readonly hostKey: string; readonly bootId?: string }>;
   shell(address: NodeAddress, options: ShellOptions): Shell;
   /** A connection that the node itself makes. @throws PluginError when it cannot. */
-  connect(address: NodeAddress, to: { readonly host: string; readonly port: number }, signal: AbortSignal): Promise<Duplex>;
+  connect(
+    address: NodeAddress,
+    to: { readonly host: string; readonly port: number },
+    signal: AbortSignal,
+  ): Promise<Duplex>;
 }
 
 export interface ShellOptions {
@@ -127,7 +155,10 @@ export interface ShellOptions {
   readonly log: PluginLog;
   /** Limit of scripts that have none of their own, in ms. */
   readonly timeoutMs?: number;
-  /** Whose scripts run one at a time, and when this attempt was scheduled, by the server's clock: of two the later one is wanted. */
+  /**
+   * Whose scripts run one at a time, and when this attempt was scheduled, by the server's clock: of two the
+   * later one is wanted.
+   */
   readonly turn: { readonly node: string; readonly time: number; readonly operation: string };
 }
 

@@ -18,8 +18,8 @@ export function takeResult(
   if (size > maxPayloadBytes) {
     throw new PluginError(
       'Invalid',
-      `with what plugin ${source.plugin.name} returned, the node's payload has ${size} bytes; `
-        + `${maxPayloadBytes} are allowed`,
+      `with what plugin ${source.plugin.name} returned, the node's payload has ${size} bytes; ` +
+        `${maxPayloadBytes} are allowed`,
     );
   }
   return taken;
@@ -30,7 +30,9 @@ export function refuseFailure(plugin: string, kind: 'ScriptFailed' | 'Invalid', 
   if (taken.status === undefined || taken.status === 0) return;
   const { status, stdout, stderr, result } = taken;
   throw new PluginError(kind, `plugin ${plugin} ended with status ${status}`, {
-    exitCode: status, ...(stdout === undefined ? {} : { stdout }), ...(stderr === undefined ? {} : { stderr }),
+    exitCode: status,
+    ...(stdout === undefined ? {} : { stdout }),
+    ...(stderr === undefined ? {} : { stderr }),
     ...(isJsonObject(result) ? { result } : {}),
   });
 }

@@ -7,11 +7,15 @@ export interface AttemptStep {
   readonly stack: string;
 }
 
-/** The stack is made text only when somebody reads it: that takes longer than all else that an attempt notes of a step. */
+/**
+ * The stack is made text only when somebody reads it: that takes longer than all else that an attempt notes
+ * of a step.
+ */
 export function beginStep(step: string): AttemptStep {
   const trace = new Error(step);
   return {
-    step, since: Date.now(),
+    step,
+    since: Date.now(),
     get stack() {
       return trace.stack ?? '';
     },

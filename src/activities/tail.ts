@@ -13,9 +13,12 @@ export class Tail {
     this.#bytes = Buffer.concat([before, last]);
   }
 
-  /** Bytes that are no UTF-8 become U+FFFD; where the tail begins within a character, that one is left out. */
+  /**
+   * Bytes that are no UTF-8 become U+FFFD; where the tail begins within a character, that one is left out.
+   */
   toString(): string {
-    const begin = this.#bytes.length < tailBytes ? 0 : this.#bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
+    const begin =
+      this.#bytes.length < tailBytes ? 0 : this.#bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
     return this.#bytes.toString('utf8', Math.max(0, begin));
   }
 }

@@ -5,7 +5,10 @@ import { openLogWriter } from './log-writer.js';
 import type { LogStore, Redactor } from './parts.js';
 import { Tail } from './tail.js';
 
-/** A task's log: JSON lines, `{t, level, message}` for what was logged and `{t, stream, text}` for what was printed. */
+/**
+ * A task's log: JSON lines, `{t, level, message}` for what was logged and `{t, stream, text}` for what was
+ * printed.
+ */
 export interface TaskLog {
   readonly name: string;
   note(level: string, message: string, attributes?: JsonObject): void;
@@ -13,13 +16,20 @@ export interface TaskLog {
   print(stream: 'stdout' | 'stderr', chunk: Buffer): Promise<void>;
   /** The last output of each stream, for people. */
   tails(): { readonly stdout?: string; readonly stderr?: string };
-  /** Writes what is left. A log that could not be written does not fail its task: the first error is only returned. */
+  /**
+   * Writes what is left. A log that could not be written does not fail its task: the first error is only
+   * returned.
+   */
   close(): Promise<Error | undefined>;
 }
 
 /** Keeps nothing. */
 export const noTaskLog: TaskLog = {
-  name: '', note: () => undefined, print: () => Promise.resolve(), tails: () => ({}), close: () => Promise.resolve(undefined),
+  name: '',
+  note: () => undefined,
+  print: () => Promise.resolve(),
+  tails: () => ({}),
+  close: () => Promise.resolve(undefined),
 };
 
 /** Handled at a time, in bytes: a chunk can have megabytes, and its texts and lines several times as many. */
@@ -43,7 +53,8 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
   };
   return {
     name,
-    note: (level, message, attributes) => writer.line({ level, message, ...(attributes === undefined ? {} : { attributes }) }),
+    note: (level, message, attributes) =>
+      writer.line({ level, message, ...(attributes === undefined ? {} : { attributes }) }),
     async print(stream, chunk) {
       for (let at = 0, pieces = 1; at < chunk.length; at += pieceBytes, pieces += 1) {
         keep(stream, printed[stream].redact(chunk.subarray(at, at + pieceBytes)));
@@ -51,10 +62,13 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
         if (pieces % piecesAtOnce === 0) await otherWork();
       }
     },
-    tails: () => Object.fromEntries(streams.flatMap((stream) => {
-      const text = printed[stream].tail.toString();
-      return text === '' ? [] : [[stream, text] as const];
-    })),
+    tails: () =>
+      Object.fromEntries(
+        streams.flatMap((stream) => {
+          const text = printed[stream].tail.toString();
+          return text === '' ? [] : [[stream, text] as const];
+        }),
+      ),
     async close() {
       for (const stream of streams) keep(stream, printed[stream].end());
       return writer.close();

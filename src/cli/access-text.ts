@@ -18,10 +18,19 @@ export function printAccess(output: Output, machine: string, access: MachineAcce
   else if (hostKey !== null) output.line('  host key ?');
 }
 
-/** A command to copy into a shell. A part that would be more than one word there, or an option, is shown as `?`. */
-export function sshCommand({ user, address, port }: Readonly<Record<'user' | 'address' | 'port', Json>>): string {
-  const login = typeof user === 'string' && unsafeUser(user) === undefined && !/[\\$]/.test(user) ? user : '?';
-  const isHost = typeof address === 'string' && unsafeText(address) === undefined && /^[\w.:-]+$/.test(address);
+/**
+ * A command to copy into a shell. A part that would be more than one word there, or an option, is shown as
+ * `?`.
+ */
+export function sshCommand({
+  user,
+  address,
+  port,
+}: Readonly<Record<'user' | 'address' | 'port', Json>>): string {
+  const login =
+    typeof user === 'string' && unsafeUser(user) === undefined && !/[\\$]/.test(user) ? user : '?';
+  const isHost =
+    typeof address === 'string' && unsafeText(address) === undefined && /^[\w.:-]+$/.test(address);
   const isPort = typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
   return `ssh -p ${isPort ? port : '?'} ${login}@${isHost ? address : '?'}`;
 }

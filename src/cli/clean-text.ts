@@ -5,11 +5,14 @@ const controls = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu;
 const controlsOrLayout = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu;
 
 /**
- * Text from elsewhere (nodes, plugins, other users), made harmless for a terminal. Lines and tabs stay; of a line that
- * was written over again and again, as progress bars are, the last state stays.
+ * Text from elsewhere (nodes, plugins, other users), made harmless for a terminal. Lines and tabs stay; of a
+ * line that was written over again and again, as progress bars are, the last state stays.
  */
 export function cleanText(text: string): string {
-  return stripVTControlCharacters(text).replace(/\r+(?=\n|$)/g, '').replace(/^.*\r/gm, '').replace(controls, '');
+  return stripVTControlCharacters(text)
+    .replace(/\r+(?=\n|$)/g, '')
+    .replace(/^.*\r/gm, '')
+    .replace(controls, '');
 }
 
 /** The same for what must stay on one line, which may be indented. */
@@ -19,6 +22,8 @@ export function cleanLine(text: string): string {
 
 /** JSON that holds no raw control character: JSON itself allows some that terminals obey. */
 export function cleanJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, undefined, indent).replace(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (character) =>
-    `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(value, undefined, indent).replace(
+    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

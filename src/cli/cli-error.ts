@@ -9,7 +9,11 @@ export class CliError extends Error {
   /** The command that helps. */
   readonly next: string | undefined;
 
-  constructor(code: CliErrorCode, message: string, options: { readonly next?: string; readonly cause?: unknown } = {}) {
+  constructor(
+    code: CliErrorCode,
+    message: string,
+    options: { readonly next?: string; readonly cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'CliError';
     this.code = code;

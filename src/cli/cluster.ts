@@ -30,24 +30,38 @@ export interface ClusterDescription {
 export async function describeCluster(session: Session, name: string): Promise<ClusterDescription> {
   const described = await describeLatest(session, name);
   if (described.ended === undefined) return described;
-  throw new CliError('NotFound', `there is no cluster ${cleanLine(name)}: the last one of that name ${described.ended}`, { next: 'heddle list' });
+  throw new CliError(
+    'NotFound',
+    `there is no cluster ${cleanLine(name)}: the last one of that name ${described.ended}`,
+    { next: 'heddle list' },
+  );
 }
 
 /** The same, but a deleted cluster counts too, for as long as the server keeps its history. */
 export async function describeLatest({ temporal }: Session, name: string): Promise<ClusterDescription> {
   const what = `cluster ${cleanLine(name)}`;
-  const { workflowExecutionInfo: info } = await call(temporal, what, () => temporal.workflowService.describeWorkflowExecution({
-    namespace: temporal.options.namespace, execution: { workflowId: clusterWorkflowId(name) },
-  })).catch((error: unknown) => {
+  const { workflowExecutionInfo: info } = await call(temporal, what, () =>
+    temporal.workflowService.describeWorkflowExecution({
+      namespace: temporal.options.namespace,
+      execution: { workflowId: clusterWorkflowId(name) },
+    }),
+  ).catch((error: unknown) => {
     if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
-    throw new HeddleError('NotFound', `${what}: there is no such cluster; 'heddle list' shows those there are`, { cause: error });
+    throw new HeddleError(
+      'NotFound',
+      `${what}: there is no such cluster; 'heddle list' shows those there are`,
+      { cause: error },
+    );
   });
   const uid = await readUid(temporal, info?.memo?.fields?.['heddleUid']);
   const phase = phaseOf(info);
   const ended = endOf(info);
   return {
-    name, createdAt: timeText(info?.startTime),
-    ...(uid === undefined ? {} : { uid }), ...(phase === undefined ? {} : { phase }), ...(ended === undefined ? {} : { ended }),
+    name,
+    createdAt: timeText(info?.startTime),
+    ...(uid === undefined ? {} : { uid }),
+    ...(phase === undefined ? {} : { phase }),
+    ...(ended === undefined ? {} : { ended }),
   };
 }
 
@@ -60,7 +74,13 @@ async function readUid(temporal: Client, memo: Payload | null | undefined): Prom
 
 // temporal.api.enums.v1.WorkflowExecutionStatus
 const running = 1;
-const endings: Readonly<Record<number, string>> = { 2: 'was deleted', 3: 'ended (failed)', 4: 'ended (cancelled)', 5: 'ended (terminated)', 7: 'ended (timed out)' };
+const endings: Readonly<Record<number, string>> = {
+  2: 'was deleted',
+  3: 'ended (failed)',
+  4: 'ended (cancelled)',
+  5: 'ended (terminated)',
+  7: 'ended (timed out)',
+};
 
 function endOf(info: ExecutionInfo): string | undefined {
   const status: number = info?.status ?? running;

@@ -29,12 +29,15 @@ export interface ServerChoice {
 export function readConfiguration(options: ServerOptions): Config {
   const config = loadConfig({ configFlag: options.config });
   if (options.profile === undefined) return config;
-  return loadConfig({ configFlag: options.config, env: { ...config.environment, TEMPORAL_PROFILE: options.profile } });
+  return loadConfig({
+    configFlag: options.config,
+    env: { ...config.environment, TEMPORAL_PROFILE: options.profile },
+  });
 }
 
 /**
- * A flag goes over Temporal's own configuration, that over a `heddle dev` that runs on the same data folder. Where they name that one's server, whoever
- * works there has what its worker has.
+ * A flag goes over Temporal's own configuration, that over a `heddle dev` that runs on the same data folder.
+ * Where they name that one's server, whoever works there has what its worker has.
  */
 export async function chooseServer(config: Config, options: ServerOptions): Promise<ServerChoice> {
   const { temporal } = config;
@@ -42,9 +45,15 @@ export async function chooseServer(config: Config, options: ServerOptions): Prom
   const dev = await findDev(config.dataFolder);
   const named = options.address ?? (temporal.configured ? temporal.address : undefined);
   if (named !== undefined) {
-    return { address: named, namespace, from: options.address === undefined ? 'configuration' : 'flag', ...(dev !== undefined && isSameAddress(named, dev.address) ? { dev } : {}) };
+    return {
+      address: named,
+      namespace,
+      from: options.address === undefined ? 'configuration' : 'flag',
+      ...(dev !== undefined && isSameAddress(named, dev.address) ? { dev } : {}),
+    };
   }
-  if (dev !== undefined) return { address: dev.address, namespace: options.namespace ?? dev.namespace, from: 'dev', dev };
+  if (dev !== undefined)
+    return { address: dev.address, namespace: options.namespace ?? dev.namespace, from: 'dev', dev };
   return { address: temporal.address, namespace, from: 'default' };
 }
 
@@ -55,5 +64,7 @@ export function isSameAddress(one: string, other: string): boolean {
 
 /** @throws KeyError that says what to do where there are no keys. */
 export function openKeys(config: Config): KeyRing {
-  return config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: false }) : parseKeyRing(config.keys, 'HEDDLE_KEYS');
+  return config.keys === undefined
+    ? openKeyRing({ folder: config.keyFolder, create: false })
+    : parseKeyRing(config.keys, 'HEDDLE_KEYS');
 }

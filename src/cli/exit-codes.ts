@@ -3,7 +3,9 @@ export const exitCodes = {
   ok: 0,
   /** The work failed, or is held; with `plan --detailed-exitcode` any error. */
   failed: 1,
-  /** Wrong usage or invalid input; nothing was changed. With `plan --detailed-exitcode`: there are changes. */
+  /**
+   * Wrong usage or invalid input; nothing was changed. With `plan --detailed-exitcode`: there are changes.
+   */
   usage: 2,
   /** The cluster does not take this now: busy, there already, being deleted. */
   refused: 3,

@@ -9,8 +9,15 @@ import { formatAge } from './time-text.js';
 const shownFailures = 5;
 const shownOutputLines = 12;
 
-/** Every failure with what failed, where, since when, and the end of what it printed; the same on several nodes is told once. */
-export function printFailures(output: Output, { name, nodes }: Pick<ClusterStatus, 'name' | 'nodes'>, now: number): void {
+/**
+ * Every failure with what failed, where, since when, and the end of what it printed; the same on several
+ * nodes is told once.
+ */
+export function printFailures(
+  output: Output,
+  { name, nodes }: Pick<ClusterStatus, 'name' | 'nodes'>,
+  now: number,
+): void {
   const groups = groupFailures(failedNodes(nodes));
   for (const [first, ...others] of groups.slice(0, shownFailures)) {
     if (first !== undefined) printFailure(output, name, first, others, now);
@@ -19,9 +26,15 @@ export function printFailures(output: Output, { name, nodes }: Pick<ClusterStatu
 }
 
 /** The first few failures that an ended operation recorded; its nodes may have forgotten them. */
-export function printRecorded(output: Output, cluster: string, { failures = [] }: Operation, now: number): void {
+export function printRecorded(
+  output: Output,
+  cluster: string,
+  { failures = [] }: Operation,
+  now: number,
+): void {
   const groups = groupFailures(failures.map(({ nodeId, ...failure }) => ({ node: nodeId, failure })));
-  for (const [first, ...others] of groups) if (first !== undefined) printFailure(output, cluster, first, others, now);
+  for (const [first, ...others] of groups)
+    if (first !== undefined) printFailure(output, cluster, first, others, now);
 }
 
 /** For programs: the nodes' own records where they still stand, else what the operation recorded. */
@@ -52,10 +65,21 @@ function groupFailures(failures: readonly NodeFailure[]): readonly (readonly Nod
   return [...groups.values()];
 }
 
-function printFailure(output: Output, cluster: string, { node, failure }: NodeFailure, others: readonly NodeFailure[], now: number): void {
+function printFailure(
+  output: Output,
+  cluster: string,
+  { node, failure }: NodeFailure,
+  others: readonly NodeFailure[],
+  now: number,
+): void {
   const exit = failure.exitCode === undefined ? '' : `, exit code ${failure.exitCode}`;
   output.line();
-  output.line(output.style('red', `${cleanLine(node)}: ${cleanLine(taskWords(failure))} failed ${formatAge(failure.at, now)} ago (${cleanLine(failure.kind)}${exit})`));
+  output.line(
+    output.style(
+      'red',
+      `${cleanLine(node)}: ${cleanLine(taskWords(failure))} failed ${formatAge(failure.at, now)} ago (${cleanLine(failure.kind)}${exit})`,
+    ),
+  );
   for (const line of cleanText(failure.message).trimEnd().split('\n')) output.line(`  ${line}`);
   for (const stream of ['stdout', 'stderr'] as const) {
     const text = cleanText(failure[stream] ?? '').trimEnd();
@@ -64,8 +88,13 @@ function printFailure(output: Output, cluster: string, { node, failure }: NodeFa
     for (const line of text.split('\n').slice(-shownOutputLines)) output.line(`    ${line}`);
   }
   const service = failure.service === undefined ? '' : ` --service ${failure.service}`;
-  output.line(`  all of it: ${cleanLine(`heddle logs ${cluster} ${node}${service} --action ${failure.action}`)}`);
+  output.line(
+    `  all of it: ${cleanLine(`heddle logs ${cluster} ${node}${service} --action ${failure.action}`)}`,
+  );
   if (others.length === 0) return;
-  const named = others.slice(0, 3).map((other) => cleanLine(other.node)).join(', ');
+  const named = others
+    .slice(0, 3)
+    .map((other) => cleanLine(other.node))
+    .join(', ');
   output.line(`  the same on ${named}${others.length > 3 ? ` and ${others.length - 3} more` : ''}`);
 }

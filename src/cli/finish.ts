@@ -12,18 +12,40 @@ export interface FinishOptions {
 }
 
 /** Waits for an accepted operation and says how it ended, or says how to wait. */
-export async function finish(session: Session, output: Output, name: string, reply: ApplyReply, options: FinishOptions): Promise<number> {
+export async function finish(
+  session: Session,
+  output: Output,
+  name: string,
+  reply: ApplyReply,
+  options: FinishOptions,
+): Promise<number> {
   const { operation, unchanged } = reply;
   const { wait, since } = options;
   if (!wait) return leaveIt(output, name, reply);
   const end = await followOperation(session, output, { name, operation, since });
-  return reportEnd(output, end, { now: Date.now(), unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since });
+  return reportEnd(output, end, {
+    now: Date.now(),
+    unchanged: unchanged === true && Date.parse(end.operation.endedAt ?? '') < since,
+  });
 }
 
 /** The operation is accepted, and nobody waits for it. */
-export function leaveIt(output: Output, name: string, { operation, clusterUid, unchanged }: ApplyReply): number {
-  output.line(unchanged === true ? `${name}: operation ${operation} does this already, or has done it` : `${name}: operation ${operation} is accepted`);
+export function leaveIt(
+  output: Output,
+  name: string,
+  { operation, clusterUid, unchanged }: ApplyReply,
+): number {
+  output.line(
+    unchanged === true
+      ? `${name}: operation ${operation} does this already, or has done it`
+      : `${name}: operation ${operation} is accepted`,
+  );
   output.line(`next: heddle status ${name} --watch`);
-  output.document({ cluster: name, clusterUid, operation: { id: operation }, ...(unchanged === true ? { unchanged } : {}) });
+  output.document({
+    cluster: name,
+    clusterUid,
+    operation: { id: operation },
+    ...(unchanged === true ? { unchanged } : {}),
+  });
   return exitCodes.ok;
 }

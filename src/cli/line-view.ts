@@ -22,7 +22,10 @@ export interface LineViewOptions {
 }
 
 /** Progress where there is no terminal: a line for each task that ends. */
-export function openLineView(output: Output, { temporal, cluster, operation, since }: LineViewOptions): ProgressView {
+export function openLineView(
+  output: Output,
+  { temporal, cluster, operation, since }: LineViewOptions,
+): ProgressView {
   const stop = new AbortController();
   let spokeAt = Date.now();
   let warned: string | undefined;
@@ -31,8 +34,11 @@ export function openLineView(output: Output, { temporal, cluster, operation, sin
     output.line(`${formatClock(new Date(at))} ${cleanLine(text)}`);
   };
   const told = followTasks(temporal, cluster, {
-    operation, since, signal: stop.signal, onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
-  // Lines are a view: whoever waits hears of a silent server from the wait itself.
+    operation,
+    since,
+    signal: stop.signal,
+    onEnd: async (run) => say(run.end?.at ?? Date.now(), await describeEnd(temporal, run)),
+    // Lines are a view: whoever waits hears of a silent server from the wait itself.
   }).catch(() => undefined);
   return {
     show(status, shown) {
@@ -50,21 +56,33 @@ export function openLineView(output: Output, { temporal, cluster, operation, sin
   };
 }
 
-async function describeEnd(temporal: Client, { nodeId, action, service, scheduledAt, end }: TaskRun): Promise<string> {
+async function describeEnd(
+  temporal: Client,
+  { nodeId, action, service, scheduledAt, end }: TaskRun,
+): Promise<string> {
   if (end === undefined) return '';
   const task = `${nodeId} ${action}${service === undefined ? '' : ` ${service}`}`;
   const took = formatDuration(end.at - scheduledAt);
   if (end.state === 'done') return `${task} done ${took}`;
   if (!end.failure) return `${task} ${end.state} after ${took}`;
-  const message = await decodeFailure(temporal, end.failure).then((failure) => failure.message, () => 'its message cannot be decrypted');
+  const message = await decodeFailure(temporal, end.failure).then(
+    (failure) => failure.message,
+    () => 'its message cannot be decrypted',
+  );
   return `${task} ${end.state} after ${took}: ${message.split('\n')[0] ?? ''}`;
 }
 
 function describeQuiet(status: ClusterStatus, { tasks, paused, state }: Operation): string {
-  if (state === 'queued') return `waits for operation ${status.operation?.id ?? ''} (${status.operation?.what ?? 'another one'}) to end`;
-  if (paused !== undefined) return `paused by ${paused.by} for ${formatAge(paused.at, Date.now())}, ${tasks.done} of ${tasks.total} tasks done; heddle resume ${status.name}`;
-  const busy = status.nodes.filter((node) => node.current !== undefined)
-    .map((node) => `${node.nodeId} ${describeDoing(node)} for ${formatAge(node.current?.since ?? '', Date.now())}`);
+  if (state === 'queued')
+    return `waits for operation ${status.operation?.id ?? ''} (${status.operation?.what ?? 'another one'}) to end`;
+  if (paused !== undefined)
+    return `paused by ${paused.by} for ${formatAge(paused.at, Date.now())}, ${tasks.done} of ${tasks.total} tasks done; heddle resume ${status.name}`;
+  const busy = status.nodes
+    .filter((node) => node.current !== undefined)
+    .map(
+      (node) =>
+        `${node.nodeId} ${describeDoing(node)} for ${formatAge(node.current?.since ?? '', Date.now())}`,
+    );
   const more = busy.length > 3 ? `, and ${busy.length - 3} more nodes` : '';
   return `${tasks.done} of ${tasks.total} tasks done; ${busy.slice(0, 3).join(', ')}${more}`;
 }

@@ -8,7 +8,10 @@ import { cutTo } from './table.js';
 /** Shows an operation while it is under way. */
 export interface ProgressView {
   show(status: ClusterStatus, operation: Operation): void;
-  /** Something is silent, or keeps the work from going on: the last state stays, with this line. Undefined when all is well again. */
+  /**
+   * Something is silent, or keeps the work from going on: the last state stays, with this line. Undefined
+   * when all is well again.
+   */
   warn(text: string | undefined): void;
   /** Leaves the last state on the screen, or nothing where it is fleeting, and gives the terminal back. */
   end(): Promise<void>;
@@ -19,7 +22,11 @@ const hideCursor = '\u001b[?25l';
 const showCursor = '\u001b[?25h';
 
 /** Draws over its own last lines, at most ten times a second; the clock in it runs on between looks. */
-export function openLiveView(output: Output, stream: NodeJS.WriteStream, { fleeting }: { readonly fleeting: boolean }): ProgressView {
+export function openLiveView(
+  output: Output,
+  stream: NodeJS.WriteStream,
+  { fleeting }: { readonly fleeting: boolean },
+): ProgressView {
   let shown: { readonly status: ClusterStatus; readonly operation: Operation } | undefined;
   let warning: string | undefined;
   let height = 0;
@@ -29,9 +36,13 @@ export function openLiveView(output: Output, stream: NodeJS.WriteStream, { fleet
     const size = { columns: stream.columns, rows: stream.rows - (warning === undefined ? 0 : 1) };
     const lines: readonly ViewLine[] = [
       ...renderProgress(shown.status, shown.operation, size, Date.now()),
-      ...(warning === undefined ? [] : [{ text: cutTo(cleanLine(warning), size.columns - 1), style: 'red' as const }]),
+      ...(warning === undefined
+        ? []
+        : [{ text: cutTo(cleanLine(warning), size.columns - 1), style: 'red' as const }]),
     ];
-    const frame = lines.map(({ text, style }) => `\u001b[2K${style === undefined ? text : output.style(style, text)}\n`).join('');
+    const frame = lines
+      .map(({ text, style }) => `\u001b[2K${style === undefined ? text : output.style(style, text)}\n`)
+      .join('');
     if (frame === lastFrame) return;
     lastFrame = frame;
     // One write, so that no half-drawn frame is ever seen.

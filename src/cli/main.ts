@@ -22,14 +22,21 @@ async function main(words: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
-    process.exitCode = error instanceof CommanderError ? reportUsage(program, error, words) : reportError(error, { json: wantsJson(words) });
+    process.exitCode =
+      error instanceof CommanderError
+        ? reportUsage(program, error, words)
+        : reportError(error, { json: wantsJson(words) });
   }
 }
 
 function reportUsage(program: Command, error: CommanderError, words: readonly string[]): number {
   if (error.exitCode === 0) return exitCodes.ok;
-  const message = error.message === '(outputHelp)' ? 'a command is missing' : error.message.replace(/^error: /, '');
-  return reportError(new CliError('Usage', message, { next: [...commandOf(program, words), '--help'].join(' ') }), { json: wantsJson(words) });
+  const message =
+    error.message === '(outputHelp)' ? 'a command is missing' : error.message.replace(/^error: /, '');
+  return reportError(
+    new CliError('Usage', message, { next: [...commandOf(program, words), '--help'].join(' ') }),
+    { json: wantsJson(words) },
+  );
 }
 
 /** `heddle pool hold`: as much of what was typed as there is. */

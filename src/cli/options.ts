@@ -20,10 +20,16 @@ export function withCommonOptions(command: Command, needs: 'server' | 'configura
   command
     .optionsGroup('Common options:')
     .option('--json', 'write JSON for programs')
-    .option('--config <file>', 'heddle.yaml to use (default: HEDDLE_CONFIG, ./heddle.yaml, the user\'s configuration folder)');
+    .option(
+      '--config <file>',
+      "heddle.yaml to use (default: HEDDLE_CONFIG, ./heddle.yaml, the user's configuration folder)",
+    );
   if (needs === 'configuration') return command;
   return command
-    .option('--address <host:port>', 'Temporal server (default: TEMPORAL_ADDRESS, temporal.toml, a running heddle dev)')
+    .option(
+      '--address <host:port>',
+      'Temporal server (default: TEMPORAL_ADDRESS, temporal.toml, a running heddle dev)',
+    )
     .option('--namespace <name>', 'Temporal namespace')
     .option('--profile <name>', 'profile of temporal.toml');
 }
@@ -37,13 +43,22 @@ export function withWait(command: Command): Command {
 
 /** What every operation can be asked with, beside its own. */
 export function withOperation(command: Command): Command {
-  return withWait(command
-    .option('--plan', 'only show what would be done; nothing is changed')
-    .option('--queue', 'let the operations before it end first, instead of being refused while the cluster is busy'));
+  return withWait(
+    command
+      .option('--plan', 'only show what would be done; nothing is changed')
+      .option(
+        '--queue',
+        'let the operations before it end first, instead of being refused while the cluster is busy',
+      ),
+  );
 }
 
 export function withRolling(command: Command): Command {
-  return command.option('--rolling <n>', 'at most so many nodes of a service at a time (default: all together)', parseWidth);
+  return command.option(
+    '--rolling <n>',
+    'at most so many nodes of a service at a time (default: all together)',
+    parseWidth,
+  );
 }
 
 export function withNodes(command: Command): Command {
@@ -58,7 +73,10 @@ function parseWidth(text: string): number {
 
 /** May be given more than once. */
 function parseNodes(text: string, before: readonly string[] | undefined): readonly string[] {
-  const names = text.split(',').map((name) => name.trim()).filter((name) => name !== '');
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
   if (names.length === 0) throw new InvalidArgumentError('It names nodes, with commas between them.');
-  return [...new Set([...before ?? [], ...names])];
+  return [...new Set([...(before ?? []), ...names])];
 }

@@ -11,8 +11,8 @@ import { addResourceVerbs } from './resource/verbs.js';
 import { addSystemVerbs } from './system-verbs.js';
 
 /**
- * The command line as a table of verbs. A verb's module is loaded when it is run, so that help and checks of files start
- * quickly.
+ * The command line as a table of verbs. A verb's module is loaded when it is run, so that help and checks of
+ * files start quickly.
  */
 export function createProgram(run: Run): Command {
   const program = new Command('heddle')
@@ -61,9 +61,12 @@ Example:  heddle dev        and in another terminal   heddle apply examples/web.
 All commands: heddle --help
 `;
 
-const exitCodeHelp = 'Exit codes: 0 ok, 1 failed or held, 2 usage or invalid input, 3 refused, 4 not found, 5 no server or no worker, 130 interrupted.';
+const exitCodeHelp =
+  'Exit codes: 0 ok, 1 failed or held, 2 usage or invalid input, 3 refused, 4 not found, 5 no server or no worker, 130 interrupted.';
 
 function readVersion(): string {
-  const description = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
+  const description = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    readonly version: string;
+  };
   return description.version;
 }

@@ -12,14 +12,25 @@ export interface ErrorReport {
 }
 
 const exits: Readonly<Record<CliErrorCode, number>> = {
-  Usage: exitCodes.usage, Invalid: exitCodes.usage, Refused: exitCodes.refused, NotFound: exitCodes.notFound,
-  NoServer: exitCodes.unavailable, NoWorker: exitCodes.unavailable, Encryption: exitCodes.failed, Failed: exitCodes.failed,
-  Held: exitCodes.failed, Cancelled: exitCodes.failed, Interrupted: exitCodes.interrupted,
+  Usage: exitCodes.usage,
+  Invalid: exitCodes.usage,
+  Refused: exitCodes.refused,
+  NotFound: exitCodes.notFound,
+  NoServer: exitCodes.unavailable,
+  NoWorker: exitCodes.unavailable,
+  Encryption: exitCodes.failed,
+  Failed: exitCodes.failed,
+  Held: exitCodes.failed,
+  Cancelled: exitCodes.failed,
+  Interrupted: exitCodes.interrupted,
 };
 
 /** Of errors that name none themselves; what is not found is a cluster then. */
 const nextCommands: Readonly<Partial<Record<HeddleErrorCode, string>>> = {
-  NoServer: 'heddle dev', NoWorker: 'heddle worker', NotFound: 'heddle list', Encryption: 'heddle doctor',
+  NoServer: 'heddle dev',
+  NoWorker: 'heddle worker',
+  NotFound: 'heddle list',
+  Encryption: 'heddle doctor',
 };
 
 /** Writes an error for whoever asked, and gives the code to exit with. */
@@ -40,14 +51,19 @@ export function exitCodeOf(code: CliErrorCode): number {
 
 export function describeError(error: unknown): ErrorReport {
   if (error instanceof CliError) return withNext(error.code, error.message, error.next);
-  if (error instanceof HeddleError) return withNext(error.code, error.message, error.next ?? nextCommands[error.code]);
+  if (error instanceof HeddleError)
+    return withNext(error.code, error.message, error.next ?? nextCommands[error.code]);
   if (!(error instanceof Error)) return { code: 'Failed', message: String(error) };
   switch (error.name) {
     // By name: these modules are loaded by the verbs that need them.
-    case 'ProblemsError': return { code: 'Invalid', message: error.message };
-    case 'KeyError': return { code: 'Encryption', message: error.message };
-    case 'ServerUnreachableError': return withNext('NoServer', error.message, 'heddle dev');
-    default: return { code: 'Failed', message: messageWithCauses(error) };
+    case 'ProblemsError':
+      return { code: 'Invalid', message: error.message };
+    case 'KeyError':
+      return { code: 'Encryption', message: error.message };
+    case 'ServerUnreachableError':
+      return withNext('NoServer', error.message, 'heddle dev');
+    default:
+      return { code: 'Failed', message: messageWithCauses(error) };
   }
 }
 

@@ -21,9 +21,13 @@ export interface Session {
 
 /**
  * Connects as configured and gives the client to a verb.
- * @throws ServerUnreachableError within 3 s, KeyError when there are no keys, ProblemsError for the configuration.
+ * @throws ServerUnreachableError within 3 s, KeyError when there are no keys, ProblemsError for the
+ * configuration.
  */
-export async function withSession<Result>(options: ServerOptions, use: (session: Session) => Promise<Result>): Promise<Result> {
+export async function withSession<Result>(
+  options: ServerOptions,
+  use: (session: Session) => Promise<Result>,
+): Promise<Result> {
   const session = await openSession(options);
   try {
     return await use(session);
@@ -36,13 +40,18 @@ export async function withSession<Result>(options: ServerOptions, use: (session:
 const beginMs = 3_000;
 
 /**
- * Says that nobody works here, where that is known for sure; a worker that is only just gone shows by its silence.
+ * Says that nobody works here, where that is known for sure; a worker that is only just gone shows by its
+ * silence.
  * @throws HeddleError NoWorker
  */
 export async function requireWorker({ temporal, address }: Session): Promise<void> {
   const patience = Date.now() + beginMs;
   while ((await call(temporal, 'workers', () => countPollers(temporal))) === 0) {
-    if (Date.now() > patience) throw new HeddleError('NoWorker', `no worker polls task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`);
+    if (Date.now() > patience)
+      throw new HeddleError(
+        'NoWorker',
+        `no worker polls task queue "${coreQueue}" of ${address}; start one with 'heddle worker' (or 'heddle dev'), then try again`,
+      );
     await pause(100);
   }
 }
@@ -60,6 +69,10 @@ async function openSession(options: ServerOptions): Promise<Session> {
 
 /** A client that reads and writes payloads as configured. @throws KeyError when there are no keys. */
 export function temporalClient(connection: Connection, namespace: string, config: Config): Client {
-  const plugin = heddle({ keys: openKeys(config), namespace, ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}) });
+  const plugin = heddle({
+    keys: openKeys(config),
+    namespace,
+    ...(config.encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
+  });
   return new Client({ connection, namespace, plugins: [plugin] });
 }

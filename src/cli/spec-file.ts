@@ -21,14 +21,25 @@ export function placeProblems(error: unknown, file: string): unknown {
   const problems = findProblems(error);
   if (problems === undefined) return error;
   const source = readYaml(readFileSync(file, 'utf8'), file, { bytes: maxSpecBytes, depth: maxSpecDepth });
-  const placed = source.ok ? problems.map((problem) => ({ ...problem, place: source.locate(problem.path) })) : problems;
+  const placed = source.ok
+    ? problems.map((problem) => ({ ...problem, place: source.locate(problem.path) }))
+    : problems;
   return new ProblemsError(`${file} cannot be used:`, placed);
 }
 
-/** What the workers found wrong, whatever it was in; undefined: it is another error. The planner's failure carries its problems as details, some way down the chain of causes. */
+/**
+ * What the workers found wrong, whatever it was in; undefined: it is another error. The planner's failure
+ * carries its problems as details, some way down the chain of causes.
+ */
 export function findProblems(error: unknown): readonly Problem[] | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if (!('type' in cause) || cause.type !== 'Invalid' || !('details' in cause) || !Array.isArray(cause.details)) continue;
+    if (
+      !('type' in cause) ||
+      cause.type !== 'Invalid' ||
+      !('details' in cause) ||
+      !Array.isArray(cause.details)
+    )
+      continue;
     const [problems] = cause.details as unknown[];
     if (Array.isArray(problems) && problems.length > 0 && problems.every(isProblem)) return problems;
   }

@@ -1,16 +1,28 @@
 import { cleanLine } from './clean-text.js';
 
 /** Rows in columns as wide as their widest cell; cells are cleaned. The last column is not padded. */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+export function formatTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
   const cells = [head, ...rows].map((row) => row.map(cleanLine));
   const widths = head.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
-  return cells.map((row) => row.map((cell, column) => pad(cell, widths[column] ?? 0)).join('  ').trimEnd());
+  return cells.map((row) =>
+    row
+      .map((cell, column) => pad(cell, widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 /** Cuts to a width, with an ellipsis where something is missing. */
 export function cutTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
-  return width < 1 ? '' : `${Array.from(text).slice(0, width - 1).join('')}…`;
+  return width < 1
+    ? ''
+    : `${Array.from(text)
+        .slice(0, width - 1)
+        .join('')}…`;
 }
 
 /** Breaks a text between its words into lines of at most a width; a longer word has a line of its own. */
@@ -18,7 +30,8 @@ export function wrapTo(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const line = lines.at(-1);
-    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${line} ${word}`;
+    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width)
+      lines[lines.length - 1] = `${line} ${word}`;
     else lines.push(word);
   }
   return lines;

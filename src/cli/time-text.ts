@@ -29,7 +29,9 @@ export function formatMoment(at: string): string {
 
 /** A moment of the server's, as RFC 3339. */
 export function timeText(time: google.protobuf.ITimestamp | null | undefined): string {
-  return new Date(Number(String(time?.seconds ?? 0)) * 1_000 + Math.floor((time?.nanos ?? 0) / 1e6)).toISOString();
+  return new Date(
+    Number(String(time?.seconds ?? 0)) * 1_000 + Math.floor((time?.nanos ?? 0) / 1e6),
+  ).toISOString();
 }
 
 function two(value: number): string {

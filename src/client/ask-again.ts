@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isGrpcServiceError, QueryNotRegisteredError, ServiceError, type WorkflowClientInterceptor } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  ServiceError,
+  type WorkflowClientInterceptor,
+} from '@temporalio/client';
 import { unreadHistory } from '../model/unread-history.js';
 
 /** How often something is asked again, and the wait between, in ms. */
@@ -11,8 +16,9 @@ const againMs = 200;
 const grpc = { resourceExhausted: 8, failedPrecondition: 9 } as const;
 
 /**
- * Asks again what passes by itself and came to nothing: queries that a worker could not answer yet (`src/workflows/no-task-by-query.ts`) or that were too many
- * at once, and updates whose workflow task the server did not take, for something else happened just before the workflow's end. An update keeps its id, so
+ * Asks again what passes by itself and came to nothing: queries that a worker could not answer yet
+ * (`src/workflows/no-task-by-query.ts`) or that were too many at once, and updates whose workflow task the
+ * server did not take, for something else happened just before the workflow's end. An update keeps its id, so
  * that it is carried out once.
  */
 export const askAgain: WorkflowClientInterceptor = {
@@ -22,18 +28,25 @@ export const askAgain: WorkflowClientInterceptor = {
     return again(() => next(same), isUpdateToAskAgain);
   },
   startUpdateWithStart: ({ updateOptions, ...input }, next) => {
-    const same = { ...input, updateOptions: { ...updateOptions, updateId: updateOptions.updateId ?? randomUUID() } };
+    const same = {
+      ...input,
+      updateOptions: { ...updateOptions, updateId: updateOptions.updateId ?? randomUUID() },
+    };
     return again(() => next(same), isUpdateToAskAgain);
   },
 };
 
-async function again<Answer>(ask: () => Promise<Answer>, isPassing: (error: unknown) => error is Error): Promise<Answer> {
+async function again<Answer>(
+  ask: () => Promise<Answer>,
+  isPassing: (error: unknown) => error is Error,
+): Promise<Answer> {
   for (let time = 1; ; time += 1) {
     try {
       return await ask();
     } catch (error) {
       if (!isPassing(error)) throw error;
-      // No longer by the name that the SDK gives it: who hears of a query that is not registered takes that for an answer.
+      // No longer by the name that the SDK gives it: who hears of a query that is not registered takes that
+      // for an answer.
       if (time === mostTimes) throw new ServiceError('nobody could answer yet', { cause: error });
       await pause(againMs);
     }

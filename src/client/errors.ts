@@ -8,14 +8,25 @@
  * - Encryption: what came back could not be decrypted, or was not encrypted.
  * - Failed: the operation was not brought to its end.
  */
-export type HeddleErrorCode = 'NoServer' | 'NoWorker' | 'NotFound' | 'Refused' | 'Invalid' | 'Encryption' | 'Failed';
+export type HeddleErrorCode =
+  | 'NoServer'
+  | 'NoWorker'
+  | 'NotFound'
+  | 'Refused'
+  | 'Invalid'
+  | 'Encryption'
+  | 'Failed';
 
 export class HeddleError extends Error {
   readonly code: HeddleErrorCode;
   /** The command that helps, where it is another one than the code's own. */
   readonly next: string | undefined;
 
-  constructor(code: HeddleErrorCode, message: string, options: ErrorOptions & { readonly next?: string } = {}) {
+  constructor(
+    code: HeddleErrorCode,
+    message: string,
+    options: ErrorOptions & { readonly next?: string } = {},
+  ) {
     const { next, ...cause } = options;
     super(message, cause);
     this.name = 'HeddleError';

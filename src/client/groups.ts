@@ -7,13 +7,20 @@ import { call } from './call.js';
 const atOnce = 5;
 
 /** The nodes that the groups of a large cluster carry. */
-export async function nodesOfGroups(temporal: Client, groups: readonly GroupStatus[]): Promise<readonly NodeStatus[]> {
+export async function nodesOfGroups(
+  temporal: Client,
+  groups: readonly GroupStatus[],
+): Promise<readonly NodeStatus[]> {
   const nodes: NodeStatus[] = [];
   const open = [...groups];
   const ask = async (): Promise<void> => {
     for (let group = open.shift(); group !== undefined; group = open.shift()) {
       const { workflowId } = group;
-      nodes.push(...await call(temporal, `nodes of ${workflowId}`, () => temporal.workflow.getHandle(workflowId).query(nodesQuery)));
+      nodes.push(
+        ...(await call(temporal, `nodes of ${workflowId}`, () =>
+          temporal.workflow.getHandle(workflowId).query(nodesQuery),
+        )),
+      );
     }
   };
   await Promise.all(Array.from({ length: atOnce }, ask));
@@ -23,7 +30,11 @@ export async function nodesOfGroups(temporal: Client, groups: readonly GroupStat
 /** A cluster's status with the nodes of its groups put in. */
 export function withGroups(summary: ClusterStatus, inGroups: readonly NodeStatus[]): ClusterStatus {
   const nodes = [...summary.nodes, ...inGroups].toSorted((a, b) => a.nodenum - b.nodenum);
-  const services = Object.fromEntries(Object.keys(summary.services).map((service) =>
-    [service, { nodes: nodes.filter((node) => node.services.includes(service)).map(({ nodeId }) => nodeId) }]));
+  const services = Object.fromEntries(
+    Object.keys(summary.services).map((service) => [
+      service,
+      { nodes: nodes.filter((node) => node.services.includes(service)).map(({ nodeId }) => nodeId) },
+    ]),
+  );
   return { ...summary, nodes, services };
 }

@@ -11,7 +11,18 @@ import { quickNodes, workflowTaskMs } from '../model/resumption.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { ClusterStatus } from '../model/status.js';
 import {
-  abandonUpdate, applyUpdate, cancelUpdate, deleteSignal, deleteUpdate, lookUpdate, operateUpdate, pauseUpdate, payloadQuery, resumeUpdate, retryUpdate, specQuery,
+  abandonUpdate,
+  applyUpdate,
+  cancelUpdate,
+  deleteSignal,
+  deleteUpdate,
+  lookUpdate,
+  operateUpdate,
+  pauseUpdate,
+  payloadQuery,
+  resumeUpdate,
+  retryUpdate,
+  specQuery,
   statusQuery,
 } from '../workflows/messages.js';
 import { call, setPatience } from './call.js';
@@ -69,39 +80,68 @@ export class HeddleClient {
   }
 
   /**
-   * Brings a cluster to a spec; makes the cluster when there is none. Returns as soon as the request is accepted. The
-   * same spec while it is being brought about changes nothing and gives the operation that brings it. Names of resources in it are bound to what they
-   * mean now.
+   * Brings a cluster to a spec; makes the cluster when there is none. Returns as soon as the request is
+   * accepted. The same spec while it is being brought about changes nothing and gives the operation that
+   * brings it. Names of resources in it are bound to what they mean now.
    * @throws HeddleError Refused when the cluster is busy, being deleted, or there already with `createOnly`.
    */
   async apply(spec: ClusterSpec, options: ApplyOptions = {}): Promise<ApplyReply> {
     const input: ClusterStart = { heddle: { uid: randomUUID() } };
     const nodes = Object.values(spec.groups).reduce((sum, { count }) => sum + count, 0);
-    const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> => new WithStartWorkflowOperation(clusterWorkflowType, {
-      workflowId: clusterWorkflowId(spec.name), taskQueue: coreQueue, args: [input], ...(nodes > quickNodes ? {} : { workflowTaskTimeout: workflowTaskMs }),
-      workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `cluster ${spec.name}`, staticDetails: detailsOf(spec, this.#by),
-    });
+    const start = (): WithStartWorkflowOperation<(input: ClusterStart) => Promise<string>> =>
+      new WithStartWorkflowOperation(clusterWorkflowType, {
+        workflowId: clusterWorkflowId(spec.name),
+        taskQueue: coreQueue,
+        args: [input],
+        ...(nodes > quickNodes ? {} : { workflowTaskTimeout: workflowTaskMs }),
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        staticSummary: `cluster ${spec.name}`,
+        staticDetails: detailsOf(spec, this.#by),
+      });
     const { createOnly = false, width, queue = false } = options;
     const request: ApplyRequest = {
-      spec: await this.resources.pin(spec), by: this.#by, ...(createOnly ? { createOnly } : {}), ...(width === undefined ? {} : { width }), ...(queue ? { queue } : {}),
+      spec: await this.resources.pin(spec),
+      by: this.#by,
+      ...(createOnly ? { createOnly } : {}),
+      ...(width === undefined ? {} : { width }),
+      ...(queue ? { queue } : {}),
     };
     return call(this.temporal, `apply ${spec.name}`, () =>
-      this.temporal.workflow.executeUpdateWithStart(applyUpdate, { args: [request], startWorkflowOperation: start() }));
+      this.temporal.workflow.executeUpdateWithStart(applyUpdate, {
+        args: [request],
+        startWorkflowOperation: start(),
+      }),
+    );
   }
 
   /**
    * Asks for any operation but apply and delete: start, stop, restart, reconfigure, replace, exec, rollback.
    * @throws HeddleError Refused when the cluster is busy (unless `queue`), held, or has no such node.
    */
-  async operate(name: string, intent: OperateIntent, options: { readonly queue?: boolean } = {}): Promise<ApplyReply> {
-    const request: OperateRequest = { intent, by: this.#by, ...(options.queue === true ? { queue: true } : {}) };
-    return this.#update(name, intent.kind, (handle) => handle.executeUpdate(operateUpdate, { args: [request] }));
+  async operate(
+    name: string,
+    intent: OperateIntent,
+    options: { readonly queue?: boolean } = {},
+  ): Promise<ApplyReply> {
+    const request: OperateRequest = {
+      intent,
+      by: this.#by,
+      ...(options.queue === true ? { queue: true } : {}),
+    };
+    return this.#update(name, intent.kind, (handle) =>
+      handle.executeUpdate(operateUpdate, { args: [request] }),
+    );
   }
 
   /** What an apply of this spec would do; nothing is changed. */
   async plan(spec: ClusterSpec, options: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
     const { width } = options;
-    return preview(this.temporal, spec.name, { kind: 'apply', ...(width === undefined ? {} : { width }) }, await this.resources.pin(spec));
+    return preview(
+      this.temporal,
+      spec.name,
+      { kind: 'apply', ...(width === undefined ? {} : { width }) },
+      await this.resources.pin(spec),
+    );
   }
 
   /**
@@ -110,18 +150,22 @@ export class HeddleClient {
    */
   async preview(name: string, intent: Intent): Promise<PlanPreview> {
     if (intent.kind === 'delete') return preview(this.temporal, name, intent);
-    const spec = await call(this.temporal, `spec of ${name}`, () => this.#handle(name).query(specQuery, intent.kind === 'rollback' ? 'rollback' : 'present'));
+    const spec = await call(this.temporal, `spec of ${name}`, () =>
+      this.#handle(name).query(specQuery, intent.kind === 'rollback' ? 'rollback' : 'present'),
+    );
     return preview(this.temporal, name, intent, spec ?? undefined);
   }
 
   /**
-   * Deletes a cluster, whatever it is doing. With no worker to take the request it is left as a signal, which the next
-   * worker carries out; `operation` is then absent.
+   * Deletes a cluster, whatever it is doing. With no worker to take the request it is left as a signal, which
+   * the next worker carries out; `operation` is then absent.
    */
   async delete(name: string): Promise<Partial<ApplyReply>> {
     const handle = this.#handle(name);
     try {
-      return await call(this.temporal, `delete ${name}`, () => handle.executeUpdate(deleteUpdate, { args: [{ by: this.#by }] }));
+      return await call(this.temporal, `delete ${name}`, () =>
+        handle.executeUpdate(deleteUpdate, { args: [{ by: this.#by }] }),
+      );
     } catch (error) {
       if (!(error instanceof HeddleError) || error.code !== 'NoWorker') throw error;
       await call(this.temporal, `delete ${name}`, () => handle.signal(deleteSignal, { by: this.#by }));
@@ -130,8 +174,8 @@ export class HeddleClient {
   }
 
   /**
-   * Has the machines looked at; what is not as it should be shows as drift in `plan` and `preview` from then on. Does nothing
-   * where no cluster is, or while an operation is under way.
+   * Has the machines looked at; what is not as it should be shows as drift in `plan` and `preview` from then
+   * on. Does nothing where no cluster is, or while an operation is under way.
    */
   async look(name: string, options: { readonly patienceMs?: number } = {}): Promise<void> {
     const { patienceMs = 60_000 } = options;
@@ -139,18 +183,26 @@ export class HeddleClient {
       if (error instanceof HeddleError && error.code === 'NotFound') return undefined;
       throw error;
     });
-    if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted') return;
-    const number = await call(this.temporal, `look at ${name}`, () => this.#handle(name).executeUpdate(lookUpdate));
+    if (summary === undefined || summary.operation?.state === 'running' || summary.phase === 'deleted')
+      return;
+    const number = await call(this.temporal, `look at ${name}`, () =>
+      this.#handle(name).executeUpdate(lookUpdate),
+    );
     const until = Date.now() + patienceMs;
     while ((await this.summary(name)).looks.done < number && Date.now() < until) await pause(100);
   }
 
   /** Goes on with a held operation from exactly what failed. */
   async retry(name: string): Promise<ApplyReply> {
-    return this.#update(name, 'retry', (handle) => handle.executeUpdate(retryUpdate, { args: [{ by: this.#by }] }));
+    return this.#update(name, 'retry', (handle) =>
+      handle.executeUpdate(retryUpdate, { args: [{ by: this.#by }] }),
+    );
   }
 
-  /** Ends the operation under way, held, or waiting (by its id). What was done stays; machines that were never confirmed are deleted. */
+  /**
+   * Ends the operation under way, held, or waiting (by its id). What was done stays; machines that were never
+   * confirmed are deleted.
+   */
   async cancel(name: string, operation?: string): Promise<ApplyReply> {
     const request = { by: this.#by, ...(operation === undefined ? {} : { operation }) };
     return this.#update(name, 'cancel', (handle) => handle.executeUpdate(cancelUpdate, { args: [request] }));
@@ -158,22 +210,32 @@ export class HeddleClient {
 
   /** Starts nothing more until `resume`; what runs goes on to its end. */
   async pause(name: string): Promise<ApplyReply> {
-    return this.#update(name, 'pause', (handle) => handle.executeUpdate(pauseUpdate, { args: [{ by: this.#by }] }));
+    return this.#update(name, 'pause', (handle) =>
+      handle.executeUpdate(pauseUpdate, { args: [{ by: this.#by }] }),
+    );
   }
 
   async resume(name: string): Promise<ApplyReply> {
-    return this.#update(name, 'resume', (handle) => handle.executeUpdate(resumeUpdate, { args: [{ by: this.#by }] }));
+    return this.#update(name, 'resume', (handle) =>
+      handle.executeUpdate(resumeUpdate, { args: [{ by: this.#by }] }),
+    );
   }
 
-  /** Forgets a node of a held operation whose machine cannot be deleted; the machine, if there is one, stays. */
+  /**
+   * Forgets a node of a held operation whose machine cannot be deleted; the machine, if there is one, stays.
+   */
   async abandon(name: string, nodeId: string): Promise<ApplyReply> {
-    return this.#update(name, 'abandon', (handle) => handle.executeUpdate(abandonUpdate, { args: [{ by: this.#by, nodeId }] }));
+    return this.#update(name, 'abandon', (handle) =>
+      handle.executeUpdate(abandonUpdate, { args: [{ by: this.#by, nodeId }] }),
+    );
   }
 
   /** All of a cluster, its groups' nodes included. @throws HeddleError NotFound, NoWorker, NoServer. */
   async status(name: string): Promise<ClusterStatus> {
     const summary = await this.summary(name);
-    return summary.groups === undefined ? summary : withGroups(summary, await nodesOfGroups(this.temporal, summary.groups));
+    return summary.groups === undefined
+      ? summary
+      : withGroups(summary, await nodesOfGroups(this.temporal, summary.groups));
   }
 
   /** The same in one call: of a large cluster only the nodes that its own workflow carries. */
@@ -191,13 +253,20 @@ export class HeddleClient {
    * @throws HeddleError NotFound when the cluster has no such node.
    */
   async payload(name: string, nodeId: string): Promise<JsonObject> {
-    const ask = async (workflowId: string): Promise<JsonObject | null> => call(this.temporal, `payload of ${nodeId}`, () =>
-      this.temporal.workflow.getHandle(workflowId).query(payloadQuery, nodeId));
+    const ask = async (workflowId: string): Promise<JsonObject | null> =>
+      call(this.temporal, `payload of ${nodeId}`, () =>
+        this.temporal.workflow.getHandle(workflowId).query(payloadQuery, nodeId),
+      );
     let payload = await ask(clusterWorkflowId(name));
     if (payload === null) {
       for (const { workflowId } of (await this.summary(name)).groups ?? []) payload ??= await ask(workflowId);
     }
-    if (payload === null) throw new HeddleError('NotFound', `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`, { next: `heddle nodes ${name}` });
+    if (payload === null)
+      throw new HeddleError(
+        'NotFound',
+        `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`,
+        { next: `heddle nodes ${name}` },
+      );
     return payload;
   }
 
@@ -211,7 +280,10 @@ export class HeddleClient {
     return waitForOperation(this, name, operation, options);
   }
 
-  /** Machines of this installation that no cluster has, as the sweep saw them last. @throws HeddleError NotFound where no worker ever was. */
+  /**
+   * Machines of this installation that no cluster has, as the sweep saw them last.
+   * @throws HeddleError NotFound where no worker ever was.
+   */
   async leaks(): Promise<LeaksView> {
     return readLeaks(this.temporal);
   }
@@ -226,7 +298,11 @@ export class HeddleClient {
     return deleteLeaks(this.temporal, providerids);
   }
 
-  async #update(name: string, what: string, ask: (handle: WorkflowHandle) => Promise<ApplyReply>): Promise<ApplyReply> {
+  async #update(
+    name: string,
+    what: string,
+    ask: (handle: WorkflowHandle) => Promise<ApplyReply>,
+  ): Promise<ApplyReply> {
     return call(this.temporal, `${what} ${name}`, () => ask(this.#handle(name)));
   }
 
@@ -238,7 +314,8 @@ export class HeddleClient {
 /** Shown by the Web UI beside the workflow, for as long as it lives. */
 function detailsOf({ name }: ClusterSpec, by: string): string {
   return [
-    `Cluster **${name}**, made by ${by}. This workflow lives as long as the cluster; current details show its nodes.`, '',
+    `Cluster **${name}**, made by ${by}. This workflow lives as long as the cluster; current details show its nodes.`,
+    '',
     `- \`heddle status ${name}\`: what it is doing, what failed, what to do next`,
     `- \`heddle delete ${name}\`: the way to end it; terminating this workflow would leave its machines running`,
   ].join('\n');

@@ -1,4 +1,9 @@
-export { HeddleClient, type ApplyOptions, type HeddleClientOptions, type OperateIntent } from './heddle-client.js';
+export {
+  HeddleClient,
+  type ApplyOptions,
+  type HeddleClientOptions,
+  type OperateIntent,
+} from './heddle-client.js';
 export { MachineClient, type MachineRequestIntent } from './machine/machine-client.js';
 export type { MachineOperation, MachineView, Registration } from '../model/machine/machine.js';
 export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
@@ -13,7 +18,12 @@ export type { ImageView } from '../model/image/state.js';
 export { loadImageFile, readImageFile } from '../schema/image/read.js';
 export { formatImageRef, parseImageRef, type ImageRef } from '../model/machine/image.js';
 export { ResourceClient, type PutOptions } from './resources/resource-client.js';
-export type { Catalogue, PrunedVersion, ResourceRecord, ResourceVersion } from '../model/resource/catalogue.js';
+export type {
+  Catalogue,
+  PrunedVersion,
+  ResourceRecord,
+  ResourceVersion,
+} from '../model/resource/catalogue.js';
 export type { PlanPreview } from './preview.js';
 export { HeddleError, type HeddleErrorCode } from './errors.js';
 export type { LeaksView } from './leaks.js';
@@ -27,7 +37,12 @@ export { isEmptyPlan, taskCount, type Plan } from '../model/plan/plan.js';
 export type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/spec.js';
 export type { ClusterStatus, NodeStatus } from '../model/status.js';
 export type { Operation, OperationKind, OperationState } from '../model/operation.js';
-export { PoolClient, type DemandOptions, type PoolClientOptions, type WaitForNodesOptions } from './pools/pool-client.js';
+export {
+  PoolClient,
+  type DemandOptions,
+  type PoolClientOptions,
+  type WaitForNodesOptions,
+} from './pools/pool-client.js';
 export { listPools, type PoolListing } from './pools/list.js';
 export { loadPoolsFile, readPoolsFile } from '../schema/pool/read.js';
 export type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../model/pool/spec.js';

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isGrpcServiceError, ScheduleNotFoundError, ScheduleOverlapPolicy, type Client, type ScheduleDescription } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+  type Client,
+  type ScheduleDescription,
+} from '@temporalio/client';
 import { openMessage, purposeOf } from '../model/envelope.js';
 import { coreQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
 import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
@@ -23,7 +29,10 @@ export interface LeaksView {
   };
 }
 
-/** What the last pass saw; no worker is needed. @throws HeddleError NotFound where no worker has made the schedule. */
+/**
+ * What the last pass saw; no worker is needed.
+ * @throws HeddleError NotFound where no worker has made the schedule.
+ */
 export async function readLeaks(temporal: Client): Promise<LeaksView> {
   const described = await describeSchedule(temporal);
   const report = await lastReport(temporal, described);
@@ -31,8 +40,11 @@ export async function readLeaks(temporal: Client): Promise<LeaksView> {
   return {
     ...(report === undefined ? {} : { report }),
     schedule: {
-      everyMs: spec.intervals?.[0]?.every ?? 0, policy: inputOf(described).policy, running: info.runningActions.length > 0,
-      ...(state.paused ? { paused: state.note ?? 'paused' } : {}), ...(info.nextActionTimes[0] === undefined ? {} : { next: info.nextActionTimes[0].toISOString() }),
+      everyMs: spec.intervals?.[0]?.every ?? 0,
+      policy: inputOf(described).policy,
+      running: info.runningActions.length > 0,
+      ...(state.paused ? { paused: state.note ?? 'paused' } : {}),
+      ...(info.nextActionTimes[0] === undefined ? {} : { next: info.nextActionTimes[0].toISOString() }),
     },
   };
 }
@@ -40,28 +52,47 @@ export async function readLeaks(temporal: Client): Promise<LeaksView> {
 /** Has a pass made now, after one that may be under way, and waits for its end. */
 export async function sweepNow(temporal: Client, patienceMs = 15 * 60_000): Promise<SweepReport> {
   const known = new Set(passesOf(await describeSchedule(temporal)).map(({ runId }) => runId));
-  await call(temporal, 'sweep', () => temporal.schedule.getHandle(sweepScheduleId).trigger(ScheduleOverlapPolicy.BUFFER_ONE));
+  await call(temporal, 'sweep', () =>
+    temporal.schedule.getHandle(sweepScheduleId).trigger(ScheduleOverlapPolicy.BUFFER_ONE),
+  );
   for (const until = Date.now() + patienceMs; Date.now() < until; await pause(250)) {
     const started = passesOf(await describeSchedule(temporal)).find(({ runId }) => !known.has(runId));
     if (started !== undefined) return resultOf(temporal, started.workflowId, until - Date.now());
   }
-  throw new HeddleError('Failed', `no pass of the sweep began within ${Math.round(patienceMs / 1_000)} s; 'heddle doctor' looks for workers`);
+  throw new HeddleError(
+    'Failed',
+    `no pass of the sweep began within ${Math.round(patienceMs / 1_000)} s; 'heddle doctor' looks for workers`,
+  );
 }
 
 /**
  * Deletes machines that the last pass showed, and that still nobody has, whatever the policy says.
  * @throws HeddleError Invalid for ids that the last pass did not show.
  */
-export async function deleteLeaks(temporal: Client, providerids: readonly string[], patienceMs = 15 * 60_000): Promise<SweepReport> {
+export async function deleteLeaks(
+  temporal: Client,
+  providerids: readonly string[],
+  patienceMs = 15 * 60_000,
+): Promise<SweepReport> {
   const described = await describeSchedule(temporal);
-  const { leaks = [] } = await lastReport(temporal, described) ?? {};
+  const { leaks = [] } = (await lastReport(temporal, described)) ?? {};
   const unknown = providerids.filter((id) => !leaks.some(({ providerid }) => providerid === id));
-  if (unknown.length > 0) throw new HeddleError('Invalid', `the sweep did not see ${unknown.join(', ')} among the machines that no cluster has; 'heddle leaks' shows what it saw, 'heddle leaks --look' looks anew`);
+  if (unknown.length > 0)
+    throw new HeddleError(
+      'Invalid',
+      `the sweep did not see ${unknown.join(', ')} among the machines that no cluster has; 'heddle leaks' shows what it saw, 'heddle leaks --look' looks anew`,
+    );
   const input: SweepInput = { policy: inputOf(described).policy, named: providerids, earlier: leaks };
   const workflowId = `sweep/named-${randomUUID()}`;
-  await call(temporal, 'delete leaks', () => temporal.workflow.start(sweepWorkflowType, {
-    workflowId, taskQueue: coreQueue, args: [input], workflowExecutionTimeout: '1 hour', staticSummary: `delete ${providerids.length} machines by name`,
-  }));
+  await call(temporal, 'delete leaks', () =>
+    temporal.workflow.start(sweepWorkflowType, {
+      workflowId,
+      taskQueue: coreQueue,
+      args: [input],
+      workflowExecutionTimeout: '1 hour',
+      staticSummary: `delete ${providerids.length} machines by name`,
+    }),
+  );
   return resultOf(temporal, workflowId, patienceMs);
 }
 
@@ -70,8 +101,14 @@ async function describeSchedule(temporal: Client): Promise<ScheduleDescription> 
     return await call(temporal, 'leaks', async () => temporal.schedule.getHandle(sweepScheduleId).describe());
   } catch (error) {
     const cause = error instanceof HeddleError ? error.cause : error;
-    const missing = cause instanceof ScheduleNotFoundError || (isGrpcServiceError(cause) && Number(cause.code) === 5);
-    if (missing) throw new HeddleError('NotFound', `this namespace has no schedule ${sweepScheduleId}; a worker makes it when it starts: 'heddle worker'`, { cause: error, next: 'heddle worker' });
+    const missing =
+      cause instanceof ScheduleNotFoundError || (isGrpcServiceError(cause) && Number(cause.code) === 5);
+    if (missing)
+      throw new HeddleError(
+        'NotFound',
+        `this namespace has no schedule ${sweepScheduleId}; a worker makes it when it starts: 'heddle worker'`,
+        { cause: error, next: 'heddle worker' },
+      );
     throw error;
   }
 }
@@ -79,7 +116,11 @@ async function describeSchedule(temporal: Client): Promise<ScheduleDescription> 
 function inputOf({ action }: ScheduleDescription): SweepInput {
   const opened = openMessage(purposeOf('start', sweepWorkflowType), action.args ?? [], Date.now());
   const [input] = (opened.ok ? opened.args : []) as readonly Partial<SweepInput>[];
-  if (input?.policy === undefined) throw new HeddleError('Failed', `the schedule ${sweepScheduleId} has another input than Heddle's; delete it, and start a worker to make it anew`);
+  if (input?.policy === undefined)
+    throw new HeddleError(
+      'Failed',
+      `the schedule ${sweepScheduleId} has another input than Heddle's; delete it, and start a worker to make it anew`,
+    );
   return { ...input, policy: input.policy };
 }
 
@@ -91,16 +132,25 @@ interface Pass {
 
 /** The passes that the server remembers, oldest first. */
 function passesOf({ info }: ScheduleDescription): readonly Pass[] {
-  return [...info.recentActions, ...info.runningActions.map((action) => ({ action }))]
-    .map(({ action: { workflow: { workflowId, firstExecutionRunId } } }) => ({ workflowId, runId: firstExecutionRunId }));
+  return [...info.recentActions, ...info.runningActions.map((action) => ({ action }))].map(
+    ({
+      action: {
+        workflow: { workflowId, firstExecutionRunId },
+      },
+    }) => ({ workflowId, runId: firstExecutionRunId }),
+  );
 }
 
-async function lastReport(temporal: Client, described: ScheduleDescription): Promise<SweepReport | undefined> {
+async function lastReport(
+  temporal: Client,
+  described: ScheduleDescription,
+): Promise<SweepReport | undefined> {
   for (const workflowId of [...new Set(passesOf(described).map((pass) => pass.workflowId))].toReversed()) {
     const handle = temporal.workflow.getHandle(workflowId);
     try {
       const { status } = await call(temporal, 'leaks', () => handle.describe());
-      if (status.name === 'COMPLETED') return await call(temporal, 'leaks', async () => handle.result() as Promise<SweepReport>);
+      if (status.name === 'COMPLETED')
+        return await call(temporal, 'leaks', async () => handle.result() as Promise<SweepReport>);
     } catch (error) {
       // Its record is gone: the namespace keeps it only so long.
       if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
@@ -110,5 +160,10 @@ async function lastReport(temporal: Client, described: ScheduleDescription): Pro
 }
 
 async function resultOf(temporal: Client, workflowId: string, patienceMs: number): Promise<SweepReport> {
-  return call(temporal, 'sweep', async () => temporal.workflow.getHandle(workflowId).result() as Promise<SweepReport>, patienceMs);
+  return call(
+    temporal,
+    'sweep',
+    async () => temporal.workflow.getHandle(workflowId).result() as Promise<SweepReport>,
+    patienceMs,
+  );
 }

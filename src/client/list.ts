@@ -1,5 +1,18 @@
 import type { Client } from '@temporalio/client';
-import { callsWorkflowType, claimsWorkflowType, clusterWorkflowType, machineWorkflowType, nodeMachineWorkflowType, planWorkflowType, poolWorkflowType, reservationsWorkflowType, resourcesWorkflowType, searchAttributes, sweepWorkflowType, turnWorkflowType } from '../model/names.js';
+import {
+  callsWorkflowType,
+  claimsWorkflowType,
+  clusterWorkflowType,
+  machineWorkflowType,
+  nodeMachineWorkflowType,
+  planWorkflowType,
+  poolWorkflowType,
+  reservationsWorkflowType,
+  resourcesWorkflowType,
+  searchAttributes,
+  sweepWorkflowType,
+  turnWorkflowType,
+} from '../model/names.js';
 
 /** A cluster as the server's index shows it; the cluster itself is not asked. */
 export interface ClusterListing {
@@ -10,16 +23,20 @@ export interface ClusterListing {
 }
 
 /**
- * Clusters that are there, by name. Memos are not read: a single one that somebody wrote in plaintext would spoil the
- * whole list.
+ * Clusters that are there, by name. Memos are not read: a single one that somebody wrote in plaintext would
+ * spoil the whole list.
  */
 export async function listClusters(temporal: Client): Promise<readonly ClusterListing[]> {
   const listings: ClusterListing[] = [];
-  for await (const { execution, startTime, searchAttributes: attributes } of listOpen(temporal, [clusterWorkflowType])) {
+  for await (const { execution, startTime, searchAttributes: attributes } of listOpen(temporal, [
+    clusterWorkflowType,
+  ])) {
     const phase = readKeyword(attributes?.indexedFields?.[searchAttributes.phase]?.data);
     listings.push({
       name: (execution?.workflowId ?? '').replace(/^cluster\//, ''),
-      createdAt: new Date(Number(startTime?.seconds ?? 0) * 1_000 + Number(startTime?.nanos ?? 0) / 1e6).toISOString(),
+      createdAt: new Date(
+        Number(startTime?.seconds ?? 0) * 1_000 + Number(startTime?.nanos ?? 0) / 1e6,
+      ).toISOString(),
       ...(phase === undefined ? {} : { phase }),
     });
   }
@@ -29,7 +46,19 @@ export async function listClusters(temporal: Client): Promise<readonly ClusterLi
 /** Ids of all workflows of ours that are open now. */
 export async function listOpenWorkflows(temporal: Client): Promise<readonly string[]> {
   const ids: string[] = [];
-  for await (const { execution } of listOpen(temporal, [clusterWorkflowType, machineWorkflowType, nodeMachineWorkflowType, planWorkflowType, claimsWorkflowType, sweepWorkflowType, poolWorkflowType, reservationsWorkflowType, resourcesWorkflowType, turnWorkflowType, callsWorkflowType])) {
+  for await (const { execution } of listOpen(temporal, [
+    clusterWorkflowType,
+    machineWorkflowType,
+    nodeMachineWorkflowType,
+    planWorkflowType,
+    claimsWorkflowType,
+    sweepWorkflowType,
+    poolWorkflowType,
+    reservationsWorkflowType,
+    resourcesWorkflowType,
+    turnWorkflowType,
+    callsWorkflowType,
+  ])) {
     if (typeof execution?.workflowId === 'string') ids.push(execution.workflowId);
   }
   return ids;
@@ -37,12 +66,18 @@ export async function listOpenWorkflows(temporal: Client): Promise<readonly stri
 
 type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
 
-async function* listOpen(temporal: Client, types: readonly string[]): AsyncGenerator<Page['executions'][number]> {
+async function* listOpen(
+  temporal: Client,
+  types: readonly string[],
+): AsyncGenerator<Page['executions'][number]> {
   const { namespace } = temporal.options;
   const query = `WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')}) AND ExecutionStatus = 'Running'`;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const page: Page = await temporal.workflowService.listWorkflowExecutions({
-      namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      namespace,
+      query,
+      pageSize: 1_000,
+      ...(nextPageToken === undefined ? {} : { nextPageToken }),
     });
     yield* page.executions;
     ({ nextPageToken } = page);

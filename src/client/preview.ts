@@ -15,17 +15,34 @@ export interface PlanPreview {
   readonly current: CurrentCluster;
 }
 
-/** Events of a workflow that no worker has taken up: it was started, and a task for it was put on the queue. */
+/**
+ * Events of a workflow that no worker has taken up: it was started, and a task for it was put on the queue.
+ */
 const eventsBeforeWorker = 2;
 
 /** Plans an operation on a cluster as it is known, by the activity that would plan it for real. */
-export async function preview(temporal: Client, name: string, intent: Intent, spec?: ClusterSpec): Promise<PlanPreview> {
+export async function preview(
+  temporal: Client,
+  name: string,
+  intent: Intent,
+  spec?: ClusterSpec,
+): Promise<PlanPreview> {
   const current = await currentOf(temporal, name);
-  const request: PlanRequest = { clusterName: name, intent, current, ...(spec === undefined ? {} : { spec }) };
+  const request: PlanRequest = {
+    clusterName: name,
+    intent,
+    current,
+    ...(spec === undefined ? {} : { spec }),
+  };
   const what = `plan ${name}`;
-  const handle = await call(temporal, what, () => temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {
-    workflowId: `plan/${name}/${randomUUID()}`, taskQueue: coreQueue, args: [request], workflowExecutionTimeout: '2 minutes',
-  }));
+  const handle = await call(temporal, what, () =>
+    temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {
+      workflowId: `plan/${name}/${randomUUID()}`,
+      taskQueue: coreQueue,
+      args: [request],
+      workflowExecutionTimeout: '2 minutes',
+    }),
+  );
   const plan = await call(temporal, what, () => handle.result()).catch(async (error: unknown) => {
     // A worker that took it up and is only slow is waited for.
     const silent = error instanceof HeddleError && error.code === 'NoWorker';
@@ -39,7 +56,9 @@ async function currentOf(temporal: Client, name: string): Promise<CurrentCluster
   const handle = temporal.workflow.getHandle(clusterWorkflowId(name));
   try {
     const described = await call(temporal, `plan ${name}`, () => handle.describe());
-    return described.status.name === 'RUNNING' ? await call(temporal, `plan ${name}`, () => handle.query(currentQuery)) : emptyCluster;
+    return described.status.name === 'RUNNING'
+      ? await call(temporal, `plan ${name}`, () => handle.query(currentQuery))
+      : emptyCluster;
   } catch (error) {
     if (error instanceof HeddleError && error.code === 'NotFound') return emptyCluster;
     throw error;

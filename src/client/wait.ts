@@ -25,7 +25,12 @@ export interface WaitResult {
  * Looks until the operation has ended or is held.
  * @throws HeddleError NotFound when the cluster remembers no such operation.
  */
-export async function waitForOperation(client: HeddleClient, name: string, id: string, options: WaitOptions): Promise<WaitResult> {
+export async function waitForOperation(
+  client: HeddleClient,
+  name: string,
+  id: string,
+  options: WaitOptions,
+): Promise<WaitResult> {
   const { everyMs = 400, signal, patienceMs = 5 * 60_000 } = options;
   let answeredAt = Date.now();
   for (;;) {
@@ -34,8 +39,12 @@ export async function waitForOperation(client: HeddleClient, name: string, id: s
       answeredAt = Date.now();
       options.onStatus?.(status);
       const operation = findOperation(status, id);
-      if (operation === undefined) throw new HeddleError('NotFound', `cluster ${name} remembers no operation ${id}`, { next: `heddle history ${name}` });
-      if (operation.state === 'held' || endedStates.includes(operation.state)) return { operation, status: await client.status(name).catch(() => status) };
+      if (operation === undefined)
+        throw new HeddleError('NotFound', `cluster ${name} remembers no operation ${id}`, {
+          next: `heddle history ${name}`,
+        });
+      if (operation.state === 'held' || endedStates.includes(operation.state))
+        return { operation, status: await client.status(name).catch(() => status) };
     } catch (error) {
       if (!isPassing(error) || Date.now() - answeredAt > patienceMs) throw error;
       options.onSilence?.(error);

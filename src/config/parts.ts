@@ -10,12 +10,22 @@ export function toLimits({ time, ...limits }: WrittenConfig['pluginLimits'][stri
   return { ...limits, ...(timeMs === undefined ? {} : { timeMs }) };
 }
 
-export function toSweep({ every, minimumAge, cap, delete: deletes }: NonNullable<WrittenConfig['sweep']> = {}): SweepSettings {
-  const ms = (time: string | number | undefined): number | undefined => (time === undefined ? undefined : parseDuration(time));
+export function toSweep({
+  every,
+  minimumAge,
+  cap,
+  delete: deletes,
+}: NonNullable<WrittenConfig['sweep']> = {}): SweepSettings {
+  const ms = (time: string | number | undefined): number | undefined =>
+    time === undefined ? undefined : parseDuration(time);
   const { everyMs, policy } = defaultSweep;
   return {
     everyMs: ms(every) ?? everyMs,
-    policy: { minimumAgeMs: ms(minimumAge) ?? policy.minimumAgeMs, cap: cap ?? policy.cap, delete: deletes ?? policy.delete },
+    policy: {
+      minimumAgeMs: ms(minimumAge) ?? policy.minimumAgeMs,
+      cap: cap ?? policy.cap,
+      delete: deletes ?? policy.delete,
+    },
   };
 }
 
@@ -25,7 +35,12 @@ export interface ReservationConfig {
   readonly notify: NotifySettings;
 }
 
-export function toReservations({ prepare = '15m', remind = '10m', longest = '7d', notify = {} }: NonNullable<WrittenConfig['reservations']> = {}): ReservationConfig {
+export function toReservations({
+  prepare = '15m',
+  remind = '10m',
+  longest = '7d',
+  notify = {},
+}: NonNullable<WrittenConfig['reservations']> = {}): ReservationConfig {
   const ms = (time: string | number): number => parseDuration(time) ?? 0;
   return { settings: { prepareMs: ms(prepare), remindMs: ms(remind), longestMs: ms(longest) }, notify };
 }

@@ -16,7 +16,9 @@ export interface TemporalConfig {
 
 /** @throws ProblemsError where Temporal's own library cannot read them. */
 export function loadTemporal(env: Environment): TemporalConfig {
-  const variables = Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+  const variables = Object.fromEntries(
+    Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
   let loaded: ClientConnectConfig;
   try {
     // The null device says that no file is to be read; the library takes an empty file for a broken one.
@@ -24,12 +26,16 @@ export function loadTemporal(env: Environment): TemporalConfig {
     loaded = loadClientConnectConfig({ overrideEnvVars: variables, disableFile });
   } catch (error) {
     const wrong = `Temporal's connection settings cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-    throw new ProblemsError('The configuration cannot be used:', [errorAt([], wrong, 'Look at temporal.toml and at the TEMPORAL_ variables.')]);
+    throw new ProblemsError('The configuration cannot be used:', [
+      errorAt([], wrong, 'Look at temporal.toml and at the TEMPORAL_ variables.'),
+    ]);
   }
   const { connectionOptions, namespace } = loaded;
   const address = connectionOptions.address ?? '127.0.0.1:7233';
   return {
     configured: connectionOptions.address !== undefined,
-    address, namespace: namespace ?? 'default', connection: { ...connectionOptions, address },
+    address,
+    namespace: namespace ?? 'default',
+    connection: { ...connectionOptions, address },
   };
 }

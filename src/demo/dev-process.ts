@@ -30,10 +30,16 @@ export async function startDev(dataFolder: string, signal: AbortSignal): Promise
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const config = join(dataFolder, 'heddle.yaml');
   await writeFile(config, '# The demo needs no settings.\n');
-  // A configuration file of its own, so that nothing of the user's is read or changed. A group of its own: Ctrl-C reaches the demo alone.
+  // A configuration file of its own, so that nothing of the user's is read or changed. A group of its own:
+  // Ctrl-C reaches the demo alone.
   const child = spawn(process.execPath, [program, 'dev'], {
-    env: workerEnvironment(loadConfig().environment, { HEDDLE_DATA_FOLDER: dataFolder, HEDDLE_CONFIG: config }),
-    cwd: dataFolder, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
+    env: workerEnvironment(loadConfig().environment, {
+      HEDDLE_DATA_FOLDER: dataFolder,
+      HEDDLE_CONFIG: config,
+    }),
+    cwd: dataFolder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -60,9 +66,10 @@ export async function startDev(dataFolder: string, signal: AbortSignal): Promise
   try {
     const record = await waitFor(() => true, 'starting');
     return {
-      record, stop,
+      record,
+      stop,
       async killWorker() {
-        const killed = (await read() ?? record).processes.worker.pid;
+        const killed = ((await read()) ?? record).processes.worker.pid;
         process.kill(killed, 'SIGKILL');
         const { processes } = await waitFor((now) => now.processes.worker.pid !== killed, 'a new worker');
         return { killed, started: processes.worker.pid };

@@ -63,10 +63,18 @@ async function tellStory(dev: DevProcess, signal: AbortSignal): Promise<boolean>
   const { address, namespace } = dev.record;
   const connection = await Connection.connect({ address });
   const keys = openKeyRing({ folder: join(dataFolder, 'keys'), create: false });
-  const client = new HeddleClient(new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] }), { by: 'demo' });
+  const client = new HeddleClient(
+    new Client({ connection, namespace, plugins: [heddle({ keys, namespace })] }),
+    { by: 'demo' },
+  );
   try {
     const story: Story = { dev, client, signal, scripts: 0 };
-    const results = [await create(story), await scaleThroughCrash(story), await count(story), await remove(story)];
+    const results = [
+      await create(story),
+      await scaleThroughCrash(story),
+      await count(story),
+      await remove(story),
+    ];
     const right = results.every(Boolean);
     tell(right ? 'All counts are right.' : 'Some counts are WRONG.');
     return right;
@@ -87,7 +95,9 @@ async function create(story: Story): Promise<boolean> {
   tell(`Creates the cluster of ${relative(root, example)}: two applications behind a load balancer`);
   const status = await apply(story, readExample());
   const balancer = status.nodes.find((node) => node.services.includes('balancer'));
-  say(`the balancer on ${balancer?.nodeId} is ${text(balancer?.payload['balancer'])}, at ${text(balancer?.payload['url'])}`);
+  say(
+    `the balancer on ${balancer?.nodeId} is ${text(balancer?.payload['balancer'])}, at ${text(balancer?.payload['url'])}`,
+  );
   return expectAnswers(status, ['app-1', 'app-2']);
 }
 
@@ -96,10 +106,14 @@ async function scaleThroughCrash(story: Story): Promise<boolean> {
   const spec = readExample();
   const app = spec.groups['app'];
   if (app === undefined) throw new Error('the example has no group "app"');
-  const status = await apply(story, { ...spec, groups: { ...spec.groups, app: { ...app, count: 4 } } }, async () => {
-    const { killed, started } = await story.dev.killWorker();
-    say(`worker ${killed} was killed; worker ${started} goes on where it stood`);
-  });
+  const status = await apply(
+    story,
+    { ...spec, groups: { ...spec.groups, app: { ...app, count: 4 } } },
+    async () => {
+      const { killed, started } = await story.dev.killWorker();
+      say(`worker ${killed} was killed; worker ${started} goes on where it stood`);
+    },
+  );
   return expectAnswers(status, ['app-1', 'app-2', 'app-3', 'app-4']);
 }
 
@@ -112,10 +126,13 @@ async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<voi
   let crash: Promise<void> | undefined;
   let silent = false;
   const { operation: ended, status } = await client.waitFor(spec.name, operation, {
-    signal, everyMs: 150,
+    signal,
+    everyMs: 150,
     onStatus: (now) => {
       // The first look at which the new machines are made, but far from done.
-      const busy = now.nodes.some(({ current }) => current?.state === 'running' && current.action !== 'CREATE');
+      const busy = now.nodes.some(
+        ({ current }) => current?.state === 'running' && current.action !== 'CREATE',
+      );
       if (busy && midway !== undefined && crash === undefined) {
         crash = midway();
         // Its failure is reported when it is awaited below.
@@ -130,7 +147,8 @@ async function apply(story: Story, spec: ClusterSpec, midway?: () => Promise<voi
   });
   await crash;
   if (ended.state !== 'done') throw new Error(`operation ${operation} is ${ended.state}: ${ended.reason}`);
-  if (midway !== undefined && crash === undefined) throw new Error('the operation was over before the worker could be killed');
+  if (midway !== undefined && crash === undefined)
+    throw new Error('the operation was over before the worker could be killed');
   say(`operation ${operation} is done: ${ended.tasks.done} tasks on ${status.nodes.length} nodes`);
   return status;
 }
@@ -140,7 +158,10 @@ async function expectAnswers(status: ClusterStatus, wanted: readonly string[]): 
   const url = text(status.nodes.find((node) => node.services.includes('balancer'))?.payload['url']);
   const seen = new Set<string>();
   for (let request = 0; request < 40 && seen.size < wanted.length; request += 1) {
-    const answer = await fetch(url, { headers: { connection: 'close' } }).then((response) => response.text(), () => '');
+    const answer = await fetch(url, { headers: { connection: 'close' } }).then(
+      (response) => response.text(),
+      () => '',
+    );
     const node = /^hello from (\S+)$/m.exec(answer)?.[1];
     if (node === undefined) await pause(100);
     else seen.add(node);
@@ -155,11 +176,18 @@ async function count({ dev, client, scripts }: Story): Promise<boolean> {
   const machines = await countMachines(dev.record);
   const runs = await countRuns(client, 'web');
   return [
-    check(machines.alive === nodes.length, `${machines.alive} machines for ${nodes.length} nodes (source: the machine service's list)`),
-    check(machines.created === nodes.length && machines.keys === nodes.length,
-      `${machines.created} machines ever created, ${machines.keys} different (source: the machine service's journal)`),
-    check(runs.folders === scripts && runs.notOnce === 0,
-      `${runs.folders} scripts for ${scripts} planned, ${runs.notOnce} of them not exactly once (source: the run folders on the nodes)`),
+    check(
+      machines.alive === nodes.length,
+      `${machines.alive} machines for ${nodes.length} nodes (source: the machine service's list)`,
+    ),
+    check(
+      machines.created === nodes.length && machines.keys === nodes.length,
+      `${machines.created} machines ever created, ${machines.keys} different (source: the machine service's journal)`,
+    ),
+    check(
+      runs.folders === scripts && runs.notOnce === 0,
+      `${runs.folders} scripts for ${scripts} planned, ${runs.notOnce} of them not exactly once (source: the run folders on the nodes)`,
+    ),
   ].every(Boolean);
 }
 
@@ -169,7 +197,10 @@ async function remove({ dev, client, signal }: Story): Promise<boolean> {
   if (operation === undefined) throw new Error('no worker took the delete');
   const { operation: ended } = await client.waitFor('web', operation, { signal });
   const { alive } = await countMachines(dev.record);
-  return check(ended.state === 'done' && alive === 0, `${alive} machines are left (source: the machine service's list)`);
+  return check(
+    ended.state === 'done' && alive === 0,
+    `${alive} machines are left (source: the machine service's list)`,
+  );
 }
 
 function readExample(): ClusterSpec {

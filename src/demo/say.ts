@@ -4,7 +4,9 @@ const startedAt = Date.now();
 
 /** One line of the demo's story, with the seconds since it began. */
 export function say(text: string): void {
-  process.stdout.write(`${styleText('dim', `${((Date.now() - startedAt) / 1000).toFixed(1).padStart(5)} s`)}  ${text}\n`);
+  process.stdout.write(
+    `${styleText('dim', `${((Date.now() - startedAt) / 1000).toFixed(1).padStart(5)} s`)}  ${text}\n`,
+  );
 }
 
 /** A heading of the story. */

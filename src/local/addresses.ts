@@ -20,9 +20,9 @@ export interface Endpoint {
 }
 
 /**
- * Gives machines their addresses. On Linux all of 127.0.0.0/8 is loopback: each data folder gets a block of 4,064
- * addresses and keeps it. A listener on the block's first address shows other services that it is taken. Where that
- * does not work, machines share 127.0.0.1 and differ by port.
+ * Gives machines their addresses. On Linux all of 127.0.0.0/8 is loopback: each data folder gets a block of
+ * 4,064 addresses and keeps it. A listener on the block's first address shows other services that it is
+ * taken. Where that does not work, machines share 127.0.0.1 and differ by port.
  */
 export class Addresses {
   readonly #block: Block | undefined;
@@ -41,7 +41,9 @@ export class Addresses {
     return new Addresses(undefined, undefined, address);
   }
 
-  /** @param range first part of the block, such as `127.77.16`; by default it follows from the folder's name. */
+  /**
+   * @param range first part of the block, such as `127.77.16`; by default it follows from the folder's name.
+   */
   static async open(dataFolder: string, range: string | undefined): Promise<Addresses> {
     const file = join(dataFolder, 'addresses.json');
     const kept = readJsonFile(file, blockSchema);
@@ -53,12 +55,16 @@ export class Addresses {
       writeJsonFile(file, candidate);
       return new Addresses(candidate, outcome);
     }
-    throw new Error('No free block of 127.x addresses was found. Stop what listens on port 2222 of every address, or give --address-range 127.A.B.');
+    throw new Error(
+      'No free block of 127.x addresses was found. Stop what listens on port 2222 of every address, or give --address-range 127.A.B.',
+    );
   }
 
   /** A text for people. */
   get description(): string {
-    return this.#block === undefined ? `${this.#shared}, a port for each machine` : `${this.#block.block}.0/20, port ${this.#block.port}`;
+    return this.#block === undefined
+      ? `${this.#shared}, a port for each machine`
+      : `${this.#block.block}.0/20, port ${this.#block.port}`;
   }
 
   /** The next address that is not in use; a freed one comes round late, for clients remember host keys. */
@@ -79,7 +85,9 @@ export class Addresses {
   /** An address for trials; machines get it last. */
   last(): Endpoint {
     const block = this.#block;
-    return block === undefined ? { address: this.#shared, port: 0 } : { address: addressAt(block, perNetwork * networks - 1), port: block.port };
+    return block === undefined
+      ? { address: this.#shared, port: 0 }
+      : { address: addressAt(block, perNetwork * networks - 1), port: block.port };
   }
 
   close(): void {
@@ -90,17 +98,21 @@ export class Addresses {
 async function claimKept(block: Block, file: string): Promise<Server> {
   const outcome = await listen(block);
   if (typeof outcome !== 'string') return outcome;
-  throw new Error(`The addresses of this folder's machines, ${block.block}.0/20 port ${block.port}, are ${outcome}. `
-    + `Stop the service that uses them; or, if no machine of this folder is needed any more, delete ${file} and the folder machines beside it.`);
+  throw new Error(
+    `The addresses of this folder's machines, ${block.block}.0/20 port ${block.port}, are ${outcome}. ` +
+      `Stop the service that uses them; or, if no machine of this folder is needed any more, delete ${file} and the folder machines beside it.`,
+  );
 }
 
 function candidates(dataFolder: string, range: string | undefined): readonly Block[] {
   if (range !== undefined) return ports.map((port) => ({ block: range, port }));
   const hash = createHash('sha256').update(dataFolder).digest();
-  return ports.flatMap((port) => Array.from({ length: 16 }, (_, step) => {
-    const number = hash.readUInt32BE(0) + step * 37;
-    return { block: `127.${64 + (number % 180)}.${16 * (Math.floor(number / 180) % networks)}`, port };
-  }));
+  return ports.flatMap((port) =>
+    Array.from({ length: 16 }, (_, step) => {
+      const number = hash.readUInt32BE(0) + step * 37;
+      return { block: `127.${64 + (number % 180)}.${16 * (Math.floor(number / 180) % networks)}`, port };
+    }),
+  );
 }
 
 function addressAt(block: Block, index: number): string {

@@ -30,20 +30,46 @@ export interface KindQuestion {
   readonly library: Library;
 }
 
-/** Boots a sandbox to see whether it works, rather than to infer it. @throws Error when sandboxes are demanded and do not. */
-export async function chooseKind(question: KindQuestion, addresses: Addresses, log: Log): Promise<KindChoice> {
+/**
+ * Boots a sandbox to see whether it works, rather than to infer it.
+ * @throws Error when sandboxes are demanded and do not.
+ */
+export async function chooseKind(
+  question: KindQuestion,
+  addresses: Addresses,
+  log: Log,
+): Promise<KindChoice> {
   const directory = directoryKind(question.markerStart, question.library);
-  const onlyDirectories = { chosen: directory, working: new Map([['directory', directory]] as const), sshServer: 'ssh2' };
+  const onlyDirectories = {
+    chosen: directory,
+    working: new Map([['directory', directory]] as const),
+    sshServer: 'ssh2',
+  };
   if (question.wanted === 'directory') return onlyDirectories;
   let reason = plainObstacle();
   for (const sshd of reason === undefined ? sshdsToTry(question.sshd) : []) {
-    const kind = sandboxKind({ markerStart: question.markerStart, dataFolder: question.dataFolder, library: question.library, sshd });
+    const kind = sandboxKind({
+      markerStart: question.markerStart,
+      dataFolder: question.dataFolder,
+      library: question.library,
+      sshd,
+    });
     reason = await tryKind(kind, question.dataFolder, addresses);
-    if (reason === undefined) return { chosen: kind, working: new Map([['directory', directory], ['sandbox', kind]]), sshServer: sshd ?? 'ssh2' };
+    if (reason === undefined)
+      return {
+        chosen: kind,
+        working: new Map([
+          ['directory', directory],
+          ['sandbox', kind],
+        ]),
+        sshServer: sshd ?? 'ssh2',
+      };
     if (sshd !== undefined) log.warn(`sandboxes with ${sshd} do not work here: ${reason}`);
   }
   if (question.wanted === 'sandbox') {
-    throw new Error(`Sandboxes need Linux, root, and the right to mount, and do not work here: ${reason}. Use --kind directory.`);
+    throw new Error(
+      `Sandboxes need Linux, root, and the right to mount, and do not work here: ${reason}. Use --kind directory.`,
+    );
   }
   log.info(`machines are directories, for sandboxes do not work here: ${reason}`);
   return onlyDirectories;
@@ -80,8 +106,22 @@ async function tryKind(kind: Kind, dataFolder: string, addresses: Addresses): Pr
 /** It lives at the block's last address, which machines get last. */
 function trialMachine(kind: Kind, addresses: Addresses): MachineRecord {
   return {
-    ...addresses.last(), id: 'trial', token: '', requestDigest: '', key: 'trial', hostname: 'trial', flavor: 'tiny', image: 'host', tags: {}, publicKeys: [],
-    kind: kind.name, state: 'booting', user: kind.user, password: randomBytes(18).toString('base64url'),
-    hostKey: newHostKey(), createdAt: new Date().toISOString(), faults: {},
+    ...addresses.last(),
+    id: 'trial',
+    token: '',
+    requestDigest: '',
+    key: 'trial',
+    hostname: 'trial',
+    flavor: 'tiny',
+    image: 'host',
+    tags: {},
+    publicKeys: [],
+    kind: kind.name,
+    state: 'booting',
+    user: kind.user,
+    password: randomBytes(18).toString('base64url'),
+    hostKey: newHostKey(),
+    createdAt: new Date().toISOString(),
+    faults: {},
   };
 }

@@ -7,7 +7,10 @@ import { readJsonFile, writeJsonFile } from './files.js';
 export const extraKinds = ['volumes', 'addresses'] as const;
 export type ExtraKind = (typeof extraKinds)[number];
 
-/** What an account has besides machines, as clouds do. They are kept and counted, and can be attached; nothing is mounted or routed. */
+/**
+ * What an account has besides machines, as clouds do. They are kept and counted, and can be attached; nothing
+ * is mounted or routed.
+ */
 const extraSchema = z.object({
   id: z.string(),
   kind: z.enum(extraKinds),
@@ -24,7 +27,10 @@ type Extra = z.infer<typeof extraSchema>;
 
 const text = z.string().min(1).max(512);
 export const makeExtraSchema = z.strictObject({
-  key: text, token: z.string().min(8).max(128), tags: z.record(z.string().min(1).max(128), z.string().max(512)).default({}), sizeGb: z.int().min(1).max(10_000).optional(),
+  key: text,
+  token: z.string().min(8).max(128),
+  tags: z.record(z.string().min(1).max(128), z.string().max(512)).default({}),
+  sizeGb: z.int().min(1).max(10_000).optional(),
 });
 export const attachSchema = z.strictObject({ machine: text });
 
@@ -40,14 +46,33 @@ export class Extras {
     this.#all = readJsonFile(this.#file, z.array(extraSchema)) ?? [];
   }
 
-  make(kind: ExtraKind, request: z.infer<typeof makeExtraSchema>): { readonly status: 200 | 201; readonly body: object } {
-    const requestDigest = createHash('sha256').update(JSON.stringify([kind, request.key, request.sizeGb ?? 0, Object.entries(request.tags).toSorted(([one], [other]) => (one < other ? -1 : 1))])).digest('hex');
+  make(
+    kind: ExtraKind,
+    request: z.infer<typeof makeExtraSchema>,
+  ): { readonly status: 200 | 201; readonly body: object } {
+    const requestDigest = createHash('sha256')
+      .update(
+        JSON.stringify([
+          kind,
+          request.key,
+          request.sizeGb ?? 0,
+          Object.entries(request.tags).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+        ]),
+      )
+      .digest('hex');
     const known = this.#all.find((extra) => extra.kind === kind && extra.token === request.token);
-    if (known !== undefined && known.requestDigest !== requestDigest) throw new ApiError('IdempotencyMismatch', `This token made ${known.id} with other parameters.`);
+    if (known !== undefined && known.requestDigest !== requestDigest)
+      throw new ApiError('IdempotencyMismatch', `This token made ${known.id} with other parameters.`);
     if (known !== undefined) return { status: 200, body: shown(known) };
     const { key, token, tags, sizeGb } = request;
     const made: Extra = {
-      id: `${kind === 'volumes' ? 'v' : 'a'}-${randomBytes(6).toString('hex')}`, kind, token, requestDigest, key, tags, createdAt: new Date().toISOString(),
+      id: `${kind === 'volumes' ? 'v' : 'a'}-${randomBytes(6).toString('hex')}`,
+      kind,
+      token,
+      requestDigest,
+      key,
+      tags,
+      createdAt: new Date().toISOString(),
       ...(sizeGb === undefined ? {} : { sizeGb }),
     };
     this.#save([...this.#all, made]);
@@ -55,20 +80,26 @@ export class Extras {
   }
 
   list(kind: ExtraKind, key: string | undefined): object {
-    return { [kind]: this.#all.filter((extra) => extra.kind === kind && (key === undefined || extra.key === key)).map(shown) };
+    return {
+      [kind]: this.#all
+        .filter((extra) => extra.kind === kind && (key === undefined || extra.key === key))
+        .map(shown),
+    };
   }
 
   attach(kind: ExtraKind, id: string, machine: string): object {
     const extra = this.#existing(kind, id);
     if (!this.#isThere(machine)) throw new ApiError('NotFound', `There is no machine ${machine}.`);
-    if (this.#isAttached(extra) && extra.machine !== machine) throw new ApiError('Conflict', `${id} is attached to ${extra.machine}.`);
+    if (this.#isAttached(extra) && extra.machine !== machine)
+      throw new ApiError('Conflict', `${id} is attached to ${extra.machine}.`);
     this.#save(this.#all.map((one) => (one.id === id ? { ...one, machine } : one)));
     return shown({ ...extra, machine });
   }
 
   remove(kind: ExtraKind, id: string): object {
     const extra = this.#existing(kind, id);
-    if (this.#isAttached(extra)) throw new ApiError('Conflict', `${id} is attached to machine ${extra.machine}; delete that first.`);
+    if (this.#isAttached(extra))
+      throw new ApiError('Conflict', `${id} is attached to machine ${extra.machine}; delete that first.`);
     this.#save(this.#all.filter((one) => one.id !== id));
     return { id };
   }

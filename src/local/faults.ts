@@ -1,7 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
-export const faultyOperations = ['create', 'describe', 'list', 'delete', 'power', 'load', 'capture', 'images', 'upload', 'download', 'extra', 'any'] as const;
+export const faultyOperations = [
+  'create',
+  'describe',
+  'list',
+  'delete',
+  'power',
+  'load',
+  'capture',
+  'images',
+  'upload',
+  'download',
+  'extra',
+  'any',
+] as const;
 
 const filter = {
   /** How many calls it meets before it is used up; 0: all until it is removed. */
@@ -15,11 +28,19 @@ const filter = {
 const milliseconds = z.int().min(0).max(3_600_000);
 const ofCreate = { ...filter, operation: z.literal('create').default('create') };
 
-/** What can be made to go wrong. Faults live in memory: a restart of the service clears them, but not what they did to machines. */
+/**
+ * What can be made to go wrong. Faults live in memory: a restart of the service clears them, but not what
+ * they did to machines.
+ */
 export const faultSchema = z.discriminatedUnion('fault', [
   z.strictObject({ fault: z.literal('latency'), ms: milliseconds, ...filter }),
   /** Refused before anything was done. */
-  z.strictObject({ fault: z.literal('http'), status: z.union([z.literal(429), z.literal(500), z.literal(503)]), retryAfterSeconds: z.number().min(0).optional(), ...filter }),
+  z.strictObject({
+    fault: z.literal('http'),
+    status: z.union([z.literal(429), z.literal(500), z.literal(503)]),
+    retryAfterSeconds: z.number().min(0).optional(),
+    ...filter,
+  }),
   /** Done, but the connection is cut instead of an answer. */
   z.strictObject({ fault: z.literal('lose-answer'), ...filter }),
   /** Done, but the answer waits until the fault is released. */
@@ -73,7 +94,12 @@ export class Faults {
   }
 
   list(): readonly object[] {
-    return [...this.#armed.values()].map(({ id, fault, met, held }) => ({ id, ...fault, met, held: held.size }));
+    return [...this.#armed.values()].map(({ id, fault, met, held }) => ({
+      id,
+      ...fault,
+      met,
+      held: held.size,
+    }));
   }
 
   /** The first armed fault of this name that meets the call; meeting uses it up by one. */
@@ -95,7 +121,10 @@ export class Faults {
     });
   }
 
-  #find<Name extends FaultName>(name: Name, call: CallSubject): (Armed & { readonly fault: FaultOf<Name> }) | undefined {
+  #find<Name extends FaultName>(
+    name: Name,
+    call: CallSubject,
+  ): (Armed & { readonly fault: FaultOf<Name> }) | undefined {
     for (const armed of this.#armed.values()) {
       if (!isOf(armed, name) || isUsedUp(armed) || !meets(armed.fault, call)) continue;
       armed.met += 1;
@@ -105,7 +134,10 @@ export class Faults {
   }
 }
 
-function isOf<Name extends FaultName>(armed: Armed, name: Name): armed is Armed & { readonly fault: FaultOf<Name> } {
+function isOf<Name extends FaultName>(
+  armed: Armed,
+  name: Name,
+): armed is Armed & { readonly fault: FaultOf<Name> } {
   return armed.fault.fault === name;
 }
 
@@ -115,11 +147,18 @@ function isUsedUp(armed: Armed): boolean {
 
 function meets(fault: Fault, call: CallSubject): boolean {
   if (fault.operation !== 'any' && fault.operation !== call.operation) return false;
-  if (fault.hostname !== undefined && (call.hostname === undefined || !matchesGlob(fault.hostname, call.hostname))) return false;
+  if (
+    fault.hostname !== undefined &&
+    (call.hostname === undefined || !matchesGlob(fault.hostname, call.hostname))
+  )
+    return false;
   return Object.entries(fault.tags ?? {}).every(([name, value]) => call.tags?.[name] === value);
 }
 
 function matchesGlob(pattern: string, text: string): boolean {
-  const source = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&')).join('.*');
+  const source = pattern
+    .split('*')
+    .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'))
+    .join('.*');
   return new RegExp(`^${source}$`, 's').test(text);
 }

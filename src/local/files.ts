@@ -29,14 +29,23 @@ export function readIfPresent(path: string): string | undefined {
   }
 }
 
-/** Reads a JSON file of a known shape; undefined when there is none. Throws an error that names the file when its content is not that. */
-export function readJsonFile<Schema extends z.ZodType>(path: string, schema: Schema): z.infer<Schema> | undefined {
+/**
+ * Reads a JSON file of a known shape; undefined when there is none. Throws an error that names the file when
+ * its content is not that.
+ */
+export function readJsonFile<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+): z.infer<Schema> | undefined {
   const text = readIfPresent(path);
   if (text === undefined) return undefined;
   try {
     return schema.parse(JSON.parse(text));
   } catch (error) {
-    throw new Error(`${path} is not a file this machine service wrote: ${messageOf(error)}. Mend it, or move it away.`, { cause: error });
+    throw new Error(
+      `${path} is not a file this machine service wrote: ${messageOf(error)}. Mend it, or move it away.`,
+      { cause: error },
+    );
   }
 }
 

@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { childEnvironment } from '../config/child-environment.js';
 import { hasProcFs, markerVariable } from './processes.js';
 
-// Reads until the service's end of the pipe is gone, then kills what carries the marker. Only the service's death closes the pipe.
+// Reads until the service's end of the pipe is gone, then kills what carries the marker. Only the service's
+// death closes the pipe.
 const script = `
 while read -r _; do :; done
 for round in 1 2 3; do
@@ -12,13 +13,16 @@ for round in 1 2 3; do
 done 2>/dev/null`;
 
 /**
- * Sees to it that machines die with the service even when it gets SIGKILL: a small shell in a session of its own. Where
- * there is no /proc, the next start ends what was left.
+ * Sees to it that machines die with the service even when it gets SIGKILL: a small shell in a session of its
+ * own. Where there is no /proc, the next start ends what was left.
  */
 export function startGuard(markerStart: string): ChildProcess | undefined {
   if (!hasProcFs) return undefined;
   const guard = spawn('/bin/sh', ['-c', script, 'heddle-guard', `${markerVariable}=${markerStart}`], {
-    detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: childEnvironment({ set: { PATH: '/usr/local/bin:/usr/bin:/bin' } }), cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: childEnvironment({ set: { PATH: '/usr/local/bin:/usr/bin:/bin' } }),
+    cwd: '/',
   });
   guard.on('error', () => undefined);
   guard.stdin?.on('error', () => undefined);

@@ -9,26 +9,43 @@ export interface HostKey {
   readonly private: string;
 }
 
-/** Makes a host key. Not by ssh2's generator: one in a hundred of its ed25519 keys cannot be read again (ssh2 1.17). */
+/**
+ * Makes a host key. Not by ssh2's generator: one in a hundred of its ed25519 keys cannot be read again (ssh2
+ * 1.17).
+ */
 export function newHostKey(): HostKey {
   // As DER at once: exporting a key object can hang Node 20 when its memory is collected meanwhile.
   const pair = generateKeyPairSync('ed25519', {
-    publicKeyEncoding: { type: 'spki', format: 'der' }, privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'der' },
   });
   const publicBytes = rawKeyOf(pair.publicKey);
   const publicBlob = Buffer.concat([field(algorithm), field(publicBytes)]);
   const check = randomBytes(4);
   const secret = Buffer.concat([
-    check, check, field(algorithm), field(publicBytes), field(Buffer.concat([rawKeyOf(pair.privateKey), publicBytes])), field(''),
+    check,
+    check,
+    field(algorithm),
+    field(publicBytes),
+    field(Buffer.concat([rawKeyOf(pair.privateKey), publicBytes])),
+    field(''),
   ]);
   const padding = Buffer.from(Array.from({ length: (8 - (secret.length % 8)) % 8 }, (_, index) => index + 1));
   const whole = Buffer.concat([
-    Buffer.from('openssh-key-v1\0'), field('none'), field('none'), field(''), number(1), field(publicBlob), field(Buffer.concat([secret, padding])),
+    Buffer.from('openssh-key-v1\0'),
+    field('none'),
+    field('none'),
+    field(''),
+    number(1),
+    field(publicBlob),
+    field(Buffer.concat([secret, padding])),
   ]);
   const lines = whole.toString('base64').match(/.{1,70}/g) ?? [];
   return {
     public: `${algorithm} ${publicBlob.toString('base64')}`,
-    private: ['-----BEGIN OPENSSH PRIVATE KEY-----', ...lines, '-----END OPENSSH PRIVATE KEY-----', ''].join('\n'),
+    private: ['-----BEGIN OPENSSH PRIVATE KEY-----', ...lines, '-----END OPENSSH PRIVATE KEY-----', ''].join(
+      '\n',
+    ),
   };
 }
 

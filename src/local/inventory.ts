@@ -56,7 +56,8 @@ export class Inventory {
   async remove(id: string): Promise<void> {
     const record = this.#machines.get(id);
     if (record === undefined) return;
-    for (const name of ['disk', 'disk.new']) await rm(join(this.folderOf(id), name), { recursive: true, force: true });
+    for (const name of ['disk', 'disk.new'])
+      await rm(join(this.folderOf(id), name), { recursive: true, force: true });
     await rm(this.folderOf(id), { recursive: true, force: true });
     this.#machines.delete(id);
     this.#idsByToken.delete(record.token);

@@ -1,7 +1,19 @@
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-export const operations = ['create', 'describe', 'list', 'delete', 'power-on', 'power-off', 'kill', 'load', 'capture', 'upload', 'delete-image'] as const;
+export const operations = [
+  'create',
+  'describe',
+  'list',
+  'delete',
+  'power-on',
+  'power-off',
+  'kill',
+  'load',
+  'capture',
+  'upload',
+  'delete-image',
+] as const;
 export type Operation = (typeof operations)[number];
 
 /** An accepted call: the service answered it, or did it and its answer was lost on purpose. */
@@ -31,7 +43,10 @@ export class Journal {
     const torn = existsSync(this.#path) && !endsWithNewline(this.#path);
     this.#file = openSync(this.#path, 'a', 0o600);
     if (torn) writeSync(this.#file, '\n');
-    this.#seq = this.read({ after: 0, limit: Number.POSITIVE_INFINITY }).reduce((last, entry) => Math.max(last, entry.seq), 0);
+    this.#seq = this.read({ after: 0, limit: Number.POSITIVE_INFINITY }).reduce(
+      (last, entry) => Math.max(last, entry.seq),
+      0,
+    );
   }
 
   append(entry: Omit<JournalEntry, 'seq' | 'at'>): void {
@@ -40,7 +55,11 @@ export class Journal {
   }
 
   /** Entries after a sequence number, oldest first, of the given operations or of all. */
-  read(query: { readonly after: number; readonly limit: number; readonly operations?: readonly Operation[] }): readonly JournalEntry[] {
+  read(query: {
+    readonly after: number;
+    readonly limit: number;
+    readonly operations?: readonly Operation[];
+  }): readonly JournalEntry[] {
     const found: JournalEntry[] = [];
     for (const line of readFileSync(this.#path, 'utf8').split('\n')) {
       const entry = parseLine(line);

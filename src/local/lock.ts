@@ -6,14 +6,24 @@ import { startTimeOf } from './processes.js';
 
 const holderSchema = z.object({ pid: z.number().int(), startedAt: z.string() });
 
-/** Takes the data folder for this process and gives a function that lets it go. Throws when another living service holds it. */
+/**
+ * Takes the data folder for this process and gives a function that lets it go. Throws when another living
+ * service holds it.
+ */
 export function lockFolder(dataFolder: string): () => void {
   const path = join(dataFolder, 'lock');
   const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, JSON.stringify({ pid: process.pid, startedAt: startTimeOf(process.pid) ?? 'unknown' }), { mode: 0o600 });
+  writeFileSync(
+    mine,
+    JSON.stringify({ pid: process.pid, startedAt: startTimeOf(process.pid) ?? 'unknown' }),
+    { mode: 0o600 },
+  );
   try {
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      if (linkOnce(mine, path)) return () => { rmSync(path, { force: true }); };
+      if (linkOnce(mine, path))
+        return () => {
+          rmSync(path, { force: true });
+        };
       removeStale(dataFolder, path);
     }
   } finally {
@@ -63,7 +73,9 @@ function readLock(path: string): string | undefined {
 function refuseIfAlive(dataFolder: string, text: string): void {
   const holder = parseHolder(text);
   if (holder === undefined || startTimeOf(holder.pid) !== holder.startedAt) return;
-  throw new Error(`Another machine service (process ${holder.pid}) works on ${dataFolder}. Stop it, or give this one another --data folder.`);
+  throw new Error(
+    `Another machine service (process ${holder.pid}) works on ${dataFolder}. Stop it, or give this one another --data folder.`,
+  );
 }
 
 function parseHolder(text: string): z.infer<typeof holderSchema> | undefined {

@@ -11,19 +11,31 @@ export class Log {
     this.#rank = ranks[level];
   }
 
-  debug(message: string, attributes?: Attributes): void { this.#write('debug', message, attributes); }
-  info(message: string, attributes?: Attributes): void { this.#write('info', message, attributes); }
-  warn(message: string, attributes?: Attributes): void { this.#write('warn', message, attributes); }
-  error(message: string, attributes?: Attributes): void { this.#write('error', message, attributes); }
+  debug(message: string, attributes?: Attributes): void {
+    this.#write('debug', message, attributes);
+  }
+  info(message: string, attributes?: Attributes): void {
+    this.#write('info', message, attributes);
+  }
+  warn(message: string, attributes?: Attributes): void {
+    this.#write('warn', message, attributes);
+  }
+  error(message: string, attributes?: Attributes): void {
+    this.#write('error', message, attributes);
+  }
 
   /** Written whatever the level: a person asked for it by signal. */
-  dump(message: string, attributes: Attributes): void { this.#line('debug', message, attributes); }
+  dump(message: string, attributes: Attributes): void {
+    this.#line('debug', message, attributes);
+  }
 
   #write(level: LogLevel, message: string, attributes: Attributes | undefined): void {
     if (ranks[level] >= this.#rank) this.#line(level, message, attributes);
   }
 
   #line(level: LogLevel, message: string, attributes: Attributes | undefined): void {
-    process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), level, name: 'heddle.local', message, ...attributes })}\n`);
+    process.stderr.write(
+      `${JSON.stringify({ time: new Date().toISOString(), level, name: 'heddle.local', message, ...attributes })}\n`,
+    );
   }
 }

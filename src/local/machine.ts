@@ -55,10 +55,28 @@ export type MachineRecord = z.infer<typeof machineSchema>;
 /** A machine as lists show it. */
 export function summaryOf(machine: MachineRecord) {
   const { id, state, reason, key, hostname, flavor, image, tags, kind, address, port, createdAt } = machine;
-  return { id, state, ...(reason === undefined ? {} : { reason }), key, hostname, flavor, image, tags, kind, address, port, createdAt };
+  return {
+    id,
+    state,
+    ...(reason === undefined ? {} : { reason }),
+    key,
+    hostname,
+    flavor,
+    image,
+    tags,
+    kind,
+    address,
+    port,
+    createdAt,
+  };
 }
 
 /** A machine as describe shows it: with what is needed to log in. */
 export function detailsOf(machine: MachineRecord) {
-  return { ...summaryOf(machine), user: machine.user, password: machine.password, hostKey: machine.hostKey.public };
+  return {
+    ...summaryOf(machine),
+    user: machine.user,
+    password: machine.password,
+    hostKey: machine.hostKey.public,
+  };
 }

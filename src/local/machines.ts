@@ -24,7 +24,9 @@ export interface MachinesParts {
   readonly library: Library;
 }
 
-/** The calls of the API. Each decides, changes and journals in one go, so that nothing can come in between. */
+/**
+ * The calls of the API. Each decides, changes and journals in one go, so that nothing can come in between.
+ */
 export class Machines {
   readonly #parts: MachinesParts;
   /** Every machine ever made: id by token, and all ids. One that is here but not in the inventory is gone. */
@@ -33,7 +35,11 @@ export class Machines {
 
   constructor(parts: MachinesParts) {
     this.#parts = parts;
-    for (const { token, id } of parts.journal.read({ after: 0, limit: Number.POSITIVE_INFINITY, operations: ['create'] })) {
+    for (const { token, id } of parts.journal.read({
+      after: 0,
+      limit: Number.POSITIVE_INFINITY,
+      operations: ['create'],
+    })) {
       if (token !== undefined && id !== undefined) this.#remember(token, id);
     }
   }
@@ -41,7 +47,8 @@ export class Machines {
   create(request: CreateRequest): { readonly status: 200 | 201; readonly body: object } {
     const { inventory, power } = this.#parts;
     const made = this.#made.get(request.token);
-    if (made !== undefined && inventory.get(made) === undefined) return { status: 200, body: { id: made, state: 'gone', repeated: true } };
+    if (made !== undefined && inventory.get(made) === undefined)
+      return { status: 200, body: { id: made, state: 'gone', repeated: true } };
     const known = inventory.withToken(request.token);
     if (known !== undefined) return { status: 200, body: this.#repeat(known, request) };
     const machine = this.#make(request);
@@ -50,11 +57,15 @@ export class Machines {
     this.#note('create', machine);
     this.#remember(machine.token, machine.id);
     power.turnOn(machine.id);
-    return { status: 201, body: { id: machine.id, state: machine.state, user: machine.user, repeated: false } };
+    return {
+      status: 201,
+      body: { id: machine.id, state: machine.state, user: machine.user, repeated: false },
+    };
   }
 
   describe(id: string): object {
-    if (this.#ids.has(id) && this.#parts.inventory.get(id) === undefined) throw new ApiError('Gone', `Machine ${id} was deleted.`);
+    if (this.#ids.has(id) && this.#parts.inventory.get(id) === undefined)
+      throw new ApiError('Gone', `Machine ${id} was deleted.`);
     const machine = this.#existing(id);
     if (!isVisible(machine)) throw new ApiError('NotFound', `There is no machine ${id}.`);
     this.#note('describe', machine);
@@ -63,15 +74,24 @@ export class Machines {
 
   /** A page of the machines that carry all given tags, oldest first. */
   list(request: ListRequest): object {
-    const wanted = request.tag.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const);
-    const found = this.#parts.inventory.all()
-      .filter((machine) => isVisible(machine) && wanted.every(([name, value]) => machine.tags[name] === value))
+    const wanted = request.tag.map(
+      (pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const,
+    );
+    const found = this.#parts.inventory
+      .all()
+      .filter(
+        (machine) => isVisible(machine) && wanted.every(([name, value]) => machine.tags[name] === value),
+      )
       .filter((machine) => request.key === undefined || machine.key === request.key)
       .filter((machine) => request.state === undefined || machine.state === request.state)
       .map((machine) => ({ machine, place: `${machine.createdAt}_${machine.id}` }))
       .filter(({ place }) => request.page === undefined || place > request.page)
       .toSorted((one, other) => (one.place < other.place ? -1 : 1));
-    this.#parts.journal.append({ operation: 'list', tags: Object.fromEntries(wanted), ...(request.key === undefined ? {} : { key: request.key }) });
+    this.#parts.journal.append({
+      operation: 'list',
+      tags: Object.fromEntries(wanted),
+      ...(request.key === undefined ? {} : { key: request.key }),
+    });
     const page = found.slice(0, request.limit);
     const last = page.at(-1);
     return {
@@ -91,7 +111,8 @@ export class Machines {
 
   switchPower(id: string, power: 'on' | 'off'): object {
     const machine = this.#changeable(id);
-    if (power === 'on' && machine.job?.state === 'running') throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
+    if (power === 'on' && machine.job?.state === 'running')
+      throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
     this.#note(power === 'on' ? 'power-on' : 'power-off', machine);
     if (power === 'off' && machine.state !== 'stopped') this.#parts.power.turnOff(id, 'stopped');
     if (power === 'on' && (machine.state === 'stopped' || machine.state === 'failed')) {
@@ -128,7 +149,10 @@ export class Machines {
 
   #repeat(known: MachineRecord, request: CreateRequest): object {
     if (known.requestDigest !== digestOf(request)) {
-      throw new ApiError('IdempotencyMismatch', `This token made machine ${known.id} with other parameters. Ask with those, or with a new token.`);
+      throw new ApiError(
+        'IdempotencyMismatch',
+        `This token made machine ${known.id} with other parameters. Ask with those, or with a new token.`,
+      );
     }
     this.#note('create', known, { repeated: true });
     return { id: known.id, state: known.state, user: known.user, repeated: true };
@@ -136,16 +160,26 @@ export class Machines {
 
   #make(request: CreateRequest): MachineRecord {
     const { faults, quota, kind, addresses, inventory, library } = this.#parts;
-    if (!library.isKnown(request.image)) throw new ApiError('BadRequest', `The request is wrong: image: must be one of ${library.names().join(', ')}.`);
+    if (!library.isKnown(request.image))
+      throw new ApiError(
+        'BadRequest',
+        `The request is wrong: image: must be one of ${library.names().join(', ')}.`,
+      );
     const call = { operation: 'create', hostname: request.hostname, tags: request.tags } as const;
-    if (faults.meet('no-capacity', call)) throw new ApiError('InsufficientCapacity', 'There is no room for a machine of this flavor now. Try later, or another flavor.');
+    if (faults.meet('no-capacity', call))
+      throw new ApiError(
+        'InsufficientCapacity',
+        'There is no room for a machine of this flavor now. Try later, or another flavor.',
+      );
     quota.admit(this.flavorsInUse(), request.flavor);
     const endpoint = addresses.take(new Set(inventory.all().map((machine) => machine.address)));
-    if (endpoint === undefined) throw new ApiError('InsufficientCapacity', 'All addresses are in use. Delete machines.');
+    if (endpoint === undefined)
+      throw new ApiError('InsufficientCapacity', 'All addresses are in use. Delete machines.');
     const lag = faults.meet('list-lag', call)?.ms;
     const diesAfterMs = faults.meet('dies', call)?.ms;
     return {
-      ...request, ...endpoint,
+      ...request,
+      ...endpoint,
       id: `m-${randomBytes(8).toString('hex')}`,
       requestDigest: digestOf(request),
       kind: kind.name,
@@ -165,7 +199,14 @@ export class Machines {
 
   #note(operation: Operation, machine: MachineRecord, more: { readonly repeated?: true } = {}): void {
     const { id, hostname, key, token, flavor, tags } = machine;
-    this.#parts.journal.append({ operation, id, hostname, key, ...(operation === 'create' ? { token, flavor, tags } : {}), ...more });
+    this.#parts.journal.append({
+      operation,
+      id,
+      hostname,
+      key,
+      ...(operation === 'create' ? { token, flavor, tags } : {}),
+      ...more,
+    });
   }
 
   #remember(token: string, id: string): void {

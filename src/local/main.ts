@@ -15,15 +15,20 @@ async function main(args: readonly string[]): Promise<void> {
     const service = await startService(options, log);
     const stop = (signal: NodeJS.Signals): void => {
       log.info(`${signal}: the machines lose their power`);
-      service.stop().then(() => process.exit(0), (error: unknown) => {
-        log.error(`the service could not stop cleanly: ${messageOf(error)}`);
-        process.exit(1);
-      });
+      service.stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error(`the service could not stop cleanly: ${messageOf(error)}`);
+          process.exit(1);
+        },
+      );
     };
     process.once('SIGTERM', stop).once('SIGINT', stop);
     process.on('SIGUSR2', () => service.dump());
     log.info(`machine service at ${service.about.endpoint}`, { ...service.about });
-    process.stdout.write(`${JSON.stringify({ ...service.about, apiKeyFile: apiKeyFile(options.dataFolder), pid: process.pid })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ ...service.about, apiKeyFile: apiKeyFile(options.dataFolder), pid: process.pid })}\n`,
+    );
   } catch (error) {
     process.stderr.write(`The machine service did not start. ${messageOf(error)}\n`);
     process.exitCode = 1;

@@ -34,12 +34,23 @@ export interface Options {
 export function parseOptions(args: readonly string[]): Options {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
-    args: [...args], strict: true,
+    args: [...args],
+    strict: true,
     options: {
-      data: text, port: text, kind: text, sshd: text, 'address-range': text, address: text, 'boot-delay': text, 'delete-delay': text, 'write-delay': text, 'log-level': text,
+      data: text,
+      port: text,
+      kind: text,
+      sshd: text,
+      'address-range': text,
+      address: text,
+      'boot-delay': text,
+      'delete-delay': text,
+      'write-delay': text,
+      'log-level': text,
     },
   });
-  if (values.data === undefined || values.data === '') throw new Error('--data FOLDER is missing: the folder that machines are kept in.');
+  if (values.data === undefined || values.data === '')
+    throw new Error('--data FOLDER is missing: the folder that machines are kept in.');
   return {
     dataFolder: resolve(values.data),
     port: number('--port', values.port, 0, 65_535),
@@ -62,7 +73,11 @@ function number(name: string, text: string | undefined, otherwise: number, max: 
 }
 
 /** The first choice is the default. */
-function oneOf<Choice extends string>(name: string, text: string | undefined, choices: readonly [Choice, ...Choice[]]): Choice {
+function oneOf<Choice extends string>(
+  name: string,
+  text: string | undefined,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
   if (text === undefined) return choices[0];
   const found = choices.find((choice) => choice === text);
   if (found !== undefined) return found;
@@ -71,7 +86,8 @@ function oneOf<Choice extends string>(name: string, text: string | undefined, ch
 
 function address(text: string | undefined, kind: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  if (!isIPv4(text) || text === '0.0.0.0') throw new Error(`--address must be one IPv4 address, not '${text}'.`);
+  if (!isIPv4(text) || text === '0.0.0.0')
+    throw new Error(`--address must be one IPv4 address, not '${text}'.`);
   if (kind !== 'directory') throw new Error('--address is for --kind directory.');
   return text;
 }

@@ -109,7 +109,10 @@ export class Power {
     if (cut.aborted) return undefined;
     if (machine.faults.noSsh) return bootSilent(machine);
     const kind = this.#kinds.get(machine.kind);
-    if (kind === undefined) throw new Error(`This service cannot run a ${machine.kind} now: it was started without that kind, or the system does not allow it.`);
+    if (kind === undefined)
+      throw new Error(
+        `This service cannot run a ${machine.kind} now: it was started without that kind, or the system does not allow it.`,
+      );
     return kind.boot(machine, this.#inventory.folderOf(machine.id));
   }
 
@@ -119,7 +122,7 @@ export class Power {
       await sleep(this.#options.deleteDelayMs, undefined, { signal: stopping });
       await this.#lives.get(id)?.over;
       this.#lives.delete(id);
-      while (!await this.#removeFiles(id)) await sleep(1_000, undefined, { signal: stopping });
+      while (!(await this.#removeFiles(id))) await sleep(1_000, undefined, { signal: stopping });
     } catch (error) {
       if (!stopping.aborted) throw error;
     }
@@ -131,7 +134,9 @@ export class Power {
       await this.#inventory.remove(id);
       return true;
     } catch (error) {
-      this.#log.warn(`the files of machine ${id} could not be removed yet: ${messageOf(error)}`, { machine: id });
+      this.#log.warn(`the files of machine ${id} could not be removed yet: ${messageOf(error)}`, {
+        machine: id,
+      });
       this.#inventory.update(id, { state: 'deleting', reason: messageOf(error) });
       return false;
     }
@@ -142,11 +147,14 @@ export class Power {
 function endOf(machine: MachineRecord, booted: Booted, cut: AbortSignal): Promise<string> {
   const ends = [booted.died, aborted(cut).then(() => 'cut')];
   const { diesAfterMs } = machine.faults;
-  if (diesAfterMs !== undefined) ends.push(sleep(diesAfterMs, 'it died, as a scripted fault wanted', { signal: cut }).catch(() => 'cut'));
+  if (diesAfterMs !== undefined)
+    ends.push(sleep(diesAfterMs, 'it died, as a scripted fault wanted', { signal: cut }).catch(() => 'cut'));
   return Promise.race(ends);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => { signal.addEventListener('abort', () => resolve(), { once: true }); });
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

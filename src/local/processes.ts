@@ -8,10 +8,20 @@ export const hasProcFs = process.platform === 'linux';
 /** Every process of a machine carries this variable: `<folder tag>.<run tag>/<machine id>`. */
 export const markerVariable = 'HEDDLE_MACHINE';
 
-/** When a process started, in a form that no later process with the same pid has; undefined when it does not live. */
+/**
+ * When a process started, in a form that no later process with the same pid has; undefined when it does not
+ * live.
+ */
 export function startTimeOf(pid: number): string | undefined {
   try {
-    if (!hasProcFs) return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: childEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] }).trim() || undefined;
+    if (!hasProcFs)
+      return (
+        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+          encoding: 'utf8',
+          env: childEnvironment(),
+          stdio: ['ignore', 'pipe', 'ignore'],
+        }).trim() || undefined
+      );
     const stat = statOf(pid);
     if (stat[0] === 'Z' || stat[0] === 'X') return undefined;
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${stat[19]}`;
@@ -20,7 +30,10 @@ export function startTimeOf(pid: number): string | undefined {
   }
 }
 
-/** Pids of the processes that descend from this one, with their distance from it (a child has 1). Empty without /proc. */
+/**
+ * Pids of the processes that descend from this one, with their distance from it (a child has 1). Empty
+ * without /proc.
+ */
 export function descendantsOf(pid: number): readonly { readonly pid: number; readonly depth: number }[] {
   if (!hasProcFs) return [];
   const children = new Map<number, number[]>();
@@ -40,8 +53,9 @@ export function descendantsOf(pid: number): readonly { readonly pid: number; rea
 }
 
 /**
- * Kills every process whose marker starts so, or that works inside the folder, until none is left. Children of killed
- * ones may appear between two looks, hence the rounds. Gives the number of processes that it killed.
+ * Kills every process whose marker starts so, or that works inside the folder, until none is left. Children
+ * of killed ones may appear between two looks, hence the rounds. Gives the number of processes that it
+ * killed.
  */
 export async function killMarked(markerStart: string, folder?: string): Promise<number> {
   const killed = new Set<number>();
@@ -57,7 +71,10 @@ export async function killMarked(markerStart: string, folder?: string): Promise<
   return killed.size;
 }
 
-/** Pids of living processes (zombies left out) that carry such a marker, or whose working folder lies within the folder. */
+/**
+ * Pids of living processes (zombies left out) that carry such a marker, or whose working folder lies within
+ * the folder.
+ */
 export function markedPids(markerStart: string, folder?: string): readonly number[] {
   if (!hasProcFs) return markedByPs(markerStart);
   const marker = `${markerVariable}=${markerStart}`;
@@ -66,8 +83,9 @@ export function markedPids(markerStart: string, folder?: string): readonly numbe
     const environment = tryOr(() => readFileSync(`/proc/${pid}/environ`, 'latin1'), '');
     if (environment.startsWith(marker) || environment.includes(`\0${marker}`)) return true;
     if (folder === undefined) return false;
-    // Daemons that write a title over their environment are known by the folder they work in. An environment that is
-    // whole and has no marker is somebody else's, such as a person's shell that looks around in there.
+    // Daemons that write a title over their environment are known by the folder they work in. An environment
+    // that is whole and has no marker is somebody else's, such as a person's shell that looks around in
+    // there.
     if (environment.includes('PATH=')) return false;
     const cwd = tryOr(() => readlinkSync(`/proc/${pid}/cwd`), '');
     return cwd === folder || cwd.startsWith(`${folder}/`);
@@ -83,7 +101,9 @@ export function signalQuietly(pid: number, signal: NodeJS.Signals): void {
 }
 
 function allPids(): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 }
 
 /** Fields of /proc/PID/stat from the third on; the second, the name, may hold blanks and brackets. */
@@ -94,8 +114,17 @@ function statOf(pid: number): readonly string[] {
 
 /** Without /proc: BSD's ps shows the environment of the user's own processes after the command. */
 function markedByPs(markerStart: string): readonly number[] {
-  const lines = tryOr(() => execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env: childEnvironment() }), '').split('\n');
-  return lines.flatMap((line) => (line.includes(`${markerVariable}=${markerStart}`) ? [Number.parseInt(line, 10)] : []))
+  const lines = tryOr(
+    () =>
+      execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], {
+        encoding: 'utf8',
+        maxBuffer: 64 * 1024 * 1024,
+        env: childEnvironment(),
+      }),
+    '',
+  ).split('\n');
+  return lines
+    .flatMap((line) => (line.includes(`${markerVariable}=${markerStart}`) ? [Number.parseInt(line, 10)] : []))
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
 }
 

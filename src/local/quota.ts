@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { ApiError } from './errors.js';
 import { readJsonFile, writeJsonFile } from './files.js';
 
-/** Sizes a machine can be asked for in. They count towards the quota only: a machine takes what its processes take. */
+/**
+ * Sizes a machine can be asked for in. They count towards the quota only: a machine takes what its processes
+ * take.
+ */
 export const flavors: Readonly<Record<string, { readonly cores: number; readonly memoryMb: number }>> = {
   tiny: { cores: 1, memoryMb: 256 },
   small: { cores: 1, memoryMb: 1024 },
@@ -45,7 +48,10 @@ export class Quota {
     const over = resources.filter((name) => use[name] > this.#limits[name]);
     if (over.length === 0) return;
     const texts = over.map((name) => `${use[name]} of ${this.#limits[name]} ${name}`);
-    throw new ApiError('QuotaExceeded', `One more machine of flavor '${flavor}' would use ${texts.join(', ')}. Delete machines, or raise the quota.`);
+    throw new ApiError(
+      'QuotaExceeded',
+      `One more machine of flavor '${flavor}' would use ${texts.join(', ')}. Delete machines, or raise the quota.`,
+    );
   }
 }
 

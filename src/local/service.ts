@@ -26,7 +26,12 @@ import { Quota } from './quota.js';
 import { routesOf } from './http/routes.js';
 
 export interface Service {
-  readonly about: { readonly endpoint: string; readonly kind: string; readonly sshServer: string; readonly addresses: string };
+  readonly about: {
+    readonly endpoint: string;
+    readonly kind: string;
+    readonly sshServer: string;
+    readonly addresses: string;
+  };
   /** Logs what is going on; the service goes on working. */
   dump(): void;
   /** A power cut: all machines end, and what they are made of stays for the next start. */
@@ -48,7 +53,11 @@ export async function startService(options: Options, log: Log): Promise<Service>
   }
 }
 
-async function startLocked(options: Options, log: Log, undo: (() => void | Promise<void>)[]): Promise<Service> {
+async function startLocked(
+  options: Options,
+  log: Log,
+  undo: (() => void | Promise<void>)[],
+): Promise<Service> {
   const { dataFolder } = options;
   const folderTag = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);
   const markerStart = `${folderTag}.${randomBytes(4).toString('hex')}`;
@@ -58,11 +67,20 @@ async function startLocked(options: Options, log: Log, undo: (() => void | Promi
   await inventory.load();
 
   const guard = startGuard(markerStart);
-  undo.push(() => { guard?.stdin?.destroy(); });
-  const addresses = options.address === undefined ? await Addresses.open(dataFolder, options.addressRange) : Addresses.at(options.address);
+  undo.push(() => {
+    guard?.stdin?.destroy();
+  });
+  const addresses =
+    options.address === undefined
+      ? await Addresses.open(dataFolder, options.addressRange)
+      : Addresses.at(options.address);
   undo.push(() => addresses.close());
   const library = new Library(dataFolder);
-  const { chosen, working, sshServer } = await chooseKind({ wanted: options.kind, sshd: options.sshd, dataFolder, markerStart, library }, addresses, log);
+  const { chosen, working, sshServer } = await chooseKind(
+    { wanted: options.kind, sshd: options.sshd, dataFolder, markerStart, library },
+    addresses,
+    log,
+  );
 
   const faults = new Faults();
   const journal = new Journal(dataFolder);
@@ -70,13 +88,42 @@ async function startLocked(options: Options, log: Log, undo: (() => void | Promi
   const quota = new Quota(dataFolder);
   const power = new Power(inventory, working, options, log);
   undo.push(() => power.stop());
-  const machines = new Machines({ inventory, journal, quota, addresses, faults, power, kind: chosen, library });
-  const imaging = new Imaging({ inventory, journal, library, kinds: working, power, log, writeDelayMs: options.writeDelayMs });
+  const machines = new Machines({
+    inventory,
+    journal,
+    quota,
+    addresses,
+    faults,
+    power,
+    kind: chosen,
+    library,
+  });
+  const imaging = new Imaging({
+    inventory,
+    journal,
+    library,
+    kinds: working,
+    power,
+    log,
+    writeDelayMs: options.writeDelayMs,
+  });
   undo.push(() => imaging.stop());
   const extras = new Extras(dataFolder, (machine) => inventory.get(machine) !== undefined);
   const about = { service: 'heddle-local', kind: chosen.name, sshServer, addresses: addresses.description };
   const host = options.address ?? '127.0.0.1';
-  const api = await HttpApi.listen({ host, port: options.port }, { routes: [...routesOf({ machines, quota, journal, faults, library, about }), ...extraRoutesOf(extras), ...imageRoutesOf(imaging, machines)], apiKey: loadApiKey(dataFolder), faults, log });
+  const api = await HttpApi.listen(
+    { host, port: options.port },
+    {
+      routes: [
+        ...routesOf({ machines, quota, journal, faults, library, about }),
+        ...extraRoutesOf(extras),
+        ...imageRoutesOf(imaging, machines),
+      ],
+      apiKey: loadApiKey(dataFolder),
+      faults,
+      log,
+    },
+  );
   undo.push(() => api.close());
   power.restore();
   imaging.restore();
@@ -98,8 +145,17 @@ function dump(api: HttpApi, inventory: Inventory, faults: Faults, log: Log): voi
   const now = Date.now();
   log.dump('heddle.stack_dump', {
     calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),
-    machines: Object.fromEntries(machineStates.map((state) => [state, inventory.all().filter((machine) => machine.state === state).length])),
-    busy: inventory.all().filter(({ state }) => state !== 'running' && state !== 'stopped').slice(0, 100).map(({ id, hostname, state, reason }) => ({ id, hostname, state, reason })),
+    machines: Object.fromEntries(
+      machineStates.map((state) => [
+        state,
+        inventory.all().filter((machine) => machine.state === state).length,
+      ]),
+    ),
+    busy: inventory
+      .all()
+      .filter(({ state }) => state !== 'running' && state !== 'stopped')
+      .slice(0, 100)
+      .map(({ id, hostname, state, reason }) => ({ id, hostname, state, reason })),
     faults: faults.list(),
     resources: process.getActiveResourcesInfo().length,
   });

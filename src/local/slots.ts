@@ -9,7 +9,10 @@ export class Slots {
 
   async use<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+    else
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
     try {
       return await work();
     } finally {

@@ -1,8 +1,21 @@
 import type { MachineAction } from './machine/actions.js';
 
-/** Every action a task of a cluster's node can carry out. The names are activity types and appear so in the Web UI. */
+/**
+ * Every action a task of a cluster's node can carry out. The names are activity types and appear so in the
+ * Web UI.
+ */
 export const actions = [
-  'CREATE', 'CONFIRM', 'BOOTSTRAP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE', 'DELETE', 'EXEC',
+  'CREATE',
+  'CONFIRM',
+  'BOOTSTRAP',
+  'INSTALL',
+  'CONFIGURE',
+  'INITIALIZE',
+  'START',
+  'STOP',
+  'REMOVE',
+  'DELETE',
+  'EXEC',
 ] as const;
 export type Action = (typeof actions)[number];
 
@@ -15,7 +28,12 @@ export type ServiceAction = (typeof serviceActions)[number];
 
 /** The keys under `services.<name>.actions` in a spec, and the action each stands for. */
 export const serviceActionKeys = {
-  install: 'INSTALL', configure: 'CONFIGURE', initialize: 'INITIALIZE', start: 'START', stop: 'STOP', remove: 'REMOVE',
+  install: 'INSTALL',
+  configure: 'CONFIGURE',
+  initialize: 'INITIALIZE',
+  start: 'START',
+  stop: 'STOP',
+  remove: 'REMOVE',
 } as const satisfies Record<string, ServiceAction>;
 export type ServiceActionKey = keyof typeof serviceActionKeys;
 
@@ -47,15 +65,30 @@ const hour = 60 * minute;
 
 const provider = { target: 'provider', heartbeatMs: 5 * second } as const;
 const service = {
-  target: 'automator', queue: 'site', attemptMs: hour, heartbeatMs: 5 * second,
+  target: 'automator',
+  queue: 'site',
+  attemptMs: hour,
+  heartbeatMs: 5 * second,
   // Only the connection is tried again: a script that ran is never started a second time by a retry.
   retry: { initialMs: second, maximumMs: 15 * second, attempts: 40 },
 } as const;
 
 export const actionTable: Readonly<Record<Action, ActionRow>> = {
-  CREATE: { ...provider, queue: 'provider', attemptMs: 5 * minute, budgetMs: 30 * minute, retry: { initialMs: second, maximumMs: 30 * second } },
+  CREATE: {
+    ...provider,
+    queue: 'provider',
+    attemptMs: 5 * minute,
+    budgetMs: 30 * minute,
+    retry: { initialMs: second, maximumMs: 30 * second },
+  },
   // One look per attempt; waiting between looks costs neither history nor a slot.
-  CONFIRM: { ...provider, queue: 'site', attemptMs: minute, budgetMs: 10 * minute, retry: { initialMs: 100, maximumMs: 10 * second } },
+  CONFIRM: {
+    ...provider,
+    queue: 'site',
+    attemptMs: minute,
+    budgetMs: 10 * minute,
+    retry: { initialMs: 100, maximumMs: 10 * second },
+  },
   BOOTSTRAP: service,
   INSTALL: service,
   CONFIGURE: service,
@@ -63,7 +96,13 @@ export const actionTable: Readonly<Record<Action, ActionRow>> = {
   START: service,
   STOP: service,
   REMOVE: service,
-  DELETE: { ...provider, queue: 'provider', attemptMs: 5 * minute, budgetMs: hour, retry: { initialMs: second, maximumMs: 30 * second } },
+  DELETE: {
+    ...provider,
+    queue: 'provider',
+    attemptMs: 5 * minute,
+    budgetMs: hour,
+    retry: { initialMs: second, maximumMs: 30 * second },
+  },
   // A user's command; like a script it is never started a second time by a retry.
   EXEC: service,
 };

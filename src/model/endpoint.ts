@@ -1,6 +1,6 @@
 /**
- * Whether what is sent to this address can be read or changed on the way: it is not encrypted, and leaves this machine.
- * An address that cannot be read is left to the check of its form.
+ * Whether what is sent to this address can be read or changed on the way: it is not encrypted, and leaves
+ * this machine. An address that cannot be read is left to the check of its form.
  */
 export function isUnprotected(address: string): boolean {
   if (!/^(http|([a-z]+\+)?tcp):\/\//i.test(address)) return false;
@@ -10,5 +10,10 @@ export function isUnprotected(address: string): boolean {
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(hostname) || hostname === '[::1]';
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    /^127(\.\d{1,3}){3}$/.test(hostname) ||
+    hostname === '[::1]'
+  );
 }

@@ -13,8 +13,8 @@ export interface Envelope {
   readonly heddle: string;
   readonly args: readonly unknown[];
   /**
-   * The end of the envelope's validity, in ms since the epoch. Purpose `*` requires it. The codec server knows neither
-   * purpose nor workflow, so it limits the validity of everything it encrypts.
+   * The end of the envelope's validity, in ms since the epoch. Purpose `*` requires it. The codec server
+   * knows neither purpose nor workflow, so it limits the validity of everything it encrypts.
    */
   readonly until?: number;
 }
@@ -38,12 +38,12 @@ export function sealMessage(purpose: string, args: readonly unknown[]): [Envelop
 /** True for an object that has the form of an envelope, whatever its purpose. */
 export function isEnvelope(value: unknown): value is Envelope {
   return (
-    typeof value === 'object'
-    && value !== null
-    && Object.hasOwn(value, 'heddle')
-    && Object.hasOwn(value, 'args')
-    && typeof (value as Envelope).heddle === 'string'
-    && Array.isArray((value as Envelope).args)
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, 'heddle') &&
+    Object.hasOwn(value, 'args') &&
+    typeof (value as Envelope).heddle === 'string' &&
+    Array.isArray((value as Envelope).args)
   );
 }
 

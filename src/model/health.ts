@@ -30,8 +30,11 @@ export const ownHost = 'node';
 /** Its words for people: `tcp node:5432`. */
 export function describeProbe(probe: HealthProbe): string {
   switch (probe.kind) {
-    case 'command': return `command ${probe.command.split('\n', 1)[0] ?? ''}`;
-    case 'tcp': return `tcp ${probe.host}:${probe.port}`;
-    case 'http': return `http ${probe.url}`;
+    case 'command':
+      return `command ${probe.command.split('\n', 1)[0] ?? ''}`;
+    case 'tcp':
+      return `tcp ${probe.host}:${probe.port}`;
+    case 'http':
+      return `http ${probe.url}`;
   }
 }

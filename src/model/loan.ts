@@ -1,7 +1,10 @@
 import type { JsonObject } from './json.js';
 import type { NodeState } from './node.js';
 
-/** A node of a cluster that another workflow works on. Meanwhile the cluster begins nothing but its own deletion. */
+/**
+ * A node of a cluster that another workflow works on. Meanwhile the cluster begins nothing but its own
+ * deletion.
+ */
 export interface Lent {
   readonly nodeId: string;
   /** Names the loan for ever. */
@@ -20,7 +23,10 @@ export interface GiveBackRequest {
   readonly loan: string;
   /** The machine was switched off and on, and answers: what ran on it is to be started. */
   readonly repair: boolean;
-  /** Its disk was written or cleaned: all services are to be carried out anew, on the machine that this tells of. */
+  /**
+   * Its disk was written or cleaned: all services are to be carried out anew, on the machine that this tells
+   * of.
+   */
   readonly rewritten?: JsonObject;
   /** There is no whole system on its disk: another machine is to take its place. */
   readonly broken?: true;
@@ -46,8 +52,18 @@ export type NodeReply =
   | { readonly is: 'unknown'; readonly why: string };
 
 /** Why a node cannot be worked on by itself; undefined where it can. */
-export function unfitText({ nodeId, facts, failure, leaving, aside, placement }: NodeState): string | undefined {
+export function unfitText({
+  nodeId,
+  facts,
+  failure,
+  leaving,
+  aside,
+  placement,
+}: NodeState): string | undefined {
   if (leaving === true) return `node ${nodeId} is on its way out`;
-  if (failure !== undefined || aside === true) return `node ${nodeId} has failed${failure === undefined ? '' : `: ${failure.message}`}`;
-  return facts.CONFIRM === true && placement !== undefined ? undefined : `node ${nodeId} has no machine that is ready`;
+  if (failure !== undefined || aside === true)
+    return `node ${nodeId} has failed${failure === undefined ? '' : `: ${failure.message}`}`;
+  return facts.CONFIRM === true && placement !== undefined
+    ? undefined
+    : `node ${nodeId} has no machine that is ready`;
 }

@@ -53,7 +53,10 @@ export interface Unseen {
 export interface SurveyReply {
   readonly sightings: readonly Sighting[];
   readonly unknown: readonly Unseen[];
-  /** What the checks of services found on machines that are as they should be; absent where none was asked for. */
+  /**
+   * What the checks of services found on machines that are as they should be; absent where none was asked
+   * for.
+   */
   readonly health?: readonly HealthSighting[];
 }
 
@@ -71,8 +74,8 @@ export interface FindMachinesRequest {
   readonly clusterId: string;
   readonly provider: AccountRef;
   /**
-   * ClusterUids of earlier lives, from EARLIER_RUNS. Machines of a provider without tags carry no cluster's name; they are
-   * found by these.
+   * ClusterUids of earlier lives, from EARLIER_RUNS. Machines of a provider without tags carry no cluster's
+   * name; they are found by these.
    */
   readonly uids?: readonly string[];
 }
@@ -108,7 +111,10 @@ export interface EarlierRunsRequest {
 
 /** What became of the earlier lives of a cluster of this name. */
 export interface EarlierRunsReply {
-  /** The clusterUids of closed runs that did not end by themselves (terminated, timed out, failed), newest first, each once. */
+  /**
+   * The clusterUids of closed runs that did not end by themselves (terminated, timed out, failed), newest
+   * first, each once.
+   */
   readonly uids: readonly string[];
   /** Workflow ids of groups of nodes that an earlier life left running. */
   readonly groups?: readonly string[];

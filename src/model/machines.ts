@@ -10,7 +10,9 @@ export interface Replacement {
 }
 
 const lost = {
-  gone: 'its machine is gone', stopped: 'its machine is switched off', unreachable: 'its machine does not answer',
+  gone: 'its machine is gone',
+  stopped: 'its machine is switched off',
+  unreachable: 'its machine does not answer',
 } as const satisfies Partial<Record<Drift, string>>;
 
 /** Whether a node that stays gets another machine. */
@@ -19,7 +21,8 @@ export function replacementOf(input: PlanningInput, { group, facts }: NodeSummar
   const answers = !isLost(facts.seen);
   if (facts.condemned === true) return { why: 'its replacement was asked for', answers };
   if (kind !== 'apply' && kind !== 'rollback') return undefined;
-  if (isLost(facts.seen) && repairOf(input)[facts.seen] === 'replace') return { why: lost[facts.seen], answers };
+  if (isLost(facts.seen) && repairOf(input)[facts.seen] === 'replace')
+    return { why: lost[facts.seen], answers };
   return isMisplaced(input, group, facts) ? { why: 'its machine is to be another', answers } : undefined;
 }
 
@@ -27,7 +30,10 @@ export function isLost(seen: Drift | undefined): seen is keyof typeof lost {
   return seen !== undefined && Object.hasOwn(lost, seen);
 }
 
-/** A machine that came up again, or has another address, is confirmed once more; what a reboot ended is started again. */
+/**
+ * A machine that came up again, or has another address, is confirmed once more; what a reboot ended is
+ * started again.
+ */
 export interface Look {
   readonly facts: PlannedFacts;
   /** Present when CONFIRM is to be done again. */
@@ -36,9 +42,12 @@ export interface Look {
 
 export function lookAgain(input: PlanningInput, facts: PlannedFacts): Look {
   const { seen, CONFIRM: _confirmed, ...unconfirmed } = facts;
-  if (seen === 'moved' && repairOf(input).moved === 'confirm') return { facts: unconfirmed, why: 'its machine has another address' };
+  if (seen === 'moved' && repairOf(input).moved === 'confirm')
+    return { facts: unconfirmed, why: 'its machine has another address' };
   if (seen !== 'rebooted' || repairOf(input).rebooted !== 'start') return { facts };
-  const services = Object.fromEntries(Object.entries(facts.services).map(([name, { START: _ran, begun: _cut, ...rest }]) => [name, rest]));
+  const services = Object.fromEntries(
+    Object.entries(facts.services).map(([name, { START: _ran, begun: _cut, ...rest }]) => [name, rest]),
+  );
   return { facts: { ...unconfirmed, services }, why: 'its machine came up again' };
 }
 
@@ -50,7 +59,10 @@ export interface Split {
 export function splitByCount(input: PlanningInput, summary: NodeSummary): Split {
   const count = countIn(input, summary.group);
   const indexes = indexesOf(summary.nodes);
-  return { staying: indexes.filter((index) => index <= count), leaving: indexes.filter((index) => index > count) };
+  return {
+    staying: indexes.filter((index) => index <= count),
+    leaving: indexes.filter((index) => index > count),
+  };
 }
 
 /** Nodes that the spec has and the cluster does not, by group. */
@@ -61,11 +73,13 @@ export function missingNodes(input: PlanningInput): Readonly<Record<string, read
     for (const index of indexesOf(nodes)) indexes.add(index);
     present.set(group, indexes);
   }
-  return Object.fromEntries(Object.keys(input.spec?.groups ?? {}).map((group) => {
-    const there = present.get(group);
-    const all = indexesOf([[1, countIn(input, group)]]);
-    return [group, there === undefined ? all : all.filter((index) => !there.has(index))];
-  }));
+  return Object.fromEntries(
+    Object.keys(input.spec?.groups ?? {}).map((group) => {
+      const there = present.get(group);
+      const all = indexesOf([[1, countIn(input, group)]]);
+      return [group, there === undefined ? all : all.filter((index) => !there.has(index))];
+    }),
+  );
 }
 
 function countIn({ spec }: PlanningInput, group: string): number {

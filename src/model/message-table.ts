@@ -8,11 +8,9 @@ import type { Arguments, WorkflowMessages } from './message-rows/shapes.js';
  * refused. Shapes hold what a handler relies on; whether a request makes sense now is the handler's question.
  * State that a workflow carries to its next run is checked in outline only: the run before sealed it.
  */
-export const messageTable = {
-  ...clusterRows,
-  ...machineRows,
-  ...serviceRows,
-} satisfies Readonly<Record<string, WorkflowMessages>>;
+export const messageTable = { ...clusterRows, ...machineRows, ...serviceRows } satisfies Readonly<
+  Record<string, WorkflowMessages>
+>;
 
 /** The messages of a workflow type; undefined for a type that is not Heddle's. */
 export function messagesOf(workflowType: string): WorkflowMessages | undefined {

@@ -64,7 +64,9 @@ export interface PeersPage {
   readonly version: number;
   readonly changed: Readonly<Record<string, Peer>>;
   readonly gone: readonly string[];
-  /** Versions of the lists of the groups that carry further nodes, by group; they are asked for themselves. */
+  /**
+   * Versions of the lists of the groups that carry further nodes, by group; they are asked for themselves.
+   */
   readonly groups?: Readonly<Record<string, number>>;
   /** Present when there is more: ask again after this node id. */
   readonly next?: string;
@@ -96,7 +98,11 @@ export interface TaskRequest {
   readonly placement?: string;
   /** For BOOTSTRAP: the automators that the node's services use. */
   readonly automators?: readonly string[];
-  readonly service?: { readonly name: string; readonly action: { readonly type: string; readonly fields: JsonObject }; readonly timeoutMs?: number };
+  readonly service?: {
+    readonly name: string;
+    readonly action: { readonly type: string; readonly fields: JsonObject };
+    readonly timeoutMs?: number;
+  };
   /** The plugins that may carry it out, as they were when the operation was planned. */
   readonly plugins?: PluginPins;
   /** For START: what it waits for when its action is done. */

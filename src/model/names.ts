@@ -38,7 +38,10 @@ export function groupWorkflowId(clusterName: string, group: string): string {
   return `cluster/${clusterName}/group/${group}`;
 }
 
-/** A machine that is registered by itself, as a provider's machine tells whose it is: beside the names of clusters, which have no slash. */
+/**
+ * A machine that is registered by itself, as a provider's machine tells whose it is: beside the names of
+ * clusters, which have no slash.
+ */
 export function machineWorkflowId(machine: string): string {
   return `machine/${machine}`;
 }
@@ -48,7 +51,10 @@ export function nodeOperationId(runId: string): string {
   return `machine-${runId}`;
 }
 
-/** The workflow of whoever a machine's tags name: a cluster by its name, or a workflow of another kind by its id. */
+/**
+ * The workflow of whoever a machine's tags name: a cluster by its name, or a workflow of another kind by its
+ * id.
+ */
 export function ownerWorkflowId(owner: string): string {
   return owner.includes('/') ? owner : clusterWorkflowId(owner);
 }
@@ -145,15 +151,21 @@ export function hostname(clusterName: string, node: string): string {
   return `${clusterName}-${node}`;
 }
 
-/** Names a machine for ever; tags, client tokens and run folders use it, never a name, a run id or an attempt. */
+/**
+ * Names a machine for ever; tags, client tokens and run folders use it, never a name, a run id or an attempt.
+ */
 export function machineKey(clusterUid: string, node: string, incarnation: number): string {
   return `${clusterUid}/${node}/${incarnation}`;
 }
 
 /** The parts of a machine's key; undefined for what is no such key. */
-export function readMachineKey(key: string): { readonly clusterUid: string; readonly nodeId: string; readonly incarnation: number } | undefined {
+export function readMachineKey(
+  key: string,
+): { readonly clusterUid: string; readonly nodeId: string; readonly incarnation: number } | undefined {
   const [, clusterUid, nodeId, incarnation] = /^([^/]+)\/([^/]+)\/([1-9][0-9]{0,8})$/.exec(key) ?? [];
-  return clusterUid === undefined || nodeId === undefined ? undefined : { clusterUid, nodeId, incarnation: Number(incarnation) };
+  return clusterUid === undefined || nodeId === undefined
+    ? undefined
+    : { clusterUid, nodeId, incarnation: Number(incarnation) };
 }
 
 export interface TaskName {
@@ -182,10 +194,18 @@ export function taskTitle(action: AnyAction, node: string, service?: string): st
 
 /** The tags that machines and images carry. `heddle-installation` is the UUID of the Temporal namespace. */
 export const tagNames = {
-  installation: 'heddle-installation', key: 'heddle-key', cluster: 'heddle-cluster', node: 'heddle-node', placement: 'heddle-placement',
+  installation: 'heddle-installation',
+  key: 'heddle-key',
+  cluster: 'heddle-cluster',
+  node: 'heddle-node',
+  placement: 'heddle-placement',
   /** Of an image that a person had captured: it outlives the machine it was made of. */
   captured: 'heddle-captured',
 } as const;
 
 /** Search attributes; each a Keyword. */
-export const searchAttributes = { cluster: 'HeddleCluster', phase: 'HeddlePhase', provider: 'HeddleProvider' } as const;
+export const searchAttributes = {
+  cluster: 'HeddleCluster',
+  phase: 'HeddlePhase',
+  provider: 'HeddleProvider',
+} as const;

@@ -10,7 +10,10 @@ import type { ServiceSpec } from './spec.js';
 import type { NodeRow } from './plan/summarise.js';
 import type { CrewState, Work } from './work.js';
 
-/** Nodes beyond those that the cluster workflow carries itself live in groups: child workflows, as long-lived as the cluster. */
+/**
+ * Nodes beyond those that the cluster workflow carries itself live in groups: child workflows, as long-lived
+ * as the cluster.
+ */
 export interface NodeGroup {
   /** Its nodes, by group of the spec. A node never changes its workflow. */
   readonly members: Members;
@@ -38,7 +41,17 @@ export interface NodeGroup {
 export type Members = Readonly<Record<string, readonly Range[]>>;
 
 export const newGroup: NodeGroup = {
-  members: {}, pending: [], sent: 0, seen: 0, quiet: true, over: true, peersVersion: 0, waits: [], rows: [], failed: 0, aside: 0,
+  members: {},
+  pending: [],
+  sent: 0,
+  seen: 0,
+  quiet: true,
+  over: true,
+  peersVersion: 0,
+  waits: [],
+  rows: [],
+  failed: 0,
+  aside: 0,
 };
 
 /** Input of a group's workflow. */
@@ -78,13 +91,25 @@ export interface TurnOf {
 
 /** What the cluster tells a group to do. */
 export type Instruction =
-  | { readonly do: 'begin'; readonly operation: string; readonly fresh: boolean; readonly condemned: readonly string[]; readonly survey: boolean }
   | {
-    readonly do: 'work'; readonly work: Work; readonly nodenums: Readonly<Record<string, number>>; readonly incarnation: number;
-    readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
-    readonly groupServices?: Readonly<Record<string, readonly string[]>>; readonly services: Readonly<Record<string, ServiceSpec>>;
-    readonly config: JsonObject; readonly command?: TaskRequest['command']; readonly limits: Limits;
-  }
+      readonly do: 'begin';
+      readonly operation: string;
+      readonly fresh: boolean;
+      readonly condemned: readonly string[];
+      readonly survey: boolean;
+    }
+  | {
+      readonly do: 'work';
+      readonly work: Work;
+      readonly nodenums: Readonly<Record<string, number>>;
+      readonly incarnation: number;
+      readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
+      readonly groupServices?: Readonly<Record<string, readonly string[]>>;
+      readonly services: Readonly<Record<string, ServiceSpec>>;
+      readonly config: JsonObject;
+      readonly command?: TaskRequest['command'];
+      readonly limits: Limits;
+    }
   | { readonly do: 'survey' }
   | { readonly do: 'open'; readonly gates: readonly string[]; readonly turns: readonly TurnOf[] }
   | { readonly do: 'aside' | 'abandon'; readonly nodeId: string }
@@ -110,7 +135,12 @@ export interface Pending {
 }
 
 export const nothingPending: Pending = {
-  counts: {}, announced: [], tasks: { total: 0, done: 0, failed: 0 }, asks: [], leaves: [], failures: [],
+  counts: {},
+  announced: [],
+  tasks: { total: 0, done: 0, failed: 0 },
+  asks: [],
+  leaves: [],
+  failures: [],
 };
 
 export interface GroupFailure {
@@ -128,7 +158,12 @@ export interface GroupReport extends Pending {
   readonly quiet: boolean;
   readonly over: boolean;
   /** Present when nothing is under way. */
-  readonly summary?: { readonly rows: readonly NodeRow[]; readonly members: Members; readonly failed: number; readonly aside: number };
+  readonly summary?: {
+    readonly rows: readonly NodeRow[];
+    readonly members: Members;
+    readonly failed: number;
+    readonly aside: number;
+  };
 }
 
 export function isMember(members: Members, group: string, index: number): boolean {
@@ -145,7 +180,10 @@ export function addMember(members: Members, group: string, index: number): Membe
 }
 
 /** The part of the kinds that concerns some nodes only; kinds without any are left out. */
-export function kindsOf(kinds: readonly Kind[], has: (group: string, index: number) => boolean): readonly Kind[] {
+export function kindsOf(
+  kinds: readonly Kind[],
+  has: (group: string, index: number) => boolean,
+): readonly Kind[] {
   return kinds.flatMap((kind) => {
     const indexes = indexesOf(kind.nodes).filter((index) => has(kind.group, index));
     return indexes.length === 0 ? [] : [{ ...kind, nodes: rangesOf(indexes) }];
@@ -153,10 +191,22 @@ export function kindsOf(kinds: readonly Kind[], has: (group: string, index: numb
 }
 
 export function memberIds(members: Members): readonly string[] {
-  return Object.entries(members).flatMap(([group, ranges]) => indexesOf(ranges).map((index) => nodeId(group, index)));
+  return Object.entries(members).flatMap(([group, ranges]) =>
+    indexesOf(ranges).map((index) => nodeId(group, index)),
+  );
 }
 
-export function failureOf(nodeIdOf: string, { action, service, kind, message, at }: FailureRecord): OperationFailure {
+export function failureOf(
+  nodeIdOf: string,
+  { action, service, kind, message, at }: FailureRecord,
+): OperationFailure {
   const short = message.length > 300 ? `${message.slice(0, 297)}...` : message;
-  return { nodeId: nodeIdOf, action, ...(service === undefined ? {} : { service }), kind, message: short, at };
+  return {
+    nodeId: nodeIdOf,
+    action,
+    ...(service === undefined ? {} : { service }),
+    kind,
+    message: short,
+    at,
+  };
 }

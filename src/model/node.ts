@@ -5,7 +5,10 @@ import type { PlannedPlacement } from './plan/plan.js';
 import type { FailureRecord } from './failure.js';
 import type { ServiceHealth } from './health.js';
 
-/** Where a node's machine comes from; frozen with the machine, so that a retried CREATE asks for the same again. */
+/**
+ * Where a node's machine comes from; frozen with the machine, so that a retried CREATE asks for the same
+ * again.
+ */
 export interface Placement {
   readonly provider: string;
   readonly type: string;
@@ -23,8 +26,8 @@ export interface Placement {
 }
 
 /**
- * What is known to be done on a node. The planner decides by these alone: a plan made again in the middle of an
- * operation holds exactly what is left.
+ * What is known to be done on a node. The planner decides by these alone: a plan made again in the middle of
+ * an operation holds exactly what is left.
  */
 export interface NodeFacts {
   /** Digest of the placement the machine was asked for with. */
@@ -43,8 +46,9 @@ export interface NodeFacts {
 }
 
 /**
- * `gone`: the provider has no such machine; `stopped`: it has it, switched off; `rebooted`: it came up again since it was
- * confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and SSH does not answer.
+ * `gone`: the provider has no such machine; `stopped`: it has it, switched off; `rebooted`: it came up again
+ * since it was confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and
+ * SSH does not answer.
  */
 export const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
 export type Drift = (typeof drifts)[number];
@@ -90,7 +94,10 @@ export interface NodeState {
   readonly runs: Readonly<Record<string, number>>;
   /** Why the node stands still; cleared by retry. */
   readonly failure?: FailureRecord;
-  /** What was expected of the machine and what was found, when it was looked at last and was not as it should be. */
+  /**
+   * What was expected of the machine and what was found, when it was looked at last and was not as it should
+   * be.
+   */
   readonly drift?: { readonly seen: Drift; readonly why: string };
   readonly current?: CurrentTask;
   /** How services that have a check were found last, by their names. For people. */

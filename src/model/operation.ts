@@ -2,16 +2,35 @@ import type { FailureRecord } from './failure.js';
 import type { Intent } from './plan/intent.js';
 
 /** What a user asks of a cluster. */
-export const operationKinds = ['apply', 'rollback', 'delete', 'start', 'stop', 'restart', 'reconfigure', 'replace', 'exec'] as const;
+export const operationKinds = [
+  'apply',
+  'rollback',
+  'delete',
+  'start',
+  'stop',
+  'restart',
+  'reconfigure',
+  'replace',
+  'exec',
+] as const;
 export type OperationKind = (typeof operationKinds)[number];
 
 /**
- * `held`: something failed, what did not depend on it is done, and a person decides. `failed`: it is over, and some of it
- * did not succeed; nothing waits for a decision. `cancelled`: a person ended it; what was done stays. `superseded`:
- * another operation took its place while it was held, or delete preempted it. `rejected`: it could not be planned;
- * nothing was done.
+ * `held`: something failed, what did not depend on it is done, and a person decides. `failed`: it is over,
+ * and some of it did not succeed; nothing waits for a decision. `cancelled`: a person ended it; what was done
+ * stays. `superseded`: another operation took its place while it was held, or delete preempted it.
+ * `rejected`: it could not be planned; nothing was done.
  */
-export const operationStates = ['queued', 'running', 'held', 'done', 'failed', 'cancelled', 'rejected', 'superseded'] as const;
+export const operationStates = [
+  'queued',
+  'running',
+  'held',
+  'done',
+  'failed',
+  'cancelled',
+  'rejected',
+  'superseded',
+] as const;
 export type OperationState = (typeof operationStates)[number];
 
 export interface Operation {
@@ -42,11 +61,20 @@ export interface Operation {
   readonly unchanged?: true;
 }
 
-export interface OperationFailure extends Pick<FailureRecord, 'action' | 'service' | 'kind' | 'message' | 'at'> {
+export interface OperationFailure extends Pick<
+  FailureRecord,
+  'action' | 'service' | 'kind' | 'message' | 'at'
+> {
   readonly nodeId: string;
 }
 
-export const endedStates: readonly OperationState[] = ['done', 'failed', 'cancelled', 'rejected', 'superseded'];
+export const endedStates: readonly OperationState[] = [
+  'done',
+  'failed',
+  'cancelled',
+  'rejected',
+  'superseded',
+];
 
 /** How many ended operations a cluster remembers, and how many failures of each. */
 export const rememberedOperations = 20;
@@ -63,12 +91,21 @@ export function describeIntent(intent: Intent): string {
 
 function objectOf(intent: Intent): string {
   switch (intent.kind) {
-    case 'apply': case 'rollback': case 'delete': return '';
-    case 'start': case 'stop': return ` ${intent.services.join(', ')}`;
-    case 'restart': return ` ${intent.services.join(', ')}${on(intent.nodes)}`;
-    case 'reconfigure': return `${intent.services.length === 0 ? '' : ` ${intent.services.join(', ')}`}${on(intent.nodes)}${intent.restart === true ? ' with restart' : ''}`;
-    case 'replace': return ` ${intent.nodes.join(', ')}`;
-    case 'exec': return `${on(intent.nodes)}: ${intent.command}`;
+    case 'apply':
+    case 'rollback':
+    case 'delete':
+      return '';
+    case 'start':
+    case 'stop':
+      return ` ${intent.services.join(', ')}`;
+    case 'restart':
+      return ` ${intent.services.join(', ')}${on(intent.nodes)}`;
+    case 'reconfigure':
+      return `${intent.services.length === 0 ? '' : ` ${intent.services.join(', ')}`}${on(intent.nodes)}${intent.restart === true ? ' with restart' : ''}`;
+    case 'replace':
+      return ` ${intent.nodes.join(', ')}`;
+    case 'exec':
+      return `${on(intent.nodes)}: ${intent.command}`;
   }
 }
 

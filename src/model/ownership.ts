@@ -24,15 +24,26 @@ export type Ownership =
   /** `abandoned`: where that one does not have it either, a person gave it up. */
   | { readonly is: 'elsewhere'; readonly workflowId: string; readonly abandoned?: true };
 
-/** A machine is a node's by its key: the node notes its incarnation before its CREATE is sent, and only ever goes on to later ones. */
+/**
+ * A machine is a node's by its key: the node notes its incarnation before its CREATE is sent, and only ever
+ * goes on to later ones.
+ */
 export function isMachineOf(node: NodeState | undefined, uid: string, key: string): node is NodeState {
   const named = readMachineKey(key);
   if (node === undefined || named === undefined) return false;
-  return node.nodeId === named.nodeId && node.incarnation === named.incarnation && (node.keyUid ?? uid) === named.clusterUid;
+  return (
+    node.nodeId === named.nodeId &&
+    node.incarnation === named.incarnation &&
+    (node.keyUid ?? uid) === named.clusterUid
+  );
 }
 
 /** Who has which node's machine, among the nodes that one workflow carries. */
-export function ownershipAmong(nodes: Readonly<Record<string, NodeState>>, uid: string, { key }: NamedMachine): Ownership {
+export function ownershipAmong(
+  nodes: Readonly<Record<string, NodeState>>,
+  uid: string,
+  { key }: NamedMachine,
+): Ownership {
   const node = nodes[readMachineKey(key)?.nodeId ?? ''];
   if (!isMachineOf(node, uid, key)) return { is: 'free' };
   const { providerid } = node.payload;
@@ -42,10 +53,15 @@ export function ownershipAmong(nodes: Readonly<Record<string, NodeState>>, uid: 
 /** Operations keep the machines that were given up: `<nodeId> <provider> <providerid> (by ...)`. */
 export function wasAbandoned(operations: readonly Operation[], { key, providerid }: NamedMachine): boolean {
   const nodeId = readMachineKey(key)?.nodeId ?? '';
-  return operations.some(({ abandoned = [] }) => abandoned.some((line) => line.startsWith(`${nodeId} `) && line.includes(` ${providerid} (by `)));
+  return operations.some(({ abandoned = [] }) =>
+    abandoned.some((line) => line.startsWith(`${nodeId} `) && line.includes(` ${providerid} (by `)),
+  );
 }
 
-/** The highest incarnation among machines of this uid: a counter that is raised to it never makes one of these keys again. */
+/**
+ * The highest incarnation among machines of this uid: a counter that is raised to it never makes one of these
+ * keys again.
+ */
 export function highestIncarnation(machines: readonly NamedMachine[], uid: string): number {
   return machines.reduce((highest, { key }) => {
     const named = readMachineKey(key);

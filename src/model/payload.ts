@@ -4,7 +4,10 @@ import { isJsonObject, type Json, type JsonObject } from './json.js';
 export const maxResultBytes = 8 * 1024;
 export const maxPayloadBytes = 16 * 1024;
 
-/** Merges a result into a payload by RFC 7396: objects deeply, null deletes, all else replaces. Neither is changed. */
+/**
+ * Merges a result into a payload by RFC 7396: objects deeply, null deletes, all else replaces. Neither is
+ * changed.
+ */
 export function mergePayload(payload: JsonObject, result: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...payload };
   for (const [key, value] of Object.entries(result)) {
@@ -22,9 +25,11 @@ export function mergePayload(payload: JsonObject, result: JsonObject): JsonObjec
 export function stableJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map((item: Json) => stableJson(item)).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
-  const entries = Object.keys(value).toSorted().flatMap((key) => {
-    const item = value[key];
-    return item === undefined ? [] : [`${JSON.stringify(key)}:${stableJson(item)}`];
-  });
+  const entries = Object.keys(value)
+    .toSorted()
+    .flatMap((key) => {
+      const item = value[key];
+      return item === undefined ? [] : [`${JSON.stringify(key)}:${stableJson(item)}`];
+    });
   return `{${entries.join(',')}}`;
 }

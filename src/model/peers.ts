@@ -16,7 +16,13 @@ export function peerOf(node: NodeState): Peer {
   const { ipaddress, hostname } = node.payload;
   const known = node.facts.CONFIRM === true && typeof ipaddress === 'string';
   // A provider may know the machine by a name of its own.
-  return { hostname: typeof hostname === 'string' ? hostname : node.hostname, services: node.services, nodenum: node.nodenum, group: node.group, ...(known ? { ipaddress } : {}) };
+  return {
+    hostname: typeof hostname === 'string' ? hostname : node.hostname,
+    services: node.services,
+    nodenum: node.nodenum,
+    group: node.group,
+    ...(known ? { ipaddress } : {}),
+  };
 }
 
 /** Notes that nodes with these services joined, left or changed address. */
@@ -33,13 +39,19 @@ export function peersChangedAt(peers: PeersState, scope: ReadonlySet<string> | '
   return Math.max(0, ...[...scope].map((service) => peers.changedAt[service] ?? 0));
 }
 
-/** What changed since a version among the nodes that one workflow carries; a cluster's says which groups there are, too. */
+/**
+ * What changed since a version among the nodes that one workflow carries; a cluster's says which groups there
+ * are, too.
+ */
 export function peersPage(state: Carrier, { since, after = '' }: PeersRequest): PeersPage {
-  const ids = Object.keys(state.nodes).toSorted().filter((id) => id > after);
+  const ids = Object.keys(state.nodes)
+    .toSorted()
+    .filter((id) => id > after);
   const changed: Record<string, Peer> = {};
   for (const [place, id] of ids.entries()) {
     const node = state.nodes[id];
-    if (node === undefined || node.leaving === true || node.aside === true || node.changedAt <= since) continue;
+    if (node === undefined || node.leaving === true || node.aside === true || node.changedAt <= since)
+      continue;
     changed[id] = peerOf(node);
     if (Object.keys(changed).length === pageSize && place < ids.length - 1) {
       return { version: state.peers.version, changed, gone: [], next: id };
@@ -48,5 +60,10 @@ export function peersPage(state: Carrier, { since, after = '' }: PeersRequest): 
   const groups = Object.entries(state.groups ?? {});
   const versions = Object.fromEntries(groups.map(([id, group]) => [id, group.peersVersion]));
   const gone = Object.entries(state.peers.gone).flatMap(([id, version]) => (version > since ? [id] : []));
-  return { version: state.peers.version, changed, gone, ...(groups.length === 0 ? {} : { groups: versions }) };
+  return {
+    version: state.peers.version,
+    changed,
+    gone,
+    ...(groups.length === 0 ? {} : { groups: versions }),
+  };
 }

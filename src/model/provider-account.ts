@@ -4,7 +4,10 @@ import type { Json, JsonObject } from './json.js';
 export interface ProviderAccount {
   readonly type: string;
   readonly site: string;
-  /** The administrator's fields as written: `checkAccounts` checks them and fills in defaults. Secrets are references. */
+  /**
+   * The administrator's fields as written: `checkAccounts` checks them and fills in defaults. Secrets are
+   * references.
+   */
   readonly fields: JsonObject;
   /** Values that users may give to fields with `overridable: listed`. */
   readonly allow?: Readonly<Record<string, readonly Json[]>>;
@@ -13,8 +16,15 @@ export interface ProviderAccount {
   readonly images?: Readonly<Record<string, string>>;
   /** The host that its machines are reached through, as it was written; secrets are references. */
   readonly jump?: JsonObject;
-  /** Whether CONFIRM may pin a host key that the provider does not tell: not with `provided`; with a password only with `pin`. */
+  /**
+   * Whether CONFIRM may pin a host key that the provider does not tell: not with `provided`; with a password
+   * only with `pin`.
+   */
   readonly hostKeys?: 'pin' | 'provided';
   /** Of its tasks and calls. */
-  readonly limits?: { readonly ratePerSecond?: number; readonly callsPerSecond?: number; readonly concurrency?: number };
+  readonly limits?: {
+    readonly ratePerSecond?: number;
+    readonly callsPerSecond?: number;
+    readonly concurrency?: number;
+  };
 }

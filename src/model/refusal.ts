@@ -1,6 +1,7 @@
 /**
- * What a worker's codec puts in the place of a payload that came in plaintext where encryption is required. A workflow
- * that finds it among its input or messages fails or rejects with this text; without it the workflow task would hang.
+ * What a worker's codec puts in the place of a payload that came in plaintext where encryption is required. A
+ * workflow that finds it among its input or messages fails or rejects with this text; without it the workflow
+ * task would hang.
  */
 export interface Refusal {
   /** Says what was refused and how to send it instead. */
@@ -8,7 +9,12 @@ export interface Refusal {
 }
 
 export function isRefusal(value: unknown): value is Refusal {
-  return typeof value === 'object' && value !== null && 'heddleRefused' in value && typeof value.heddleRefused === 'string';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'heddleRefused' in value &&
+    typeof value.heddleRefused === 'string'
+  );
 }
 
 /** The text of a refused value; undefined when the value may be used. */

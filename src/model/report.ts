@@ -9,7 +9,10 @@ import type { CrewState } from './work.js';
 
 /** Where a cluster stands, in a word. For people only. */
 export function phaseOf(state: ClusterState): Phase {
-  const { operation, history: [last] } = state;
+  const {
+    operation,
+    history: [last],
+  } = state;
   if (operation === undefined) return last?.kind === 'delete' && last.state === 'done' ? 'deleted' : 'idle';
   if (operation.state === 'held') return 'held';
   if (operation.paused !== undefined) return 'paused';
@@ -18,15 +21,31 @@ export function phaseOf(state: ClusterState): Phase {
 }
 
 export function statusOf(state: ClusterState): ClusterStatus {
-  const nodes = Object.values(state.nodes).map(nodeStatus).toSorted((a, b) => a.nodenum - b.nodenum);
-  const services = Object.fromEntries(Object.keys(servicesOf(state)).map((name) =>
-    [name, { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) }]));
+  const nodes = Object.values(state.nodes)
+    .map(nodeStatus)
+    .toSorted((a, b) => a.nodenum - b.nodenum);
+  const services = Object.fromEntries(
+    Object.keys(servicesOf(state)).map((name) => [
+      name,
+      { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) },
+    ]),
+  );
   return {
-    name: state.name, uid: state.uid, phase: phaseOf(state),
-    ...(state.operation === undefined ? {} : { operation: state.operation }), ...(state.lent === undefined ? {} : { lent: state.lent }),
-    queued: state.queue.map((queued) => queued.operation), history: state.history, nodes, services, stopped: state.stopped, looks: state.looks,
+    name: state.name,
+    uid: state.uid,
+    phase: phaseOf(state),
+    ...(state.operation === undefined ? {} : { operation: state.operation }),
+    ...(state.lent === undefined ? {} : { lent: state.lent }),
+    queued: state.queue.map((queued) => queued.operation),
+    history: state.history,
+    nodes,
+    services,
+    stopped: state.stopped,
+    looks: state.looks,
     ...(state.plugins === undefined ? {} : { plugins: state.plugins }),
-    ...(Object.keys(state.groups).length === 0 ? {} : { groups: Object.entries(state.groups).map(([id, group]) => groupStatus(state.name, id, group)) }),
+    ...(Object.keys(state.groups).length === 0
+      ? {}
+      : { groups: Object.entries(state.groups).map(([id, group]) => groupStatus(state.name, id, group)) }),
   };
 }
 
@@ -35,16 +54,24 @@ function groupStatus(cluster: string, id: string, { members, failed }: NodeGroup
 }
 
 export function nodeStatus(node: NodeState): NodeStatus {
-  const text = (key: string): string | undefined => (typeof node.payload[key] === 'string' ? node.payload[key] : undefined);
+  const text = (key: string): string | undefined =>
+    typeof node.payload[key] === 'string' ? node.payload[key] : undefined;
   const providerid = text('providerid');
   const ipaddress = text('ipaddress');
   const { nodeId, group, nodenum, hostname, incarnation, services } = node;
   return {
-    nodeId, group, nodenum, hostname, incarnation, services,
+    nodeId,
+    group,
+    nodenum,
+    hostname,
+    incarnation,
+    services,
     ...(node.placement === undefined ? {} : { provider: node.placement.provider, site: node.placement.site }),
-    ...(providerid === undefined ? {} : { providerid }), ...(ipaddress === undefined ? {} : { ipaddress }),
+    ...(providerid === undefined ? {} : { providerid }),
+    ...(ipaddress === undefined ? {} : { ipaddress }),
     running: services.filter((name) => node.facts.services[name]?.START !== undefined),
-    state: stateOf(node), payload: stripSecrets(node.payload),
+    state: stateOf(node),
+    payload: stripSecrets(node.payload),
     ...(node.current === undefined ? {} : { current: node.current }),
     ...(node.failure === undefined ? {} : { failure: node.failure }),
     ...(node.health === undefined ? {} : { health: node.health }),
@@ -62,25 +89,53 @@ function stateOf(node: NodeState): NodeStatus['state'] {
 /** The cluster as Markdown, shown by the Web UI beside the workflow. */
 export function detailsOf(state: ClusterState): string {
   const { operation } = state;
-  const counts = operation === undefined ? '' : ` (${operation.tasks.done} of ${operation.tasks.total} tasks done, ${operation.tasks.failed} failed)`;
-  const what = operation === undefined || endedStates.includes(operation.state)
-    ? 'No operation is running.'
-    : `Operation ${operation.id}: **${operation.what}** by ${operation.by}, ${operation.paused === undefined ? operation.state : `paused by ${operation.paused.by}`}${counts}.`;
+  const counts =
+    operation === undefined
+      ? ''
+      : ` (${operation.tasks.done} of ${operation.tasks.total} tasks done, ${operation.tasks.failed} failed)`;
+  const what =
+    operation === undefined || endedStates.includes(operation.state)
+      ? 'No operation is running.'
+      : `Operation ${operation.id}: **${operation.what}** by ${operation.by}, ${operation.paused === undefined ? operation.state : `paused by ${operation.paused.by}`}${counts}.`;
   const reason = operation?.reason === undefined ? [] : ['', `> ${operation.reason.split('\n')[0] ?? ''}`];
-  const groups = Object.entries(state.groups).map(([id, { members }]) => `- group ${id}: ${sizeOf(members)} nodes, in the workflow \`${groupWorkflowId(state.name, id)}\``);
-  return [`### Cluster ${state.name}: ${phaseOf(state)}`, '', what, ...reason, '', nodesTable(state), ...(groups.length === 0 ? [] : ['', ...groups])].join('\n');
+  const groups = Object.entries(state.groups).map(
+    ([id, { members }]) =>
+      `- group ${id}: ${sizeOf(members)} nodes, in the workflow \`${groupWorkflowId(state.name, id)}\``,
+  );
+  return [
+    `### Cluster ${state.name}: ${phaseOf(state)}`,
+    '',
+    what,
+    ...reason,
+    '',
+    nodesTable(state),
+    ...(groups.length === 0 ? [] : ['', ...groups]),
+  ].join('\n');
 }
 
 /** The nodes of one workflow as a Markdown table. */
 export function nodesTable({ nodes }: CrewState): string {
-  const shown = Object.values(nodes).toSorted((a, b) => a.nodenum - b.nodenum).slice(0, 100);
+  const shown = Object.values(nodes)
+    .toSorted((a, b) => a.nodenum - b.nodenum)
+    .slice(0, 100);
   const rows = shown.map((node) => {
     const { ipaddress } = node.payload;
-    return row([node.nodeId, stateOf(node), typeof ipaddress === 'string' ? ipaddress : '', describeCurrent(node), node.services.join(', ')]);
+    return row([
+      node.nodeId,
+      stateOf(node),
+      typeof ipaddress === 'string' ? ipaddress : '',
+      describeCurrent(node),
+      node.services.join(', '),
+    ]);
   });
   if (rows.length === 0) return 'No nodes.';
   const more = Object.keys(nodes).length - shown.length;
-  return [row(['node', 'state', 'address', 'doing', 'services']), '| --- | --- | --- | --- | --- |', ...rows, ...(more > 0 ? ['', `and ${more} more nodes`] : [])].join('\n');
+  return [
+    row(['node', 'state', 'address', 'doing', 'services']),
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+    ...(more > 0 ? ['', `and ${more} more nodes`] : []),
+  ].join('\n');
 }
 
 /** The Web UI's tables have no space between their columns, so the cells bring their own. */
@@ -92,7 +147,9 @@ function describeCurrent(node: Pick<NodeState, 'failure' | 'current'>): string {
   const { failure, current } = node;
   if (failure !== undefined) return `${title(failure)}: ${failure.kind}`;
   if (current === undefined) return '';
-  return current.state === 'waiting' ? `${title(current)} waits for ${(current.gates ?? []).join(', ')}` : title(current);
+  return current.state === 'waiting'
+    ? `${title(current)} waits for ${(current.gates ?? []).join(', ')}`
+    : title(current);
 }
 
 function title(task: { readonly action: string; readonly service?: string }): string {

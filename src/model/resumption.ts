@@ -1,11 +1,18 @@
-/** How soon work goes on after the death of a worker; measured by bench/resume.mjs, with the heartbeats in the table of actions. */
+/**
+ * How soon work goes on after the death of a worker; measured by bench/resume.mjs, with the heartbeats in the
+ * table of actions.
+ */
 
-/** Wait, in ms, before an activity whose heartbeats ceased is begun anew: the next attempt takes over what goes on. */
+/**
+ * Wait, in ms, before an activity whose heartbeats ceased is begun anew: the next attempt takes over what
+ * goes on.
+ */
 export const takeOverAfterMs = 500;
 
 /**
- * Longest time, in ms, that a worker may take for one workflow task. A task that died with its worker is given to another
- * after this; the server's own 10 s would be most of the wait. The longest replay must fit in, with room for a busy machine.
+ * Longest time, in ms, that a worker may take for one workflow task. A task that died with its worker is
+ * given to another after this; the server's own 10 s would be most of the wait. The longest replay must fit
+ * in, with room for a busy machine.
  */
 export const workflowTaskMs = 5_000;
 

@@ -69,18 +69,16 @@ export function list(shape: Shape, most: number, least = 0): Shape {
     (value) => Array.isArray(value) && value.length >= least && value.length <= most,
   );
   return (value, at) =>
-    isList(value, at)
-    ?? firstWrong((value as readonly unknown[]).entries(), ([index, entry]) =>
-      shape(entry, `${at}[${index}]`),
-    );
+    isList(value, at) ??
+    firstWrong((value as readonly unknown[]).entries(), ([index, entry]) => shape(entry, `${at}[${index}]`));
 }
 
 /** An object with these fields and no others. */
 export function object(fields: Fields): Shape {
   const known = outline(fields);
   return (value, at) =>
-    known(value, at)
-    ?? firstWrong(Object.keys(value as object), (key) =>
+    known(value, at) ??
+    firstWrong(Object.keys(value as object), (key) =>
       Object.hasOwn(fields, key) ? undefined : `${within(at, shorten(key))}: is not a field of this message`,
     );
 }
@@ -89,8 +87,8 @@ export function object(fields: Fields): Shape {
 export function outline(fields: Fields): Shape {
   const entries = Object.entries(fields);
   return (value, at) =>
-    plainObject(value, at)
-    ?? firstWrong(entries, ([key, shape]) =>
+    plainObject(value, at) ??
+    firstWrong(entries, ([key, shape]) =>
       shape(
         Object.hasOwn(value as object, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined,
         within(at, key),
@@ -105,9 +103,9 @@ export function record(shape: Shape, most: number): Shape {
     (value) => Object.keys(value as object).length <= most,
   );
   return (value, at) =>
-    plainObject(value, at)
-    ?? fits(value, at)
-    ?? firstWrong(Object.entries(value as object), ([key, entry]: [string, unknown]) =>
+    plainObject(value, at) ??
+    fits(value, at) ??
+    firstWrong(Object.entries(value as object), ([key, entry]: [string, unknown]) =>
       shape(entry, within(at, shorten(key))),
     );
 }

@@ -3,8 +3,8 @@ import type { HealthCheck } from './health.js';
 import type { JsonObject } from './json.js';
 
 /**
- * What a cluster should be: checked, defaults filled in, files inlined, short forms written out. This is what the
- * planner and the workflows read; how people write it is in `schema/spec.ts`.
+ * What a cluster should be: checked, defaults filled in, files inlined, short forms written out. This is what
+ * the planner and the workflows read; how people write it is in `schema/spec.ts`.
  */
 export interface ClusterSpec {
   readonly name: string;
@@ -33,11 +33,17 @@ export interface RepairSpec {
   readonly everyMs?: number;
 }
 
-export const defaultRepair: RepairSpec = { gone: 'replace', stopped: 'nothing', unreachable: 'nothing', rebooted: 'start', moved: 'confirm' };
+export const defaultRepair: RepairSpec = {
+  gone: 'replace',
+  stopped: 'nothing',
+  unreachable: 'nothing',
+  rebooted: 'start',
+  moved: 'confirm',
+};
 
 /**
- * What happens when a task has failed for good: `hold` keeps all and waits for a person, `continue` leaves the failed
- * node aside, `rollback` goes back to the spec that was applied before.
+ * What happens when a task has failed for good: `hold` keeps all and waits for a person, `continue` leaves
+ * the failed node aside, `rollback` goes back to the spec that was applied before.
  */
 export const failurePolicies = ['hold', 'continue', 'rollback'] as const;
 export type FailurePolicy = (typeof failurePolicies)[number];
@@ -108,7 +114,9 @@ export interface ServiceActionSpec {
   readonly fields: JsonObject;
   /** How many runs a failing script gets; 1 unless given. */
   readonly attempts?: number;
-  /** Wait before the second run, in ms; doubles with each further one, up to 10 minutes. No wait unless given. */
+  /**
+   * Wait before the second run, in ms; doubles with each further one, up to 10 minutes. No wait unless given.
+   */
   readonly backoffMs?: number;
   /** Longest time one run may take, in ms. */
   readonly timeoutMs?: number;

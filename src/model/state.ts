@@ -15,17 +15,30 @@ export interface ClusterState extends CrewState {
   readonly spec?: ClusterSpec;
   /** The spec of the operation under way as it was sent, until it was planned; then `spec` is it, closed. */
   readonly target?: unknown;
-  /** The spec that the last successful operation brought, and the one brought before it: what a rollback goes back to. */
+  /**
+   * The spec that the last successful operation brought, and the one brought before it: what a rollback goes
+   * back to.
+   */
   readonly achieved?: ClusterSpec;
   readonly before?: ClusterSpec;
   /** Services that a user stopped: they are not started until a user starts them. */
   readonly stopped: readonly string[];
-  /** Definitions of services that stand on some node but that the spec names no more: what takes them down. */
+  /**
+   * Definitions of services that stand on some node but that the spec names no more: what takes them down.
+   */
   readonly retired: Readonly<Record<string, ServiceSpec>>;
-  readonly counters: { readonly operation: number; readonly incarnation: number; readonly nodenum: number; readonly group: number };
+  readonly counters: {
+    readonly operation: number;
+    readonly incarnation: number;
+    readonly nodenum: number;
+    readonly group: number;
+  };
   /** Child workflows that carry the nodes beyond `limits.inlineNodes`, by number. */
   readonly groups: Readonly<Record<string, NodeGroup>>;
-  /** The operation under way was begun and not planned yet: runs and failures of the one before are to be forgotten. */
+  /**
+   * The operation under way was begun and not planned yet: runs and failures of the one before are to be
+   * forgotten.
+   */
   readonly fresh?: true;
   readonly peers: PeersState;
   /** The operation under way or held. */
@@ -56,7 +69,9 @@ export interface Halt {
 }
 
 /** Every service that stands on some node, or is to. */
-export function servicesOf(state: Pick<ClusterState, 'spec' | 'retired'>): Readonly<Record<string, ServiceSpec>> {
+export function servicesOf(
+  state: Pick<ClusterState, 'spec' | 'retired'>,
+): Readonly<Record<string, ServiceSpec>> {
   return { ...state.retired, ...state.spec?.services };
 }
 
@@ -65,7 +80,10 @@ export interface ServerFeatures {
   readonly searchAttributes: boolean;
 }
 
-/** How much one workflow carries; from the configuration of the worker that planned, so that tests can shrink it. */
+/**
+ * How much one workflow carries; from the configuration of the worker that planned, so that tests can shrink
+ * it.
+ */
 export interface Limits {
   /** Nodes that the cluster workflow carries itself. */
   readonly inlineNodes: number;
@@ -79,7 +97,9 @@ export const defaultLimits: Limits = { inlineNodes: 50, groupNodes: 100, inFligh
 
 export interface QueuedOperation {
   readonly operation: Operation;
-  /** For apply and rollback. As the client sent it: closed by the client, or raw; PLAN checks and closes it. */
+  /**
+   * For apply and rollback. As the client sent it: closed by the client, or raw; PLAN checks and closes it.
+   */
   readonly spec?: unknown;
   /** It begins only after the operations before it have ended, a held one too. */
   readonly waits?: boolean;

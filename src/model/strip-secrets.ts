@@ -4,8 +4,8 @@ const secretKey = /password|passwd|passphrase|secret|token|private.?key|api.?key
 const placeholder = '(secret)';
 
 /**
- * A copy of a node's payload for people: what is marked secret, or is one by its name, is replaced. Addresses, users
- * and public host keys stay.
+ * A copy of a node's payload for people: what is marked secret, or is one by its name, is replaced.
+ * Addresses, users and public host keys stay.
  */
 export function stripSecrets(payload: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(payload).map(([key, value]) => [key, stripValue(key, value)]));

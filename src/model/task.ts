@@ -19,14 +19,19 @@ export interface Task {
   readonly nodes: Readonly<Record<string, Peer>>;
   /** The cluster's configuration, as the user wrote it. */
   readonly cluster: JsonObject;
-  /** The provider account the node comes from; fields are resolved (secrets included) for provider tasks only. */
+  /**
+   * The provider account the node comes from; fields are resolved (secrets included) for provider tasks only.
+   */
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
   /** Present for service tasks. */
   readonly service?: {
     readonly name: string;
     readonly action: { readonly type: string; readonly fields: JsonObject };
   };
-  /** The resources among the action's fields, by field, as they lie on this worker. The field itself holds the path. */
+  /**
+   * The resources among the action's fields, by field, as they lie on this worker. The field itself holds the
+   * path.
+   */
   readonly resources?: Readonly<Record<string, TaskResource>>;
 }
 

@@ -2,7 +2,10 @@ import type { Action } from './action.js';
 import type { FailureDetails } from './failure.js';
 import type { TaskOutcome, TaskRequest } from './messages.js';
 
-/** Actions of which one activity can carry the tasks of several nodes: calls to a provider that are short and bear being made twice. */
+/**
+ * Actions of which one activity can carry the tasks of several nodes: calls to a provider that are short and
+ * bear being made twice.
+ */
 export const togetherActions = ['CREATE', 'DELETE'] as const satisfies readonly Action[];
 export type TogetherAction = (typeof togetherActions)[number];
 

@@ -56,7 +56,9 @@ export interface Chain {
 
 /** The chain of every node of a work. */
 export function chainsOf(work: Pick<Work, 'kinds'>): readonly Chain[] {
-  return work.kinds.flatMap((kind) => indexesOf(kind.nodes).map((index): Chain => ({ nodeId: nodeId(kind.group, index), kind })));
+  return work.kinds.flatMap((kind) =>
+    indexesOf(kind.nodes).map((index): Chain => ({ nodeId: nodeId(kind.group, index), kind })),
+  );
 }
 
 export function isOpen(board: Board, gate: string): boolean {
@@ -76,11 +78,20 @@ export function enterTurn(board: Board, turn: string, node: string): Board {
 
 export function leaveTurn(board: Board, turn: string, node: string): Board {
   const before = board.turns[turn] ?? { holders: [] };
-  return { ...board, turns: { ...board.turns, [turn]: { ...before, holders: before.holders.filter((holder) => holder !== node) } } };
+  return {
+    ...board,
+    turns: {
+      ...board.turns,
+      [turn]: { ...before, holders: before.holders.filter((holder) => holder !== node) },
+    },
+  };
 }
 
 export function shutTurn(board: Board, turn: string): Board {
-  return { ...board, turns: { ...board.turns, [turn]: { holders: board.turns[turn]?.holders ?? [], shut: true } } };
+  return {
+    ...board,
+    turns: { ...board.turns, [turn]: { holders: board.turns[turn]?.holders ?? [], shut: true } },
+  };
 }
 
 export function holdsTurn(board: Board, turn: string, node: string): boolean {

@@ -1,10 +1,12 @@
 /**
- * Shell function `attend WORDS`, for scripts: carries out a tool that gives each of its commands a session of its own, where
- * ending the script's process group does not reach them. When the script is told to end, all that it started is
- * ended: what carries this run's HEDDLE_RUN in its environment, which every process hands on to those it starts. Asked first, then killed,
- * in rounds, for new ones may appear between two looks; within the five seconds that a script has to end.
+ * Shell function `attend WORDS`, for scripts: carries out a tool that gives each of its commands a session of
+ * its own, where ending the script's process group does not reach them. When the script is told to end, all
+ * that it started is ended: what carries this run's HEDDLE_RUN in its environment, which every process hands
+ * on to those it starts. Asked first, then killed, in rounds, for new ones may appear between two looks;
+ * within the five seconds that a script has to end.
  *
- * An SSH server is spared: one that the tool started anew is the way to the node. Without Linux's /proc only the group is ended.
+ * An SSH server is spared: one that the tool started anew is the way to the node. Without Linux's /proc only
+ * the group is ended.
  */
 export const attendFunction = `
 attend() {

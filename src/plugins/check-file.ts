@@ -4,7 +4,8 @@ import { errorAt, type Problem } from '../schema/problem.js';
 import { whyUntrusted } from '../schema/trusted-path.js';
 
 export type FileReading =
-  { readonly ok: true; readonly path: string } | { readonly ok: false; readonly wrong: string };
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly wrong: string };
 
 /** A file of a plugin: in its folder, links followed. `name` is what messages call it. */
 export function checkFile(file: string, folder: string, name: string): FileReading {

@@ -28,10 +28,15 @@ type Stop = (client: unknown) => unknown;
 
 /** What is wrong with the static `start` and `stop` of a class; undefined where nothing is. */
 export function clientFault(Class: object, name: string): string | undefined {
-  return staticOf(Class, 'stop') !== undefined && staticOf(Class, 'start') === undefined ? `class ${name} has a static stop and no static start: nothing would ever be stopped` : undefined;
+  return staticOf(Class, 'stop') !== undefined && staticOf(Class, 'start') === undefined
+    ? `class ${name} has a static stop and no static start: nothing would ever be stopped`
+    : undefined;
 }
 
-/** Clients of one plugin in this process, one for each account: started when they are wanted first, stopped when the process is done. */
+/**
+ * Clients of one plugin in this process, one for each account: started when they are wanted first, stopped
+ * when the process is done.
+ */
 export class Clients {
   /** Whether there may be anything to stop. */
   readonly drains: boolean;
@@ -64,12 +69,22 @@ export class Clients {
   #open({ task, fields, log }: Pick<PluginContext, 'task' | 'fields' | 'log'>): Promise<unknown> {
     const { plugin, type, adminFields } = this.#plan;
     const name = type === 'provider' ? task.provider.name : plugin;
-    const own = adminFields === undefined ? fields : Object.fromEntries(Object.entries(fields).filter(([field]) => adminFields.includes(field)));
+    const own =
+      adminFields === undefined
+        ? fields
+        : Object.fromEntries(Object.entries(fields).filter(([field]) => adminFields.includes(field)));
     // Other fields, such as a new secret, make another client.
-    const key = createHash('sha256').update(JSON.stringify([name, own])).digest('hex');
+    const key = createHash('sha256')
+      .update(JSON.stringify([name, own]))
+      .digest('hex');
     const known = this.#opened.get(key);
     if (known !== undefined) return known.client;
-    const client = this.#start({ name, fields: own, log, signal: anySignal([this.#over.signal, AbortSignal.timeout(startMs)]) });
+    const client = this.#start({
+      name,
+      fields: own,
+      log,
+      signal: anySignal([this.#over.signal, AbortSignal.timeout(startMs)]),
+    });
     this.#opened.set(key, { name, client });
     // The next one tries again.
     client.catch(() => this.#opened.delete(key));
@@ -79,11 +94,17 @@ export class Clients {
   async #start(account: ClientAccount): Promise<unknown> {
     try {
       account.signal.throwIfAborted();
-      return await within(Reflect.apply(staticOf(this.#Class, 'start') as Start, this.#Class, [account]), account.signal);
+      return await within(
+        Reflect.apply(staticOf(this.#Class, 'start') as Start, this.#Class, [account]),
+        account.signal,
+      );
     } catch (cause) {
       const words = `plugin ${this.#plan.plugin} could not start its client for ${account.name}: ${cause instanceof Error ? cause.message : String(cause)}`;
       if (!isPluginError(cause)) throw new PluginError('Retryable', words, { cause });
-      throw new PluginError(cause.kind, words, { cause, ...(cause.retryAfterMs === undefined ? {} : { retryAfterMs: cause.retryAfterMs }) });
+      throw new PluginError(cause.kind, words, {
+        cause,
+        ...(cause.retryAfterMs === undefined ? {} : { retryAfterMs: cause.retryAfterMs }),
+      });
     }
   }
 
@@ -91,13 +112,21 @@ export class Clients {
     const stop = staticOf(this.#Class, 'stop') as Stop | undefined;
     const late = new AbortController();
     try {
-      const started = await client.then((value) => ({ value }), () => undefined);
+      const started = await client.then(
+        (value) => ({ value }),
+        () => undefined,
+      );
       if (started === undefined || stop === undefined) return;
       const stopped = Promise.resolve(Reflect.apply(stop, this.#Class, [started.value])).then(() => true);
       const isStopped = await Promise.race([stopped, pause(stopMs, false, { signal: late.signal })]);
-      if (!isStopped) this.#say(`plugin ${this.#plan.plugin} did not stop its client for ${name} within ${stopMs / 1_000} s`);
+      if (!isStopped)
+        this.#say(
+          `plugin ${this.#plan.plugin} did not stop its client for ${name} within ${stopMs / 1_000} s`,
+        );
     } catch (error) {
-      this.#say(`plugin ${this.#plan.plugin} could not stop its client for ${name}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#say(
+        `plugin ${this.#plan.plugin} could not stop its client for ${name}: ${error instanceof Error ? error.message : String(error)}`,
+      );
     } finally {
       late.abort();
     }
@@ -110,7 +139,9 @@ function staticOf(Class: object, name: 'start' | 'stop'): unknown {
 }
 
 async function within(work: unknown, signal: AbortSignal): Promise<unknown> {
-  let leave = (): void => { /* Replaced at once. */ };
+  let leave = (): void => {
+    /* Replaced at once. */
+  };
   const left = new Promise<never>((_resolve, reject) => {
     leave = () => reject(signal.reason);
     signal.addEventListener('abort', leave, { once: true });

@@ -10,7 +10,14 @@ import type { JsonObject } from '../model/json.js';
  * - ScriptFailed: a script on the node ended with an exit code that is not accepted.
  */
 export const failureKinds = [
-  'Retryable', 'NotReady', 'Capacity', 'Quota', 'Auth', 'Invalid', 'UnknownOutcome', 'ScriptFailed',
+  'Retryable',
+  'NotReady',
+  'Capacity',
+  'Quota',
+  'Auth',
+  'Invalid',
+  'UnknownOutcome',
+  'ScriptFailed',
 ] as const;
 export type FailureKind = (typeof failureKinds)[number];
 
@@ -26,7 +33,10 @@ export interface PluginErrorOptions {
   readonly exitCode?: number;
 }
 
-/** What a plugin throws to fail a task. The message says what was attempted, what came back, and what a person can do. */
+/**
+ * What a plugin throws to fail a task. The message says what was attempted, what came back, and what a person
+ * can do.
+ */
 export class PluginError extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
@@ -50,10 +60,18 @@ export class PluginError extends Error {
 /** By name, not by class: a plugin from a package of its own may have its own copy of this module. */
 export function isPluginError(error: unknown): error is PluginError {
   if (error instanceof PluginError) return true;
-  return error instanceof Error && error.name === 'PluginError' && 'kind' in error && failureKinds.some((kind) => kind === error.kind);
+  return (
+    error instanceof Error &&
+    error.name === 'PluginError' &&
+    'kind' in error &&
+    failureKinds.some((kind) => kind === error.kind)
+  );
 }
 
-/** A plugin that runs as a program ended, hung or answered nothing that can be read: a fault of the plugin, as an error it throws is. */
+/**
+ * A plugin that runs as a program ended, hung or answered nothing that can be read: a fault of the plugin, as
+ * an error it throws is.
+ */
 export class ProgramFault extends Error {
   override readonly name = 'ProgramFault';
 }

@@ -1,6 +1,15 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { checkDescriptor, descriptorSchema, descriptorsOfSeed, fillDescriptor, isSeedForm, seedDescriptorSchema, type Descriptor, type PluginType } from '../schema/descriptor.js';
+import {
+  checkDescriptor,
+  descriptorSchema,
+  descriptorsOfSeed,
+  fillDescriptor,
+  isSeedForm,
+  seedDescriptorSchema,
+  type Descriptor,
+  type PluginType,
+} from '../schema/descriptor.js';
 import { checkDefaults } from '../schema/fields.js';
 import { errorAt, placeProblems, type Path, type Place, type Problem } from '../schema/problem.js';
 import { readTextFile } from '../schema/read-text.js';
@@ -39,8 +48,13 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
   const found: FoundPlugin[] = [];
   const problems: Problem[] = [];
   for (const root of roots) {
-    const types = (Object.keys(typeFolders) as readonly PluginType[]).filter((type) => isFolder(join(root, typeFolders[type])));
-    if (types.length === 0) problems.push(faultIn(root, 'has neither a folder providers nor automators', 'Name the folder that holds them.'));
+    const types = (Object.keys(typeFolders) as readonly PluginType[]).filter((type) =>
+      isFolder(join(root, typeFolders[type])),
+    );
+    if (types.length === 0)
+      problems.push(
+        faultIn(root, 'has neither a folder providers nor automators', 'Name the folder that holds them.'),
+      );
     for (const type of types) {
       const typeFolder = join(root, typeFolders[type]);
       const distrusted = root === builtIn ? [] : [root, typeFolder].flatMap(checkTrust);
@@ -48,14 +62,18 @@ export function findPlugins(roots: readonly string[], builtIn?: string): FoundPl
       if (distrusted.length > 0) continue;
       for (const name of readdirSync(typeFolder).toSorted()) {
         const folder = join(typeFolder, name);
-        if (!name.startsWith('.') && isFolder(folder)) readPluginFolder({ root, folder, type, isBuiltIn: root === builtIn }, found, problems);
+        if (!name.startsWith('.') && isFolder(folder))
+          readPluginFolder({ root, folder, type, isBuiltIn: root === builtIn }, found, problems);
       }
     }
   }
   return { found, problems };
 }
 
-const typeFolders = { provider: 'providers', automator: 'automators' } as const satisfies Record<PluginType, string>;
+const typeFolders = { provider: 'providers', automator: 'automators' } as const satisfies Record<
+  PluginType,
+  string
+>;
 const notDescriptors: ReadonlySet<string> = new Set(['package.json', 'package-lock.json', 'tsconfig.json']);
 const limits = { bytes: 256 * 1024, depth: 32 };
 
@@ -66,14 +84,23 @@ interface PluginFolder {
   readonly isBuiltIn: boolean;
 }
 
-function readPluginFolder({ root, folder, type, isBuiltIn }: PluginFolder, found: FoundPlugin[], problems: Problem[]): void {
+function readPluginFolder(
+  { root, folder, type, isBuiltIn }: PluginFolder,
+  found: FoundPlugin[],
+  problems: Problem[],
+): void {
   const distrusted = isBuiltIn ? [] : checkTreeTrust(folder);
   if (distrusted.length > 0) {
     problems.push(...distrusted);
     return;
   }
-  const files = readdirSync(folder).filter((name) => name.endsWith('.json') && !notDescriptors.has(name)).toSorted();
-  if (files.length === 0) problems.push(faultIn(folder, 'holds no descriptor', `Add ${basename(folder)}.json, or move the folder away.`));
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.json') && !notDescriptors.has(name))
+    .toSorted();
+  if (files.length === 0)
+    problems.push(
+      faultIn(folder, 'holds no descriptor', `Add ${basename(folder)}.json, or move the folder away.`),
+    );
   const digest = digestFolder(folder);
   if (!digest.ok) problems.push(faultIn(folder, digest.wrong));
   for (const name of files) {
@@ -83,11 +110,22 @@ function readPluginFolder({ root, folder, type, isBuiltIn }: PluginFolder, found
     for (const descriptor of descriptors) {
       problems.push(...placeProblems(checkResources(folder, descriptor), place));
       const key = descriptor.command === undefined ? 'entry' : 'command';
-      const entry = descriptor.command === undefined ? findEntry(folder, descriptor) : findCommand(folder, descriptor.command);
+      const entry =
+        descriptor.command === undefined
+          ? findEntry(folder, descriptor)
+          : findCommand(folder, descriptor.command);
       if (!entry.ok) problems.push({ ...errorAt([key], entry.wrong), place: place([key]) });
       else if (digest.ok) {
         const { path, command } = entry;
-        found.push({ descriptor, root, folder, entry: path, ...(command === undefined ? {} : { command }), digest: digest.value, place: place([]) });
+        found.push({
+          descriptor,
+          root,
+          folder,
+          entry: path,
+          ...(command === undefined ? {} : { command }),
+          digest: digest.value,
+          place: place([]),
+        });
       }
     }
   }
@@ -101,7 +139,11 @@ interface DescriptorReading {
 
 function readDescriptors(file: string, type: PluginType): DescriptorReading {
   const top = { file, line: 1, column: 1 };
-  const fail = (faults: readonly Problem[]): DescriptorReading => ({ descriptors: [], faults, place: () => top });
+  const fail = (faults: readonly Problem[]): DescriptorReading => ({
+    descriptors: [],
+    faults,
+    place: () => top,
+  });
   const read = readTextFile(file, limits.bytes);
   if (!read.ok) return fail([{ ...errorAt([], `cannot read the descriptor: ${read.wrong}`), place: top }]);
   const source = readYaml(read.text, file, limits);
@@ -109,15 +151,28 @@ function readDescriptors(file: string, type: PluginType): DescriptorReading {
   const place = source.locate;
   if (isSeedForm(source.value)) {
     const parsed = seedDescriptorSchema.safeParse(source.value);
-    if (!parsed.success) return fail(placeProblems(problemsFromZod(seedDescriptorSchema, parsed.error, source.value), place));
+    if (!parsed.success)
+      return fail(placeProblems(problemsFromZod(seedDescriptorSchema, parsed.error, source.value), place));
     return { descriptors: descriptorsOfSeed(parsed.data, type), faults: [], place };
   }
   const parsed = descriptorSchema.safeParse(source.value);
-  if (!parsed.success) return fail(placeProblems(problemsFromZod(descriptorSchema, parsed.error, source.value), place));
+  if (!parsed.success)
+    return fail(placeProblems(problemsFromZod(descriptorSchema, parsed.error, source.value), place));
   const descriptor = fillDescriptor(parsed.data);
-  const wrongType = descriptor.type === type ? []
-    : [errorAt(['type'], `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`, `Move it under ${typeFolders[descriptor.type]}.`)];
-  const faults = placeProblems([...wrongType, ...checkDescriptor(descriptor), ...checkDefaults(descriptor)], place);
+  const wrongType =
+    descriptor.type === type
+      ? []
+      : [
+          errorAt(
+            ['type'],
+            `is ${descriptor.type}, but the plugin lies under ${typeFolders[type]}`,
+            `Move it under ${typeFolders[descriptor.type]}.`,
+          ),
+        ];
+  const faults = placeProblems(
+    [...wrongType, ...checkDescriptor(descriptor), ...checkDefaults(descriptor)],
+    place,
+  );
   return { descriptors: faults.length === 0 ? [descriptor] : [], faults, place };
 }
 
@@ -127,7 +182,8 @@ function checkResources(folder: string, { resources = {} }: Descriptor): readonl
     // Without one, people put it into the store.
     if (path === undefined) return [];
     const at = join(folder, path);
-    if (!existsSync(at) || statSync(at).isDirectory() !== (format === 'folder')) return [errorAt(['resources', name], `there is no ${format} ${path} in ${folder}`)];
+    if (!existsSync(at) || statSync(at).isDirectory() !== (format === 'folder'))
+      return [errorAt(['resources', name], `there is no ${format} ${path} in ${folder}`)];
     const inside = checkFile(at, folder, path);
     return inside.ok ? [] : [errorAt(['resources', name], inside.wrong)];
   });

@@ -1,13 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * The host keys (`<type> <base64>`) that a known_hosts text gives for a host. Fails closed: what cannot be read gives no
- * key, a key that is `@revoked` for the host is left out, and certificate authorities are passed over.
+ * The host keys (`<type> <base64>`) that a known_hosts text gives for a host. Fails closed: what cannot be
+ * read gives no key, a key that is `@revoked` for the host is left out, and certificate authorities are
+ * passed over.
  */
 export function hostKeysFor(knownHosts: string, host: string, port: number): readonly string[] {
   const name = host.toLowerCase();
   const lookup = port === 22 ? name : `[${name}]:${port}`;
-  const matching = knownHosts.split(/\r?\n/).map(parseLine).filter((entry) => entry !== undefined && matches(entry.hosts, lookup));
+  const matching = knownHosts
+    .split(/\r?\n/)
+    .map(parseLine)
+    .filter((entry) => entry !== undefined && matches(entry.hosts, lookup));
   const keys = (marker: string | undefined): readonly string[] =>
     matching.flatMap((entry) => (entry !== undefined && entry.marker === marker ? [entry.key] : []));
   const revoked = keys('@revoked');
@@ -34,14 +38,17 @@ function parseLine(line: string): Entry | undefined {
   const words = line.trim().split(/\s+/);
   const marker = words[0]?.startsWith('@') === true ? words.shift() : undefined;
   const [hosts, type, base64] = words;
-  if (hosts === undefined || hosts.startsWith('#') || type === undefined || base64 === undefined) return undefined;
+  if (hosts === undefined || hosts.startsWith('#') || type === undefined || base64 === undefined)
+    return undefined;
   return isHostKey(`${type} ${base64}`) ? { marker, hosts, key: `${type} ${base64}` } : undefined;
 }
 
 function matches(hosts: string, lookup: string): boolean {
   if (hosts.startsWith('|')) return matchesHash(hosts, lookup);
   const patterns = hosts.toLowerCase().split(',');
-  const isNegated = patterns.some((pattern) => pattern.startsWith('!') && matchesPattern(pattern.slice(1), lookup));
+  const isNegated = patterns.some(
+    (pattern) => pattern.startsWith('!') && matchesPattern(pattern.slice(1), lookup),
+  );
   return !isNegated && patterns.some((pattern) => matchesPattern(pattern, lookup));
 }
 
@@ -55,6 +62,9 @@ function matchesHash(field: string, lookup: string): boolean {
 
 /** `*` and `?` as in a shell; everything else stands for itself. */
 function matchesPattern(pattern: string, lookup: string): boolean {
-  const source = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll(/\*+/g, '.*').replaceAll('?', '.');
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll(/\*+/g, '.*')
+    .replaceAll('?', '.');
   return new RegExp(`^${source}$`).test(lookup);
 }

@@ -13,5 +13,7 @@ export interface NodeAddress {
   /** The keys that its SSH server may show, each `<type> <base64>`. */
   readonly hostKey?: string | readonly string[];
   /** The host that the connection goes through; its key is known. */
-  readonly jump?: Omit<NodeAddress, 'jump' | 'hostKey' | 'pinsWithPassword'> & { readonly hostKey: string | readonly string[] };
+  readonly jump?: Omit<NodeAddress, 'jump' | 'hostKey' | 'pinsWithPassword'> & {
+    readonly hostKey: string | readonly string[];
+  };
 }

@@ -2,7 +2,9 @@ import type { DrawnNode } from '../model/pool/drawn.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 
-/** The pools of this installation, for a provider whose machines are their nodes. Every call may be repeated. */
+/**
+ * The pools of this installation, for a provider whose machines are their nodes. Every call may be repeated.
+ */
 export interface NodePools {
   /**
    * Asks for a node; the same id again is the same request. What is ready comes with the answer.

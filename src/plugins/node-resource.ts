@@ -2,26 +2,52 @@ import { readFile } from 'node:fs/promises';
 import { PluginError, type Shell, type TaskResource } from './contract.js';
 
 /**
- * Brings a resource to the node, into a folder of the login's home that its content names: the same content is brought once, however often it is asked
- * for. What no task needed for a month is removed on the way.
+ * Brings a resource to the node, into a folder of the login's home that its content names: the same content
+ * is brought once, however often it is asked for. What no task needed for a month is removed on the way.
  * @returns the absolute path on the node of the file, or of the folder of what the archive holds.
  */
-export async function bringToNode(shell: Shell, { resource, digest, format, path, archive }: TaskResource): Promise<string> {
+export async function bringToNode(
+  shell: Shell,
+  { resource, digest, format, path, archive }: TaskResource,
+): Promise<string> {
   const name = digest.slice('sha256:'.length);
   const first = await look(shell, { name, format, resource });
   if (first.there) return first.path;
-  await shell.putFile(format === 'file' ? `.heddle/resources/${name}/${resource}` : `.heddle/resources/${name}.tar`, await readFile(archive ?? path), format === 'file' ? { mode: 0o700 } : {});
+  await shell.putFile(
+    format === 'file' ? `.heddle/resources/${name}/${resource}` : `.heddle/resources/${name}.tar`,
+    await readFile(archive ?? path),
+    format === 'file' ? { mode: 0o700 } : {},
+  );
   if (format === 'file') return first.path;
   const { exitCode, stderr } = await shell.exec(['sh', '-c', unpack, 'heddle', name]);
   if (exitCode === 0) return first.path;
-  throw new PluginError('ScriptFailed', `resource ${resource} cannot be unpacked on the node: ${stderr.trim() || `exit code ${exitCode}`}`, { exitCode });
+  throw new PluginError(
+    'ScriptFailed',
+    `resource ${resource} cannot be unpacked on the node: ${stderr.trim() || `exit code ${exitCode}`}`,
+    { exitCode },
+  );
 }
 
-async function look(shell: Shell, { name, format, resource }: { readonly name: string; readonly format: string; readonly resource: string }): Promise<{ readonly there: boolean; readonly path: string }> {
-  const { exitCode, stdout, stderr } = await shell.exec(['sh', '-c', lookFor, 'heddle', name, format, resource]);
+async function look(
+  shell: Shell,
+  { name, format, resource }: { readonly name: string; readonly format: string; readonly resource: string },
+): Promise<{ readonly there: boolean; readonly path: string }> {
+  const { exitCode, stdout, stderr } = await shell.exec([
+    'sh',
+    '-c',
+    lookFor,
+    'heddle',
+    name,
+    format,
+    resource,
+  ]);
   const [state, path = ''] = stdout.split('\n');
   if (exitCode === 0 && path.startsWith('/')) return { there: state === 'there', path };
-  throw new PluginError('ScriptFailed', `the node has no place for resource ${resource}: ${stderr.trim() || `exit code ${exitCode}`}`, { exitCode });
+  throw new PluginError(
+    'ScriptFailed',
+    `the node has no place for resource ${resource}: ${stderr.trim() || `exit code ${exitCode}`}`,
+    { exitCode },
+  );
 }
 
 const lookFor = `
@@ -37,7 +63,10 @@ else
 fi
 `;
 
-/** The archive was checked on the worker. It is unpacked beside its place and renamed, so half of it is never taken for the whole. */
+/**
+ * The archive was checked on the worker. It is unpacked beside its place and renamed, so half of it is never
+ * taken for the whole.
+ */
 const unpack = `
 umask 077
 cd "$HOME/.heddle/resources" || exit

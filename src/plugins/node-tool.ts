@@ -14,17 +14,35 @@ export interface NodeTool {
 }
 
 /**
- * Sees that the node has the tool, and installs it where it has not. What was found or installed is noted on the node, so
- * that a later BOOTSTRAP costs one short command.
+ * Sees that the node has the tool, and installs it where it has not. What was found or installed is noted on
+ * the node, so that a later BOOTSTRAP costs one short command.
  * @throws PluginError ScriptFailed when the tool is not there and cannot be installed.
  */
 export async function prepareTool(shell: Shell, tool: NodeTool): Promise<void> {
-  const looked = await shell.exec(['sh', '-c', look, 'heddle', tool.name, searchPath(tool), ...tool.commands]);
+  const looked = await shell.exec([
+    'sh',
+    '-c',
+    look,
+    'heddle',
+    tool.name,
+    searchPath(tool),
+    ...tool.commands,
+  ]);
   if (looked.exitCode === 0) return;
   const { apt = '', dnf = '', zypper = '', apk = '' } = tool.packages ?? {};
   if (tool.packages === undefined) throw missing(tool, looked, 'and Heddle cannot install it');
-  const installed = await shell.run({ name: `install-${tool.name}`, text: install, sudo: true, environment: { APT: apt, DNF: dnf, ZYPPER: zypper, APK: apk } });
-  if (installed.exitCode !== 0) throw missing(tool, installed, `and installing it ended with exit code ${installed.exitCode}: ${lastLine(installed)}`);
+  const installed = await shell.run({
+    name: `install-${tool.name}`,
+    text: install,
+    sudo: true,
+    environment: { APT: apt, DNF: dnf, ZYPPER: zypper, APK: apk },
+  });
+  if (installed.exitCode !== 0)
+    throw missing(
+      tool,
+      installed,
+      `and installing it ended with exit code ${installed.exitCode}: ${lastLine(installed)}`,
+    );
   const again = await shell.exec(['sh', '-c', look, 'heddle', tool.name, searchPath(tool), ...tool.commands]);
   if (again.exitCode !== 0) throw missing(tool, again, 'though its package is installed');
 }
@@ -40,7 +58,11 @@ export function lastLine({ stdout, stderr }: Pick<RunOutcome, 'stdout' | 'stderr
 }
 
 function missing({ name, commands, advice }: NodeTool, outcome: RunOutcome, why: string): PluginError {
-  return new PluginError('ScriptFailed', `automator ${name}: the node has no ${commands.join(' or ')}, ${why}; ${advice}`, { ...outcome });
+  return new PluginError(
+    'ScriptFailed',
+    `automator ${name}: the node has no ${commands.join(' or ')}, ${why}; ${advice}`,
+    { ...outcome },
+  );
 }
 
 /** What was found stands in a file; while that is still there and can be run, nothing else is looked at. */

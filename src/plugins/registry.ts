@@ -4,8 +4,18 @@ import { errorAt, ProblemsError, type Problem } from '../schema/problem.js';
 import { suggest } from '../schema/suggest.js';
 import { clientPlan, Clients } from './clients.js';
 import type {
-  Automator, AutomatorParts, CanFind, CanGrantAccess, CanHear, CanList, CanQuota, MachineAbilities, PluginContext,
-  PluginLog, Provider, SystemPart,
+  Automator,
+  AutomatorParts,
+  CanFind,
+  CanGrantAccess,
+  CanHear,
+  CanList,
+  CanQuota,
+  MachineAbilities,
+  PluginContext,
+  PluginLog,
+  Provider,
+  SystemPart,
 } from './contract.js';
 import { PluginError } from './errors.js';
 import { findPlugins, type FoundPlugin } from './find-plugins.js';
@@ -18,7 +28,8 @@ import { Workshop } from './program/workshop.js';
 
 export type ProviderContext = PluginContext & AttemptContext;
 export type AutomatorContext = PluginContext & AttemptContext & AutomatorParts;
-export type ProviderWithAbilities = Provider & Partial<CanList & CanFind & CanHear & CanQuota & MachineAbilities>;
+export type ProviderWithAbilities = Provider &
+  Partial<CanList & CanFind & CanHear & CanQuota & MachineAbilities>;
 export type AutomatorWithAbilities = Automator & Partial<SystemPart & CanGrantAccess>;
 
 export interface RegisteredPlugin<Context, Instance> {
@@ -31,15 +42,18 @@ export interface RegisteredPlugin<Context, Instance> {
   /** Makes the object for one attempt of one task. */
   readonly create: (context: Context) => Instance;
   /**
-   * Of a plugin that runs as a program: waits until a call can begin at once. What it gives goes into the context, so that
-   * waiting takes nothing of the call's time, and is released at the end.
+   * Of a plugin that runs as a program: waits until a call can begin at once. What it gives goes into the
+   * context, so that waiting takes nothing of the call's time, and is released at the end.
    */
   readonly reserve?: (signal: AbortSignal) => Promise<Reservation>;
 }
 
 /** What loading a plugin gives. */
 export type Loaded<Context, Instance> =
-  | (Pick<RegisteredPlugin<Context, Instance>, 'abilities' | 'create' | 'reserve'> & { readonly ok: true; readonly close?: () => Promise<void> })
+  | (Pick<RegisteredPlugin<Context, Instance>, 'abilities' | 'create' | 'reserve'> & {
+      readonly ok: true;
+      readonly close?: () => Promise<void>;
+    })
   | { readonly ok: false; readonly wrong: string };
 
 export type RegisteredProvider = RegisteredPlugin<ProviderContext, ProviderWithAbilities>;
@@ -76,15 +90,23 @@ export interface LoadOptions {
   readonly log: Pick<PluginLog, 'info'>;
   /** Whether the plugins that come with Heddle are loaded; they are unless this is false. */
   readonly builtIn?: boolean;
-  /** For plugins that run as programs; unless given they get no variables of the worker, and the usual limits. */
+  /**
+   * For plugins that run as programs; unless given they get no variables of the worker, and the usual limits.
+   */
   readonly programs?: ProgramOptions;
 }
 
 /**
  * Finds, verifies and registers all plugins, with one log line each.
- * @throws ProblemsError when any is broken, doubled or unsafe: it names every file and fault, and nothing is registered.
+ * @throws ProblemsError when any is broken, doubled or unsafe: it names every file and fault, and nothing is
+ * registered.
  */
-export async function loadRegistry({ folders, log, builtIn = true, programs = { environment: {}, limits: {} } }: LoadOptions): Promise<Registry> {
+export async function loadRegistry({
+  folders,
+  log,
+  builtIn = true,
+  programs = { environment: {}, limits: {} },
+}: LoadOptions): Promise<Registry> {
   const { found, problems } = findPlugins([...(builtIn ? [builtInRoot] : []), ...folders], builtInRoot);
   const faults: Problem[] = [...problems, ...findDuplicates(found)];
   const options: ProgramOptions = { ...programs, say: (text) => log.info(text) };
@@ -94,17 +116,28 @@ export async function loadRegistry({ folders, log, builtIn = true, programs = { 
     await Promise.all(closers.map((end) => end()));
     await workshop.close();
   };
-  const ofType = (type: Descriptor['type']): readonly FoundPlugin[] => found.filter(({ descriptor }) => descriptor.type === type);
+  const ofType = (type: Descriptor['type']): readonly FoundPlugin[] =>
+    found.filter(({ descriptor }) => descriptor.type === type);
   const isBuiltIn = ({ root }: FoundPlugin): boolean => root === builtInRoot;
   const providers = await registerAll(ofType('provider'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin) ? inProcess(plugin, await loadProviderClass(plugin), log) : loadProviderProgram(plugin, workshop, options));
+    isBuiltIn(plugin)
+      ? inProcess(plugin, await loadProviderClass(plugin), log)
+      : loadProviderProgram(plugin, workshop, options),
+  );
   const automators = await registerAll(ofType('automator'), faults, closers, async (plugin) =>
-    isBuiltIn(plugin) ? inProcess(plugin, await loadAutomatorClass(plugin), log) : loadAutomatorProgram(plugin, workshop, options));
+    isBuiltIn(plugin)
+      ? inProcess(plugin, await loadAutomatorClass(plugin), log)
+      : loadAutomatorProgram(plugin, workshop, options),
+  );
   if (faults.length > 0) {
     await close();
     throw new ProblemsError('These plugins cannot be used:', faults);
   }
-  for (const { descriptor: { type, name, version }, digest, folder } of [...providers, ...automators]) {
+  for (const {
+    descriptor: { type, name, version },
+    digest,
+    folder,
+  } of [...providers, ...automators]) {
     log.info(`plugin ${type} ${name} ${version} registered`, { digest, folder });
   }
   return createRegistry(providers, automators, close);
@@ -115,13 +148,30 @@ const builtInRoot = fileURLToPath(new URL('.', import.meta.url));
 
 function findDuplicates(found: readonly FoundPlugin[]): readonly Problem[] {
   return found.flatMap(({ descriptor: { type, name }, place }, index) => {
-    const first = found.slice(0, index).find(({ descriptor }) => descriptor.type === type && descriptor.name === name);
-    return first === undefined ? [] : [{ ...errorAt([], `${type} ${name} is there already, in ${first.place.file}`, 'Rename or remove one of them.'), place }];
+    const first = found
+      .slice(0, index)
+      .find(({ descriptor }) => descriptor.type === type && descriptor.name === name);
+    return first === undefined
+      ? []
+      : [
+          {
+            ...errorAt(
+              [],
+              `${type} ${name} is there already, in ${first.place.file}`,
+              'Rename or remove one of them.',
+            ),
+            place,
+          },
+        ];
   });
 }
 
 /** A plugin that comes with Heddle is trusted as Heddle is. */
-function inProcess<Context extends PluginContext, Instance>({ descriptor }: FoundPlugin, reading: ClassReading<Context, Instance>, log: LoadOptions['log']): Loaded<Context, Instance> {
+function inProcess<Context extends PluginContext, Instance>(
+  { descriptor }: FoundPlugin,
+  reading: ClassReading<Context, Instance>,
+  log: LoadOptions['log'],
+): Loaded<Context, Instance> {
   if (!reading.ok) return reading;
   const { Class, abilities } = reading;
   const clients = new Clients(clientPlan(descriptor), Class, (text) => log.info(text));
@@ -133,7 +183,10 @@ function inProcess<Context extends PluginContext, Instance>({ descriptor }: Foun
 }
 
 async function registerAll<Context, Instance>(
-  found: readonly FoundPlugin[], faults: Problem[], closers: (() => Promise<void>)[], load: (plugin: FoundPlugin) => Promise<Loaded<Context, Instance>>,
+  found: readonly FoundPlugin[],
+  faults: Problem[],
+  closers: (() => Promise<void>)[],
+  load: (plugin: FoundPlugin) => Promise<Loaded<Context, Instance>>,
 ): Promise<readonly RegisteredPlugin<Context, Instance>[]> {
   const registered: RegisteredPlugin<Context, Instance>[] = [];
   for (const plugin of found) {
@@ -145,34 +198,65 @@ async function registerAll<Context, Instance>(
     }
     const { abilities, create, reserve, close } = loaded;
     const lacking = lackingAbility(descriptor, abilities);
-    if (lacking !== undefined) faults.push({ ...errorAt(['idempotency'], lacking, 'Add the method, or say token or none.'), place });
-    if (descriptor.type === 'provider' && abilities.includes('reach') && !abilities.includes('currentImage')) faults.push({ ...errorAt([], `provider ${descriptor.name} has reach and no currentImage`, 'Add the method.'), place });
+    if (lacking !== undefined)
+      faults.push({ ...errorAt(['idempotency'], lacking, 'Add the method, or say token or none.'), place });
+    if (descriptor.type === 'provider' && abilities.includes('reach') && !abilities.includes('currentImage'))
+      faults.push({
+        ...errorAt([], `provider ${descriptor.name} has reach and no currentImage`, 'Add the method.'),
+        place,
+      });
     if (close !== undefined) closers.push(close);
-    registered.push({ descriptor, digest, folder, abilities, create, ...(reserve === undefined ? {} : { reserve }) });
+    registered.push({
+      descriptor,
+      digest,
+      folder,
+      abilities,
+      create,
+      ...(reserve === undefined ? {} : { reserve }),
+    });
   }
   return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
 }
 
 /** Who looks before making a second machine must be able to look. */
 function lackingAbility({ type, idempotency }: Descriptor, abilities: readonly string[]): string | undefined {
-  if (type !== 'provider' || (idempotency !== 'name' && idempotency !== 'tag') || abilities.includes('find')) return undefined;
+  if (type !== 'provider' || (idempotency !== 'name' && idempotency !== 'tag') || abilities.includes('find'))
+    return undefined;
   return `is ${idempotency}: an earlier machine is looked for by find(key), which the plugin does not have`;
 }
 
-function createRegistry(providers: readonly RegisteredProvider[], automators: readonly RegisteredAutomator[], close: () => Promise<void>): Registry {
+function createRegistry(
+  providers: readonly RegisteredProvider[],
+  automators: readonly RegisteredAutomator[],
+  close: () => Promise<void>,
+): Registry {
   return {
     provider: (type) => named(providers, 'provider', type),
     automator: (type) => named(automators, 'automator', type),
     providers: () => providers,
     automators: () => automators,
-    versions: () => [...providers, ...automators].map(({ descriptor: { type, name, version }, digest, folder }) => ({ type, name, version, digest, builtIn: folder.startsWith(builtInRoot) })),
+    versions: () =>
+      [...providers, ...automators].map(({ descriptor: { type, name, version }, digest, folder }) => ({
+        type,
+        name,
+        version,
+        digest,
+        builtIn: folder.startsWith(builtInRoot),
+      })),
     close,
   };
 }
 
-function named<Plugin extends { readonly descriptor: Descriptor }>(plugins: readonly Plugin[], type: string, name: string): Plugin {
+function named<Plugin extends { readonly descriptor: Descriptor }>(
+  plugins: readonly Plugin[],
+  type: string,
+  name: string,
+): Plugin {
   const plugin = plugins.find(({ descriptor }) => descriptor.name === name);
   if (plugin !== undefined) return plugin;
   const known = plugins.map(({ descriptor }) => descriptor.name);
-  throw new PluginError('Invalid', `there is no ${type} plugin "${name}" on this worker. ${suggest(name, known) ?? 'None is registered.'}`);
+  throw new PluginError(
+    'Invalid',
+    `there is no ${type} plugin "${name}" on this worker. ${suggest(name, known) ?? 'None is registered.'}`,
+  );
 }

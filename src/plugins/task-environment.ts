@@ -12,6 +12,6 @@ export function taskEnvironment(task: Task): Record<string, string> {
     HEDDLE_ACTION: task.taskName,
     HEDDLE_NODENUM: String(self?.nodenum ?? (typeof nodenum === 'number' ? nodenum : '')),
     HEDDLE_HOSTNAME: self?.hostname ?? (typeof hostname === 'string' ? hostname : ''),
-    HEDDLE_IPADDRESS: typeof ipaddress === 'string' ? ipaddress : self?.ipaddress ?? '',
+    HEDDLE_IPADDRESS: typeof ipaddress === 'string' ? ipaddress : (self?.ipaddress ?? ''),
   };
 }

@@ -3,9 +3,9 @@ import { patchProtobufRoot } from '@temporalio/proto/lib/patch-protobuf-root.js'
 import type { Field, Root, Type } from 'protobufjs';
 
 /**
- * Gives an event's payloads their long form. In place of `{"payloads": [{"metadata": …, "data": …}]}` the server's HTTP
- * interface writes `["text", 1]`, and the Web UI, where it decodes, `{"payloads": ["text", 1]}`; which fields are payloads
- * only the message types tell.
+ * Gives an event's payloads their long form. In place of `{"payloads": [{"metadata": …, "data": …}]}` the
+ * server's HTTP interface writes `["text", 1]`, and the Web UI, where it decodes, `{"payloads": ["text",
+ * 1]}`; which fields are payloads only the message types tell.
  */
 export function expandPayloads(event: unknown): unknown {
   return expand(event, eventType);
@@ -20,7 +20,9 @@ function expand(value: unknown, type: Type): unknown {
   if (type.fullName === payloadName) return expandPayload(value);
   if (type.fullName === payloadsName && Array.isArray(value)) return { payloads: value.map(expandPayload) };
   if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, expandField(entry, type.fields[key])]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [key, expandField(entry, type.fields[key])]),
+  );
 }
 
 function expandField(value: unknown, field: Field | undefined): unknown {
@@ -28,18 +30,27 @@ function expandField(value: unknown, field: Field | undefined): unknown {
   const { resolvedType } = field.resolve();
   // Enumerations have no fields.
   if (resolvedType === null || !('fields' in resolvedType)) return value;
-  if (field.map && isRecord(value)) return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, expand(entry, resolvedType)]));
+  if (field.map && isRecord(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, entry]) => [key, expand(entry, resolvedType)]),
+    );
   if (field.repeated && Array.isArray(value)) return value.map((entry) => expand(entry, resolvedType));
   return expand(value, resolvedType);
 }
 
-/** A value that stands where a payload belongs: plain JSON, null for what is empty, or a message that names its type. */
+/**
+ * A value that stands where a payload belongs: plain JSON, null for what is empty, or a message that names
+ * its type.
+ */
 function expandPayload(value: unknown): unknown {
   if (isRecord(value) && isRecord(value.metadata)) return value;
   if (value === null || value === undefined) return { metadata: { encoding: base64('binary/null') } };
   if (isRecord(value) && typeof value._protoMessageType === 'string') {
     const { _protoMessageType: messageType, ...message } = value;
-    return { metadata: { encoding: base64('json/protobuf'), messageType: base64(messageType) }, data: base64(JSON.stringify(message)) };
+    return {
+      metadata: { encoding: base64('json/protobuf'), messageType: base64(messageType) },
+      data: base64(JSON.stringify(message)),
+    };
   }
   return { metadata: { encoding: base64('json/plain') }, data: base64(JSON.stringify(value)) };
 }

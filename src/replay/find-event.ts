@@ -15,10 +15,15 @@ export interface EventView {
 export type Replays = (history: History) => Promise<boolean>;
 
 /**
- * The event at which a replay failed: the one that the message names, else the one of the first workflow task that does not
- * replay, found by halving, that the message speaks of. Where the workflow's code throws, the start of that task.
+ * The event at which a replay failed: the one that the message names, else the one of the first workflow task
+ * that does not replay, found by halving, that the message speaks of. Where the workflow's code throws, the
+ * start of that task.
  */
-export async function findEvent(history: History, { kind, message }: ReplayFailure, replays: Replays): Promise<EventView | undefined> {
+export async function findEvent(
+  history: History,
+  { kind, message }: ReplayFailure,
+  replays: Replays,
+): Promise<EventView | undefined> {
   const named = /HistoryEvent\(id: (\d+)|event_id: (\d+)/.exec(message);
   const events = history.events ?? [];
   if (named !== null) {
@@ -28,8 +33,13 @@ export async function findEvent(history: History, { kind, message }: ReplayFailu
   }
   const { start, suspects } = await firstTaskThatFails(events, replays);
   if (kind === 'failure') return start === undefined ? undefined : viewEvent(start);
-  const quoted = [...message.matchAll(/'([^']+)'|for change (\S+),/g)].map(([, one, other]) => one ?? other ?? '');
-  const meant = suspects.find((event) => quoted.includes(aboutOf(event) ?? '')) ?? suspects.find(isCommand) ?? suspects[0];
+  const quoted = [...message.matchAll(/'([^']+)'|for change (\S+),/g)].map(
+    ([, one, other]) => one ?? other ?? '',
+  );
+  const meant =
+    suspects.find((event) => quoted.includes(aboutOf(event) ?? '')) ??
+    suspects.find(isCommand) ??
+    suspects[0];
   return meant === undefined ? undefined : viewEvent(meant);
 }
 
@@ -39,11 +49,17 @@ export function viewEvent(event: HistoryEvent): EventView {
 }
 
 /**
- * A history that ends when a workflow task starts is what a worker gets, and a replay of it checks all tasks before. So the
- * shortest such history that fails tells the task: what it did stands between that start and the one before.
+ * A history that ends when a workflow task starts is what a worker gets, and a replay of it checks all tasks
+ * before. So the shortest such history that fails tells the task: what it did stands between that start and
+ * the one before.
  */
-async function firstTaskThatFails(events: readonly HistoryEvent[], replays: Replays): Promise<{ readonly start?: HistoryEvent | undefined; readonly suspects: readonly HistoryEvent[] }> {
-  const ends = events.flatMap(({ workflowTaskStartedEventAttributes }, index) => (workflowTaskStartedEventAttributes ? [index + 1] : []));
+async function firstTaskThatFails(
+  events: readonly HistoryEvent[],
+  replays: Replays,
+): Promise<{ readonly start?: HistoryEvent | undefined; readonly suspects: readonly HistoryEvent[] }> {
+  const ends = events.flatMap(({ workflowTaskStartedEventAttributes }, index) =>
+    workflowTaskStartedEventAttributes ? [index + 1] : [],
+  );
   if (ends.at(-1) !== events.length) ends.push(events.length);
   let good = 0;
   let bad = ends.length - 1;
@@ -53,23 +69,35 @@ async function firstTaskThatFails(events: readonly HistoryEvent[], replays: Repl
     else bad = middle;
   }
   const begin = ends[bad - 1] ?? 0;
-  return { start: events[begin === 0 ? (ends[0] ?? 1) - 1 : begin - 1], suspects: events.slice(begin, ends[bad]) };
+  return {
+    start: events[begin === 0 ? (ends[0] ?? 1) - 1 : begin - 1],
+    suspects: events.slice(begin, ends[bad]),
+  };
 }
 
 /** What a workflow asked for; all else the server tells it. */
 function isCommand(event: HistoryEvent): boolean {
-  return /^(ActivityTask(Scheduled|CancelRequested)|Timer(Started|Canceled)|MarkerRecorded|StartChild\w+Initiated|\w*ExternalWorkflow\w+Initiated|Upsert\w+|WorkflowProperties\w+|WorkflowExecution(Completed|Failed|ContinuedAsNew|UpdateAccepted))$/.test(typeOf(event));
+  return /^(ActivityTask(Scheduled|CancelRequested)|Timer(Started|Canceled)|MarkerRecorded|StartChild\w+Initiated|\w*ExternalWorkflow\w+Initiated|Upsert\w+|WorkflowProperties\w+|WorkflowExecution(Completed|Failed|ContinuedAsNew|UpdateAccepted))$/.test(
+    typeOf(event),
+  );
 }
 
 function typeOf({ eventType }: HistoryEvent): string {
   const name = proto.temporal.api.enums.v1.EventType[eventType ?? 0] ?? String(eventType);
-  return name.replace(/^EVENT_TYPE_/, '').toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase());
+  return name
+    .replace(/^EVENT_TYPE_/, '')
+    .toLowerCase()
+    .replaceAll(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase());
 }
 
 function aboutOf(event: HistoryEvent): string | undefined {
-  const about = event.activityTaskScheduledEventAttributes?.activityId ?? event.timerStartedEventAttributes?.timerId
-    ?? event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? event.signalExternalWorkflowExecutionInitiatedEventAttributes?.signalName
-    ?? event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.name ?? patchOf(event);
+  const about =
+    event.activityTaskScheduledEventAttributes?.activityId ??
+    event.timerStartedEventAttributes?.timerId ??
+    event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ??
+    event.signalExternalWorkflowExecutionInitiatedEventAttributes?.signalName ??
+    event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.name ??
+    patchOf(event);
   return about ?? undefined;
 }
 

@@ -15,10 +15,14 @@ export interface Unreadable {
 }
 
 /**
- * The first payload whose key is missing, or a payload of the start that does not decrypt: the history is of another
- * namespace then. Later payloads may have been tampered with; workers refuse them and continue, and so does a replay.
+ * The first payload whose key is missing, or a payload of the start that does not decrypt: the history is of
+ * another namespace then. Later payloads may have been tampered with; workers refuse them and continue, and
+ * so does a replay.
  */
-export async function findUnreadable(history: History, codec: EncryptionCodec): Promise<Unreadable | undefined> {
+export async function findUnreadable(
+  history: History,
+  codec: EncryptionCodec,
+): Promise<Unreadable | undefined> {
   for (const { payload, event } of sealedOf(history)) {
     try {
       await codec.decode([payload]);
@@ -30,7 +34,10 @@ export async function findUnreadable(history: History, codec: EncryptionCodec): 
   return undefined;
 }
 
-/** The event in which the first encrypted payload stands. What a codec server has decoded before it was exported has none. */
+/**
+ * The event in which the first encrypted payload stands. What a codec server has decoded before it was
+ * exported has none.
+ */
 export function firstSealed(history: History): number | undefined {
   for (const { event } of sealedOf(history)) return event;
   return undefined;
@@ -53,5 +60,8 @@ function* within(value: unknown): Generator<Payload> {
 
 function isSealed(metadata: unknown): boolean {
   if (typeof metadata !== 'object' || metadata === null || !('encoding' in metadata)) return false;
-  return metadata.encoding instanceof Uint8Array && Buffer.from(metadata.encoding).toString() === 'binary/encrypted';
+  return (
+    metadata.encoding instanceof Uint8Array &&
+    Buffer.from(metadata.encoding).toString() === 'binary/encrypted'
+  );
 }

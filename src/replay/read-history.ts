@@ -11,8 +11,8 @@ export class HistoryError extends Error {
 }
 
 /**
- * A history of any origin: text or parsed JSON as the Web UI downloads it, decoded or not, or `temporal workflow show
- * --output json` prints it, or a history as a Temporal client fetched it.
+ * A history of any origin: text or parsed JSON as the Web UI downloads it, decoded or not, or `temporal
+ * workflow show --output json` prints it, or a history as a Temporal client fetched it.
  * @throws HistoryError
  */
 export function readHistory(given: unknown): History {
@@ -28,7 +28,9 @@ export function readHistory(given: unknown): History {
 }
 
 /** The attributes of the event that every history begins with. */
-export function startOf({ events }: History): temporal.api.history.v1.IWorkflowExecutionStartedEventAttributes {
+export function startOf({
+  events,
+}: History): temporal.api.history.v1.IWorkflowExecutionStartedEventAttributes {
   return events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
 }
 
@@ -37,7 +39,8 @@ export function idOf({ eventId }: HistoryEvent): number {
 }
 
 /** What to do about a file that is no history. */
-export const exportRemedy = 'Export one with: temporal workflow show --workflow-id cluster/NAME --output json >FILE';
+export const exportRemedy =
+  'Export one with: temporal workflow show --workflow-id cluster/NAME --output json >FILE';
 
 function parse(text: string): unknown {
   try {
@@ -69,17 +72,25 @@ function convert(events: readonly unknown[]): History {
   try {
     return historyFromJSON({ events: events.map((event) => expandPayloads(event)) });
   } catch (error) {
-    throw new HistoryError(`is JSON, but no history: ${error instanceof Error ? error.message.slice(0, 300) : String(error)}. ${exportRemedy}`, { cause: error });
+    throw new HistoryError(
+      `is JSON, but no history: ${error instanceof Error ? error.message.slice(0, 300) : String(error)}. ${exportRemedy}`,
+      { cause: error },
+    );
   }
 }
 
 function checkWhole({ events }: History): void {
   const [first] = events ?? [];
   if (!first?.workflowExecutionStartedEventAttributes) {
-    throw new HistoryError(`does not begin with the start of a workflow, and only a whole history can be replayed. ${exportRemedy}`);
+    throw new HistoryError(
+      `does not begin with the start of a workflow, and only a whole history can be replayed. ${exportRemedy}`,
+    );
   }
   const gap = (events ?? []).findIndex((event, index) => idOf(event) !== index + 1);
-  if (gap !== -1) throw new HistoryError(`lacks event ${gap + 1}, and only a whole history can be replayed. ${exportRemedy}`);
+  if (gap !== -1)
+    throw new HistoryError(
+      `lacks event ${gap + 1}, and only a whole history can be replayed. ${exportRemedy}`,
+    );
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -19,7 +19,9 @@ export interface HistoryToReplay {
 }
 
 export interface ReplayOptions {
-  /** The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints. */
+  /**
+   * The keys that payloads are encrypted with: an open ring, or the text that `heddle keys export` prints.
+   */
   readonly keys?: KeyRing | string;
   /** The namespace that the histories were written in; `default` unless given. */
   readonly namespace?: string;
@@ -30,13 +32,14 @@ export interface ReplayOptions {
 }
 
 /**
- * Replays histories against the workflows of a build, one at a time and in their order, and tells of each whether a
- * worker of that build would go on with it. Nothing is sent to any server.
+ * Replays histories against the workflows of a build, one at a time and in their order, and tells of each
+ * whether a worker of that build would go on with it. Nothing is sent to any server.
  *
  * The SDK logs failing replays too; who wants silence installs a `Runtime` with a logger of their own before.
  */
 export async function* replayHistories(
-  histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>, options: ReplayOptions = {},
+  histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>,
+  options: ReplayOptions = {},
 ): AsyncGenerator<ReplayReport, void, undefined> {
   const bench = createBench(options);
   try {
@@ -58,8 +61,11 @@ async function replayOne(bench: Bench, given: HistoryToReplay): Promise<ReplayRe
   }
   const start = startOf(history);
   const view = {
-    workflowId: workflowId || (start.workflowId ?? ''), runId: runId || (start.originalExecutionRunId ?? ''),
-    workflowType: start.workflowType?.name ?? '', ...named, events: history.events?.length ?? 0,
+    workflowId: workflowId || (start.workflowId ?? ''),
+    runId: runId || (start.originalExecutionRunId ?? ''),
+    workflowType: start.workflowType?.name ?? '',
+    ...named,
+    events: history.events?.length ?? 0,
   };
   const error = await bench.judge(view.workflowId, history);
   return error === undefined ? { ...view, ok: true } : { ...view, ok: false, error };
@@ -75,23 +81,31 @@ interface Bench {
 /** The workflows as they were bundled by the build. */
 const ownBundlePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
-function createBench({ keys, namespace = 'default', onPlaintext, bundlePath = ownBundlePath }: ReplayOptions): Bench {
+function createBench({
+  keys,
+  namespace = 'default',
+  onPlaintext,
+  bundlePath = ownBundlePath,
+}: ReplayOptions): Bench {
   const keyRing = typeof keys === 'string' ? parseKeyRing(keys, 'the keys given for the replay') : keys;
-  const codec = keyRing === undefined ? undefined : new EncryptionCodec({ keyRing, namespace, onPlaintext: 'pass' });
+  const codec =
+    keyRing === undefined ? undefined : new EncryptionCodec({ keyRing, namespace, onPlaintext: 'pass' });
   const replayers: Partial<Record<'sealed' | 'plain', Replayer>> = {};
 
   function replayerFor(sealed: boolean): Replayer {
-    if (!sealed || keyRing === undefined) return replayers.plain ??= createReplayer({ bundlePath });
+    if (!sealed || keyRing === undefined) return (replayers.plain ??= createReplayer({ bundlePath }));
     const encryption = { keys: keyRing, namespace, ...(onPlaintext === undefined ? {} : { onPlaintext }) };
-    return replayers.sealed ??= createReplayer({ bundlePath, encryption });
+    return (replayers.sealed ??= createReplayer({ bundlePath, encryption }));
   }
 
   return {
     async judge(workflowId, history) {
       const sealedAt = firstSealed(history);
-      const unreadable = sealedAt === undefined || codec === undefined ? undefined : await findUnreadable(history, codec);
+      const unreadable =
+        sealedAt === undefined || codec === undefined ? undefined : await findUnreadable(history, codec);
       if (unreadable !== undefined) return undecryptable(history, unreadable.event, unreadable.message);
-      if (sealedAt !== undefined && codec === undefined) return undecryptable(history, sealedAt, 'Its payloads are encrypted, and no keys were given.');
+      if (sealedAt !== undefined && codec === undefined)
+        return undecryptable(history, sealedAt, 'Its payloads are encrypted, and no keys were given.');
       const replayable = sealedAt === undefined ? wrapMessages(history) : history;
       return replayAndExplain(replayerFor(sealedAt !== undefined), workflowId, replayable);
     },
@@ -101,23 +115,47 @@ function createBench({ keys, namespace = 'default', onPlaintext, bundlePath = ow
   };
 }
 
-async function replayAndExplain(replayer: Replayer, workflowId: string, history: History): Promise<ReplayFault | undefined> {
+async function replayAndExplain(
+  replayer: Replayer,
+  workflowId: string,
+  history: History,
+): Promise<ReplayFault | undefined> {
   // A start that is delayed: no worker has done anything yet, and the SDK would wait for it.
   if (history.events?.some((event) => event.workflowTaskScheduledEventAttributes) !== true) return undefined;
   const failure = await replayer.replay(workflowId, history);
   if (failure === undefined) return undefined;
   const type = startOf(history).workflowType?.name ?? '';
   if (failure.message.includes('no such function is exported by the workflow bundle')) {
-    return { kind: 'unknown-type', message: `is of workflow type "${type}", which this build does not have: it is another application's, or of another version of Heddle`, detail: failure.message };
+    return {
+      kind: 'unknown-type',
+      message: `is of workflow type "${type}", which this build does not have: it is another application's, or of another version of Heddle`,
+      detail: failure.message,
+    };
   }
   if (failure.kind === 'invalid') {
-    return { kind: 'not-a-history', message: `is no whole history: ${failure.message.replace(/ Event detail:[^]*/, '')} ${exportRemedy}` };
+    return {
+      kind: 'not-a-history',
+      message: `is no whole history: ${failure.message.replace(/ Event detail:[^]*/, '')} ${exportRemedy}`,
+    };
   }
-  const event = await findEvent(history, failure, async (part) => (await replayer.replay(workflowId, part)) === undefined);
-  return { kind: failure.kind, message: explain(failure, event), ...(event === undefined ? {} : { event }), detail: failure.message };
+  const event = await findEvent(
+    history,
+    failure,
+    async (part) => (await replayer.replay(workflowId, part)) === undefined,
+  );
+  return {
+    kind: failure.kind,
+    message: explain(failure, event),
+    ...(event === undefined ? {} : { event }),
+    detail: failure.message,
+  };
 }
 
 function undecryptable(history: History, id: number, message: string): ReplayFault {
   const event = history.events?.find((candidate) => idOf(candidate) === id);
-  return { kind: 'undecryptable', message: `cannot be decrypted: ${message}`, ...(event === undefined ? {} : { event: viewEvent(event) }) };
+  return {
+    kind: 'undecryptable',
+    message: `cannot be decrypted: ${message}`,
+    ...(event === undefined ? {} : { event: viewEvent(event) }),
+  };
 }

@@ -11,7 +11,10 @@ export interface Replayer {
 }
 
 export interface ReplayFailure {
-  /** `nondeterminism`: the workflow asks for something else than its history holds. `failure`: its code throws. `invalid`: no server wrote this history. */
+  /**
+   * `nondeterminism`: the workflow asks for something else than its history holds. `failure`: its code
+   * throws. `invalid`: no server wrote this history.
+   */
   readonly kind: 'nondeterminism' | 'failure' | 'invalid';
   readonly message: string;
 }
@@ -20,14 +23,23 @@ export interface ReplayerOptions {
   /** A built workflow bundle. */
   readonly bundlePath: string;
   /** What histories are encrypted with; left out for histories in plaintext. */
-  readonly encryption?: { readonly keys: KeyRing; readonly namespace: string; readonly onPlaintext?: OnPlaintext };
+  readonly encryption?: {
+    readonly keys: KeyRing;
+    readonly namespace: string;
+    readonly onPlaintext?: OnPlaintext;
+  };
 }
 
 export function createReplayer({ bundlePath, encryption }: ReplayerOptions): Replayer {
   const witness = createWitness();
-  const dataConverter: DataConverter = { payloadCodecs: [witness.codec], ...(encryption === undefined ? { failureConverterPath } : {}) };
+  const dataConverter: DataConverter = {
+    payloadCodecs: [witness.codec],
+    ...(encryption === undefined ? { failureConverterPath } : {}),
+  };
   const options: ReplayWorkerOptions = {
-    workflowBundle: { codePath: bundlePath }, dataConverter, plugins: encryption === undefined ? [] : [heddle(encryption)],
+    workflowBundle: { codePath: bundlePath },
+    dataConverter,
+    plugins: encryption === undefined ? [] : [heddle(encryption)],
   };
   let next: { readonly workflowId: string; readonly history: History } | undefined;
   // The SDK asks for a history only when it is asked for a result.
@@ -38,7 +50,10 @@ export function createReplayer({ bundlePath, encryption }: ReplayerOptions): Rep
       yield one;
     }
   }
-  const results = Worker.runReplayHistories(options, feed() as Parameters<typeof Worker.runReplayHistories>[1]);
+  const results = Worker.runReplayHistories(
+    options,
+    feed() as Parameters<typeof Worker.runReplayHistories>[1],
+  );
   return {
     async replay(workflowId, history) {
       next = { workflowId, history };
@@ -66,21 +81,30 @@ function messageOf(text: string, witnessed: string | undefined): string {
   const quoted = /Failure \{ message: "((?:[^"\\]|\\.)*)"/.exec(text)?.[1];
   const message = quoted?.replaceAll(/\\(.)/g, (_all, escaped: string) => (escaped === 'n' ? '\n' : escaped));
   if (message === undefined) return text;
-  return message === hidden ? witnessed ?? 'the workflow\'s code threw an error; its message is encrypted' : message;
+  return message === hidden
+    ? (witnessed ?? "the workflow's code threw an error; its message is encrypted")
+    : message;
 }
 
 /** What the failure converter leaves of a message. */
 const hidden = 'Encoded failure';
 
 /**
- * Messages of what workflows throw are encrypted before anyone sees them. A codec that comes before the encryption sees
- * the last of them.
+ * Messages of what workflows throw are encrypted before anyone sees them. A codec that comes before the
+ * encryption sees the last of them.
  */
 function createWitness(): { readonly codec: PayloadCodec; forget(): void; seen(): string | undefined } {
   let last: string | undefined;
   const look = ({ data }: Payload): void => {
     const value = parse(data);
-    if (typeof value === 'object' && value !== null && 'message' in value && 'stack_trace' in value && typeof value.message === 'string') last = value.message;
+    if (
+      typeof value === 'object' &&
+      value !== null &&
+      'message' in value &&
+      'stack_trace' in value &&
+      typeof value.message === 'string'
+    )
+      last = value.message;
   };
   return {
     codec: {

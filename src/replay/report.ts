@@ -14,11 +14,18 @@ export interface ReplayReport {
 }
 
 /**
- * `nondeterminism`: the build would do something else than was done; a worker of it would not go on with this workflow.
- * `failure`: the build's workflow throws. `unknown-type`: the build has no workflow of this type.
- * `undecryptable`: a key is missing, or belongs to another namespace. `not-a-history`: nothing that can be replayed.
+ * `nondeterminism`: the build would do something else than was done; a worker of it would not go on with this
+ * workflow. `failure`: the build's workflow throws. `unknown-type`: the build has no workflow of this type.
+ * `undecryptable`: a key is missing, or belongs to another namespace. `not-a-history`: nothing that can be
+ * replayed.
  */
-export const replayFaultKinds = ['nondeterminism', 'failure', 'unknown-type', 'undecryptable', 'not-a-history'] as const;
+export const replayFaultKinds = [
+  'nondeterminism',
+  'failure',
+  'unknown-type',
+  'undecryptable',
+  'not-a-history',
+] as const;
 export type ReplayFaultKind = (typeof replayFaultKinds)[number];
 
 export interface ReplayFault {

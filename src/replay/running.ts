@@ -1,9 +1,17 @@
 import type { Client } from '@temporalio/client';
-import { claimsWorkflowType, clusterWorkflowType, coreQueue, groupWorkflowType, planWorkflowType } from '../model/names.js';
+import {
+  claimsWorkflowType,
+  clusterWorkflowType,
+  coreQueue,
+  groupWorkflowType,
+  planWorkflowType,
+} from '../model/names.js';
 import type { HistoryToReplay } from './replay-histories.js';
 
 export interface RunningOptions {
-  /** How many histories are fetched ahead of the one that is replayed; that bounds the memory that they take. */
+  /**
+   * How many histories are fetched ahead of the one that is replayed; that bounds the memory that they take.
+   */
   readonly ahead?: number;
   /** How many workflows are listed with one call. */
   readonly pageSize?: number;
@@ -12,10 +20,13 @@ export interface RunningOptions {
 }
 
 /**
- * The histories of all Heddle workflows that run now, fetched from the server while they are replayed. Of a chain of
- * continued runs only the present one counts: nothing goes on from earlier ones.
+ * The histories of all Heddle workflows that run now, fetched from the server while they are replayed. Of a
+ * chain of continued runs only the present one counts: nothing goes on from earlier ones.
  */
-export async function* runningHistories(temporal: Client, options: RunningOptions = {}): AsyncGenerator<HistoryToReplay> {
+export async function* runningHistories(
+  temporal: Client,
+  options: RunningOptions = {},
+): AsyncGenerator<HistoryToReplay> {
   const { ahead = 3, pageSize = 200, call = (_what, make) => make() } = options;
   const fetched: Promise<HistoryToReplay | undefined>[] = [];
   const take = async function* (): AsyncGenerator<HistoryToReplay> {
@@ -42,23 +53,34 @@ type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions
 
 /** By type, and by task queue: a workflow of a type that only another build has waits on our queue too. */
 async function* listRunning(temporal: Client, pageSize: number, call: Call): AsyncGenerator<Run> {
-  const types = [clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType].map((type) => `'${type}'`).join(', ');
+  const types = [clusterWorkflowType, groupWorkflowType, claimsWorkflowType, planWorkflowType]
+    .map((type) => `'${type}'`)
+    .join(', ');
   const query = `(WorkflowType IN (${types}) OR TaskQueue = '${coreQueue}') AND ExecutionStatus = 'Running'`;
   const { namespace } = temporal.options;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const from = nextPageToken === undefined ? {} : { nextPageToken };
-    const page: Page = await call('running workflows', () => temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize, ...from }));
+    const page: Page = await call('running workflows', () =>
+      temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize, ...from }),
+    );
     for (const { execution } of page.executions) {
-      if (execution?.workflowId && execution.runId) yield { workflowId: execution.workflowId, runId: execution.runId };
+      if (execution?.workflowId && execution.runId)
+        yield { workflowId: execution.workflowId, runId: execution.runId };
     }
     ({ nextPageToken } = page);
   }
 }
 
 /** Undefined for a run that the server has forgotten since it was listed. */
-async function fetch(temporal: Client, { workflowId, runId }: Run, call: Call): Promise<HistoryToReplay | undefined> {
+async function fetch(
+  temporal: Client,
+  { workflowId, runId }: Run,
+  call: Call,
+): Promise<HistoryToReplay | undefined> {
   try {
-    const history = await call(`history of ${workflowId}`, () => temporal.workflow.getHandle(workflowId, runId).fetchHistory());
+    const history = await call(`history of ${workflowId}`, () =>
+      temporal.workflow.getHandle(workflowId, runId).fetchHistory(),
+    );
     return { history, workflowId, runId };
   } catch (error) {
     if (isGone(error)) return undefined;
@@ -69,5 +91,7 @@ async function fetch(temporal: Client, { workflowId, runId }: Run, call: Call): 
 /** By its code, which is the same in gRPC's error and in ours. */
 function isGone(error: unknown): boolean {
   const grpcNotFound = 5;
-  return error instanceof Error && 'code' in error && (error.code === grpcNotFound || error.code === 'NotFound');
+  return (
+    error instanceof Error && 'code' in error && (error.code === grpcNotFound || error.code === 'NotFound')
+  );
 }

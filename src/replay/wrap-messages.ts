@@ -7,8 +7,9 @@ import { startOf, type History, type HistoryEvent } from './read-history.js';
 type Payloads = temporal.api.common.v1.IPayloads;
 
 /**
- * Puts the messages of a decoded export back into their envelopes: the codec server shows an envelope with one argument
- * as that argument, and Heddle's workflows refuse a message without an envelope. Other applications have none.
+ * Puts the messages of a decoded export back into their envelopes: the codec server shows an envelope with
+ * one argument as that argument, and Heddle's workflows refuse a message without an envelope. Other
+ * applications have none.
  */
 export function wrapMessages(history: History): History {
   if (startOf(history).taskQueue?.name !== coreQueue) return history;
@@ -30,10 +31,17 @@ function wrapEvent(event: HistoryEvent): HistoryEvent {
   const request = update?.acceptedRequest;
   if (!request?.input) return event;
   const input = { ...request.input, args: wrap('update', request.input.name, request.input.args) };
-  return { ...event, workflowExecutionUpdateAcceptedEventAttributes: { ...update, acceptedRequest: { ...request, input } } };
+  return {
+    ...event,
+    workflowExecutionUpdateAcceptedEventAttributes: { ...update, acceptedRequest: { ...request, input } },
+  };
 }
 
-function wrap(kind: MessageKind, name: string | null | undefined, args: Payloads | null | undefined): Payloads {
+function wrap(
+  kind: MessageKind,
+  name: string | null | undefined,
+  args: Payloads | null | undefined,
+): Payloads {
   const values = (args?.payloads ?? []).map(readJson);
   if (values.length === 1 && isEnvelope(values[0])) return args ?? {};
   const [envelope] = sealMessage(purposeOf(kind, name ?? ''), values);

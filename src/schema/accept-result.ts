@@ -113,12 +113,12 @@ const isText =
 
 /** What each identity key must be. A null deletes, and is no value to check. */
 const shapes: Readonly<Record<IdentityKey, readonly [Check, string]>> = {
-  'providerid': [
+  providerid: [
     isText(512, { blanks: true }),
     'a text that names the machine, without quotes and control characters',
   ],
-  'hostname': [isText(253), 'a host name'],
-  'ipaddress': [
+  hostname: [isText(253), 'a host name'],
+  ipaddress: [
     (value) => typeof value === 'string' && isIP(value) > 0 && !isUnspecified(value),
     'an address of the machine',
   ],
@@ -131,7 +131,7 @@ const shapes: Readonly<Record<IdentityKey, readonly [Check, string]>> = {
     'a host key, or a list of host keys',
   ],
   'ssh-auth': [isLogin, 'an object {user, password, key, agent}, each a text'],
-  'pool': [isJsonObject, 'an object'],
+  pool: [isJsonObject, 'an object'],
 };
 
 /** The value of ssh-auth is never quoted: it may be secret. */

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { defaultRepair, failurePolicies, peersChanges, peersNeeded, type ClusterSpec } from '../model/spec.js';
+import {
+  defaultRepair,
+  failurePolicies,
+  peersChanges,
+  peersNeeded,
+  type ClusterSpec,
+} from '../model/spec.js';
 import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { closedCheckSchema } from './health.js';
 import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';
@@ -28,8 +34,12 @@ const service = z.strictObject({
   onPeersChange: z.enum(peersChanges),
   check: closedCheckSchema.exactOptional(),
   actions: z.strictObject({
-    install: action.exactOptional(), configure: action.exactOptional(), initialize: action.exactOptional(),
-    start: action.exactOptional(), stop: action.exactOptional(), remove: action.exactOptional(),
+    install: action.exactOptional(),
+    configure: action.exactOptional(),
+    initialize: action.exactOptional(),
+    start: action.exactOptional(),
+    stop: action.exactOptional(),
+    remove: action.exactOptional(),
   }),
 });
 
@@ -42,12 +52,16 @@ const group = z.strictObject({
   services: names,
   fields: fieldsSchema,
   confirmWithinMs: milliseconds.exactOptional(),
-  alternatives: z.array(z.strictObject({
-    provider: simpleNameSchema,
-    hardware: foreignNameSchema.exactOptional(),
-    image: foreignNameSchema.exactOptional(),
-    fields: fieldsSchema.exactOptional(),
-  })).exactOptional(),
+  alternatives: z
+    .array(
+      z.strictObject({
+        provider: simpleNameSchema,
+        hardware: foreignNameSchema.exactOptional(),
+        image: foreignNameSchema.exactOptional(),
+        fields: fieldsSchema.exactOptional(),
+      }),
+    )
+    .exactOptional(),
 });
 
 const repair = z.strictObject({
@@ -63,7 +77,9 @@ const repair = z.strictObject({
 export const closedSpecSchema = z.strictObject({
   name: clusterNameSchema,
   config: z.record(z.string(), anyJsonSchema),
-  groups: z.record(simpleNameSchema, group).refine((groups) => Object.keys(groups).length > 0, { error: 'has no group of nodes' }),
+  groups: z
+    .record(simpleNameSchema, group)
+    .refine((groups) => Object.keys(groups).length > 0, { error: 'has no group of nodes' }),
   services: z.record(simpleNameSchema, service),
   onFailure: z.enum(failurePolicies),
   // Specs that were closed before there were repairs have none.

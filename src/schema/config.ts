@@ -8,134 +8,512 @@ import { isPlainObject } from './plain-json.js';
 import { readYaml } from './yaml-source.js';
 import { problemsFromZod } from './zod-problems.js';
 
-const pathSchema = z.string().min(1).regex(/^[^\0\r\n]+$/, { error: 'A path.' });
+const pathSchema = z
+  .string()
+  .min(1)
+  .regex(/^[^\0\r\n]+$/, { error: 'A path.' });
 
-const hostKeySchema = z.string().regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( [^\r\n]*)?$/, { error: 'A public key: "ssh-ed25519 AAAA…".' });
+const hostKeySchema = z
+  .string()
+  .regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( [^\r\n]*)?$/, { error: 'A public key: "ssh-ed25519 AAAA…".' });
 
 const wordsSchema = (title: string, description: string) =>
   z.record(foreignNameSchema, foreignNameSchema).exactOptional().meta({ title, description });
 
-const secretTextSchema = z.union([z.string().min(1), secretReferenceSchema], { error: 'Text, or a reference such as {secret: "file:PATH"}.' });
+const secretTextSchema = z.union([z.string().min(1), secretReferenceSchema], {
+  error: 'Text, or a reference such as {secret: "file:PATH"}.',
+});
 
-const jumpSchema = z.strictObject({
-  host: z.string().regex(/^[A-Za-z0-9[][A-Za-z0-9.:\]_-]*$/, { error: 'A host name or address.' }).meta({ title: 'Host', description: 'Name or address of the jump host, as workers see it.' }),
-  port: z.int().min(1).max(65_535).default(22).meta({ title: 'Port', description: 'Its SSH port.' }),
-  user: z.string().regex(/^[^\s-]\S*$/, { error: 'A login name.' }).meta({ title: 'User', description: 'Who logs in there.' }),
-  key: secretTextSchema.exactOptional().meta({ title: 'Key', writeOnly: true, description: 'Private key, best as a reference: {secret: "file:PATH"}.' }),
-  password: secretTextSchema.exactOptional().meta({ title: 'Password', writeOnly: true, description: 'Where there is no key.' }),
-  agent: z.string().min(1).exactOptional().meta({ title: 'Agent', description: 'Socket of an SSH agent on the worker.' }),
-  hostKey: z.union([hostKeySchema, z.array(hostKeySchema).min(1).max(16)]).meta({
-    title: 'Host key', description: 'The key it must show, as ssh-keyscan prints it without the host: "ssh-ed25519 AAAA…"; or several.',
-  }),
-}).refine(({ key, password, agent }) => key !== undefined || password !== undefined || agent !== undefined, { error: 'Give key, password or agent.' })
-  .meta({ title: 'Jump host', description: 'The host that machines are reached through, where workers do not reach them themselves.' });
+const jumpSchema = z
+  .strictObject({
+    host: z
+      .string()
+      .regex(/^[A-Za-z0-9[][A-Za-z0-9.:\]_-]*$/, { error: 'A host name or address.' })
+      .meta({ title: 'Host', description: 'Name or address of the jump host, as workers see it.' }),
+    port: z.int().min(1).max(65_535).default(22).meta({ title: 'Port', description: 'Its SSH port.' }),
+    user: z
+      .string()
+      .regex(/^[^\s-]\S*$/, { error: 'A login name.' })
+      .meta({ title: 'User', description: 'Who logs in there.' }),
+    key: secretTextSchema
+      .exactOptional()
+      .meta({
+        title: 'Key',
+        writeOnly: true,
+        description: 'Private key, best as a reference: {secret: "file:PATH"}.',
+      }),
+    password: secretTextSchema
+      .exactOptional()
+      .meta({ title: 'Password', writeOnly: true, description: 'Where there is no key.' }),
+    agent: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .meta({ title: 'Agent', description: 'Socket of an SSH agent on the worker.' }),
+    hostKey: z
+      .union([hostKeySchema, z.array(hostKeySchema).min(1).max(16)])
+      .meta({
+        title: 'Host key',
+        description:
+          'The key it must show, as ssh-keyscan prints it without the host: "ssh-ed25519 AAAA…"; or several.',
+      }),
+  })
+  .refine(({ key, password, agent }) => key !== undefined || password !== undefined || agent !== undefined, {
+    error: 'Give key, password or agent.',
+  })
+  .meta({
+    title: 'Jump host',
+    description: 'The host that machines are reached through, where workers do not reach them themselves.',
+  });
 
-const providerSchema = z.strictObject({
-  type: pluginNameSchema.meta({ title: 'Type', description: 'Name of the provider plugin, such as local.' }),
-  site: simpleNameSchema.exactOptional().meta({ title: 'Site', description: 'The site whose workers reach its machines; the worker\'s own unless given.' }),
-  fields: fieldsSchema.prefault({}).meta({
-    title: 'Fields', description: 'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.',
-  }),
-  allow: z.record(z.string(), z.array(anyJsonSchema).min(1)).exactOptional().meta({
-    title: 'Allow', description: 'Values that cluster files may give to fields that are the administrator\'s, such as {network: [web]}; none unless given. heddle plugins show TYPE names these fields.',
-  }),
-  hardware: wordsSchema('Hardware', 'What clusters call a size, and what the provider does: {small: t3.small}. Other words are passed on as they are.'),
-  images: wordsSchema('Images', 'What clusters call an image, and what the provider does: {debian: ami-0abc}. Other words are passed on as they are.'),
-  jump: jumpSchema.exactOptional(),
-  hostKeys: z.enum(['pin', 'provided']).exactOptional().meta({
-    title: 'Host keys', description: 'What CONFIRM does where the provider tells no host key. provided refuses the machine; pin accepts the first key it shows, and sends it a password too. Unless given, the first key is accepted only for logins without a password.',
-  }),
-  limits: z.strictObject({
-    ratePerSecond: z.number().min(0.001).max(10_000).exactOptional().meta({
-      title: 'Rate', description: 'Most calls a second that change something, over all workers.',
+const providerSchema = z
+  .strictObject({
+    type: pluginNameSchema.meta({
+      title: 'Type',
+      description: 'Name of the provider plugin, such as local.',
     }),
-    callsPerSecond: z.number().min(0.001).max(10_000).exactOptional().meta({
-      title: 'Calls', description: 'Most calls of the API a second, looks among them, over all workers; for provider types that count them.',
-    }),
-    concurrency: z.int().min(1).max(10_000).exactOptional().meta({ title: 'Concurrency', description: 'Most such calls at a time on one worker.' }),
-  }).exactOptional().meta({ title: 'Limits', description: 'How hard the provider may be pressed.' }),
-}).meta({ title: 'Provider', description: 'An account of a provider: {type, fields, …}.' });
+    site: simpleNameSchema
+      .exactOptional()
+      .meta({
+        title: 'Site',
+        description: "The site whose workers reach its machines; the worker's own unless given.",
+      }),
+    fields: fieldsSchema
+      .prefault({})
+      .meta({
+        title: 'Fields',
+        description:
+          'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.',
+      }),
+    allow: z
+      .record(z.string(), z.array(anyJsonSchema).min(1))
+      .exactOptional()
+      .meta({
+        title: 'Allow',
+        description:
+          "Values that cluster files may give to fields that are the administrator's, such as {network: [web]}; none unless given. heddle plugins show TYPE names these fields.",
+      }),
+    hardware: wordsSchema(
+      'Hardware',
+      'What clusters call a size, and what the provider does: {small: t3.small}. Other words are passed on as they are.',
+    ),
+    images: wordsSchema(
+      'Images',
+      'What clusters call an image, and what the provider does: {debian: ami-0abc}. Other words are passed on as they are.',
+    ),
+    jump: jumpSchema.exactOptional(),
+    hostKeys: z
+      .enum(['pin', 'provided'])
+      .exactOptional()
+      .meta({
+        title: 'Host keys',
+        description:
+          'What CONFIRM does where the provider tells no host key. provided refuses the machine; pin accepts the first key it shows, and sends it a password too. Unless given, the first key is accepted only for logins without a password.',
+      }),
+    limits: z
+      .strictObject({
+        ratePerSecond: z
+          .number()
+          .min(0.001)
+          .max(10_000)
+          .exactOptional()
+          .meta({
+            title: 'Rate',
+            description: 'Most calls a second that change something, over all workers.',
+          }),
+        callsPerSecond: z
+          .number()
+          .min(0.001)
+          .max(10_000)
+          .exactOptional()
+          .meta({
+            title: 'Calls',
+            description:
+              'Most calls of the API a second, looks among them, over all workers; for provider types that count them.',
+          }),
+        concurrency: z
+          .int()
+          .min(1)
+          .max(10_000)
+          .exactOptional()
+          .meta({ title: 'Concurrency', description: 'Most such calls at a time on one worker.' }),
+      })
+      .exactOptional()
+      .meta({ title: 'Limits', description: 'How hard the provider may be pressed.' }),
+  })
+  .meta({ title: 'Provider', description: 'An account of a provider: {type, fields, …}.' });
 
-const pluginLimitsSchema = z.strictObject({
-  memoryMb: z.int().min(16).max(1_048_576).exactOptional().meta({ title: 'Memory', description: 'Most memory, in MB, of one of its programs and what that starts; 512 unless given.' }),
-  time: durationSchema.exactOptional().meta({ title: 'Time', description: 'Longest time of one call, such as "10m"; that of the attempt unless given.' }),
-  processes: z.int().min(1).max(1_000).exactOptional().meta({ title: 'Processes', description: 'Most of its programs at a time on a worker; 32 unless given.' }),
-}).meta({ title: 'Limits of a plugin', description: 'What it may use: {memoryMb, time, processes}.' });
+const pluginLimitsSchema = z
+  .strictObject({
+    memoryMb: z
+      .int()
+      .min(16)
+      .max(1_048_576)
+      .exactOptional()
+      .meta({
+        title: 'Memory',
+        description: 'Most memory, in MB, of one of its programs and what that starts; 512 unless given.',
+      }),
+    time: durationSchema
+      .exactOptional()
+      .meta({
+        title: 'Time',
+        description: 'Longest time of one call, such as "10m"; that of the attempt unless given.',
+      }),
+    processes: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .exactOptional()
+      .meta({
+        title: 'Processes',
+        description: 'Most of its programs at a time on a worker; 32 unless given.',
+      }),
+  })
+  .meta({ title: 'Limits of a plugin', description: 'What it may use: {memoryMb, time, processes}.' });
 
 /** An address, not a name: it is where one listens. */
-export const metricsAddressSchema = z.string().regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):[1-9]\d{0,4}$/, { error: 'An address and a port: 127.0.0.1:9464.' });
+export const metricsAddressSchema = z
+  .string()
+  .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):[1-9]\d{0,4}$/, {
+    error: 'An address and a port: 127.0.0.1:9464.',
+  });
 
 /** heddle.yaml as people write it. */
-export const configSchema = z.strictObject({
-  $schema: z.string().exactOptional().meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
-  dataFolder: pathSchema.exactOptional().meta({ title: 'Data folder', description: 'Where keys, logs and state are kept; relative to this file. Mode 0700.' }),
-  cacheFolder: pathSchema.exactOptional().meta({ title: 'Cache folder', description: 'Where downloads are kept; may be deleted at any time.' }),
-  site: simpleNameSchema.exactOptional().meta({ title: 'Site', description: 'The place whose machines this worker reaches; default unless given.' }),
-  providers: z.record(simpleNameSchema, providerSchema).prefault({}).meta({ title: 'Providers', description: 'Provider accounts by the names that clusters use.' }),
-  automators: z.record(pluginNameSchema, z.strictObject({
-    fields: fieldsSchema.prefault({}).meta({ title: 'Fields', description: 'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.' }),
-  }).meta({ title: 'Automator', description: 'What an automator needs to know on this worker: {fields}.' })).prefault({}).meta({ title: 'Automators', description: 'Settings of automators, by their names.' }),
-  plugins: z.array(pathSchema).max(100).prefault([]).meta({
-    title: 'Plugins', description: 'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
-  }),
-  pluginLimits: z.record(pluginNameSchema, pluginLimitsSchema).prefault({}).meta({
-    title: 'Plugin limits', description: 'What plugins that are not built in may use, by their names; it goes over what they say themselves.',
-  }),
-  keys: z.strictObject({
-    folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where the keys of payloads are; keys in the data folder unless given.' }),
-  }).prefault({}).meta({ title: 'Keys', description: 'Keys that payloads are encrypted with.' }),
-  store: z.strictObject({
-    folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where logs and files of specs are; store in the data folder unless given.' }),
-    logDays: z.int().min(1).max(3_650).default(90).meta({ title: 'Log days', description: 'How long logs of tasks are kept after they were written last; 90 unless given.' }),
-  }).prefault({}).meta({ title: 'Store', description: 'Where logs and files are kept.' }),
-  scale: z.strictObject({
-    inlineNodes: z.int().min(1).max(200).exactOptional().meta({ title: 'Inline nodes', description: 'Nodes that a cluster\'s workflow carries itself; 50 unless given.' }),
-    groupNodes: z.int().min(1).max(200).exactOptional().meta({ title: 'Group nodes', description: 'Nodes that each further workflow of a cluster carries; 100 unless given.' }),
-    inFlight: z.int().min(1).max(500).exactOptional().meta({ title: 'In flight', description: 'Tasks of one workflow in flight at once; 100 unless given. Keep it under the server\'s limit of pending activities.' }),
-  }).exactOptional().meta({ title: 'Scale', description: 'How a large cluster is spread over workflows; read when an operation is planned.' }),
-  sweep: z.strictObject({
-    every: durationSchema.refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' }).exactOptional()
-      .meta({ title: 'Every', description: 'Time between two looks for machines that no cluster has; "15m" unless given.' }),
-    minimumAge: durationSchema.exactOptional().meta({ title: 'Minimum age', description: 'How long such a machine must have been seen before it is deleted; "1h" unless given.' }),
-    cap: z.int().min(1).max(1_000).exactOptional().meta({ title: 'Cap', description: 'Most machines deleted in one pass; 5 unless given.' }),
-    delete: z.boolean().exactOptional().meta({ title: 'Delete', description: 'Whether they are deleted; unless this is true they are only shown by heddle leaks.' }),
-  }).exactOptional().meta({ title: 'Sweep', description: 'The sweep for machines that no cluster has; the same on all workers.' }),
-  rounds: z.strictObject({
-    every: durationSchema.refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' }).exactOptional()
-      .meta({ title: 'Every', description: 'Time between two rounds; "5m" unless given.' }),
-  }).exactOptional().meta({ title: 'Rounds', description: 'How often machines that are registered, and images, look at themselves; the same on all workers.' }),
-  secrets: z.strictObject({
-    allow: z.array(z.string().regex(/^(env|file|exec|vault):/, { error: 'Begins with env:, file:, exec: or vault:.' })).exactOptional().meta({
-      title: 'Allow', description: 'References that cluster files may use, such as "env:APP_*" or "file:/etc/app/*"; * stands for any text. All, unless given; [] allows none.',
-    }),
-  }).exactOptional().meta({ title: 'Secrets', description: 'What may be reached by references in cluster files.' }),
-  loadsAtOnce: z.int().min(1).max(1_000).default(10).meta({
-    title: 'Loads at once', description: 'Images of machines that are written or captured at once in a site; 10 unless given, and the same on all workers of a site.',
-  }),
-  builder: z.strictObject({
-    builds: z.int().min(1).max(100).exactOptional().meta({ title: 'Builds', description: 'Images that are built at once in a site; 1 unless given, and the same on all builders of a site.' }),
-    uploads: z.int().min(1).max(100).exactOptional().meta({ title: 'Uploads', description: 'Files of images on their way at once on one builder; 4 unless given.' }),
-    folder: pathSchema.exactOptional().meta({ title: 'Folder', description: 'Where files of images are, the same for all builders of a site; images in the data folder unless given.' }),
-    commands: z.record(simpleNameSchema, z.array(z.string().min(1).max(4_096).regex(/^[^\0]*$/)).min(1).max(100)).exactOptional().meta({
-      title: 'Commands', description: 'Commands that make files of images, by the names that images use: {debian: [/usr/local/bin/make-debian, --minimal]}.',
-    }),
-  }).exactOptional().meta({ title: 'Builder', description: 'What builders of images need to know: {builds, uploads, folder, commands}.' }),
-  reservations: z.strictObject({
-    prepare: durationSchema.exactOptional().meta({ title: 'Prepare', description: 'How long before its time the machines of a reservation are prepared; "15m" unless given.' }),
-    remind: durationSchema.exactOptional().meta({ title: 'Remind', description: 'How long before its end its user is reminded; "10m" unless given.' }),
-    longest: durationSchema.exactOptional().meta({ title: 'Longest', description: 'Longest time of one reservation; "7d" unless given.' }),
-    notify: z.strictObject({
-      url: z.url({ protocol: /^https?$/, error: 'An address that begins with http:// or https://.' }).exactOptional().meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
-      command: z.array(z.string().min(1).max(4_096).regex(/^[^\0]*$/)).min(1).max(100).exactOptional().meta({ title: 'Command', description: 'A program and its words, run on a worker; gets JSON on its standard input for each event.' }),
-    }).exactOptional().meta({ title: 'Notify', description: 'Who hears of reservations: {url, command}; nobody unless given.' }),
-  }).exactOptional().meta({ title: 'Reservations', description: 'Reservations of machines; the same on all workers: {prepare, remind, longest, notify}.' }),
-  metrics: z.strictObject({
-    address: metricsAddressSchema.meta({ title: 'Address', description: 'Where workers listen: "127.0.0.1:9464"; each process needs a port of its own.' }),
-  }).exactOptional().meta({ title: 'Metrics', description: 'Numbers about workers and pools, for Prometheus; nowhere unless given.' }),
-  encryption: z.enum(['required', 'optional']).default('required').meta({
-    title: 'Encryption', description: 'required refuses payloads that came unencrypted; optional reads them.',
-  }),
-}).meta({ title: 'Heddle configuration', description: 'What workers need to know: heddle.yaml. Connection settings are Temporal\'s own.' });
+export const configSchema = z
+  .strictObject({
+    $schema: z
+      .string()
+      .exactOptional()
+      .meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
+    dataFolder: pathSchema
+      .exactOptional()
+      .meta({
+        title: 'Data folder',
+        description: 'Where keys, logs and state are kept; relative to this file. Mode 0700.',
+      }),
+    cacheFolder: pathSchema
+      .exactOptional()
+      .meta({ title: 'Cache folder', description: 'Where downloads are kept; may be deleted at any time.' }),
+    site: simpleNameSchema
+      .exactOptional()
+      .meta({
+        title: 'Site',
+        description: 'The place whose machines this worker reaches; default unless given.',
+      }),
+    providers: z
+      .record(simpleNameSchema, providerSchema)
+      .prefault({})
+      .meta({ title: 'Providers', description: 'Provider accounts by the names that clusters use.' }),
+    automators: z
+      .record(
+        pluginNameSchema,
+        z
+          .strictObject({
+            fields: fieldsSchema
+              .prefault({})
+              .meta({
+                title: 'Fields',
+                description:
+                  'Values for the administrators\' fields of the plugin. Secrets best as references: {secret: "env:NAME"}.',
+              }),
+          })
+          .meta({
+            title: 'Automator',
+            description: 'What an automator needs to know on this worker: {fields}.',
+          }),
+      )
+      .prefault({})
+      .meta({ title: 'Automators', description: 'Settings of automators, by their names.' }),
+    plugins: z
+      .array(pathSchema)
+      .max(100)
+      .prefault([])
+      .meta({
+        title: 'Plugins',
+        description:
+          'Folders (./plugins) or packages (heddle-plugin-x) that hold providers/ and automators/.',
+      }),
+    pluginLimits: z
+      .record(pluginNameSchema, pluginLimitsSchema)
+      .prefault({})
+      .meta({
+        title: 'Plugin limits',
+        description:
+          'What plugins that are not built in may use, by their names; it goes over what they say themselves.',
+      }),
+    keys: z
+      .strictObject({
+        folder: pathSchema
+          .exactOptional()
+          .meta({
+            title: 'Folder',
+            description: 'Where the keys of payloads are; keys in the data folder unless given.',
+          }),
+      })
+      .prefault({})
+      .meta({ title: 'Keys', description: 'Keys that payloads are encrypted with.' }),
+    store: z
+      .strictObject({
+        folder: pathSchema
+          .exactOptional()
+          .meta({
+            title: 'Folder',
+            description: 'Where logs and files of specs are; store in the data folder unless given.',
+          }),
+        logDays: z
+          .int()
+          .min(1)
+          .max(3_650)
+          .default(90)
+          .meta({
+            title: 'Log days',
+            description: 'How long logs of tasks are kept after they were written last; 90 unless given.',
+          }),
+      })
+      .prefault({})
+      .meta({ title: 'Store', description: 'Where logs and files are kept.' }),
+    scale: z
+      .strictObject({
+        inlineNodes: z
+          .int()
+          .min(1)
+          .max(200)
+          .exactOptional()
+          .meta({
+            title: 'Inline nodes',
+            description: "Nodes that a cluster's workflow carries itself; 50 unless given.",
+          }),
+        groupNodes: z
+          .int()
+          .min(1)
+          .max(200)
+          .exactOptional()
+          .meta({
+            title: 'Group nodes',
+            description: 'Nodes that each further workflow of a cluster carries; 100 unless given.',
+          }),
+        inFlight: z
+          .int()
+          .min(1)
+          .max(500)
+          .exactOptional()
+          .meta({
+            title: 'In flight',
+            description:
+              "Tasks of one workflow in flight at once; 100 unless given. Keep it under the server's limit of pending activities.",
+          }),
+      })
+      .exactOptional()
+      .meta({
+        title: 'Scale',
+        description: 'How a large cluster is spread over workflows; read when an operation is planned.',
+      }),
+    sweep: z
+      .strictObject({
+        every: durationSchema
+          .refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' })
+          .exactOptional()
+          .meta({
+            title: 'Every',
+            description: 'Time between two looks for machines that no cluster has; "15m" unless given.',
+          }),
+        minimumAge: durationSchema
+          .exactOptional()
+          .meta({
+            title: 'Minimum age',
+            description:
+              'How long such a machine must have been seen before it is deleted; "1h" unless given.',
+          }),
+        cap: z
+          .int()
+          .min(1)
+          .max(1_000)
+          .exactOptional()
+          .meta({ title: 'Cap', description: 'Most machines deleted in one pass; 5 unless given.' }),
+        delete: z
+          .boolean()
+          .exactOptional()
+          .meta({
+            title: 'Delete',
+            description: 'Whether they are deleted; unless this is true they are only shown by heddle leaks.',
+          }),
+      })
+      .exactOptional()
+      .meta({
+        title: 'Sweep',
+        description: 'The sweep for machines that no cluster has; the same on all workers.',
+      }),
+    rounds: z
+      .strictObject({
+        every: durationSchema
+          .refine((written) => (parseDuration(written) ?? 0) >= 1_000, { error: 'is less than a second' })
+          .exactOptional()
+          .meta({ title: 'Every', description: 'Time between two rounds; "5m" unless given.' }),
+      })
+      .exactOptional()
+      .meta({
+        title: 'Rounds',
+        description:
+          'How often machines that are registered, and images, look at themselves; the same on all workers.',
+      }),
+    secrets: z
+      .strictObject({
+        allow: z
+          .array(
+            z
+              .string()
+              .regex(/^(env|file|exec|vault):/, { error: 'Begins with env:, file:, exec: or vault:.' }),
+          )
+          .exactOptional()
+          .meta({
+            title: 'Allow',
+            description:
+              'References that cluster files may use, such as "env:APP_*" or "file:/etc/app/*"; * stands for any text. All, unless given; [] allows none.',
+          }),
+      })
+      .exactOptional()
+      .meta({ title: 'Secrets', description: 'What may be reached by references in cluster files.' }),
+    loadsAtOnce: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(10)
+      .meta({
+        title: 'Loads at once',
+        description:
+          'Images of machines that are written or captured at once in a site; 10 unless given, and the same on all workers of a site.',
+      }),
+    builder: z
+      .strictObject({
+        builds: z
+          .int()
+          .min(1)
+          .max(100)
+          .exactOptional()
+          .meta({
+            title: 'Builds',
+            description:
+              'Images that are built at once in a site; 1 unless given, and the same on all builders of a site.',
+          }),
+        uploads: z
+          .int()
+          .min(1)
+          .max(100)
+          .exactOptional()
+          .meta({
+            title: 'Uploads',
+            description: 'Files of images on their way at once on one builder; 4 unless given.',
+          }),
+        folder: pathSchema
+          .exactOptional()
+          .meta({
+            title: 'Folder',
+            description:
+              'Where files of images are, the same for all builders of a site; images in the data folder unless given.',
+          }),
+        commands: z
+          .record(
+            simpleNameSchema,
+            z
+              .array(
+                z
+                  .string()
+                  .min(1)
+                  .max(4_096)
+                  .regex(/^[^\0]*$/),
+              )
+              .min(1)
+              .max(100),
+          )
+          .exactOptional()
+          .meta({
+            title: 'Commands',
+            description:
+              'Commands that make files of images, by the names that images use: {debian: [/usr/local/bin/make-debian, --minimal]}.',
+          }),
+      })
+      .exactOptional()
+      .meta({
+        title: 'Builder',
+        description: 'What builders of images need to know: {builds, uploads, folder, commands}.',
+      }),
+    reservations: z
+      .strictObject({
+        prepare: durationSchema
+          .exactOptional()
+          .meta({
+            title: 'Prepare',
+            description:
+              'How long before its time the machines of a reservation are prepared; "15m" unless given.',
+          }),
+        remind: durationSchema
+          .exactOptional()
+          .meta({
+            title: 'Remind',
+            description: 'How long before its end its user is reminded; "10m" unless given.',
+          }),
+        longest: durationSchema
+          .exactOptional()
+          .meta({ title: 'Longest', description: 'Longest time of one reservation; "7d" unless given.' }),
+        notify: z
+          .strictObject({
+            url: z
+              .url({ protocol: /^https?$/, error: 'An address that begins with http:// or https://.' })
+              .exactOptional()
+              .meta({ title: 'URL', description: 'Gets a POST with JSON for each event.' }),
+            command: z
+              .array(
+                z
+                  .string()
+                  .min(1)
+                  .max(4_096)
+                  .regex(/^[^\0]*$/),
+              )
+              .min(1)
+              .max(100)
+              .exactOptional()
+              .meta({
+                title: 'Command',
+                description:
+                  'A program and its words, run on a worker; gets JSON on its standard input for each event.',
+              }),
+          })
+          .exactOptional()
+          .meta({
+            title: 'Notify',
+            description: 'Who hears of reservations: {url, command}; nobody unless given.',
+          }),
+      })
+      .exactOptional()
+      .meta({
+        title: 'Reservations',
+        description: 'Reservations of machines; the same on all workers: {prepare, remind, longest, notify}.',
+      }),
+    metrics: z
+      .strictObject({
+        address: metricsAddressSchema.meta({
+          title: 'Address',
+          description: 'Where workers listen: "127.0.0.1:9464"; each process needs a port of its own.',
+        }),
+      })
+      .exactOptional()
+      .meta({
+        title: 'Metrics',
+        description: 'Numbers about workers and pools, for Prometheus; nowhere unless given.',
+      }),
+    encryption: z
+      .enum(['required', 'optional'])
+      .default('required')
+      .meta({
+        title: 'Encryption',
+        description: 'required refuses payloads that came unencrypted; optional reads them.',
+      }),
+  })
+  .meta({
+    title: 'Heddle configuration',
+    description: "What workers need to know: heddle.yaml. Connection settings are Temporal's own.",
+  });
 
 export type WrittenConfig = z.output<typeof configSchema>;
 export type WrittenProvider = WrittenConfig['providers'][string];
@@ -144,15 +522,25 @@ export type ConfigReading =
   | { readonly ok: true; readonly config: WrittenConfig; readonly locate: (path: Path) => Place }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Checks the text of a heddle.yaml; every problem comes with its place. An empty file says nothing, and that is fine. */
+/**
+ * Checks the text of a heddle.yaml; every problem comes with its place. An empty file says nothing, and that
+ * is fine.
+ */
 export function readConfigFile(text: string, fileName: string): ConfigReading {
   const top = { file: fileName, line: 1, column: 1 };
   const saysNothing = text.split('\n').every((line) => /^\uFEFF?\s*(#|$)/.test(line));
   if (saysNothing) return { ok: true, config: configSchema.parse({}), locate: () => top };
   const source = readYaml(text, fileName, { bytes: 1024 * 1024, depth: 32 });
   if (!source.ok) return source;
-  if (!isPlainObject(source.value)) return { ok: false, problems: [{ ...errorAt([], 'a configuration is a mapping of keys and values'), place: top }] };
+  if (!isPlainObject(source.value))
+    return {
+      ok: false,
+      problems: [{ ...errorAt([], 'a configuration is a mapping of keys and values'), place: top }],
+    };
   const parsed = configSchema.safeParse(source.value);
   if (parsed.success) return { ok: true, config: parsed.data, locate: source.locate };
-  return { ok: false, problems: placeProblems(problemsFromZod(configSchema, parsed.error, source.value), source.locate) };
+  return {
+    ok: false,
+    problems: placeProblems(problemsFromZod(configSchema, parsed.error, source.value), source.locate),
+  };
 }

@@ -9,7 +9,20 @@ import { anyJsonSchema } from './any-fields.js';
 export const pluginTypes = ['provider', 'automator'] as const;
 export type PluginType = (typeof pluginTypes)[number];
 
-export const fieldTypes = ['string', 'text', 'url', 'number', 'integer', 'boolean', 'list', 'map', 'duration', 'select', 'json', 'resource'] as const;
+export const fieldTypes = [
+  'string',
+  'text',
+  'url',
+  'number',
+  'integer',
+  'boolean',
+  'list',
+  'map',
+  'duration',
+  'select',
+  'json',
+  'resource',
+] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
 const fieldSchema = z
@@ -28,11 +41,14 @@ const fieldSchema = z
     default: anyJsonSchema
       .exactOptional()
       .meta({ title: 'Default', description: 'The value where none is given.' }),
-    resource: z.string().exactOptional().meta({
-      title: 'Resource',
-      description:
-        "Which kind of the plugin's resources it takes; of a string, one will do as well as a text.",
-    }),
+    resource: z
+      .string()
+      .exactOptional()
+      .meta({
+        title: 'Resource',
+        description:
+          "Which kind of the plugin's resources it takes; of a string, one will do as well as a text.",
+      }),
     secret: z
       .boolean()
       .exactOptional()
@@ -45,58 +61,140 @@ const fieldSchema = z
         description:
           "An administrator's field that users may set too; listed: only to values that the account lists under allow.",
       }),
-    passReferences: z.boolean().exactOptional().meta({
-      title: 'Pass references',
-      description:
-        'For administrator fields: references stay unresolved, and the plugin may return them in ssh-auth.',
-    }),
+    passReferences: z
+      .boolean()
+      .exactOptional()
+      .meta({
+        title: 'Pass references',
+        description:
+          'For administrator fields: references stay unresolved, and the plugin may return them in ssh-auth.',
+      }),
   })
   .meta({ title: 'Field', description: 'A field that people fill in: {title, type, …}.' });
 
-const fieldMapSchema = z.record(z.string().regex(/^[A-Za-z][\w-]{0,62}$/, { error: 'Letters, digits, hyphens and underscores; a letter first.' }), fieldSchema);
-const alternativesSchema = (whose: string) => z.array(z.array(z.string()).min(1)).default([])
-  .meta({ title: 'Alternatives', description: `Sets of ${whose} fields, of which one must be given in full.` });
+const fieldMapSchema = z.record(
+  z
+    .string()
+    .regex(/^[A-Za-z][\w-]{0,62}$/, { error: 'Letters, digits, hyphens and underscores; a letter first.' }),
+  fieldSchema,
+);
+const alternativesSchema = (whose: string) =>
+  z
+    .array(z.array(z.string()).min(1))
+    .default([])
+    .meta({
+      title: 'Alternatives',
+      description: `Sets of ${whose} fields, of which one must be given in full.`,
+    });
 
-const fieldsSchema = z.strictObject({
-  admin: fieldMapSchema.prefault({}).meta({ title: 'Administrators\' fields', description: 'Set once for a provider account: credentials, endpoints.' }),
-  user: fieldMapSchema.prefault({}).meta({ title: 'Users\' fields', description: 'Set in each cluster: scripts, networks.' }),
-  required: z.strictObject({ admin: alternativesSchema('administrators\''), user: alternativesSchema('users\'') }).prefault({})
-    .meta({ title: 'Required', description: 'Sets of fields of which one must be given in full: [[a, b], [c]] is (a and b) or c.' }),
-}).meta({ title: 'Fields', description: 'What administrators and users fill in.' });
+const fieldsSchema = z
+  .strictObject({
+    admin: fieldMapSchema
+      .prefault({})
+      .meta({
+        title: "Administrators' fields",
+        description: 'Set once for a provider account: credentials, endpoints.',
+      }),
+    user: fieldMapSchema
+      .prefault({})
+      .meta({ title: "Users' fields", description: 'Set in each cluster: scripts, networks.' }),
+    required: z
+      .strictObject({ admin: alternativesSchema("administrators'"), user: alternativesSchema("users'") })
+      .prefault({})
+      .meta({
+        title: 'Required',
+        description: 'Sets of fields of which one must be given in full: [[a, b], [c]] is (a and b) or c.',
+      }),
+  })
+  .meta({ title: 'Fields', description: 'What administrators and users fill in.' });
 
 /** A plugin's descriptor as its author writes it: `<name>.json` in the plugin's folder. */
-export const descriptorSchema = z.strictObject({
-  $schema: z.string().exactOptional().meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
-  name: pluginNameSchema.meta({ title: 'Name', description: 'Lower-case letters, digits, hyphens and underscores; unique among plugins of its type.' }),
-  type: z.enum(pluginTypes).meta({ title: 'Type', description: 'provider or automator.' }),
-  entry: z.string().min(1).exactOptional().meta({ title: 'Entry', description: 'The module that exports the class, relative to this file.' }),
-  class: z.string().regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of an exported class.' }).exactOptional().meta({ title: 'Class', description: 'Name of the exported class.' }),
-  ...programSchemas,
-  version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, { error: 'Three numbers, such as 1.0.0.' })
-    .meta({ title: 'Version', description: 'Three numbers, such as 1.0.0.' }),
-  description: z.string().min(1).meta({ title: 'Description', description: 'What it does, in a sentence.' }),
-  idempotency: z.enum(['token', 'name', 'tag', 'none']).exactOptional().meta({
-    title: 'Idempotency', description: 'Providers: how CREATE is kept to one machine for a key. token: the call may be repeated; name, tag: look first; none.',
-  }),
-  consistencyWindowMs: z.int().min(0).max(3_600_000).exactOptional().meta({
-    title: 'Consistency window', description: 'Providers: how long lists may lag behind a change, in ms.',
-  }),
-  callDeadlineMs: z.int().min(100).max(300_000).exactOptional().meta({
-    title: 'Call deadline', description: 'Providers: longest time one call to the provider takes, in ms; 100 to 300000.',
-  }),
-  serial: z.boolean().exactOptional().meta({
-    title: 'Serial', description: 'Providers: whether an account bears only one call at a time, over all workers.',
-  }),
-  countsCalls: z.boolean().exactOptional().meta({
-    title: 'Counts calls', description: 'Providers: whether it waits before each call of its API, so that an account may have limits.callsPerSecond.',
-  }),
-  prepares: z.enum(['all', 'users']).exactOptional().meta({
-    title: 'Prepares', description: 'Automators: BOOTSTRAP runs on all nodes, or only on nodes with services that use it.',
-  }),
-  resources: resourcesSchema.exactOptional(),
-  capabilities: z.array(z.string()).exactOptional().meta({ title: 'Capabilities', description: 'Words for what it can do, for people.' }),
-  fields: fieldsSchema.prefault({}),
-}).meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
+export const descriptorSchema = z
+  .strictObject({
+    $schema: z
+      .string()
+      .exactOptional()
+      .meta({ title: 'Schema', description: 'Address of this JSON Schema, for editors; not used.' }),
+    name: pluginNameSchema.meta({
+      title: 'Name',
+      description: 'Lower-case letters, digits, hyphens and underscores; unique among plugins of its type.',
+    }),
+    type: z.enum(pluginTypes).meta({ title: 'Type', description: 'provider or automator.' }),
+    entry: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .meta({ title: 'Entry', description: 'The module that exports the class, relative to this file.' }),
+    class: z
+      .string()
+      .regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of an exported class.' })
+      .exactOptional()
+      .meta({ title: 'Class', description: 'Name of the exported class.' }),
+    ...programSchemas,
+    version: z
+      .string()
+      .regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, { error: 'Three numbers, such as 1.0.0.' })
+      .meta({ title: 'Version', description: 'Three numbers, such as 1.0.0.' }),
+    description: z
+      .string()
+      .min(1)
+      .meta({ title: 'Description', description: 'What it does, in a sentence.' }),
+    idempotency: z
+      .enum(['token', 'name', 'tag', 'none'])
+      .exactOptional()
+      .meta({
+        title: 'Idempotency',
+        description:
+          'Providers: how CREATE is kept to one machine for a key. token: the call may be repeated; name, tag: look first; none.',
+      }),
+    consistencyWindowMs: z
+      .int()
+      .min(0)
+      .max(3_600_000)
+      .exactOptional()
+      .meta({
+        title: 'Consistency window',
+        description: 'Providers: how long lists may lag behind a change, in ms.',
+      }),
+    callDeadlineMs: z
+      .int()
+      .min(100)
+      .max(300_000)
+      .exactOptional()
+      .meta({
+        title: 'Call deadline',
+        description: 'Providers: longest time one call to the provider takes, in ms; 100 to 300000.',
+      }),
+    serial: z
+      .boolean()
+      .exactOptional()
+      .meta({
+        title: 'Serial',
+        description: 'Providers: whether an account bears only one call at a time, over all workers.',
+      }),
+    countsCalls: z
+      .boolean()
+      .exactOptional()
+      .meta({
+        title: 'Counts calls',
+        description:
+          'Providers: whether it waits before each call of its API, so that an account may have limits.callsPerSecond.',
+      }),
+    prepares: z
+      .enum(['all', 'users'])
+      .exactOptional()
+      .meta({
+        title: 'Prepares',
+        description: 'Automators: BOOTSTRAP runs on all nodes, or only on nodes with services that use it.',
+      }),
+    resources: resourcesSchema.exactOptional(),
+    capabilities: z
+      .array(z.string())
+      .exactOptional()
+      .meta({ title: 'Capabilities', description: 'Words for what it can do, for people.' }),
+    fields: fieldsSchema.prefault({}),
+  })
+  .meta({ title: 'Heddle plugin', description: 'What a plugin is, and which fields it has.' });
 
 export type FieldDeclaration = z.output<typeof fieldSchema>;
 export type FieldScope = 'admin' | 'user';
@@ -106,7 +204,10 @@ export type FieldDeclarations = z.output<typeof fieldsSchema>;
 export interface Descriptor {
   readonly name: string;
   readonly type: PluginType;
-  /** Relative to the descriptor's folder; absent in the seed's form: `<name>` with any ending that can be loaded. */
+  /**
+   * Relative to the descriptor's folder; absent in the seed's form: `<name>` with any ending that can be
+   * loaded.
+   */
   readonly entry?: string;
   /** Absent where `command` is there. */
   readonly class?: string;
@@ -136,7 +237,10 @@ export interface Descriptor {
 
 /** What the schema cannot say of a descriptor: that its fields fit together. */
 function checkDeclarations({ admin, user, required }: FieldDeclarations): readonly Problem[] {
-  const scopes = [['admin', admin], ['user', user]] as const;
+  const scopes = [
+    ['admin', admin],
+    ['user', user],
+  ] as const;
   return scopes.flatMap(([scope, fields]) => [
     ...Object.entries(fields).flatMap(([key, field]) => checkDeclaration(['fields', scope, key], field)),
     ...required[scope].flatMap((set, index) =>
@@ -175,37 +279,76 @@ function checkDeclarations({ admin, user, required }: FieldDeclarations): readon
 function checkDeclaration(path: readonly string[], field: FieldDeclaration): readonly Problem[] {
   const problems: Problem[] = [];
   if ((field.type === 'select') !== (field.options !== undefined)) {
-    problems.push(errorAt(path, field.type === 'select' ? 'is a select without options' : 'has options, but is no select'));
+    problems.push(
+      errorAt(
+        path,
+        field.type === 'select' ? 'is a select without options' : 'has options, but is no select',
+      ),
+    );
   }
-  if (field.secret === true && field.default !== undefined) problems.push(errorAt(path, 'is a secret with a default', 'A secret has none.'));
+  if (field.secret === true && field.default !== undefined)
+    problems.push(errorAt(path, 'is a secret with a default', 'A secret has none.'));
   return problems;
 }
 
 const providerDefaults = {
-  idempotency: 'none', consistencyWindowMs: 0, callDeadlineMs: 60_000, serial: false, countsCalls: false, prepares: 'all', capabilities: [],
-  requests: [], abilities: [], environment: {}, passEnvironment: [], limits: {},
+  idempotency: 'none',
+  consistencyWindowMs: 0,
+  callDeadlineMs: 60_000,
+  serial: false,
+  countsCalls: false,
+  prepares: 'all',
+  capabilities: [],
+  requests: [],
+  abilities: [],
+  environment: {},
+  passEnvironment: [],
+  limits: {},
 } as const;
 
 /** Everything the schema cannot say of a descriptor. */
 export function checkDescriptor(descriptor: Descriptor): readonly Problem[] {
-  return [...checkProgram(descriptor), ...checkResourceDeclarations(descriptor), ...(descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields))];
+  return [
+    ...checkProgram(descriptor),
+    ...checkResourceDeclarations(descriptor),
+    ...(descriptor.fields === undefined ? [] : checkDeclarations(descriptor.fields)),
+  ];
 }
 
-export function fillDescriptor({ $schema: _schema, ...written }: z.output<typeof descriptorSchema>): Descriptor {
+export function fillDescriptor({
+  $schema: _schema,
+  ...written
+}: z.output<typeof descriptorSchema>): Descriptor {
   return { ...providerDefaults, ...written };
 }
 
-/** The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder tells the type. */
-export const seedDescriptorSchema = z.record(pluginNameSchema, z.strictObject({ classname: z.string().regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of a class.' }) }));
+/**
+ * The predecessor's descriptors: `{"my_provider": {"classname": "MyProvider"}}`; the folder tells the type.
+ */
+export const seedDescriptorSchema = z.record(
+  pluginNameSchema,
+  z.strictObject({ classname: z.string().regex(/^[A-Za-z_$][\w$]*$/, { error: 'Name of a class.' }) }),
+);
 
 export function isSeedForm(value: Json): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const entries = Object.values(value);
-  return entries.length > 0 && entries.every((entry: Json) => typeof entry === 'object' && entry !== null && 'classname' in entry);
+  return (
+    entries.length > 0 &&
+    entries.every((entry: Json) => typeof entry === 'object' && entry !== null && 'classname' in entry)
+  );
 }
 
-export function descriptorsOfSeed(seed: z.output<typeof seedDescriptorSchema>, type: PluginType): readonly Descriptor[] {
+export function descriptorsOfSeed(
+  seed: z.output<typeof seedDescriptorSchema>,
+  type: PluginType,
+): readonly Descriptor[] {
   return Object.entries(seed).map(([name, { classname }]) => ({
-    ...providerDefaults, name, type, class: classname, version: '0.0.0', description: `${type} ${name}`,
+    ...providerDefaults,
+    name,
+    type,
+    class: classname,
+    version: '0.0.0',
+    description: `${type} ${name}`,
   }));
 }

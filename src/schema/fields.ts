@@ -17,56 +17,125 @@ export interface CheckedFields {
 
 type Declared = Pick<Descriptor, 'fields'>;
 
-/** A reference to a secret, allowed for any text and any secret field; resolved at use, on a worker of the site. */
-export const secretReferenceSchema = z.strictObject({
-  secret: z.string().regex(/^(env|file|exec|vault):\S/, { error: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.' }),
-}).meta({ title: 'Secret reference', description: '{secret: "env:NAME"}; also file:PATH, exec:COMMAND, vault:PATH#FIELD.' });
+/**
+ * A reference to a secret, allowed for any text and any secret field; resolved at use, on a worker of the
+ * site.
+ */
+export const secretReferenceSchema = z
+  .strictObject({
+    secret: z
+      .string()
+      .regex(/^(env|file|exec|vault):\S/, {
+        error: 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD.',
+      }),
+  })
+  .meta({
+    title: 'Secret reference',
+    description: '{secret: "env:NAME"}; also file:PATH, exec:COMMAND, vault:PATH#FIELD.',
+  });
 
-/** Values that users may give to fields with `overridable: listed`, by field: `allow` of a provider account. */
+/**
+ * Values that users may give to fields with `overridable: listed`, by field: `allow` of a provider account.
+ */
 export type AllowedValues = Readonly<Record<string, readonly Json[]>>;
 
 /**
- * Checks values against what a plugin declares. For users, fields of administrators count where they are overridable, and
- * `allowed` is what the account allows for those that are listed; `any` leaves that out.
+ * Checks values against what a plugin declares. For users, fields of administrators count where they are
+ * overridable, and `allowed` is what the account allows for those that are listed; `any` leaves that out.
  * `path` is where the values stand. A plugin that declares nothing takes anything.
  */
-export function checkFields(plugin: Declared, scope: FieldScope, values: JsonObject, path: Path, allowed: AllowedValues | 'any' = {}): CheckedFields {
+export function checkFields(
+  plugin: Declared,
+  scope: FieldScope,
+  values: JsonObject,
+  path: Path,
+  allowed: AllowedValues | 'any' = {},
+): CheckedFields {
   if (plugin.fields === undefined) return { problems: [], values };
   const schema = fieldsSchemaOf(plugin, scope);
   const parsed = schema.safeParse(values);
   if (!parsed.success) {
-    const wrong = problemsFromZod(schema, parsed.error, values).map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
-    // Whoever mends these shall not hear only then of what is missing besides; but a key that nobody knows may be the missing one.
+    const wrong = problemsFromZod(schema, parsed.error, values).map((problem) => ({
+      ...problem,
+      path: [...path, ...problem.path],
+    }));
+    // Whoever mends these shall not hear only then of what is missing besides; but a key that nobody knows
+    // may be the missing one.
     const isKnown = Object.keys(values).every((key) => Object.hasOwn(schema.shape, key));
-    return { problems: [...wrong, ...!isKnown ? [] : checkRequired(plugin.fields.required[scope], { ...defaultsOf(plugin.fields[scope]), ...values }, path)], values };
+    return {
+      problems: [
+        ...wrong,
+        ...(!isKnown
+          ? []
+          : checkRequired(
+              plugin.fields.required[scope],
+              { ...defaultsOf(plugin.fields[scope]), ...values },
+              path,
+            )),
+      ],
+      values,
+    };
   }
-  const filled = Object.fromEntries(Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
-  const unlisted = scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
-  return { problems: [...checkRequired(plugin.fields.required[scope], filled, path), ...unlisted, ...checkEndpoints(plugin, filled, path)], values: filled };
+  const filled = Object.fromEntries(
+    Object.entries(parsed.data).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+  const unlisted =
+    scope === 'user' && allowed !== 'any' ? checkListed(plugin.fields.admin, filled, path, allowed) : [];
+  return {
+    problems: [
+      ...checkRequired(plugin.fields.required[scope], filled, path),
+      ...unlisted,
+      ...checkEndpoints(plugin, filled, path),
+    ],
+    values: filled,
+  };
 }
 
-/** Addresses that credentials would leave this machine for in the clear. References are looked at when they are resolved. */
+/**
+ * Addresses that credentials would leave this machine for in the clear. References are looked at when they
+ * are resolved.
+ */
 export function checkEndpoints({ fields }: Declared, values: JsonObject, path: Path): readonly Problem[] {
   if (values['insecure'] === true) return [];
   return Object.entries({ ...fields?.admin, ...fields?.user }).flatMap(([key, { type }]) => {
     const value = values[key];
     if (type !== 'url' || typeof value !== 'string' || !isUnprotected(value)) return [];
-    return [errorAt([...path, key], 'is not encrypted, and leaves this machine', 'Use https://, or set `insecure: true` beside it.')];
+    return [
+      errorAt(
+        [...path, key],
+        'is not encrypted, and leaves this machine',
+        'Use https://, or set `insecure: true` beside it.',
+      ),
+    ];
   });
 }
 
 /** The names of fields whose values the administrator of an account lists for users. */
 export function listedFields({ fields }: Declared): readonly string[] {
-  return Object.entries(fields?.admin ?? {}).flatMap(([key, { overridable }]) => (overridable === 'listed' ? [key] : []));
+  return Object.entries(fields?.admin ?? {}).flatMap(([key, { overridable }]) =>
+    overridable === 'listed' ? [key] : [],
+  );
 }
 
-function checkListed(admin: Readonly<Record<string, FieldDeclaration>>, values: JsonObject, path: Path, allowed: AllowedValues): readonly Problem[] {
+function checkListed(
+  admin: Readonly<Record<string, FieldDeclaration>>,
+  values: JsonObject,
+  path: Path,
+  allowed: AllowedValues,
+): readonly Problem[] {
   return listedFields({ fields: { admin, user: {}, required: { admin: [], user: [] } } }).flatMap((key) => {
     const listed = (allowed[key] ?? []).map(stableJson);
-    const missing = partsOf(values[key], admin[key]?.type).filter((value) => !listed.includes(stableJson(value)));
+    const missing = partsOf(values[key], admin[key]?.type).filter(
+      (value) => !listed.includes(stableJson(value)),
+    );
     if (missing.length === 0) return [];
-    return [errorAt([...path, key], 'may be set in cluster files only to what the administrator lists',
-      `In heddle.yaml of the workers, \`allow: {${key}: [...]}\` of the provider account must list ${missing.map((value) => JSON.stringify(value)).join(', ')}.`)];
+    return [
+      errorAt(
+        [...path, key],
+        'may be set in cluster files only to what the administrator lists',
+        `In heddle.yaml of the workers, \`allow: {${key}: [...]}\` of the provider account must list ${missing.map((value) => JSON.stringify(value)).join(', ')}.`,
+      ),
+    ];
   });
 }
 
@@ -78,12 +147,18 @@ function partsOf(value: Json | undefined, type: FieldDeclaration['type'] | undef
 }
 
 /** The schema of one scope's fields: for checks here, and as JSON Schema for forms and editors. */
-export function fieldsSchemaOf({ fields }: Declared, scope: FieldScope): z.ZodObject<Record<string, z.ZodType<Json | undefined>>> {
-  const overridable = Object.entries(fields?.admin ?? {}).filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
+export function fieldsSchemaOf(
+  { fields }: Declared,
+  scope: FieldScope,
+): z.ZodObject<Record<string, z.ZodType<Json | undefined>>> {
+  const overridable = Object.entries(fields?.admin ?? {})
+    .filter(([, field]) => scope === 'user' && (field.overridable ?? false) !== false)
     // An administrator's value stands behind it: a default here would hide that.
     .map(([key, { default: _default, ...field }]) => [key, field] as const);
   const declared = [...overridable, ...Object.entries(fields?.[scope] ?? {})];
-  return z.strictObject(Object.fromEntries(declared.map(([key, field]) => [key, fieldSchemaOf(field, scope)])));
+  return z.strictObject(
+    Object.fromEntries(declared.map(([key, field]) => [key, fieldSchemaOf(field, scope)])),
+  );
 }
 
 /** JSON Schema of one scope's fields, draft 2020-12, for what people write: as strict as `checkFields`. */
@@ -115,36 +190,71 @@ export function passesReferences(plugin: Declared): boolean {
 
 function fieldSchemaOf(field: FieldDeclaration, scope: FieldScope): z.ZodType<Json | undefined> {
   const base = valueSchemaOf(field);
-  const referable = field.secret === true || field.type === 'string' || field.type === 'text' || field.type === 'url';
-  const schema: z.ZodType<Json> = !referable ? base
-    : field.secret === true && scope === 'user' ? secretReferenceSchema
-      : z.union([base, secretReferenceSchema, ...(field.resource === undefined ? [] : [resourceReferenceSchema])], { error: () => `is not ${kindOf(field)}` });
+  const referable =
+    field.secret === true || field.type === 'string' || field.type === 'text' || field.type === 'url';
+  const schema: z.ZodType<Json> = !referable
+    ? base
+    : field.secret === true && scope === 'user'
+      ? secretReferenceSchema
+      : z.union(
+          [base, secretReferenceSchema, ...(field.resource === undefined ? [] : [resourceReferenceSchema])],
+          { error: () => `is not ${kindOf(field)}` },
+        );
   const described = schema.meta({
-    title: field.title, description: rightFor(field, scope), ...(field.secret === true ? { writeOnly: true } : {}),
+    title: field.title,
+    description: rightFor(field, scope),
+    ...(field.secret === true ? { writeOnly: true } : {}),
   });
   return field.default === undefined ? described.optional() : described.default(field.default);
 }
 
 function valueSchemaOf(field: FieldDeclaration): z.ZodType<Json> {
   switch (field.type) {
-    case 'string': return z.string().max(10_000).regex(/^[^\r\n\0]*$/, { error: 'One line of text.' });
-    case 'text': return z.string();
-    case 'url': return z.string().refine((text) => URL.canParse(text), { error: 'An address such as https://cloud.example.com.' });
-    case 'number': return z.number();
-    case 'integer': return z.int();
-    case 'boolean': return z.boolean();
-    case 'list': return z.array(anyJsonSchema);
-    case 'map': return z.record(z.string(), anyJsonSchema);
-    case 'duration': return durationSchema;
-    case 'select': return z.enum(field.options ?? []);
-    case 'json': return anyJsonSchema;
-    case 'resource': return resourceReferenceSchema;
+    case 'string':
+      return z
+        .string()
+        .max(10_000)
+        .regex(/^[^\r\n\0]*$/, { error: 'One line of text.' });
+    case 'text':
+      return z.string();
+    case 'url':
+      return z
+        .string()
+        .refine((text) => URL.canParse(text), { error: 'An address such as https://cloud.example.com.' });
+    case 'number':
+      return z.number();
+    case 'integer':
+      return z.int();
+    case 'boolean':
+      return z.boolean();
+    case 'list':
+      return z.array(anyJsonSchema);
+    case 'map':
+      return z.record(z.string(), anyJsonSchema);
+    case 'duration':
+      return durationSchema;
+    case 'select':
+      return z.enum(field.options ?? []);
+    case 'json':
+      return anyJsonSchema;
+    case 'resource':
+      return resourceReferenceSchema;
   }
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
-  string: 'one line of text', text: 'a text', url: 'an address', number: 'a number', integer: 'a whole number', boolean: 'true or false', list: 'a list',
-  map: 'a mapping', duration: 'a duration such as "30s"', select: 'an option', json: 'a value', resource: 'a resource, {resource: NAME}',
+  string: 'one line of text',
+  text: 'a text',
+  url: 'an address',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  list: 'a list',
+  map: 'a mapping',
+  duration: 'a duration such as "30s"',
+  select: 'an option',
+  json: 'a value',
+  resource: 'a resource, {resource: NAME}',
 };
 
 function kindOf(field: FieldDeclaration): string {
@@ -155,31 +265,56 @@ function kindOf(field: FieldDeclaration): string {
 function rightFor(field: FieldDeclaration, scope: FieldScope): string {
   const what = (field.description ?? field.title).replace(/\.$/, '');
   if (field.secret !== true) return `${what}: ${kindOf(field)}.`;
-  return scope === 'user' ? `${what}: a reference such as {secret: "env:NAME"}.` : `${what}: ${kindOf(field)}, best as a reference: {secret: "env:NAME"}.`;
+  return scope === 'user'
+    ? `${what}: a reference such as {secret: "env:NAME"}.`
+    : `${what}: ${kindOf(field)}, best as a reference: {secret: "env:NAME"}.`;
 }
 
 function defaultsOf(declared: Readonly<Record<string, FieldDeclaration>>): JsonObject {
-  return Object.fromEntries(Object.entries(declared).flatMap(([key, { default: fallback }]) => (fallback === undefined ? [] : [[key, fallback]])));
+  return Object.fromEntries(
+    Object.entries(declared).flatMap(([key, { default: fallback }]) =>
+      fallback === undefined ? [] : [[key, fallback]],
+    ),
+  );
 }
 
 /** Required are the sets of one scope: all fields of one of the sets must be there. */
-function checkRequired(sets: readonly (readonly string[])[], values: JsonObject, path: Path): readonly Problem[] {
-  const isThere = (key: string): boolean => values[key] !== undefined && values[key] !== '' && values[key] !== null;
+function checkRequired(
+  sets: readonly (readonly string[])[],
+  values: JsonObject,
+  path: Path,
+): readonly Problem[] {
+  const isThere = (key: string): boolean =>
+    values[key] !== undefined && values[key] !== '' && values[key] !== null;
   if (sets.length === 0 || sets.some((set) => set.every(isThere))) return [];
   const [only, ...more] = sets;
   if (only !== undefined && more.length === 0) {
-    return only.filter((key) => !isThere(key)).map((key) => errorAt([...path, key], 'is missing', `The plugin needs ${only.join(' and ')}.`));
+    return only
+      .filter((key) => !isThere(key))
+      .map((key) => errorAt([...path, key], 'is missing', `The plugin needs ${only.join(' and ')}.`));
   }
-  return [errorAt(path, 'fields are missing', `The plugin needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`)];
+  return [
+    errorAt(
+      path,
+      'fields are missing',
+      `The plugin needs ${sets.map((set) => set.join(' and ')).join(', or ')}.`,
+    ),
+  ];
 }
 
 /** Whether defaults are what their fields allow. */
 export function checkDefaults(plugin: Declared): readonly Problem[] {
   const scopes = ['admin', 'user'] as const;
-  return scopes.flatMap((scope) => Object.entries(plugin.fields?.[scope] ?? {}).flatMap(([key, field]) => {
-    if (field.default === undefined) return [];
-    const declared = { fields: { admin: {}, user: {}, required: { admin: [], user: [] }, [scope]: { [key]: field } } };
-    const { problems } = checkFields(declared, scope, { [key]: field.default }, []);
-    return hasErrors(problems) ? [errorAt(['fields', scope, key, 'default'], 'is not what the field allows', rightFor(field, scope))] : [];
-  }));
+  return scopes.flatMap((scope) =>
+    Object.entries(plugin.fields?.[scope] ?? {}).flatMap(([key, field]) => {
+      if (field.default === undefined) return [];
+      const declared = {
+        fields: { admin: {}, user: {}, required: { admin: [], user: [] }, [scope]: { [key]: field } },
+      };
+      const { problems } = checkFields(declared, scope, { [key]: field.default }, []);
+      return hasErrors(problems)
+        ? [errorAt(['fields', scope, key, 'default'], 'is not what the field allows', rightFor(field, scope))]
+        : [];
+    }),
+  );
 }

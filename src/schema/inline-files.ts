@@ -13,8 +13,9 @@ export interface Inlined {
 }
 
 /**
- * Puts the content of files in the place of `{file: PATH}`, which may stand for the value of any field of a service
- * action or a group. Paths are relative to `folder`. Shapes that are not a spec's are left for the schema to judge.
+ * Puts the content of files in the place of `{file: PATH}`, which may stand for the value of any field of a
+ * service action or a group. Paths are relative to `folder`. Shapes that are not a spec's are left for the
+ * schema to judge.
  */
 export function inlineFiles(value: Json, folder: string): Inlined {
   const problems: Problem[] = [];
@@ -23,7 +24,13 @@ export function inlineFiles(value: Json, folder: string): Inlined {
     if (file === undefined) return field;
     const read = readTextFile(isAbsolute(file) ? file : resolve(folder, file), maxInlineBytes);
     if (read.ok) return read.text;
-    problems.push(errorAt([...path, 'file'], `cannot use the file ${JSON.stringify(file)}: ${read.wrong}`, 'Paths are relative to the spec file.'));
+    problems.push(
+      errorAt(
+        [...path, 'file'],
+        `cannot use the file ${JSON.stringify(file)}: ${read.wrong}`,
+        'Paths are relative to the spec file.',
+      ),
+    );
     return '';
   });
   return { value: replaced, problems };
@@ -34,7 +41,13 @@ export function checkNoFiles(value: Json): readonly Problem[] {
   const problems: Problem[] = [];
   mapFields(value, (field, path) => {
     if (fileReference(field) !== undefined) {
-      problems.push(errorAt(path, 'names a file, which cannot be read here', 'Put the text itself, or apply the spec with heddle apply FILE.'));
+      problems.push(
+        errorAt(
+          path,
+          'names a file, which cannot be read here',
+          'Put the text itself, or apply the spec with heddle apply FILE.',
+        ),
+      );
     }
     return field;
   });
@@ -49,11 +62,17 @@ function fileReference(field: Json): string | undefined {
 type ChangeField = (field: Json, path: Path) => Json;
 
 function mapFields(spec: Json, change: ChangeField): Json {
-  const fields = (owner: Json, path: Path): Json => changeKey(owner, 'fields', path, (values, at) => changeEach(values, at, change));
-  const inActions = (service: Json, path: Path): Json => changeKey(service, 'actions', path, (actions, at) => changeEach(actions, at, fields));
-  const inList = (list: Json, path: Path): Json => (Array.isArray(list) ? list.map((choice: Json, index) => fields(choice, [...path, index])) : list);
-  const inGroup = (group: Json, path: Path): Json => changeKey(fields(group, path), 'alternatives', path, inList);
-  const withServices = changeKey(spec, 'services', [], (services, path) => changeEach(services, path, inActions));
+  const fields = (owner: Json, path: Path): Json =>
+    changeKey(owner, 'fields', path, (values, at) => changeEach(values, at, change));
+  const inActions = (service: Json, path: Path): Json =>
+    changeKey(service, 'actions', path, (actions, at) => changeEach(actions, at, fields));
+  const inList = (list: Json, path: Path): Json =>
+    Array.isArray(list) ? list.map((choice: Json, index) => fields(choice, [...path, index])) : list;
+  const inGroup = (group: Json, path: Path): Json =>
+    changeKey(fields(group, path), 'alternatives', path, inList);
+  const withServices = changeKey(spec, 'services', [], (services, path) =>
+    changeEach(services, path, inActions),
+  );
   return changeKey(withServices, 'nodes', [], (groups, path) => changeEach(groups, path, inGroup));
 }
 
@@ -64,6 +83,8 @@ function changeKey(owner: Json, key: string, path: Path, change: ChangeField): J
 
 function changeEach(owner: Json, path: Path, change: ChangeField): Json {
   if (!isPlainObject(owner)) return owner;
-  const changed: JsonObject = Object.fromEntries(Object.entries(owner).map(([key, value]) => [key, change(value, [...path, key])]));
+  const changed: JsonObject = Object.fromEntries(
+    Object.entries(owner).map(([key, value]) => [key, change(value, [...path, key])]),
+  );
   return changed;
 }

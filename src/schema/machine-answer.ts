@@ -1,52 +1,101 @@
 import { z } from 'zod';
 import type {
-  AccountsOutcome, CurrentReading, Knowledge, LoadOutcome, Outcome, PowerReading, SizeReading, UploadedImage,
+  AccountsOutcome,
+  CurrentReading,
+  Knowledge,
+  LoadOutcome,
+  Outcome,
+  PowerReading,
+  SizeReading,
+  UploadedImage,
 } from '../model/machine/answer.js';
 import { unsafeText } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 
-const why = z.string().transform((text) => text.slice(0, 2_000)).exactOptional();
+const why = z
+  .string()
+  .transform((text) => text.slice(0, 2_000))
+  .exactOptional();
 const outcomeSchema = z.strictObject({ answer: z.enum(['done', 'not done', 'unknown']), why });
 const knowledgeSchema = z.strictObject({ is: z.enum(['yes', 'no', 'unknown']), why });
 const powerSchema = z.strictObject({ power: z.enum(['on', 'off', 'unknown']), why });
 const sizeSchema = z.strictObject({ sizeMb: z.int().min(0).exactOptional(), why });
 // A later CREATE hands it to the provider as the image.
-const providerImage = z.string().max(255).refine((text) => unsafeText(text, { blanks: true }) === undefined, {
-  error: 'a name without quotes and control characters that does not begin with a hyphen',
-});
+const providerImage = z
+  .string()
+  .max(255)
+  .refine((text) => unsafeText(text, { blanks: true }) === undefined, {
+    error: 'a name without quotes and control characters that does not begin with a hyphen',
+  });
 const uploadedSchema = outcomeSchema.extend({ providerImage: providerImage.exactOptional() });
 const digest = z.string().regex(/^[A-Za-z0-9:_-]{1,128}$/);
 const accountsSchema = outcomeSchema.extend({ accounts: digest.exactOptional() });
 const loadSchema = outcomeSchema.extend({ untouched: z.literal(true).exactOptional() });
-const imagesSchema = z.array(z.object({ providerImage: z.string().min(1).max(255), tags: z.record(z.string(), z.string()), createdAt: z.string().exactOptional() }));
+const imagesSchema = z.array(
+  z.object({
+    providerImage: z.string().min(1).max(255),
+    tags: z.record(z.string(), z.string()),
+    createdAt: z.string().exactOptional(),
+  }),
+);
 const currentSchema = z.union([
-  z.strictObject({ is: z.literal('yes'), image: z.strictObject({ name: z.string().min(1).max(255), revision: z.string().min(1).max(255) }), tainted: z.array(z.string().max(1_000)).max(100).exactOptional() }),
+  z.strictObject({
+    is: z.literal('yes'),
+    image: z.strictObject({ name: z.string().min(1).max(255), revision: z.string().min(1).max(255) }),
+    tainted: z.array(z.string().max(1_000)).max(100).exactOptional(),
+  }),
   z.strictObject({ is: z.literal('no') }),
   z.strictObject({ is: z.literal('unknown'), why }),
 ]);
-const wordSchema = z.string().transform((text) => text.slice(0, 200)).optional();
+const wordSchema = z
+  .string()
+  .transform((text) => text.slice(0, 200))
+  .optional();
 
 export interface AnswerSource {
   readonly plugin: string;
   readonly method: string;
 }
 
-/** What plugins answer for machines, checked where it comes in. @throws PluginError UnknownOutcome: what was answered says nothing. */
-export const readOutcome = (value: unknown, source: AnswerSource): Outcome => read(outcomeSchema, value, source);
+/**
+ * What plugins answer for machines, checked where it comes in.
+ * @throws PluginError UnknownOutcome: what was answered says nothing.
+ */
+export const readOutcome = (value: unknown, source: AnswerSource): Outcome =>
+  read(outcomeSchema, value, source);
 export const readAccounts = (value: unknown, source: AnswerSource): AccountsOutcome =>
   read(accountsSchema, value, source);
-export const readLoad = (value: unknown, source: AnswerSource): LoadOutcome => read(loadSchema, value, source);
-export const readUploaded = (value: unknown, source: AnswerSource): Outcome & { readonly providerImage?: string } => read(uploadedSchema, value, source);
-export const readImages = (value: unknown, source: AnswerSource): readonly UploadedImage[] => read(imagesSchema, value, source);
-export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge => read(knowledgeSchema, value, source);
-export const readPower = (value: unknown, source: AnswerSource): PowerReading => read(powerSchema, value, source);
-export const readSize = (value: unknown, source: AnswerSource): SizeReading => read(sizeSchema, value, source);
-export const readCurrentImage = (value: unknown, source: AnswerSource): CurrentReading => read(currentSchema, value, source);
-export const readWord = (value: unknown, source: AnswerSource): string | undefined => read(wordSchema, value, source);
+export const readLoad = (value: unknown, source: AnswerSource): LoadOutcome =>
+  read(loadSchema, value, source);
+export const readUploaded = (
+  value: unknown,
+  source: AnswerSource,
+): Outcome & { readonly providerImage?: string } => read(uploadedSchema, value, source);
+export const readImages = (value: unknown, source: AnswerSource): readonly UploadedImage[] =>
+  read(imagesSchema, value, source);
+export const readKnowledge = (value: unknown, source: AnswerSource): Knowledge =>
+  read(knowledgeSchema, value, source);
+export const readPower = (value: unknown, source: AnswerSource): PowerReading =>
+  read(powerSchema, value, source);
+export const readSize = (value: unknown, source: AnswerSource): SizeReading =>
+  read(sizeSchema, value, source);
+export const readCurrentImage = (value: unknown, source: AnswerSource): CurrentReading =>
+  read(currentSchema, value, source);
+export const readWord = (value: unknown, source: AnswerSource): string | undefined =>
+  read(wordSchema, value, source);
 
-function read<Schema extends z.ZodType>(schema: Schema, value: unknown, { plugin, method }: AnswerSource): z.output<Schema> {
+function read<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { plugin, method }: AnswerSource,
+): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`);
-  throw new PluginError('UnknownOutcome', `plugin ${plugin} gave no answer that can be read from ${method}: ${faults.join('; ')}`);
+  const faults = parsed.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`);
+  throw new PluginError(
+    'UnknownOutcome',
+    `plugin ${plugin} gave no answer that can be read from ${method}: ${faults.join('; ')}`,
+  );
 }

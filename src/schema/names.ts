@@ -1,11 +1,15 @@
 import { z } from 'zod';
 
 const nameRule = 'Lower-case letters, digits and hyphens; a letter or digit first and last';
-const pluginNameRule = 'Lower-case letters, digits, hyphens and underscores; a letter or digit first and last; at most 63 characters.';
+const pluginNameRule =
+  'Lower-case letters, digits, hyphens and underscores; a letter or digit first and last; at most 63 characters.';
 
 function nameSchema(longest: number): z.ZodString {
   const right = `${nameRule}; at most ${longest} characters.`;
-  return z.string().regex(new RegExp(`^[a-z0-9]([a-z0-9-]{0,${longest - 2}}[a-z0-9])?$`), { error: right }).meta({ description: right });
+  return z
+    .string()
+    .regex(new RegExp(`^[a-z0-9]([a-z0-9-]{0,${longest - 2}}[a-z0-9])?$`), { error: right })
+    .meta({ description: right });
 }
 
 /** Leaves room for the group and the node's number in hostnames, which have 63 characters at most. */
@@ -15,7 +19,13 @@ export const simpleNameSchema = nameSchema(63);
 /** Ids of nodes: a group's or a label's name, and a number. */
 export const nodeIdSchema = nameSchema(80);
 /** Names of plugins: those of the predecessor hold underscores. */
-export const pluginNameSchema = z.string().regex(/^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/, { error: pluginNameRule })
+export const pluginNameSchema = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/, { error: pluginNameRule })
   .meta({ description: pluginNameRule });
 /** Names that others gave: images, flavors. No control characters. */
-export const foreignNameSchema = z.string().min(1).max(255).regex(/^\P{Cc}+$/u, { error: 'Text without control characters.' });
+export const foreignNameSchema = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^\P{Cc}+$/u, { error: 'Text without control characters.' });

@@ -1,5 +1,14 @@
 import { serviceActionKeys, type ServiceActionKey } from '../model/action.js';
-import type { ClusterSpec, GroupSpec, Needs, PeersChange, PlacementChoice, RepairSpec, ServiceActionSpec, ServiceSpec } from '../model/spec.js';
+import type {
+  ClusterSpec,
+  GroupSpec,
+  Needs,
+  PeersChange,
+  PlacementChoice,
+  RepairSpec,
+  ServiceActionSpec,
+  ServiceSpec,
+} from '../model/spec.js';
 import { parseDuration } from './duration.js';
 import { normaliseCheck } from './health.js';
 import { normalisePlacement } from './placement.js';
@@ -21,7 +30,10 @@ function normaliseRepair({ every, ...repair }: WrittenSpec['repair']): RepairSpe
   return { ...repair, ...present('everyMs', milliseconds(every)) };
 }
 
-/** A request to a pool waits until it can be served, so nothing is gained by asking anew; where there is another choice it is not waited for so long. */
+/**
+ * A request to a pool waits until it can be served, so nothing is gained by asking anew; where there is
+ * another choice it is not waited for so long.
+ */
 const poolPatienceMs = 24 * 60 * 60_000;
 
 function normaliseGroup(group: WrittenGroup): GroupSpec {
@@ -31,23 +43,39 @@ function normaliseGroup(group: WrittenGroup): GroupSpec {
     ...present('minimum', group.minimum),
     ...normalisePlacement(group),
     services: group.services,
-    ...present('confirmWithinMs', milliseconds(group.confirmWithin) ?? (waitsLong ? poolPatienceMs : undefined)),
-    ...present('alternatives', group.alternatives?.map((choice) => normaliseChoice(group, choice))),
+    ...present(
+      'confirmWithinMs',
+      milliseconds(group.confirmWithin) ?? (waitsLong ? poolPatienceMs : undefined),
+    ),
+    ...present(
+      'alternatives',
+      group.alternatives?.map((choice) => normaliseChoice(group, choice)),
+    ),
   };
 }
 
 /** What is left out is as in the group; but a pool and an account have nothing in common that could be. */
-function normaliseChoice(group: WrittenGroup, choice: NonNullable<WrittenGroup['alternatives']>[number]): PlacementChoice {
+function normaliseChoice(
+  group: WrittenGroup,
+  choice: NonNullable<WrittenGroup['alternatives']>[number],
+): PlacementChoice {
   if (group.pool !== undefined || choice.pool !== undefined) return normalisePlacement(choice);
   const { provider = '', hardware, image, fields } = choice;
-  return { provider, ...present('hardware', hardware), ...present('image', image), ...present('fields', fields) };
+  return {
+    provider,
+    ...present('hardware', hardware),
+    ...present('image', image),
+    ...present('fields', fields),
+  };
 }
 
 function normaliseService(service: WrittenService): ServiceSpec {
-  const actions = Object.fromEntries(actionKeys.flatMap((key) => {
-    const action = service.actions[key];
-    return action === undefined ? [] : [[key, normaliseAction(action)]];
-  }));
+  const actions = Object.fromEntries(
+    actionKeys.flatMap((key) => {
+      const action = service.actions[key];
+      return action === undefined ? [] : [[key, normaliseAction(action)]];
+    }),
+  );
   return {
     provides: service.provides,
     conflicts: service.conflicts,
@@ -85,10 +113,16 @@ function milliseconds(written: string | number | undefined): number | undefined 
   return written === undefined ? undefined : parseDuration(written);
 }
 
-function present<Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } {
+function present<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): { readonly [K in Key]?: Value } {
   return (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: Value };
 }
 
-function mapEntries<From, To>(record: Readonly<Record<string, From>>, change: (from: From) => To): Readonly<Record<string, To>> {
+function mapEntries<From, To>(
+  record: Readonly<Record<string, From>>,
+  change: (from: From) => To,
+): Readonly<Record<string, To>> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }

@@ -9,7 +9,10 @@ import { errorAt, maxProblems, type Problem } from './problem.js';
 import { writtenSpecSchema } from './spec.js';
 import { problemsFromZod } from './zod-problems.js';
 
-/** A spec as text, and closed as JSON, has at most this many bytes: it must fit into one message to the server. */
+/**
+ * A spec as text, and closed as JSON, has at most this many bytes: it must fit into one message to the
+ * server.
+ */
 export const maxSpecBytes = 1024 * 1024;
 export const maxSpecDepth = 64;
 
@@ -18,21 +21,26 @@ export type SpecReading =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Checks a spec of unknown make, as it reaches a workflow or the PLAN activity: one that people wrote (`nodes`), or one
- * that was closed before (`groups`). Finds all problems at once and never throws.
+ * Checks a spec of unknown make, as it reaches a workflow or the PLAN activity: one that people wrote
+ * (`nodes`), or one that was closed before (`groups`). Finds all problems at once and never throws.
  */
 export function parseSpec(value: unknown): SpecReading {
   const plain = copyPlainJson(value, { bytes: maxSpecBytes, depth: maxSpecDepth });
   if (!plain.ok) return plain;
-  const closed = isPlainObject(plain.value) && Object.hasOwn(plain.value, 'groups') && !Object.hasOwn(plain.value, 'nodes');
+  const closed =
+    isPlainObject(plain.value) &&
+    Object.hasOwn(plain.value, 'groups') &&
+    !Object.hasOwn(plain.value, 'nodes');
   return closed ? parseClosedSpec(plain.value) : parseWrittenSpec(plain.value);
 }
 
 /** Checks and closes a spec that people wrote; the value is plain JSON already. */
 export function parseWrittenSpec(value: Json): SpecReading {
-  if (!isPlainObject(value)) return { ok: false, problems: [errorAt([], 'a spec is a mapping with name, nodes and services')] };
+  if (!isPlainObject(value))
+    return { ok: false, problems: [errorAt([], 'a spec is a mapping with name, nodes and services')] };
   const parsed = writtenSpecSchema.safeParse(value);
-  if (!parsed.success) return { ok: false, problems: problemsFromZod(writtenSpecSchema, parsed.error, value) };
+  if (!parsed.success)
+    return { ok: false, problems: problemsFromZod(writtenSpecSchema, parsed.error, value) };
   const spec = normaliseSpec(parsed.data);
   return judge(spec, [...checkNoFiles(value), ...checkSpec(spec)]);
 }
@@ -46,5 +54,7 @@ function parseClosedSpec(value: Json): SpecReading {
 function judge(spec: ClusterSpec, problems: readonly Problem[]): SpecReading {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const warnings = problems.filter(({ severity }) => severity === 'warning').slice(0, maxProblems);
-  return errors.length > 0 ? { ok: false, problems: [...errors, ...warnings].slice(0, maxProblems) } : { ok: true, spec, warnings };
+  return errors.length > 0
+    ? { ok: false, problems: [...errors, ...warnings].slice(0, maxProblems) }
+    : { ok: true, spec, warnings };
 }

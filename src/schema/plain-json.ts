@@ -3,7 +3,10 @@ import type { Json, JsonObject } from '../model/json.js';
 import { errorAt, maxProblems, quoteValue, type Path, type Problem } from './problem.js';
 
 export interface PlainJsonLimits {
-  /** Most bytes of the value's JSON, roughly: keys and texts in UTF-8, other values and marks by a few bytes each. */
+  /**
+   * Most bytes of the value's JSON, roughly: keys and texts in UTF-8, other values and marks by a few bytes
+   * each.
+   */
   readonly bytes: number;
   readonly depth: number;
 }
@@ -16,14 +19,16 @@ export type PlainJson =
 const refusedKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Copies a value of unknown make into plain JSON, or says everything that keeps it from being that. Reads own data
- * properties only and calls nothing of the value's: no getter, no toJSON, no proxy trap. Properties whose value is
- * undefined are left out, as JSON does. Stops at the first limit that is passed.
+ * Copies a value of unknown make into plain JSON, or says everything that keeps it from being that. Reads own
+ * data properties only and calls nothing of the value's: no getter, no toJSON, no proxy trap. Properties
+ * whose value is undefined are left out, as JSON does. Stops at the first limit that is passed.
  */
 export function copyPlainJson(value: unknown, limits: PlainJsonLimits): PlainJson {
   const copier = new Copier(limits);
   const copy = copier.copy(value, []);
-  return copier.problems.length === 0 && copy !== undefined ? { ok: true, value: copy } : { ok: false, problems: copier.problems };
+  return copier.problems.length === 0 && copy !== undefined
+    ? { ok: true, value: copy }
+    : { ok: false, problems: copier.problems };
 }
 
 export function isPlainObject(value: Json | undefined): value is JsonObject {
@@ -60,7 +65,8 @@ class Copier {
     if (typeof value !== 'object') return this.refuse(path, `is ${describe(value)}, which is not JSON`);
     if (types.isProxy(value)) return this.refuse(path, 'is a Proxy, which is not JSON');
     if (this.open.has(value)) return this.refuse(path, 'holds itself');
-    if (path.length >= this.limits.depth) this.stop(path.slice(0, 4), `is nested deeper than ${this.limits.depth} levels`);
+    if (path.length >= this.limits.depth)
+      this.stop(path.slice(0, 4), `is nested deeper than ${this.limits.depth} levels`);
     this.open.add(value);
     const copy = Array.isArray(value) ? this.copyArray(value, path) : this.copyObject(value, path);
     this.open.delete(value);
@@ -78,7 +84,8 @@ class Copier {
 
   private copyObject(value: object, path: Path): Json | undefined {
     const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype !== null && prototype !== Object.prototype) return this.refuse(path, `is ${describe(value)}, which is not plain JSON`);
+    if (prototype !== null && prototype !== Object.prototype)
+      return this.refuse(path, `is ${describe(value)}, which is not plain JSON`);
     const entries: [string, Json][] = [];
     for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
       if (property.enumerable !== true || ('value' in property && property.value === undefined)) continue;
@@ -94,20 +101,23 @@ class Copier {
   }
 
   private copyProperty(property: PropertyDescriptor | undefined, path: Path): Json | undefined {
-    if (property !== undefined && !('value' in property)) return this.refuse(path, 'is a getter, not a value');
+    if (property !== undefined && !('value' in property))
+      return this.refuse(path, 'is a getter, not a value');
     const value: unknown = property?.value;
     return this.copyValue(value, path);
   }
 
   private copyText(text: string, path: Path): string | undefined {
     this.spend(2 + Buffer.byteLength(text), path, null);
-    if (/\p{Surrogate}/u.test(text)) this.refuse(path, `holds half a character: ${quoteValue(text)}`, 'Give well-formed Unicode text.');
+    if (/\p{Surrogate}/u.test(text))
+      this.refuse(path, `holds half a character: ${quoteValue(text)}`, 'Give well-formed Unicode text.');
     return text;
   }
 
   private spend<Value>(bytes: number, path: Path, value: Value): Value {
     this.left -= bytes;
-    if (this.left < 0) this.stop(path.slice(0, 4), `passes the limit: the whole may have ${this.limits.bytes} bytes as JSON`);
+    if (this.left < 0)
+      this.stop(path.slice(0, 4), `passes the limit: the whole may have ${this.limits.bytes} bytes as JSON`);
     return value;
   }
 

@@ -47,12 +47,20 @@ export function hasErrors(problems: readonly Problem[]): boolean {
 }
 
 /** Gives each problem that has none its place in the file, and puts them in the file's order. */
-export function placeProblems(problems: readonly Problem[], locate: (path: Path) => Place): readonly Problem[] {
+export function placeProblems(
+  problems: readonly Problem[],
+  locate: (path: Path) => Place,
+): readonly Problem[] {
   const placed = problems.map((problem) => ({ ...problem, place: problem.place ?? locate(problem.path) }));
-  return placed.toSorted((one, other) => one.place.line - other.place.line || one.place.column - other.place.column);
+  return placed.toSorted(
+    (one, other) => one.place.line - other.place.line || one.place.column - other.place.column,
+  );
 }
 
-/** `cluster.yaml:12:7: services.web.actions.start.type: is missing. The automator that carries the action out.` */
+/**
+ * `cluster.yaml:12:7: services.web.actions.start.type: is missing. The automator that carries the action
+ * out.`
+ */
 export function formatProblem({ severity, path, wrong, right, place }: Problem): string {
   const where = place === undefined ? [] : [`${place.file}:${place.line}:${place.column}`];
   const what = path.length === 0 ? [] : [formatPath(path)];
@@ -63,11 +71,13 @@ export function formatProblem({ severity, path, wrong, right, place }: Problem):
 
 /** `services.web.requires[0]`; keys that are no plain words are quoted. */
 export function formatPath(path: Path): string {
-  return path.map((part, index) => {
-    if (typeof part === 'number') return `[${part}]`;
-    if (!/^[\w-]+$/.test(part)) return `[${plain(JSON.stringify(shorten(part)))}]`;
-    return index === 0 ? part : `.${part}`;
-  }).join('');
+  return path
+    .map((part, index) => {
+      if (typeof part === 'number') return `[${part}]`;
+      if (!/^[\w-]+$/.test(part)) return `[${plain(JSON.stringify(shorten(part)))}]`;
+      return index === 0 ? part : `.${part}`;
+    })
+    .join('');
 }
 
 /** A value as it may be quoted in a message: its JSON, cut to what one can read. */
@@ -78,7 +88,10 @@ export function quoteValue(value: unknown): string {
 
 /** JSON leaves some characters as they are that a terminal obeys, or that turn the direction of text. */
 function plain(json: string): string {
-  return json.replaceAll(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return json.replaceAll(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function shorten(text: string): string {

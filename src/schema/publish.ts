@@ -8,7 +8,10 @@ import { writtenImageSchema } from './image/written.js';
 import { poolsSchema } from './pool/written.js';
 import { writtenSpecSchema } from './spec.js';
 
-/** The JSON Schemas that editors complete and check by, as text, by file name. Draft 7 is what editors know best. */
+/**
+ * The JSON Schemas that editors complete and check by, as text, by file name. Draft 7 is what editors know
+ * best.
+ */
 export function publishedSchemas(): Readonly<Record<string, string>> {
   return {
     'cluster.schema.json': publish(writtenSpecSchema),

@@ -1,8 +1,13 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-export type TextReading = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly wrong: string; readonly missing?: true };
+export type TextReading =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly wrong: string; readonly missing?: true };
 
-/** Reads a whole text file of at most so many bytes; says in words why it cannot. Never waits on a pipe or a device. */
+/**
+ * Reads a whole text file of at most so many bytes; says in words why it cannot. Never waits on a pipe or a
+ * device.
+ */
 export function readTextFile(file: string, maxBytes: number): TextReading {
   let descriptor: number;
   try {
@@ -14,7 +19,8 @@ export function readTextFile(file: string, maxBytes: number): TextReading {
     const stat = fstatSync(descriptor);
     if (stat.isDirectory()) return { ok: false, wrong: 'it is a folder' };
     if (!stat.isFile()) return { ok: false, wrong: 'it is not a regular file' };
-    if (stat.size > maxBytes) return { ok: false, wrong: `it has ${stat.size} bytes; ${maxBytes} is the limit` };
+    if (stat.size > maxBytes)
+      return { ok: false, wrong: `it has ${stat.size} bytes; ${maxBytes} is the limit` };
     const bytes = readFileSync(descriptor);
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch (error) {
@@ -26,7 +32,8 @@ export function readTextFile(file: string, maxBytes: number): TextReading {
 
 function wordsFor(error: unknown): TextReading {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return { ok: false, wrong: 'there is no such file', missing: true };
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return { ok: false, wrong: 'there is no such file', missing: true };
   if (code === 'EACCES' || code === 'EPERM') return { ok: false, wrong: 'reading it is not permitted' };
   return { ok: false, wrong: error instanceof Error ? error.message : String(error) };
 }

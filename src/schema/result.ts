@@ -28,32 +28,49 @@ export type ParsedResult = TaskResult & { readonly result?: JsonObject };
 export function parseResult(value: unknown, source: ResultSource): ParsedResult {
   if (value === undefined && source.requireStatus !== true) return {};
   const own = ownEntries(value);
-  const problems: Problem[] = own.ok ? [...checkKeys(own.entries), ...checkStatus(own.entries, source)] : [...own.problems];
+  const problems: Problem[] = own.ok
+    ? [...checkKeys(own.entries), ...checkStatus(own.entries, source)]
+    : [...own.problems];
   const result = own.ok ? copyResult(own.entries, problems) : undefined;
   if (problems.length > 0) {
     const task = source.task === undefined ? '' : ` for ${source.task}`;
-    const said = problems.map(({ path, wrong, right }) => [`${formatPath(path)} ${wrong}`.trim(), ...(right === undefined ? [] : [right])].join('. '));
-    throw new PluginError('Invalid', `plugin ${source.plugin} returned no valid result${task}: ${said.join('; ')}`);
+    const said = problems.map(({ path, wrong, right }) =>
+      [`${formatPath(path)} ${wrong}`.trim(), ...(right === undefined ? [] : [right])].join('. '),
+    );
+    throw new PluginError(
+      'Invalid',
+      `plugin ${source.plugin} returned no valid result${task}: ${said.join('; ')}`,
+    );
   }
   const entries = own.ok ? own.entries : {};
   const status = entries['status'];
   return {
     ...(typeof status === 'number' ? { status } : {}),
     ...(result === undefined ? {} : { result }),
-    ...outputOf('stdout', entries), ...outputOf('stderr', entries),
+    ...outputOf('stdout', entries),
+    ...outputOf('stderr', entries),
   };
 }
 
 type Entries = Readonly<Record<string, unknown>>;
 
-function ownEntries(value: unknown): { readonly ok: true; readonly entries: Entries } | { readonly ok: false; readonly problems: readonly Problem[] } {
-  const refuse = (wrong: string) => ({ ok: false, problems: [errorAt([], wrong, 'Return {status, result, stdout, stderr}.')] }) as const;
-  if (typeof value !== 'object' || value === null || types.isProxy(value) || Array.isArray(value)) return refuse(`it is ${describe(value)}`);
+function ownEntries(
+  value: unknown,
+):
+  | { readonly ok: true; readonly entries: Entries }
+  | { readonly ok: false; readonly problems: readonly Problem[] } {
+  const refuse = (wrong: string) =>
+    ({ ok: false, problems: [errorAt([], wrong, 'Return {status, result, stdout, stderr}.')] }) as const;
+  if (typeof value !== 'object' || value === null || types.isProxy(value) || Array.isArray(value))
+    return refuse(`it is ${describe(value)}`);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype) return refuse('it is an object of a class');
-  const descriptors = Object.entries(Object.getOwnPropertyDescriptors(value)).filter(([, property]) => property.enumerable === true);
+  const descriptors = Object.entries(Object.getOwnPropertyDescriptors(value)).filter(
+    ([, property]) => property.enumerable === true,
+  );
   const getters = descriptors.filter(([, property]) => !('value' in property));
-  if (getters.length > 0) return { ok: false, problems: getters.map(([key]) => errorAt([key], 'is a getter, not a value')) };
+  if (getters.length > 0)
+    return { ok: false, problems: getters.map(([key]) => errorAt([key], 'is a getter, not a value')) };
   const entries = descriptors.map(([key, property]): readonly [string, unknown] => [key, property.value]);
   return { ok: true, entries: Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) };
 }
@@ -65,16 +82,24 @@ function describe(value: unknown): string {
 }
 
 function checkKeys(entries: Entries): readonly Problem[] {
-  return Object.keys(entries).filter((key) => !knownKeys.some((known) => known === key))
+  return Object.keys(entries)
+    .filter((key) => !knownKeys.some((known) => known === key))
     .map((key) => errorAt([key], 'is an unknown key', suggest(key, knownKeys)));
 }
 
 function checkStatus(entries: Entries, source: ResultSource): readonly Problem[] {
   const status = entries['status'];
   if (status === undefined && source.requireStatus !== true) return [];
-  if (status === undefined) return [errorAt(['status'], 'is missing', 'A program must give it: 0 for success.')];
-  return typeof status === 'number' && Number.isSafeInteger(status) ? []
-    : [errorAt(['status'], `should be a whole number, but is ${typeof status === 'string' ? quoteValue(status) : describe(status)}`)];
+  if (status === undefined)
+    return [errorAt(['status'], 'is missing', 'A program must give it: 0 for success.')];
+  return typeof status === 'number' && Number.isSafeInteger(status)
+    ? []
+    : [
+        errorAt(
+          ['status'],
+          `should be a whole number, but is ${typeof status === 'string' ? quoteValue(status) : describe(status)}`,
+        ),
+      ];
 }
 
 function copyResult(entries: Entries, problems: Problem[]): JsonObject | undefined {
@@ -89,15 +114,22 @@ function copyResult(entries: Entries, problems: Problem[]): JsonObject | undefin
     return undefined;
   }
   const bytes = Buffer.byteLength(JSON.stringify(copy.value));
-  if (bytes > maxResultBytes) problems.push(errorAt(['result'], `has ${bytes} bytes as JSON; ${maxResultBytes} is the limit`));
+  if (bytes > maxResultBytes)
+    problems.push(errorAt(['result'], `has ${bytes} bytes as JSON; ${maxResultBytes} is the limit`));
   return copy.value;
 }
 
-function outputOf<Key extends 'stdout' | 'stderr'>(key: Key, entries: Entries): { readonly [K in Key]?: string } {
+function outputOf<Key extends 'stdout' | 'stderr'>(
+  key: Key,
+  entries: Entries,
+): { readonly [K in Key]?: string } {
   const output = entries[key];
   if (output === undefined || output === null) return {};
   // Output is for people: what is no text is described, and never fails a task that succeeded.
-  const text = typeof output === 'string' ? output.replace(/\p{Surrogate}/gu, '\uFFFD') : `(not a text, but ${describe(output)})`;
+  const text =
+    typeof output === 'string'
+      ? output.replace(/\p{Surrogate}/gu, '\uFFFD')
+      : `(not a text, but ${describe(output)})`;
   return { [key]: cut(text) } as { readonly [K in Key]?: string };
 }
 

@@ -28,13 +28,16 @@ function editDistance(from: string, to: string): number {
     const current = [row];
     for (let column = 1; column <= to.length; column += 1) {
       const same = from[row - 1] === to[column - 1];
-      const swapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
-      current.push(Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (same ? 0 : 1),
-        swapped ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
-      ));
+      const swapped =
+        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      current.push(
+        Math.min(
+          (last[column] ?? 0) + 1,
+          (current[column - 1] ?? 0) + 1,
+          (last[column - 1] ?? 0) + (same ? 0 : 1),
+          swapped ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
+        ),
+      );
     }
     beforeLast = last;
     last = current;

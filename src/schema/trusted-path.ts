@@ -10,8 +10,8 @@ export interface Distrust {
 
 /**
  * Why a file or folder must not decide what this process runs: another user than ours or root owns it or may
- * write it, or can replace it because a folder above is theirs. A link counts with what it names. Undefined on
- * systems without such owners.
+ * write it, or can replace it because a folder above is theirs. A link counts with what it names. Undefined
+ * on systems without such owners.
  */
 export function whyUntrusted(path: string): Distrust | undefined {
   if (process.getuid === undefined) return undefined;
@@ -24,7 +24,8 @@ export function whyUntrusted(path: string): Distrust | undefined {
   }
   for (let folder = dirname(real); ; folder = dirname(folder)) {
     const stat = lstatSync(folder);
-    // The sticky bit, as of /tmp, keeps others from replacing what is not theirs, but not the owner of the folder.
+    // The sticky bit, as of /tmp, keeps others from replacing what is not theirs, but not the owner of the
+    // folder.
     const isSticky = (stat.mode & 0o1000) !== 0;
     const distrust = foreignOwner(folder, stat) ?? (isSticky ? undefined : writableByOthers(folder, stat));
     if (distrust !== undefined) return distrust;

@@ -1,4 +1,17 @@
-import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, visit, type CST, type Document, type Node, type YAMLError } from 'yaml';
+import {
+  Composer,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  Parser,
+  visit,
+  type CST,
+  type Document,
+  type Node,
+  type YAMLError,
+} from 'yaml';
 import type { Json } from '../model/json.js';
 import { copyPlainJson, type PlainJsonLimits } from './plain-json.js';
 import { errorAt, type Path, type Place, type Problem } from './problem.js';
@@ -8,16 +21,17 @@ export type YamlReading =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads one YAML (or JSON) document into plain JSON and remembers where everything stands. Refuses what would hurt:
- * too many bytes, deep nesting, aliases that explode, duplicate keys, several documents, tags.
+ * Reads one YAML (or JSON) document into plain JSON and remembers where everything stands. Refuses what would
+ * hurt: too many bytes, deep nesting, aliases that explode, duplicate keys, several documents, tags.
  */
 export function readYaml(text: string, fileName: string, limits: PlainJsonLimits): YamlReading {
   return readCanonicalJson(text, fileName, limits) ?? readDocument(text, fileName, limits);
 }
 
 /**
- * JSON as programs write it, in a small part of the time: every start reads the descriptors of all plugins. Whatever else there is to say
- * of a file, and where something stands in it, is the slow way's business; undefined then.
+ * JSON as programs write it, in a small part of the time: every start reads the descriptors of all plugins.
+ * Whatever else there is to say of a file, and where something stands in it, is the slow way's business;
+ * undefined then.
  */
 function readCanonicalJson(text: string, fileName: string, limits: PlainJsonLimits): YamlReading | undefined {
   if (!/^[{[]/.test(text) || Buffer.byteLength(text) > limits.bytes) return undefined;
@@ -47,10 +61,16 @@ function readDocument(text: string, fileName: string, limits: PlainJsonLimits): 
     return { file: fileName, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const fail = (problems: readonly Problem[]): YamlReading => ({ ok: false, problems });
-  const failAt = (offset: number, wrong: string, right?: string): YamlReading => fail([{ ...errorAt([], wrong, right), place: placeOf(offset) }]);
+  const failAt = (offset: number, wrong: string, right?: string): YamlReading =>
+    fail([{ ...errorAt([], wrong, right), place: placeOf(offset) }]);
 
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  if (Buffer.byteLength(source) > limits.bytes) return failAt(0, `the file has more than ${limits.bytes} bytes`, 'Put large texts into files of their own: {file: PATH}.');
+  if (Buffer.byteLength(source) > limits.bytes)
+    return failAt(
+      0,
+      `the file has more than ${limits.bytes} bytes`,
+      'Put large texts into files of their own: {file: PATH}.',
+    );
   const tokens = [...new Parser(lines.addNewLine).parse(source)];
   const deep = tooDeep(tokens, limits.depth);
   if (deep !== undefined) return failAt(deep, `is nested deeper than ${limits.depth} levels`);
@@ -58,34 +78,61 @@ function readDocument(text: string, fileName: string, limits: PlainJsonLimits): 
   const [document, second] = documents;
   if (document === undefined) return failAt(0, 'the file is empty');
   const faults = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]);
-  if (faults.length > 0) return fail(faults.slice(0, maxFaults).map((fault) => ({ ...wordsFor(fault, source), place: placeOf(fault.pos[0]) })));
-  if (second !== undefined) return failAt(second.range[0], 'a second document begins here', 'Keep one document in the file: remove what follows ---.');
+  if (faults.length > 0)
+    return fail(
+      faults
+        .slice(0, maxFaults)
+        .map((fault) => ({ ...wordsFor(fault, source), place: placeOf(fault.pos[0]) })),
+    );
+  if (second !== undefined)
+    return failAt(
+      second.range[0],
+      'a second document begins here',
+      'Keep one document in the file: remove what follows ---.',
+    );
   if (document.contents === null) return failAt(0, 'the file is empty');
   const unknown = aliasOfNothing(document);
-  if (unknown !== undefined) return failAt(unknown.offset, `*${unknown.name} repeats nothing: no &${unknown.name} comes before it`, 'To begin a text with *, quote it.');
+  if (unknown !== undefined)
+    return failAt(
+      unknown.offset,
+      `*${unknown.name} repeats nothing: no &${unknown.name} comes before it`,
+      'To begin a text with *, quote it.',
+    );
   const plain = toPlain(document, limits);
   const locate = (path: Path): Place => placeOf(offsetOf(document, path));
   if (!plain.ok) return fail(plain.problems.map((problem) => ({ ...problem, place: locate(problem.path) })));
   return { ok: true, value: plain.value, locate };
 }
 
-const composerOptions = { uniqueKeys: true, stringKeys: true, resolveKnownTags: false, version: '1.2', merge: false, logLevel: 'silent' } as const;
+const composerOptions = {
+  uniqueKeys: true,
+  stringKeys: true,
+  resolveKnownTags: false,
+  version: '1.2',
+  merge: false,
+  logLevel: 'silent',
+} as const;
 const maxFaults = 20;
 const maxAliases = 100;
 
 /**
- * Offset of the first token that is nested too deep. Looked for in the flat parser's output, without recursion, because
- * composing (and dumping, and walking) recurses: a deep file would end the process, not throw.
+ * Offset of the first token that is nested too deep. Looked for in the flat parser's output, without
+ * recursion, because composing (and dumping, and walking) recurses: a deep file would end the process, not
+ * throw.
  */
 function tooDeep(tokens: readonly CST.Token[], limit: number): number | undefined {
-  const open: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({ token, depth: 0 }));
+  const open: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
+    token,
+    depth: 0,
+  }));
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { token, depth } = next;
     if (depth > limit) return token.offset;
     if (token.type === 'document' && token.value !== undefined) open.push({ token: token.value, depth });
     if (!('items' in token)) continue;
     for (const { key, value } of token.items) {
-      for (const child of [key, value]) if (child !== undefined && child !== null) open.push({ token: child, depth: depth + 1 });
+      for (const child of [key, value])
+        if (child !== undefined && child !== null) open.push({ token: child, depth: depth + 1 });
     }
   }
   return undefined;
@@ -113,7 +160,16 @@ function toPlain(document: Document, limits: PlainJsonLimits): ReturnType<typeof
   } catch (error) {
     // The library's word for aliases that multiply.
     if (!(error instanceof ReferenceError)) throw error;
-    return { ok: false, problems: [errorAt([], `aliases (*name) would copy more than ${maxAliases} times`, 'Write the values out, or use fewer aliases.')] };
+    return {
+      ok: false,
+      problems: [
+        errorAt(
+          [],
+          `aliases (*name) would copy more than ${maxAliases} times`,
+          'Write the values out, or use fewer aliases.',
+        ),
+      ],
+    };
   }
 }
 
@@ -151,11 +207,16 @@ function isNodeWithRange(node: unknown): node is Node {
 
 function wordsFor(fault: YAMLError, source: string): Problem {
   switch (fault.code) {
-    case 'DUPLICATE_KEY': return errorAt([], `the key ${wordAt(source, fault.pos[0])} is there twice`, 'Keep one of them.');
-    case 'TAB_AS_INDENT': return errorAt([], 'a tab is used for indentation', 'Indent with spaces.');
-    case 'NON_STRING_KEY': return errorAt([], 'a key is no plain text', 'Quote it.');
-    case 'TAG_RESOLVE_FAILED': return errorAt([], `the tag ${wordAt(source, fault.pos[0])} is not known`, 'Remove it.');
-    default: return errorAt([], `broken YAML: ${fault.message}`);
+    case 'DUPLICATE_KEY':
+      return errorAt([], `the key ${wordAt(source, fault.pos[0])} is there twice`, 'Keep one of them.');
+    case 'TAB_AS_INDENT':
+      return errorAt([], 'a tab is used for indentation', 'Indent with spaces.');
+    case 'NON_STRING_KEY':
+      return errorAt([], 'a key is no plain text', 'Quote it.');
+    case 'TAG_RESOLVE_FAILED':
+      return errorAt([], `the tag ${wordAt(source, fault.pos[0])} is not known`, 'Remove it.');
+    default:
+      return errorAt([], `broken YAML: ${fault.message}`);
   }
 }
 

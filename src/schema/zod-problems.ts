@@ -4,13 +4,21 @@ import { suggest } from './suggest.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** Says the issues of a failed parse in words of ours: what was wrong, and what the schema says would be right. */
+/**
+ * Says the issues of a failed parse in words of ours: what was wrong, and what the schema says would be
+ * right.
+ */
 export function problemsFromZod(schema: z.ZodType, error: z.ZodError, value: unknown): readonly Problem[] {
   const found = error.issues.slice(0, maxProblems).flatMap((issue) => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-    if (issue.code !== 'unrecognized_keys') return [describeIssue(issue, path, schemaAt(schema, path), shownAt(schema, path, valueAt(value, path)))];
+    if (issue.code !== 'unrecognized_keys')
+      return [
+        describeIssue(issue, path, schemaAt(schema, path), shownAt(schema, path, valueAt(value, path))),
+      ];
     const known = knownKeys(schemaAt(schema, path));
-    return issue.keys.slice(0, maxProblems).map((key) => errorAt([...path, key], 'is an unknown key', suggest(key, known)));
+    return issue.keys
+      .slice(0, maxProblems)
+      .map((key) => errorAt([...path, key], 'is an unknown key', suggest(key, known)));
   });
   return found.slice(0, maxProblems);
 }
@@ -23,31 +31,57 @@ interface Shown {
 
 /** What is secret (`writeOnly`), or should have been a reference to a secret, is never quoted. */
 function shownAt(schema: z.ZodType, path: Path, value: unknown): Shown {
-  const isSecret = path.at(-1) === 'secret' || [...path.keys(), path.length].some((length) => {
-    const above = schemaAt(schema, path.slice(0, length));
-    return above !== undefined && (above.meta()?.['writeOnly'] === true || unwrap(above).meta()?.['writeOnly'] === true);
-  });
+  const isSecret =
+    path.at(-1) === 'secret' ||
+    [...path.keys(), path.length].some((length) => {
+      const above = schemaAt(schema, path.slice(0, length));
+      return (
+        above !== undefined &&
+        (above.meta()?.['writeOnly'] === true || unwrap(above).meta()?.['writeOnly'] === true)
+      );
+    });
   return { value, text: isSecret && value !== undefined ? '(a secret)' : quoteValue(value) };
 }
 
-function describeIssue(issue: Issue, path: Path, schema: z.ZodType | undefined, { value, text }: Shown): Problem {
+function describeIssue(
+  issue: Issue,
+  path: Path,
+  schema: z.ZodType | undefined,
+  { value, text }: Shown,
+): Problem {
   const right = schema === undefined ? undefined : describedIn(schema);
   const wrong = (words: string): Problem => errorAt(path, words, right);
   if (value === undefined) return wrong('is missing');
   switch (issue.code) {
-    case 'invalid_type': return wrong(`should be ${typeNames[issue.expected] ?? issue.expected}, but is ${text}`);
-    case 'invalid_value': return errorAt(path, `${text} is not allowed`, suggest(text.replaceAll('"', ''), issue.values.map(String)) ?? right);
-    case 'invalid_key': return errorAt(path, `${quoteValue(path.at(-1))} is no valid name`, issue.issues[0]?.message);
-    case 'too_small': return wrong(`${amount(issue.origin, value, text)}, but must be at least ${issue.minimum}`);
-    case 'too_big': return wrong(`${amount(issue.origin, value, text)}, but must be at most ${issue.maximum}`);
-    case 'invalid_format': return errorAt(path, `${text} is not valid`, right ?? issue.message);
-    default: return wrong(`${text} ${issue.message}`);
+    case 'invalid_type':
+      return wrong(`should be ${typeNames[issue.expected] ?? issue.expected}, but is ${text}`);
+    case 'invalid_value':
+      return errorAt(
+        path,
+        `${text} is not allowed`,
+        suggest(text.replaceAll('"', ''), issue.values.map(String)) ?? right,
+      );
+    case 'invalid_key':
+      return errorAt(path, `${quoteValue(path.at(-1))} is no valid name`, issue.issues[0]?.message);
+    case 'too_small':
+      return wrong(`${amount(issue.origin, value, text)}, but must be at least ${issue.minimum}`);
+    case 'too_big':
+      return wrong(`${amount(issue.origin, value, text)}, but must be at most ${issue.maximum}`);
+    case 'invalid_format':
+      return errorAt(path, `${text} is not valid`, right ?? issue.message);
+    default:
+      return wrong(`${text} ${issue.message}`);
   }
 }
 
 const typeNames: Readonly<Record<string, string>> = {
-  string: 'a text', number: 'a number', int: 'a whole number', boolean: 'true or false', array: 'a list',
-  object: 'a mapping (keys and values)', record: 'a mapping (keys and values)',
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping (keys and values)',
+  record: 'a mapping (keys and values)',
 };
 
 function amount(origin: string, value: unknown, text: string): string {
@@ -56,7 +90,10 @@ function amount(origin: string, value: unknown, text: string): string {
   return origin === 'string' ? `has ${String(value).length} characters` : `is ${text}`;
 }
 
-/** The schema that a path leads to, through optional and default wrappers; undefined where it is not one schema. */
+/**
+ * The schema that a path leads to, through optional and default wrappers; undefined where it is not one
+ * schema.
+ */
 function schemaAt(schema: z.ZodType, path: Path): z.ZodType | undefined {
   let current: z.ZodType | undefined = schema;
   for (const part of path) current = current === undefined ? undefined : childOf(unwrap(current), part);
@@ -64,9 +101,14 @@ function schemaAt(schema: z.ZodType, path: Path): z.ZodType | undefined {
 }
 
 function childOf(schema: z.ZodType, part: string | number): z.ZodType | undefined {
-  const child: unknown = schema instanceof z.ZodObject ? schema.shape[part]
-    : schema instanceof z.ZodRecord ? schema.valueType
-      : schema instanceof z.ZodArray ? schema.element : undefined;
+  const child: unknown =
+    schema instanceof z.ZodObject
+      ? schema.shape[part]
+      : schema instanceof z.ZodRecord
+        ? schema.valueType
+        : schema instanceof z.ZodArray
+          ? schema.element
+          : undefined;
   return child instanceof z.ZodType ? child : undefined;
 }
 
@@ -76,8 +118,15 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return current instanceof z.ZodType ? current : schema;
 }
 
-function isWrapper(schema: unknown): schema is z.ZodOptional | z.ZodExactOptional | z.ZodDefault | z.ZodPrefault {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodExactOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault;
+function isWrapper(
+  schema: unknown,
+): schema is z.ZodOptional | z.ZodExactOptional | z.ZodDefault | z.ZodPrefault {
+  return (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodExactOptional ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault
+  );
 }
 
 function knownKeys(schema: z.ZodType | undefined): readonly string[] {

@@ -2,19 +2,37 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve, sep } from 'node:path';
 import type { AllowReference } from './reference.js';
 
-/** Variables that open the payloads, the Temporal server or Vault to the worker. Only administrators may refer to them. */
+/**
+ * Variables that open the payloads, the Temporal server or Vault to the worker. Only administrators may refer
+ * to them.
+ */
 const ownVariables = /^env:(HEDDLE|TEMPORAL|VAULT)_/;
 
 /**
- * Patterns such as `env:APP_*` or `file:/etc/app/*`; `*` stands for any text. Without patterns everything may stand there,
- * but never a variable or a file of Heddle itself, whatever the patterns say.
+ * Patterns such as `env:APP_*` or `file:/etc/app/*`; `*` stands for any text. Without patterns everything may
+ * stand there, but never a variable or a file of Heddle itself, whatever the patterns say.
  * @param ownPaths Folders and files of Heddle: keys, state, stored secrets, the configuration.
  */
-export function allowReferences(patterns: readonly string[] | undefined, ownPaths: readonly string[] = []): AllowReference {
-  const isOwn = (reference: string): boolean => ownVariables.test(reference) || (reference.startsWith('file:') && isWithin(reference.slice('file:'.length), ownPaths));
+export function allowReferences(
+  patterns: readonly string[] | undefined,
+  ownPaths: readonly string[] = [],
+): AllowReference {
+  const isOwn = (reference: string): boolean =>
+    ownVariables.test(reference) ||
+    (reference.startsWith('file:') && isWithin(reference.slice('file:'.length), ownPaths));
   if (patterns === undefined) return (reference) => !isOwn(reference);
-  const expressions = patterns.map((pattern) => new RegExp(`^${pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`)).join('.*')}$`, 's'));
-  return (reference) => isPlain(reference) && !isOwn(reference) && expressions.some((expression) => expression.test(reference));
+  const expressions = patterns.map(
+    (pattern) =>
+      new RegExp(
+        `^${pattern
+          .split('*')
+          .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`))
+          .join('.*')}$`,
+        's',
+      ),
+  );
+  return (reference) =>
+    isPlain(reference) && !isOwn(reference) && expressions.some((expression) => expression.test(reference));
 }
 
 /** A path that goes up is another than it seems. */

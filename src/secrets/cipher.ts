@@ -5,7 +5,10 @@ const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Encrypts with a fresh random nonce; the result is nonce, ciphertext, tag. `context` is authenticated, not stored. */
+/**
+ * Encrypts with a fresh random nonce; the result is nonce, ciphertext, tag. `context` is authenticated, not
+ * stored.
+ */
 export function encrypt(key: Key, plain: Uint8Array, context: Uint8Array): Uint8Array {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key.secret, nonce, { authTagLength: tagBytes });
@@ -16,7 +19,9 @@ export function encrypt(key: Key, plain: Uint8Array, context: Uint8Array): Uint8
 /** @throws Error when a bit differs, of the data or of the context it was encrypted for. */
 export function decrypt(key: Key, sealed: Uint8Array, context: Uint8Array): Uint8Array {
   if (sealed.length < nonceBytes + tagBytes) throw new Error('too short to be encrypted data');
-  const decipher = createDecipheriv(algorithm, key.secret, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  const decipher = createDecipheriv(algorithm, key.secret, sealed.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  });
   decipher.setAAD(context);
   decipher.setAuthTag(sealed.subarray(-tagBytes));
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);

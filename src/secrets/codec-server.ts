@@ -14,11 +14,14 @@ export interface CodecServerOptions {
   readonly host?: string;
   /** 0 for a free one. */
   readonly port: number;
-  /** Exactly these may ask from a browser, like `http://127.0.0.1:8233`. Tools that are no browsers send no origin. */
+  /**
+   * Exactly these may ask from a browser, like `http://127.0.0.1:8233`. Tools that are no browsers send no
+   * origin.
+   */
   readonly origins: readonly string[];
   /**
-   * Asked for as `Authorization: Bearer TOKEN`, or as the first part of the path. The path is for the Web UI, which
-   * has no setting for headers. Left out, whoever reaches the port can decrypt.
+   * Asked for as `Authorization: Bearer TOKEN`, or as the first part of the path. The path is for the Web UI,
+   * which has no setting for headers. Left out, whoever reaches the port can decrypt.
    */
   readonly token?: string;
   /** Requests must name one of these in `X-Namespace`, as the Web UI and the Temporal CLI do. */
@@ -43,7 +46,10 @@ class Refused extends Error {
   }
 }
 
-/** Encrypts and decrypts payloads for Temporal's Web UI and CLI, over HTTP. Logs no requests: their paths can hold the token. */
+/**
+ * Encrypts and decrypts payloads for Temporal's Web UI and CLI, over HTTP. Logs no requests: their paths can
+ * hold the token.
+ */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { host = '127.0.0.1', port, token } = options;
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, (request, response) => {
@@ -56,14 +62,19 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${address.port}`;
   return {
     url: `http://${authority}${token === undefined ? '' : `/${encodeURIComponent(token)}`}`,
-    stop: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: CodecServerOptions): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: CodecServerOptions,
+): Promise<void> {
   allowOrigin(request, response, options.origins);
   if (request.method === 'OPTIONS') {
     response.writeHead(204).end();
@@ -71,21 +82,26 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   }
   const verb = authorize(request, options.token);
   if (request.method !== 'POST') throw new Refused(405, 'use POST');
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) throw new Refused(415, 'the content type must be application/json');
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
+    throw new Refused(415, 'the content type must be application/json');
   const namespace = readNamespace(request, options.namespaces);
   const payloads = await readPayloads(request);
   const codec = new EncryptionCodec({ keyRing: options.keyRing, namespace, onPlaintext: 'pass' });
-  const done = verb === 'encode' ? await codec.encode(wrapMessages(payloads))
-    : await decodeMessages(codec, payloads);
+  const done =
+    verb === 'encode' ? await codec.encode(wrapMessages(payloads)) : await decodeMessages(codec, payloads);
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(formatPayloads(done)));
 }
 
 /** Keys are shared by the namespaces of an installation, so the namespace decides who may read what. */
 function readNamespace(request: IncomingMessage, served: readonly string[]): string {
   const namespace = headerOf(request, 'x-namespace');
-  if (namespace === undefined) throw new Refused(400, 'the header X-Namespace is missing: it names the namespace of the payloads');
+  if (namespace === undefined)
+    throw new Refused(400, 'the header X-Namespace is missing: it names the namespace of the payloads');
   if (served.includes(namespace)) return namespace;
-  throw new Refused(403, `the codec server does not serve the namespace ${JSON.stringify(namespace.slice(0, 100))}`);
+  throw new Refused(
+    403,
+    `the codec server does not serve the namespace ${JSON.stringify(namespace.slice(0, 100))}`,
+  );
 }
 
 function wrapMessages(payloads: readonly Payload[]): Payload[] {
@@ -108,10 +124,14 @@ function allowOrigin(request: IncomingMessage, response: ServerResponse, origins
   response.setHeader('Cache-Control', 'no-store');
   const { origin } = request.headers;
   if (origin === undefined) return;
-  if (!origins.includes(origin)) throw new Refused(403, 'this origin may not use the codec server; list it in its configuration');
+  if (!origins.includes(origin))
+    throw new Refused(403, 'this origin may not use the codec server; list it in its configuration');
   response.setHeader('Access-Control-Allow-Origin', origin);
   response.setHeader('Access-Control-Allow-Methods', 'POST');
-  response.setHeader('Access-Control-Allow-Headers', 'Content-Type, X-Namespace, Authorization, Authorization-Extras');
+  response.setHeader(
+    'Access-Control-Allow-Headers',
+    'Content-Type, X-Namespace, Authorization, Authorization-Extras',
+  );
   // The Web UI can be set to send cookies, for a proxy in between; browsers then refuse replies without this.
   response.setHeader('Access-Control-Allow-Credentials', 'true');
 }
@@ -167,9 +187,12 @@ async function readPayloads(request: IncomingMessage): Promise<ReturnType<typeof
 }
 
 function refuse(response: ServerResponse, error: unknown): void {
-  const expected = error instanceof Refused || error instanceof KeyError || error instanceof PayloadRefusedError;
+  const expected =
+    error instanceof Refused || error instanceof KeyError || error instanceof PayloadRefusedError;
   const status = error instanceof Refused ? error.status : expected ? 400 : 500;
   const message = expected ? error.message : 'the codec server failed';
   // What was not read of the request is not waited for.
-  response.writeHead(status, { 'Content-Type': 'application/json', 'Connection': 'close' }).end(JSON.stringify({ error: message }));
+  response
+    .writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' })
+    .end(JSON.stringify({ error: message }));
 }

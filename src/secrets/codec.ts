@@ -10,7 +10,8 @@ import type { KeyRing } from './keys.js';
 /**
  * What decoding does with a payload that is not encrypted.
  * - refuse: treats it like a payload that was tampered with.
- * - pass: returns it unchanged. For showing payloads to people, and while moving from plaintext to encryption.
+ * - pass: returns it unchanged. For showing payloads to people, and while moving from plaintext to
+ *   encryption.
  */
 export type OnPlaintext = 'refuse' | 'pass';
 
@@ -23,28 +24,33 @@ export interface EncryptionCodecOptions {
   /**
    * How a payload is refused.
    * - throw: the default. For clients.
-   * - mark: for workers, where an error would make Temporal repeat the workflow task for ever. Decoding returns a
+   * - mark: for workers, where an error would make Temporal repeat the workflow task for ever. Decoding
+   *   returns a
    *   `Refusal` in place of the payload. Payloads for which Temporal names no workflow or activity are refused too.
    */
   readonly onRefused?: 'throw' | 'mark';
   /** Payloads belong to `namespace` whatever Temporal says: a replay always says `default`. */
   readonly pinNamespace?: boolean;
   /**
-   * Workflow ids of the actions of schedules. A schedule encodes its input for this id, Temporal appends the time to
-   * the id of each workflow it starts, and each workflow reads the result of the one before (`lastResult`). So payloads
-   * of these workflows belong to the schedule; those of their activities belong to the single workflow.
+   * Workflow ids of the actions of schedules. A schedule encodes its input for this id, Temporal appends the
+   * time to the id of each workflow it starts, and each workflow reads the result of the one before
+   * (`lastResult`). So payloads of these workflows belong to the schedule; those of their activities belong
+   * to the single workflow.
    */
   readonly scheduledWorkflowIds?: readonly string[];
 }
 
-/** A payload that must not be used: plaintext, tampered with, or written for another workflow or namespace. */
+/**
+ * A payload that must not be used: plaintext, tampered with, or written for another workflow or namespace.
+ */
 export class PayloadRefusedError extends Error {
   override readonly name = 'PayloadRefusedError';
 }
 
-export const plaintextRefused = 'A payload is not encrypted, and Heddle takes only encrypted ones here. '
-  + 'Send it with Heddle\'s client or its Temporal plugin, or through the codec server: '
-  + '\'temporal … --codec-endpoint URL\', and in the Web UI the codec server of its settings.';
+export const plaintextRefused =
+  'A payload is not encrypted, and Heddle takes only encrypted ones here. ' +
+  "Send it with Heddle's client or its Temporal plugin, or through the codec server: " +
+  "'temporal … --codec-endpoint URL', and in the Web UI the codec server of its settings.";
 
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 const encoding = Buffer.from('binary/encrypted');
@@ -56,9 +62,9 @@ const digestBytes = 16;
 const unbound = new Uint8Array();
 
 /**
- * Encrypts whole payloads, metadata included, with AES-256-GCM. The format, the key id, the namespace and the workflow
- * (or activity of a workflow) that owns the payload are authenticated: a payload that was altered, or copied to another
- * owner, is refused. Key ids, sizes and a digest of the owner's id remain visible.
+ * Encrypts whole payloads, metadata included, with AES-256-GCM. The format, the key id, the namespace and the
+ * workflow (or activity of a workflow) that owns the payload are authenticated: a payload that was altered,
+ * or copied to another owner, is refused. Key ids, sizes and a digest of the owner's id remain visible.
  */
 export class EncryptionCodec implements PayloadCodec {
   // Private, so that no dump of a worker's options shows the keys.
@@ -71,8 +77,15 @@ export class EncryptionCodec implements PayloadCodec {
   encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     return settle(() => {
       const binding = context === undefined ? unbound : bindingOf(this.#scheduleOf(context) ?? context);
-      return payloads.map((payload) => (isEncrypted(payload) ? payload
-        : sealPayload(payload, { key: this.#options.keyRing.current(), namespace: this.#namespace(context), binding })));
+      return payloads.map((payload) =>
+        isEncrypted(payload)
+          ? payload
+          : sealPayload(payload, {
+              key: this.#options.keyRing.current(),
+              namespace: this.#namespace(context),
+              binding,
+            }),
+      );
     });
   }
 
@@ -97,13 +110,17 @@ export class EncryptionCodec implements PayloadCodec {
     } catch (error) {
       if (this.#options.onRefused !== 'mark' || !(error instanceof PayloadRefusedError)) throw error;
       const refusal: Refusal = { heddleRefused: error.message };
-      return { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(refusal)) };
+      return {
+        metadata: { encoding: Buffer.from('json/plain') },
+        data: Buffer.from(JSON.stringify(refusal)),
+      };
     }
   }
 
   #decrypt(payload: Payload, context: SerializationContext | undefined): Payload {
     const keyId = textOf(payload.metadata?.[keyIdField]);
-    if (!isKeyId(keyId)) throw new PayloadRefusedError('A payload was refused: the id of its key is malformed.');
+    if (!isKeyId(keyId))
+      throw new PayloadRefusedError('A payload was refused: the id of its key is malformed.');
     const key = this.#options.keyRing.find(keyId);
     const opened = openPayload(payload, key, this.#namespace(context));
     this.#checkOwner(payload, opened, context);
@@ -113,31 +130,44 @@ export class EncryptionCodec implements PayloadCodec {
   #checkOwner(payload: Payload, opened: Payload, context: SerializationContext | undefined): void {
     if (context === undefined) {
       if (this.#options.onRefused !== 'mark') return;
-      throw new PayloadRefusedError('A payload was refused: Temporal did not say which workflow it belongs to.');
+      throw new PayloadRefusedError(
+        'A payload was refused: Temporal did not say which workflow it belongs to.',
+      );
     }
     const binding = bindingIn(payload);
     if (binding.length === 0) {
       // Only messages come from the codec server, each with an end of validity. Clients receive none.
       const isReceiver = this.#options.onRefused === 'mark' && context.type === 'workflow';
       if (isReceiver && isTemporaryEnvelope(opened)) return;
-      throw new PayloadRefusedError('A payload was refused: it is bound to no workflow, so it is valid only as a '
-        + 'message to a workflow that the codec server encrypted.');
+      throw new PayloadRefusedError(
+        'A payload was refused: it is bound to no workflow, so it is valid only as a ' +
+          'message to a workflow that the codec server encrypted.',
+      );
     }
     const owners = [context, this.#scheduleOf(context)].filter((owner) => owner !== undefined);
     if (owners.some((owner) => bindingOf(owner).equals(binding))) return;
-    const owner = context.type === 'workflow' ? `workflow '${context.workflowId}'`
-      : `activity '${context.activityId ?? ''}' of workflow '${context.workflowId ?? ''}'`;
-    const hint = scheduleTime.test(context.workflowId ?? '') ? ' If a schedule starts this workflow, name the id in the '
-      + 'schedule in scheduledWorkflowIds of the Heddle plugin.' : '';
+    const owner =
+      context.type === 'workflow'
+        ? `workflow '${context.workflowId}'`
+        : `activity '${context.activityId ?? ''}' of workflow '${context.workflowId ?? ''}'`;
+    const hint = scheduleTime.test(context.workflowId ?? '')
+      ? ' If a schedule starts this workflow, name the id in the ' +
+        'schedule in scheduledWorkflowIds of the Heddle plugin.'
+      : '';
     throw new PayloadRefusedError(`A payload was refused: it was not written for ${owner}.${hint}`);
   }
 
-  /** The context in which a schedule encodes; undefined for workflows that none of the named schedules started. */
+  /**
+   * The context in which a schedule encodes; undefined for workflows that none of the named schedules
+   * started.
+   */
   #scheduleOf(context: SerializationContext): SerializationContext | undefined {
     const time = context.type === 'workflow' ? scheduleTime.exec(context.workflowId) : null;
     if (context.type !== 'workflow' || time === null) return undefined;
     const workflowId = context.workflowId.slice(0, time.index);
-    return this.#options.scheduledWorkflowIds?.includes(workflowId) === true ? { ...context, workflowId } : undefined;
+    return this.#options.scheduledWorkflowIds?.includes(workflowId) === true
+      ? { ...context, workflowId }
+      : undefined;
   }
 }
 
@@ -169,9 +199,12 @@ function openPayload(payload: Payload, key: Key, namespace: string): Payload {
     const context = authenticated(key.id, namespace, bindingIn(payload));
     return PayloadMessage.decode(decrypt(key, payload.data ?? new Uint8Array(), context));
   } catch (cause) {
-    throw new PayloadRefusedError(`A payload with key ${key.id} does not decrypt for namespace '${namespace}': `
-      + 'it was altered, or written for another namespace. Check that namespace and codec server are those that it '
-      + 'was written with.', { cause });
+    throw new PayloadRefusedError(
+      `A payload with key ${key.id} does not decrypt for namespace '${namespace}': ` +
+        'it was altered, or written for another namespace. Check that namespace and codec server are those that it ' +
+        'was written with.',
+      { cause },
+    );
   }
 }
 

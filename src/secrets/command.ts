@@ -10,7 +10,8 @@ export interface CommandLimits {
 const outputLimit = 64 * 1024;
 
 /**
- * Splits a command line into words, as a shell would with quotes and backslashes, and nothing else of a shell.
+ * Splits a command line into words, as a shell would with quotes and backslashes, and nothing else of a
+ * shell.
  * @throws Error for a quote that is not closed.
  */
 export function splitWords(line: string): readonly string[] {
@@ -18,24 +19,39 @@ export function splitWords(line: string): readonly string[] {
   let rest = line.trimStart();
   while (rest !== '') {
     const word = /^(?:\\.|[^\s'"\\]|'[^']*'|"(?:\\.|[^"\\])*")+/s.exec(rest)?.[0];
-    if (word === undefined) throw new Error('the command has a quote that is not closed, or ends in a backslash');
-    words.push(word.replaceAll(/\\(.)|'([^']*)'|"((?:\\.|[^"\\])*)"/gs, (_, escaped?: string, single?: string, double?: string) =>
-      escaped ?? single ?? (double ?? '').replaceAll(/\\(["\\$`])/g, '$1')));
+    if (word === undefined)
+      throw new Error('the command has a quote that is not closed, or ends in a backslash');
+    words.push(
+      word.replaceAll(
+        /\\(.)|'([^']*)'|"((?:\\.|[^"\\])*)"/gs,
+        (_, escaped?: string, single?: string, double?: string) =>
+          escaped ?? single ?? (double ?? '').replaceAll(/\\(["\\$`])/g, '$1'),
+      ),
+    );
     rest = rest.slice(word.length);
-    if (rest !== '' && !/^\s/.test(rest)) throw new Error('the command has a quote that is not closed, or ends in a backslash');
+    if (rest !== '' && !/^\s/.test(rest))
+      throw new Error('the command has a quote that is not closed, or ends in a backslash');
     rest = rest.trimStart();
   }
   return words;
 }
 
 /**
- * Runs a program without a shell and gives its standard output. Errors tell neither output nor arguments: both may be
- * secret. At the deadline the whole process group is killed, for what a program starts may keep its output open.
+ * Runs a program without a shell and gives its standard output. Errors tell neither output nor arguments:
+ * both may be secret. At the deadline the whole process group is killed, for what a program starts may keep
+ * its output open.
  */
-export function runForOutput([program = '', ...args]: readonly string[], { environment, timeoutMs, signal }: CommandLimits): Promise<string> {
+export function runForOutput(
+  [program = '', ...args]: readonly string[],
+  { environment, timeoutMs, signal }: CommandLimits,
+): Promise<string> {
   const grouped = process.platform !== 'win32';
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: secretCommandEnvironment(environment), stdio: ['ignore', 'pipe', 'ignore'], detached: grouped });
+    const child = spawn(program, args, {
+      env: secretCommandEnvironment(environment),
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: grouped,
+    });
     const chunks: Buffer[] = [];
     let size = 0;
     const settle = (act: () => void): void => {
@@ -57,11 +73,20 @@ export function runForOutput([program = '', ...args]: readonly string[], { envir
       if (size > outputLimit) stop(`gave more than ${outputLimit} bytes`);
       else chunks.push(chunk);
     });
-    child.once('error', (error) => settle(() => reject(new Error(`${program} cannot be started: ${error.message}`, { cause: error }))));
-    child.once('close', (code, by) => settle(() => {
-      if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
-      else reject(new Error(`${program} ended with ${code === null ? `signal ${by}` : `exit code ${code}`}; run it by hand to see why`));
-    }));
+    child.once('error', (error) =>
+      settle(() => reject(new Error(`${program} cannot be started: ${error.message}`, { cause: error }))),
+    );
+    child.once('close', (code, by) =>
+      settle(() => {
+        if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
+        else
+          reject(
+            new Error(
+              `${program} ended with ${code === null ? `signal ${by}` : `exit code ${code}`}; run it by hand to see why`,
+            ),
+          );
+      }),
+    );
   });
 }
 

@@ -1,6 +1,7 @@
 /**
- * The shapes in which a secret turns up in output: as it is, JSON-escaped, URL-encoded, in hexadecimal, in base64 and
- * base64url at each of the three offsets within other data, and, for keys of several lines, each line of them.
+ * The shapes in which a secret turns up in output: as it is, JSON-escaped, URL-encoded, in hexadecimal, in
+ * base64 and base64url at each of the three offsets within other data, and, for keys of several lines, each
+ * line of them.
  */
 export function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, 'utf8');
@@ -9,15 +10,28 @@ export function formsOf(secret: string): readonly string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
   const base64 = [0, 1, 2].map((offset) => base64At(bytes, offset));
   return [
-    secret, secret.replaceAll('\n', '\r\n'), ...linesOf(secret), escaped, JSON.stringify(escaped).slice(1, -1), escaped.replaceAll('/', '\\/'),
-    url, url.replaceAll(/%../g, (code) => code.toLowerCase()), url.replaceAll('%20', '+'), url.replaceAll(/[!'()*]/g, percentOf),
-    hex, hex.toUpperCase(), ...base64, ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
+    secret,
+    secret.replaceAll('\n', '\r\n'),
+    ...linesOf(secret),
+    escaped,
+    JSON.stringify(escaped).slice(1, -1),
+    escaped.replaceAll('/', '\\/'),
+    url,
+    url.replaceAll(/%../g, (code) => code.toLowerCase()),
+    url.replaceAll('%20', '+'),
+    url.replaceAll(/[!'()*]/g, percentOf),
+    hex,
+    hex.toUpperCase(),
+    ...base64,
+    ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
   ];
 }
 
 /** Of base64 only the digits that the secret alone decides, whatever stands before and after it. */
 function base64At(bytes: Buffer, offset: number): string {
-  const digits = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64').replaceAll('=', '');
+  const digits = Buffer.concat([Buffer.alloc(offset), bytes])
+    .toString('base64')
+    .replaceAll('=', '');
   const first = Math.ceil((offset * 8) / 6);
   const last = Math.floor(((offset + bytes.length) * 8) / 6);
   return digits.slice(first, last);
@@ -26,7 +40,9 @@ function base64At(bytes: Buffer, offset: number): string {
 /** Tools indent keys or put marks before each line. Lines like `-----BEGIN` are no secret. */
 function linesOf(secret: string): readonly string[] {
   const lines = secret.split(/\r?\n/);
-  return lines.length < 2 ? [] : lines.map((line) => line.trim()).filter((line) => line.length >= 16 && !line.startsWith('-----'));
+  return lines.length < 2
+    ? []
+    : lines.map((line) => line.trim()).filter((line) => line.length >= 16 && !line.startsWith('-----'));
 }
 
 function percentOf(character: string): string {

@@ -27,12 +27,20 @@ export function isKeyId(text: string): boolean {
 }
 
 export function generateKey(): Key {
-  return { id: `k${randomBytes(4).toString('hex')}`, createdAt: new Date().toISOString(), secret: createSecretKey(randomBytes(keyBytes)) };
+  return {
+    id: `k${randomBytes(4).toString('hex')}`,
+    createdAt: new Date().toISOString(),
+    secret: createSecretKey(randomBytes(keyBytes)),
+  };
 }
 
 /** One line of JSON: the form of the file, of an export and of keys given as text. */
 export function formatKeys(document: KeyDocument): string {
-  const keys = document.keys.map(({ id, createdAt, secret }) => ({ id, createdAt, key: secret.export().toString('base64') }));
+  const keys = document.keys.map(({ id, createdAt, secret }) => ({
+    id,
+    createdAt,
+    key: secret.export().toString('base64'),
+  }));
   return `${JSON.stringify({ version: 1, current: document.current, keys })}\n`;
 }
 
@@ -42,7 +50,9 @@ export function formatKeys(document: KeyDocument): string {
  */
 export function parseKeys(text: string, source: string): KeyDocument {
   const fault = (what: string): KeyError =>
-    new KeyError(`${source}: ${what}. Expected is what 'heddle keys export' prints: {"version":1,"current":ID,"keys":[{"id","createdAt","key"}]}`);
+    new KeyError(
+      `${source}: ${what}. Expected is what 'heddle keys export' prints: {"version":1,"current":ID,"keys":[{"id","createdAt","key"}]}`,
+    );
   const document = parseJson(text);
   if (!isRecord(document)) throw fault('is not a JSON object');
   if (document.version !== 1) throw fault('has an unknown version; it may come from a newer Heddle');
@@ -51,7 +61,8 @@ export function parseKeys(text: string, source: string): KeyDocument {
   const ids = new Set(keys.map((key) => key.id));
   if (ids.size < keys.length) throw fault('has two keys with the same id');
   const { current } = document;
-  if (typeof current !== 'string' || !ids.has(current)) throw fault('names a current key that is not among its keys');
+  if (typeof current !== 'string' || !ids.has(current))
+    throw fault('names a current key that is not among its keys');
   return { current, keys };
 }
 
@@ -64,8 +75,10 @@ export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string):
   const fresh = added.keys.filter((key) => {
     const same = known.get(key.id);
     if (same !== undefined && !same.secret.equals(key.secret)) {
-      throw new KeyError(`${source}: key ${key.id} differs from the key of that id which is already there. Nothing was imported. `
-        + 'One of the two rings is not of this installation: keep them in separate data folders.');
+      throw new KeyError(
+        `${source}: key ${key.id} differs from the key of that id which is already there. Nothing was imported. ` +
+          'One of the two rings is not of this installation: keep them in separate data folders.',
+      );
     }
     return same === undefined;
   });
@@ -75,10 +88,13 @@ export function mergeKeys(own: KeyDocument, added: KeyDocument, source: string):
 function parseKey(entry: unknown, place: string, fault: (what: string) => KeyError): Key {
   if (!isRecord(entry)) throw fault(`${place} is not an object`);
   const { id, createdAt, key } = entry;
-  if (typeof id !== 'string' || !isKeyId(id)) throw fault(`${place}.id is not an id of a-z, 0-9 and -, at most 32 characters`);
-  if (typeof createdAt !== 'string' || Number.isNaN(Date.parse(createdAt))) throw fault(`${place}.createdAt is not a date (RFC 3339)`);
+  if (typeof id !== 'string' || !isKeyId(id))
+    throw fault(`${place}.id is not an id of a-z, 0-9 and -, at most 32 characters`);
+  if (typeof createdAt !== 'string' || Number.isNaN(Date.parse(createdAt)))
+    throw fault(`${place}.createdAt is not a date (RFC 3339)`);
   const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Buffer.alloc(0);
-  if (bytes.length !== keyBytes || bytes.toString('base64') !== key) throw fault(`${place}.key is not ${keyBytes} bytes in base64`);
+  if (bytes.length !== keyBytes || bytes.toString('base64') !== key)
+    throw fault(`${place}.key is not ${keyBytes} bytes in base64`);
   return { id, createdAt, secret: createSecretKey(bytes) };
 }
 

@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import {
-  closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, type BigIntStats,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type BigIntStats,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +46,10 @@ export function keyFolderStamp(folder: string): string | undefined {
   return stat === undefined ? undefined : stampOf(stat);
 }
 
-/** Writes a first ring. Of several processes that try, one succeeds: the others get false and read what it wrote. */
+/**
+ * Writes a first ring. Of several processes that try, one succeeds: the others get false and read what it
+ * wrote.
+ */
 export function createKeyFolder(folder: string, document: KeyDocument): boolean {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   refuseOpenModes(folder, statSync(folder, { bigint: true }), '700');
@@ -57,11 +70,17 @@ export function createKeyFolder(folder: string, document: KeyDocument): boolean 
  * Replaces a ring by what `change` makes of it, under a lock, at once for every reader.
  * @throws KeyError when there is none, or another process holds the lock for more than 10 s.
  */
-export async function updateKeyFolder(folder: string, change: (document: KeyDocument) => KeyDocument): Promise<KeyDocument> {
+export async function updateKeyFolder(
+  folder: string,
+  change: (document: KeyDocument) => KeyDocument,
+): Promise<KeyDocument> {
   const release = await lockFolder(folder);
   try {
     const stored = readKeyFolder(folder);
-    if (stored === undefined) throw new KeyError(`${folder} holds no keys. Run 'heddle keys create', or 'heddle keys import' to bring those in use.`);
+    if (stored === undefined)
+      throw new KeyError(
+        `${folder} holds no keys. Run 'heddle keys create', or 'heddle keys import' to bring those in use.`,
+      );
     const changed = change(stored.document);
     const aside = writeAside(folder, changed);
     renameSync(aside, keyFile(folder));
@@ -84,7 +103,9 @@ function refuseOpenModes(path: string, stat: BigIntStats, wanted: string): void 
   // Windows has no such modes.
   if (process.platform === 'win32' || (stat.mode & 0o077n) === 0n) return;
   const mode = (stat.mode & 0o777n).toString(8).padStart(3, '0');
-  throw new KeyError(`${path} has mode ${mode}: others on this machine can get at the keys. Run 'chmod ${wanted} "${path}"' and think of rotating them.`);
+  throw new KeyError(
+    `${path} has mode ${mode}: others on this machine can get at the keys. Run 'chmod ${wanted} "${path}"' and think of rotating them.`,
+  );
 }
 
 function writeAside(folder: string, document: KeyDocument): string {
@@ -103,14 +124,23 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** A lock left by a process that died is not broken by us: two that break it at once could both believe to hold it. */
+/**
+ * A lock left by a process that died is not broken by us: two that break it at once could both believe to
+ * hold it.
+ */
 async function lockFolder(folder: string): Promise<() => void> {
   const lock = join(folder, 'keys.lock');
   const deadline = Date.now() + lockWaitMs;
   while (!tryLock(lock)) {
     const holder = readHolder(lock);
-    if (holder !== undefined && !isAlive(holder)) throw new KeyError(`${lock} was left by process ${holder}, which is gone. Remove that file and try again.`);
-    if (Date.now() > deadline) throw new KeyError(`${lock} is held by process ${holder ?? 'unknown'} for more than ${lockWaitMs / 1000} s. Wait for it, or end it, and try again.`);
+    if (holder !== undefined && !isAlive(holder))
+      throw new KeyError(
+        `${lock} was left by process ${holder}, which is gone. Remove that file and try again.`,
+      );
+    if (Date.now() > deadline)
+      throw new KeyError(
+        `${lock} is held by process ${holder ?? 'unknown'} for more than ${lockWaitMs / 1000} s. Wait for it, or end it, and try again.`,
+      );
     await sleep(lockPollMs);
   }
   return () => rmSync(lock, { force: true });
@@ -122,7 +152,11 @@ function tryLock(lock: string): boolean {
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
-    if (hasCode(error, 'ENOENT')) throw new KeyError(`${dirname(lock)} does not exist. Run 'heddle keys create', or 'heddle keys import'.`, { cause: error });
+    if (hasCode(error, 'ENOENT'))
+      throw new KeyError(
+        `${dirname(lock)} does not exist. Run 'heddle keys create', or 'heddle keys import'.`,
+        { cause: error },
+      );
     throw error;
   }
 }

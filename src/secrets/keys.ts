@@ -1,7 +1,19 @@
 import {
-  formatKeys, generateKey, KeyError, mergeKeys, parseKeys, type Key, type KeyDocument,
+  formatKeys,
+  generateKey,
+  KeyError,
+  mergeKeys,
+  parseKeys,
+  type Key,
+  type KeyDocument,
 } from './key-document.js';
-import { createKeyFolder, keyFolderStamp, readKeyFolder, updateKeyFolder, type StoredKeys } from './key-folder.js';
+import {
+  createKeyFolder,
+  keyFolderStamp,
+  readKeyFolder,
+  updateKeyFolder,
+  type StoredKeys,
+} from './key-folder.js';
 
 export { KeyError, type Key } from './key-document.js';
 
@@ -26,8 +38,8 @@ export interface KeySummary {
 export interface KeyFolderOptions {
   readonly folder: string;
   /**
-   * Makes a first key when there is none. True only where the Temporal server is ours too: on a server that others use,
-   * a key that was just invented could read nothing, and what it encrypts nobody else could.
+   * Makes a first key when there is none. True only where the Temporal server is ours too: on a server that
+   * others use, a key that was just invented could read nothing, and what it encrypts nobody else could.
    */
   readonly create: boolean;
   /** How long the current key is used before the folder is looked at again, in ms. */
@@ -38,8 +50,10 @@ export interface KeyFolderOptions {
 export function openKeyRing({ folder, create, recheckMs = 30_000 }: KeyFolderOptions): KeyRing {
   const stored = readKeyFolder(folder) ?? (create ? createRing(folder) : undefined);
   if (stored === undefined) {
-    throw new KeyError(`${folder} holds no keys, and payloads on this Temporal server are encrypted. `
-      + 'Bring the keys in use with \'heddle keys import\'; for an installation that is new to this server run \'heddle keys create\'.');
+    throw new KeyError(
+      `${folder} holds no keys, and payloads on this Temporal server are encrypted. ` +
+        "Bring the keys in use with 'heddle keys import'; for an installation that is new to this server run 'heddle keys create'.",
+    );
   }
   return new FolderKeyRing(folder, stored, recheckMs);
 }
@@ -61,7 +75,10 @@ export function createKeys(folder: string): KeyRing {
   return openKeyRing({ folder, create: false });
 }
 
-/** Adds a key that only decrypts, so that every worker can be given it before one of them encrypts with it. Returns its id. */
+/**
+ * Adds a key that only decrypts, so that every worker can be given it before one of them encrypts with it.
+ * Returns its id.
+ */
 export async function addKey(folder: string): Promise<string> {
   const key = generateKey();
   await updateKeyFolder(folder, (document) => ({ ...document, keys: [...document.keys, key] }));
@@ -83,7 +100,10 @@ export async function rotateKeys(folder: string): Promise<string> {
   return key.id;
 }
 
-/** The whole ring as one line of JSON. Whoever reads it can read every payload: show it nowhere, store it with mode 0600. */
+/**
+ * The whole ring as one line of JSON. Whoever reads it can read every payload: show it nowhere, store it with
+ * mode 0600.
+ */
 export function exportKeys(folder: string): string {
   const stored = readKeyFolder(folder);
   if (stored === undefined) throw new KeyError(`${folder} holds no keys to export.`);
@@ -91,7 +111,8 @@ export function exportKeys(folder: string): string {
 }
 
 /**
- * Adds exported keys. The current key stays what it was; a ring that did not exist takes over the exported one's.
+ * Adds exported keys. The current key stays what it was; a ring that did not exist takes over the exported
+ * one's.
  * @returns ids that were new.
  */
 export async function importKeys(folder: string, text: string, source: string): Promise<readonly string[]> {
@@ -126,7 +147,11 @@ class TextKeyRing implements KeyRing {
   }
 
   list(): readonly KeySummary[] {
-    return this.#document.keys.map(({ id, createdAt }) => ({ id, createdAt, current: id === this.#document.current }));
+    return this.#document.keys.map(({ id, createdAt }) => ({
+      id,
+      createdAt,
+      current: id === this.#document.current,
+    }));
   }
 }
 

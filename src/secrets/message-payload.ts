@@ -5,19 +5,24 @@ import { isEnvelope, type Envelope } from '../model/envelope.js';
 const validMs = 10 * 60_000;
 
 /**
- * Wraps the one argument of a message in an envelope of limited validity. An envelope keeps its purpose and arguments.
+ * Wraps the one argument of a message in an envelope of limited validity. An envelope keeps its purpose and
+ * arguments.
  * @param now ms since the epoch.
  * @throws TypeError for a payload that is not JSON.
  */
 export function wrapMessage(payload: Payload, now: number): Payload {
   const value = readJson(payload);
   const until = now + validMs;
-  const envelope: Envelope = isEnvelope(value) ? { heddle: value.heddle, args: value.args, until }
+  const envelope: Envelope = isEnvelope(value)
+    ? { heddle: value.heddle, args: value.args, until }
     : { heddle: '*', args: [value], until };
   return jsonPayload(envelope);
 }
 
-/** For people: an envelope with one argument becomes that argument. Any other payload, and any other envelope, stays. */
+/**
+ * For people: an envelope with one argument becomes that argument. Any other payload, and any other envelope,
+ * stays.
+ */
 export function unwrapMessage(payload: Payload): Payload {
   if (encodingOf(payload) !== 'json/plain') return payload;
   let value: unknown;

@@ -18,7 +18,9 @@ export function parsePayloads(body: unknown): Payload[] {
 export function formatPayloads(payloads: readonly Payload[]): { readonly payloads: readonly PayloadJson[] } {
   return {
     payloads: payloads.map(({ metadata, data }) => ({
-      metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([key, value]) => [key, toBase64(value)])),
+      metadata: Object.fromEntries(
+        Object.entries(metadata ?? {}).map(([key, value]) => [key, toBase64(value)]),
+      ),
       data: toBase64(data ?? new Uint8Array()),
     })),
   };
@@ -29,12 +31,15 @@ function parsePayload(payload: unknown, place: string): Payload {
   // Tools other than ours write null, or nothing, for what is empty.
   const metadata = payload.metadata ?? {};
   if (!isRecord(metadata)) throw new TypeError(`${place}.metadata is not an object`);
-  const entries = Object.entries(metadata).map(([key, value]) => [key, fromBase64(value, `${place}.metadata.${key}`)] as const);
+  const entries = Object.entries(metadata).map(
+    ([key, value]) => [key, fromBase64(value, `${place}.metadata.${key}`)] as const,
+  );
   return { metadata: Object.fromEntries(entries), data: fromBase64(payload.data ?? '', `${place}.data`) };
 }
 
 function fromBase64(value: unknown, place: string): Uint8Array {
-  if (typeof value !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(value)) throw new TypeError(`${place} is not base64`);
+  if (typeof value !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(value))
+    throw new TypeError(`${place} is not base64`);
   return Buffer.from(value, 'base64');
 }
 

@@ -3,7 +3,10 @@ import { readSecret, schemes, type SecretSources } from './sources.js';
 
 export type { SecretSources, VaultAccess } from './sources.js';
 
-/** `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`: stands for a value that only workers see. */
+/**
+ * `{secret: "env:NAME"}`, `file:PATH`, `exec:COMMAND WORDS…` or `vault:PATH#FIELD`: stands for a value that
+ * only workers see.
+ */
 export interface SecretReference extends JsonObject {
   readonly secret: string;
 }
@@ -36,8 +39,8 @@ export function isSecretReference(value: Json | undefined): value is SecretRefer
 }
 
 /**
- * A copy with every secret reference replaced by what it stands for. Nothing is kept between calls, so that a changed
- * secret is seen the next time; within one call each reference is read once.
+ * A copy with every secret reference replaced by what it stands for. Nothing is kept between calls, so that a
+ * changed secret is seen the next time; within one call each reference is read once.
  * @throws SecretError also for a user's reference that is not allowed; nothing is read then.
  */
 export async function resolveSecrets(
@@ -73,8 +76,8 @@ function refuseForbidden(value: Json, place: string, allows: AllowReference): vo
   if (path === undefined) return;
   const at = [place, ...path].join('.');
   throw new SecretError(
-    `${at} refers to a secret that cluster files may not use here; `
-      + 'heddle.yaml of the worker says under secrets.allow which they may',
+    `${at} refers to a secret that cluster files may not use here; ` +
+      'heddle.yaml of the worker says under secrets.allow which they may',
   );
 }
 
@@ -95,9 +98,14 @@ type Resolve = (reference: string, at: string) => Promise<string>;
 
 async function replaceReferences(value: Json, at: string, resolve: Resolve): Promise<Json> {
   if (isSecretReference(value)) return resolve(value.secret, at);
-  if (Array.isArray(value)) return Promise.all(value.map((item: Json, index) => replaceReferences(item, `${at}[${index}]`, resolve)));
+  if (Array.isArray(value))
+    return Promise.all(value.map((item: Json, index) => replaceReferences(item, `${at}[${index}]`, resolve)));
   if (!isJsonObject(value)) return value;
-  const entries = await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await replaceReferences(item, `${at}.${key}`, resolve)] as const));
+  const entries = await Promise.all(
+    Object.entries(value).map(
+      async ([key, item]) => [key, await replaceReferences(item, `${at}.${key}`, resolve)] as const,
+    ),
+  );
   return Object.fromEntries(entries);
 }
 
@@ -105,5 +113,7 @@ async function replaceReferences(value: Json, at: string, resolve: Resolve): Pro
 function schemeOf(reference: string, at: string): (typeof schemes)[number] {
   const scheme = schemes.find((candidate) => reference.startsWith(`${candidate}:`));
   if (scheme !== undefined) return scheme;
-  throw new SecretError(`${at}: 'secret' must say where the secret is: ${schemes.map((name) => `${name}:`).join(', ')}. It holds the secret itself, or an unknown scheme.`);
+  throw new SecretError(
+    `${at}: 'secret' must say where the secret is: ${schemes.map((name) => `${name}:`).join(', ')}. It holds the secret itself, or an unknown scheme.`,
+  );
 }

@@ -31,7 +31,11 @@ const sizeLimit = 64 * 1024;
 const defaultTimeoutMs = 10_000;
 
 /** Reads one secret. Messages of its errors hold names and paths, never what was read. */
-export function readSecret(scheme: (typeof schemes)[number], rest: string, sources: SecretSources): Promise<string> {
+export function readSecret(
+  scheme: (typeof schemes)[number],
+  rest: string,
+  sources: SecretSources,
+): Promise<string> {
   if (scheme === 'env') return readVariable(rest, sources);
   if (scheme === 'file') return readSecretFile(rest);
   if (scheme === 'exec') return readCommand(rest, sources);
@@ -39,9 +43,11 @@ export function readSecret(scheme: (typeof schemes)[number], rest: string, sourc
 }
 
 async function readVariable(name: string, { environment }: SecretSources): Promise<string> {
-  if (isOwnCredential(name)) throw new Error(`${name} belongs to Heddle or Temporal and cannot be used as a secret of a cluster`);
+  if (isOwnCredential(name))
+    throw new Error(`${name} belongs to Heddle or Temporal and cannot be used as a secret of a cluster`);
   const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-  if (value === undefined || value === '') throw new Error(`the environment variable ${name} is not set for this worker`);
+  if (value === undefined || value === '')
+    throw new Error(`the environment variable ${name} is not set for this worker`);
   return value;
 }
 
@@ -73,25 +79,41 @@ async function readCommand(line: string, sources: SecretSources): Promise<string
 /** `PATH#FIELD`, with the path as the API has it: `secret/data/hetzner#token`. */
 async function readVault(reference: string, sources: SecretSources): Promise<string> {
   const { vault } = sources;
-  if (vault === undefined) throw new Error('no Vault is configured for this worker; give its address and token');
-  if (isUnprotected(vault.address)) throw new Error('VAULT_ADDR must be https:// outside of this machine: the token would be readable on the way');
+  if (vault === undefined)
+    throw new Error('no Vault is configured for this worker; give its address and token');
+  if (isUnprotected(vault.address))
+    throw new Error(
+      'VAULT_ADDR must be https:// outside of this machine: the token would be readable on the way',
+    );
   const [path = '', field = ''] = reference.split('#');
   const parts = path.split('/');
-  if (field === '' || parts.some((part) => part === '' || part === '.' || part === '..')) throw new Error('expected is vault:MOUNT/data/PATH#FIELD');
+  if (field === '' || parts.some((part) => part === '' || part === '.' || part === '..'))
+    throw new Error('expected is vault:MOUNT/data/PATH#FIELD');
   const url = new URL(`/v1/${parts.map(encodeURIComponent).join('/')}`, vault.address);
   const value = fieldOf(await askVault(url, vault, limitsOf(sources)), field);
-  if (value === undefined) throw new Error(`${path} has no text field ${field}; with KV version 2 the path has /data/ after the mount`);
+  if (value === undefined)
+    throw new Error(
+      `${path} has no text field ${field}; with KV version 2 the path has /data/ after the mount`,
+    );
   return value;
 }
 
-async function askVault(url: URL, { token, namespace }: VaultAccess, { timeoutMs, signal }: CommandLimits): Promise<unknown> {
-  const headers = { 'X-Vault-Token': token, ...(namespace === undefined ? {} : { 'X-Vault-Namespace': namespace }) };
+async function askVault(
+  url: URL,
+  { token, namespace }: VaultAccess,
+  { timeoutMs, signal }: CommandLimits,
+): Promise<unknown> {
+  const headers = {
+    'X-Vault-Token': token,
+    ...(namespace === undefined ? {} : { 'X-Vault-Namespace': namespace }),
+  };
   const limit = anySignal([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
   // A redirect would carry the token to wherever it points.
   const response = await fetch(url, { headers, redirect: 'error', signal: limit }).catch((cause: unknown) => {
     throw new Error(`Vault at ${url.origin} gave no answer: ${reasonOf(cause)}`, { cause });
   });
-  if (response.status === 403) throw new Error(`Vault answered 403 for ${url.pathname}: the token may not read it, or has expired`);
+  if (response.status === 403)
+    throw new Error(`Vault answered 403 for ${url.pathname}: the token may not read it, or has expired`);
   if (!response.ok) throw new Error(`Vault answered ${response.status} for ${url.pathname}`);
   return response.json().catch(() => {
     throw new Error(`Vault answered ${url.pathname} with something that is not JSON`); // Without its cause, which quotes the answer.

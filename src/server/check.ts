@@ -10,7 +10,10 @@ export interface ServerAnswer {
   readonly warning?: string;
 }
 
-/** No Temporal server answers at an address, or it does not let us in. The message says what was tried and what to do. */
+/**
+ * No Temporal server answers at an address, or it does not let us in. The message says what was tried and
+ * what to do.
+ */
 export class ServerUnreachableError extends Error {
   override readonly name = 'ServerUnreachableError';
   readonly address: string;
@@ -19,7 +22,11 @@ export class ServerUnreachableError extends Error {
   /** A server is there, but it does not accept our credentials. */
   readonly refused: boolean;
 
-  constructor(address: string, reason: string, options: { readonly refused: boolean; readonly cause: unknown }) {
+  constructor(
+    address: string,
+    reason: string,
+    options: { readonly refused: boolean; readonly cause: unknown },
+  ) {
     super(
       options.refused
         ? `The Temporal server at ${address} does not let us in: ${reason}. Check the API key or the certificate (TEMPORAL_*, temporal.toml).`
@@ -34,15 +41,18 @@ export class ServerUnreachableError extends Error {
 }
 
 /**
- * Asks the server at an address who it is, within `limitMs` (10 s unless told: on a busy machine a connection alone takes seconds). A
- * connection that is refused is told at once.
+ * Asks the server at an address who it is, within `limitMs` (10 s unless told: on a busy machine a connection
+ * alone takes seconds). A connection that is refused is told at once.
  * Throws ServerUnreachableError when nothing that speaks Temporal answers in time.
  */
 export async function checkServer(location: ServerLocation, limitMs = 10_000): Promise<ServerAnswer> {
-  // Lazy, so that the limit below holds for connecting too; no interceptors, for the default one retries a refused connection.
+  // Lazy, so that the limit below holds for connecting too; no interceptors, for the default one retries a
+  // refused connection.
   const connection = Connection.lazy({ ...location, interceptors: [] });
   try {
-    const { serverVersion } = await connection.withDeadline(Date.now() + limitMs, () => connection.workflowService.getSystemInfo({}));
+    const { serverVersion } = await connection.withDeadline(Date.now() + limitMs, () =>
+      connection.workflowService.getSystemInfo({}),
+    );
     const warning = floorProblem(serverVersion);
     return { address: location.address, serverVersion, ...(warning === undefined ? {} : { warning }) };
   } catch (cause) {
@@ -59,7 +69,8 @@ const grpcUnauthenticated = 16;
 function unreachable(address: string, cause: unknown, limitMs: number): ServerUnreachableError {
   const code = isGrpcServiceError(cause) ? Number(cause.code) : undefined;
   const refused = code === grpcPermissionDenied || code === grpcUnauthenticated;
-  const reason = code === grpcDeadlineExceeded ? `nothing came back within ${limitMs / 1000} s` : firstLine(cause);
+  const reason =
+    code === grpcDeadlineExceeded ? `nothing came back within ${limitMs / 1000} s` : firstLine(cause);
   return new ServerUnreachableError(address, reason, { refused, cause });
 }
 

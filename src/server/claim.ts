@@ -26,7 +26,10 @@ export async function claimDataFolder(dataFolder: string, say: (line: string) =>
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const file = join(dataFolder, 'temporal-server.json');
   const owner = await recordProcess(process.pid);
-  if (owner === undefined) throw new Error(`this process (${process.pid}) cannot be seen in the process table, which the claim of ${dataFolder} needs`);
+  if (owner === undefined)
+    throw new Error(
+      `this process (${process.pid}) cannot be seen in the process table, which the claim of ${dataFolder} needs`,
+    );
 
   while (!(await create(file, { owner }))) {
     const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -60,7 +63,8 @@ async function takeOver(file: string, text: string, say: (line: string) => void)
   // Moved away, not removed: should another have claimed it meanwhile, its claim goes back.
   const aside = `${file}.${randomUUID()}`;
   await rename(file, aside).catch(() => undefined);
-  if ((await readFile(aside, 'utf8').catch(() => text)) !== text) await link(aside, file).catch(() => undefined);
+  if ((await readFile(aside, 'utf8').catch(() => text)) !== text)
+    await link(aside, file).catch(() => undefined);
   await rm(aside, { force: true });
 }
 
@@ -70,7 +74,9 @@ function parse(file: string, text: string): ClaimRecord {
     if (Number.isInteger(record.owner.pid)) return record;
     throw new Error('it names no owner');
   } catch (cause) {
-    throw new Error(`${file} cannot be read as the record of a running server; remove it when none runs`, { cause });
+    throw new Error(`${file} cannot be read as the record of a running server; remove it when none runs`, {
+      cause,
+    });
   }
 }
 

@@ -45,7 +45,12 @@ export class BinaryNotFoundError extends Error {
 
 /** Where a binary of the pinned release lies in the cache folder. */
 export function cachedBinaryPath(cacheFolder: string): string {
-  return join(cacheFolder, 'temporal', pinnedCli.cli, process.platform === 'win32' ? 'temporal.exe' : 'temporal');
+  return join(
+    cacheFolder,
+    'temporal',
+    pinnedCli.cli,
+    process.platform === 'win32' ? 'temporal.exe' : 'temporal',
+  );
 }
 
 /**
@@ -57,13 +62,19 @@ export function cachedBinaryPath(cacheFolder: string): string {
 export async function findBinary(search: BinarySearch): Promise<TemporalBinary> {
   if (search.temporalCli) {
     const named = await examine(search.temporalCli, 'TEMPORAL_CLI');
-    if ('problem' in named) throw new BinaryNotFoundError([{ place: `TEMPORAL_CLI=${search.temporalCli}`, problem: named.problem }]);
+    if ('problem' in named)
+      throw new BinaryNotFoundError([
+        { place: `TEMPORAL_CLI=${search.temporalCli}`, problem: named.problem },
+      ]);
     return named;
   }
   const looked: PlaceLookedAt[] = [{ place: 'TEMPORAL_CLI', problem: 'it is not set' }];
 
   const onPath = await findOnPath('temporal', search.path);
-  const found = onPath === undefined ? { problem: 'none of its folders holds a program named temporal' } : await examine(onPath, 'PATH');
+  const found =
+    onPath === undefined
+      ? { problem: 'none of its folders holds a program named temporal' }
+      : await examine(onPath, 'PATH');
   if (!('problem' in found)) return found;
   looked.push({ place: onPath === undefined ? 'PATH' : `PATH (${onPath})`, problem: found.problem });
   if (onPath !== undefined) search.say(`${onPath} is passed over: ${found.problem}`);
@@ -81,11 +92,14 @@ export async function whyNotPinned(file: string, digest: string | undefined): Pr
   if ((await stat(file).catch(() => undefined))?.isFile() !== true) return 'there is no such file';
   const distrust = whyUntrusted(file);
   if (distrust !== undefined) return `${distrust.path} ${distrust.wrong}. ${distrust.right}`;
-  if (digest === undefined) return `Heddle knows no digest of Temporal CLI ${pinnedCli.cli} for ${process.platform}-${process.arch}, so it runs none from there`;
+  if (digest === undefined)
+    return `Heddle knows no digest of Temporal CLI ${pinnedCli.cli} for ${process.platform}-${process.arch}, so it runs none from there`;
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash);
   const found = hash.digest('hex');
-  return found === digest ? undefined : `its SHA-256 digest is ${found}, not ${digest}. Remove it; to use another build on purpose, set TEMPORAL_CLI to it`;
+  return found === digest
+    ? undefined
+    : `its SHA-256 digest is ${found}, not ${digest}. Remove it; to use another build on purpose, set TEMPORAL_CLI to it`;
 }
 
 /** The first executable file of that name in the folders of a PATH value. */
@@ -101,13 +115,18 @@ export async function findOnPath(program: string, path: string | undefined): Pro
   return undefined;
 }
 
-async function examine(path: string, source: TemporalBinary['source']): Promise<TemporalBinary | { readonly problem: string }> {
+async function examine(
+  path: string,
+  source: TemporalBinary['source'],
+): Promise<TemporalBinary | { readonly problem: string }> {
   const problem = await whyNotExecutable(path);
   if (problem !== undefined) return { problem };
   try {
     const version = await readBinaryVersion(path);
     const old = floorProblem(version.server);
-    return old === undefined ? { path, cliVersion: version.cli, serverVersion: version.server, source } : { problem: old };
+    return old === undefined
+      ? { path, cliVersion: version.cli, serverVersion: version.server, source }
+      : { problem: old };
   } catch (cause) {
     return { problem: cause instanceof Error ? cause.message : String(cause) };
   }
@@ -117,7 +136,10 @@ async function whyNotExecutable(path: string): Promise<string | undefined> {
   const info = await stat(path).catch(() => undefined);
   if (info === undefined) return 'there is no such file';
   if (!info.isFile()) return 'it is no file';
-  return access(path, constants.X_OK).then(() => undefined, () => 'it may not be executed');
+  return access(path, constants.X_OK).then(
+    () => undefined,
+    () => 'it may not be executed',
+  );
 }
 
 function describe(looked: readonly PlaceLookedAt[]): string {

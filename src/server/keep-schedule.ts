@@ -1,4 +1,9 @@
-import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type Client, type ScheduleOptions } from '@temporalio/client';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleOverlapPolicy,
+  type Client,
+  type ScheduleOptions,
+} from '@temporalio/client';
 import { openMessage, purposeOf, sealMessage } from '../model/envelope.js';
 
 export type WorkflowAction = Extract<ScheduleOptions['action'], { readonly type: 'startWorkflow' }>;
@@ -7,7 +12,9 @@ export interface KeptSchedule {
   readonly scheduleId: string;
   readonly everyMs: number;
   readonly action: WorkflowAction;
-  /** Whether a schedule that starts its workflow with these arguments does the same, whatever its interval. */
+  /**
+   * Whether a schedule that starts its workflow with these arguments does the same, whatever its interval.
+   */
   readonly isSame: (args: readonly unknown[]) => boolean;
   /** What does not happen without it, for people. */
   readonly without: string;
@@ -26,7 +33,10 @@ export async function keepSchedule(temporal: Client, kept: KeptSchedule): Promis
   }
 }
 
-async function makeOrUpdate(temporal: Client, { scheduleId, everyMs, action: plain, isSame }: KeptSchedule): Promise<void> {
+async function makeOrUpdate(
+  temporal: Client,
+  { scheduleId, everyMs, action: plain, isSame }: KeptSchedule,
+): Promise<void> {
   const purpose = purposeOf('start', plain.workflowType as string);
   // The SDK's interceptors see a schedule that is created, but not one that is updated.
   const action = { ...plain, args: sealMessage(purpose, plain.args as unknown[]) };
@@ -42,6 +52,11 @@ async function makeOrUpdate(temporal: Client, { scheduleId, everyMs, action: pla
     // Workers of one configuration leave it alone, so that starting them does not set its clock back.
     const current = openMessage(purpose, description.action.args ?? [], Date.now());
     if (description.spec.intervals?.[0]?.every === everyMs && current.ok && isSame(current.args)) return;
-    await handle.update(({ state: { paused, note }, policies }) => ({ spec, action, policies, state: { paused, ...(note === undefined ? {} : { note }) } }));
+    await handle.update(({ state: { paused, note }, policies }) => ({
+      spec,
+      action,
+      policies,
+      state: { paused, ...(note === undefined ? {} : { note }) },
+    }));
   }
 }

@@ -23,15 +23,24 @@ const endPatienceMs = 10_000;
 const logLimitBytes = 16 * 1024 * 1024;
 
 /**
- * Starts a long-lived program whose output goes to a file. It is in a session of its own, so that Ctrl-C in a terminal reaches
- * us alone and we choose the order of stopping. On Linux the kernel ends it when this process dies, however that happens.
+ * Starts a long-lived program whose output goes to a file. It is in a session of its own, so that Ctrl-C in a
+ * terminal reaches us alone and we choose the order of stopping. On Linux the kernel ends it when this
+ * process dies, however that happens.
  */
-export async function launch(binary: string, args: readonly string[], { logFile, environment = {} }: LaunchOptions): Promise<Launched> {
+export async function launch(
+  binary: string,
+  args: readonly string[],
+  { logFile, environment = {} }: LaunchOptions,
+): Promise<Launched> {
   await mkdir(dirname(logFile), { recursive: true, mode: 0o700 });
   await shelveLongLog(logFile);
   const log = openSync(logFile, 'a', 0o600);
   const [program, ...words] = [...deathLink(), binary, ...args];
-  const child = spawn(program ?? binary, words, { detached: true, stdio: ['ignore', log, log], env: childEnvironment({ set: environment }) });
+  const child = spawn(program ?? binary, words, {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: childEnvironment({ set: environment }),
+  });
   closeSync(log);
 
   const ended = endOf(child);
@@ -69,7 +78,10 @@ async function end(child: ChildProcess, ended: Promise<string>): Promise<void> {
 
 let deathLinkWords: readonly string[] | undefined;
 
-/** util-linux lets a program ask for a signal at its parent's death; elsewhere the next start ends what was left behind. */
+/**
+ * util-linux lets a program ask for a signal at its parent's death; elsewhere the next start ends what was
+ * left behind.
+ */
 function deathLink(): readonly string[] {
   deathLinkWords ??= findDeathLink();
   return deathLinkWords;
@@ -77,11 +89,16 @@ function deathLink(): readonly string[] {
 
 function findDeathLink(): readonly string[] {
   const words = ['setpriv', '--pdeathsig', 'TERM', '--'];
-  const works = process.platform === 'linux' && spawnSync('setpriv', [...words.slice(1), 'true'], { env: childEnvironment() }).status === 0;
+  const works =
+    process.platform === 'linux' &&
+    spawnSync('setpriv', [...words.slice(1), 'true'], { env: childEnvironment() }).status === 0;
   return works ? words : [];
 }
 
 async function shelveLongLog(logFile: string): Promise<void> {
-  const size = await stat(logFile).then((info) => info.size, () => 0);
+  const size = await stat(logFile).then(
+    (info) => info.size,
+    () => 0,
+  );
   if (size > logLimitBytes) await rename(logFile, `${logFile}.old`);
 }

@@ -35,7 +35,10 @@ export async function endProcess(recorded: ProcessRecord, patienceMs = 10_000): 
 /** The start is counted from the boot, so the boot's own name belongs to it. */
 async function startedOnLinux(pid: number): Promise<string | undefined> {
   try {
-    const [stat, boot] = await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile('/proc/sys/kernel/random/boot_id', 'utf8')]);
+    const [stat, boot] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8'),
+      readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+    ]);
     // The program's name stands in parentheses and may hold anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, start] = [fields[0], fields[19]];
@@ -46,7 +49,9 @@ async function startedOnLinux(pid: number): Promise<string | undefined> {
 }
 
 async function startedByPs(pid: number): Promise<string | undefined> {
-  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { env: childEnvironment() }).catch(() => undefined);
+  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
+    env: childEnvironment(),
+  }).catch(() => undefined);
   const [, state, started] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(found?.stdout ?? '') ?? [];
   return state === undefined || state.startsWith('Z') ? undefined : started;
 }

@@ -19,7 +19,10 @@ const keyword = 2;
 const grpcAlreadyExists = 6;
 
 /** Which of Heddle's search attributes the namespace has. Throws when the server cannot be asked. */
-export async function checkSearchAttributes(connection: Operable, namespace: string): Promise<SearchAttributeReport> {
+export async function checkSearchAttributes(
+  connection: Operable,
+  namespace: string,
+): Promise<SearchAttributeReport> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   const present = heddleSearchAttributes.filter((name) => customAttributes[name] === keyword);
   const missing = heddleSearchAttributes.filter((name) => customAttributes[name] !== keyword);
@@ -36,7 +39,10 @@ export async function checkSearchAttributes(connection: Operable, namespace: str
  * Registers what is missing of Heddle's search attributes; may be repeated, and run by several at once.
  * What the server does not permit is no error: the report says what is missing and why.
  */
-export async function registerSearchAttributes(connection: Operable, namespace: string): Promise<SearchAttributeReport> {
+export async function registerSearchAttributes(
+  connection: Operable,
+  namespace: string,
+): Promise<SearchAttributeReport> {
   try {
     const before = await checkSearchAttributes(connection, namespace);
     if (before.missing.length === 0) return before;

@@ -54,14 +54,14 @@ const defaultPort = 7233;
 const startLimitMs = 120_000;
 const launches = 3;
 /**
- * Between choosing a port and the server's taking it, another process may have taken it, also for a connection of its own,
- * at which nobody listens. The server chooses some ports itself, in the same way.
+ * Between choosing a port and the server's taking it, another process may have taken it, also for a
+ * connection of its own, at which nobody listens. The server chooses some ports itself, in the same way.
  */
 const portTaken = 'address already in use';
 
 /**
- * Starts a development server on 127.0.0.1 and waits until it answers. Throws with the end of its log when it does not,
- * and when another living process runs the server of this data folder.
+ * Starts a development server on 127.0.0.1 and waits until it answers. Throws with the end of its log when it
+ * does not, and when another living process runs the server of this data folder.
  */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const claim = await claimDataFolder(options.dataFolder, options.say);
@@ -76,13 +76,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await claim.recordServer(server.pid, address);
       const problem = await waitUntilReady(server, ports.port, namespace);
       if (problem === undefined) {
-        if (wanted !== 0 && ports.port !== wanted) options.say(`port ${wanted} is in use: Temporal listens at ${address}`);
+        if (wanted !== 0 && ports.port !== wanted)
+          options.say(`port ${wanted} is in use: Temporal listens at ${address}`);
         return describeServer(server, { address, ports, namespace, logFile, release: () => claim.release() });
       }
       await server.end();
       const tail = await readLogTail(logFile);
       if (left > 1 && (tail.includes(portTaken) || (await isTaken(ports)))) continue;
-      throw new Error(`The Temporal server did not start: ${problem}. The end of its log (${logFile}):\n${tail}`);
+      throw new Error(
+        `The Temporal server did not start: ${problem}. The end of its log (${logFile}):\n${tail}`,
+      );
     }
   } catch (cause) {
     await claim.release();
@@ -92,7 +95,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
 function describeServer(
   server: Launched,
-  { address, ports, namespace, logFile, release }: Pick<RunningServer, 'address' | 'namespace' | 'logFile'> & { ports: Ports; release: () => Promise<void> },
+  {
+    address,
+    ports,
+    namespace,
+    logFile,
+    release,
+  }: Pick<RunningServer, 'address' | 'namespace' | 'logFile'> & {
+    ports: Ports;
+    release: () => Promise<void>;
+  },
 ): RunningServer {
   return {
     address,
@@ -119,22 +131,40 @@ async function isTaken({ port, uiPort }: Ports): Promise<boolean> {
 }
 
 function argumentsFor(options: StartOptions, { port, uiPort }: Ports, namespace: string): string[] {
-  // Asking the vendor for newer versions is nothing a local server needs; the user's own client settings are not meant for it.
+  // Asking the vendor for newer versions is nothing a local server needs; the user's own client settings are
+  // not meant for it.
   const dynamicConfig = { 'frontend.enableServerVersionCheck': false, ...options.dynamicConfig };
   return [
-    ...['server', 'start-dev', '--disable-config-file', '--disable-config-env', '--log-format', 'json', '--log-level', 'warn'],
+    ...[
+      'server',
+      'start-dev',
+      '--disable-config-file',
+      '--disable-config-env',
+      '--log-format',
+      'json',
+      '--log-level',
+      'warn',
+    ],
     ...['--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort), '--ui-disable-news-fetch']),
-    // A write-ahead log needs one sync a commit; with SQLite's default journal everything took three times as long.
+    // A write-ahead log needs one sync a commit; with SQLite's default journal everything took three times as
+    // long.
     ...['--db-filename', join(options.dataFolder, 'temporal.db'), '--sqlite-pragma', 'journal_mode=wal'],
     ...(options.codecEndpoint === undefined ? [] : ['--ui-codec-endpoint', options.codecEndpoint]),
-    ...Object.entries(dynamicConfig).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
+    ...Object.entries(dynamicConfig).flatMap(([key, value]) => [
+      '--dynamic-config-value',
+      `${key}=${JSON.stringify(value)}`,
+    ]),
     ...(options.searchAttributes ?? []).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
   ];
 }
 
 /** Says what kept the server from answering, undefined when it answers. */
-async function waitUntilReady(server: Launched, port: number, namespace: string): Promise<string | undefined> {
+async function waitUntilReady(
+  server: Launched,
+  port: number,
+  namespace: string,
+): Promise<string | undefined> {
   let gone: string | undefined;
   void server.ended.then((how) => (gone = how));
   let last: unknown = 'nothing listened at its port';
@@ -156,7 +186,9 @@ async function waitUntilReady(server: Launched, port: number, namespace: string)
 async function askForNamespace(address: string, namespace: string): Promise<void> {
   const connection = Connection.lazy({ address, interceptors: [] });
   try {
-    await connection.withDeadline(Date.now() + 2_000, () => connection.workflowService.describeNamespace({ namespace }));
+    await connection.withDeadline(Date.now() + 2_000, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
   } finally {
     await connection.close();
   }

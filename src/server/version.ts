@@ -5,7 +5,10 @@ import { childEnvironment } from '../config/child-environment.js';
 /** Older servers let anyone who reaches the port open a replication stream (CVE-2026-5724). */
 export const serverFloor = '1.30.4';
 
-/** Compares dotted numbers; what follows the numbers (`-rc.1`, `+build`) does not count. Negative: `a` is older. */
+/**
+ * Compares dotted numbers; what follows the numbers (`-rc.1`, `+build`) does not count. Negative: `a` is
+ * older.
+ */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (let i = 0; i < Math.max(left.length, right.length); i++) {
@@ -17,18 +20,25 @@ export function compareVersions(a: string, b: string): number {
 
 /** Says what is wrong with a server of this version, or undefined when nothing is. */
 export function floorProblem(serverVersion: string): string | undefined {
-  if (numbersOf(serverVersion).length === 0) return `its server version ${JSON.stringify(serverVersion)} cannot be compared with ${serverFloor}`;
+  if (numbersOf(serverVersion).length === 0)
+    return `its server version ${JSON.stringify(serverVersion)} cannot be compared with ${serverFloor}`;
   if (compareVersions(serverVersion, serverFloor) >= 0) return undefined;
   return `Temporal server ${serverVersion} is older than ${serverFloor} and open to CVE-2026-5724; upgrade it`;
 }
 
 /** Asks a Temporal CLI for its versions. Throws with words when it does not run or is something else. */
-export async function readBinaryVersion(binary: string): Promise<{ readonly cli: string; readonly server: string }> {
-  const { stdout } = await promisify(execFile)(binary, ['--version'], { timeout: 15_000, env: childEnvironment() }).catch((cause: unknown) => {
+export async function readBinaryVersion(
+  binary: string,
+): Promise<{ readonly cli: string; readonly server: string }> {
+  const { stdout } = await promisify(execFile)(binary, ['--version'], {
+    timeout: 15_000,
+    env: childEnvironment(),
+  }).catch((cause: unknown) => {
     throw new Error(`it does not run: ${firstLine(cause)}`, { cause });
   });
   const found = /temporal version (\S+) \(Server ([^,\s)]+)/.exec(stdout);
-  if (!found?.[1] || !found[2]) throw new Error(`it is no Temporal CLI: --version answered ${JSON.stringify(stdout.slice(0, 120))}`);
+  if (!found?.[1] || !found[2])
+    throw new Error(`it is no Temporal CLI: --version answered ${JSON.stringify(stdout.slice(0, 120))}`);
   return { cli: found[1], server: found[2] };
 }
 

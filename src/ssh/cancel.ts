@@ -8,11 +8,15 @@ import { startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
 /**
- * Ends a run and reports how it ended: `cancel` as a rule, or what it had come to before. A run that was not started
- * yet never will be.
+ * Ends a run and reports how it ended: `cancel` as a rule, or what it had come to before. A run that was not
+ * started yet never will be.
  * @throws PluginError Retryable when the node cannot be reached: the script may go on there.
  */
-export async function cancelRun(place: RunPlace, progress: RunProgress, options: Pick<RunOptions, 'connect'>): Promise<RunEnd> {
+export async function cancelRun(
+  place: RunPlace,
+  progress: RunProgress,
+  options: Pick<RunOptions, 'connect'>,
+): Promise<RunEnd> {
   let problem: unknown;
   for (const pause of [0, 500, 2_000]) {
     await delay(pause);
@@ -24,10 +28,18 @@ export async function cancelRun(place: RunPlace, progress: RunProgress, options:
       problem = error;
     }
   }
-  throw new PluginError('Retryable', `run ${place.id} could not be cancelled, it may go on: its node was not reached`, { cause: problem });
+  throw new PluginError(
+    'Retryable',
+    `run ${place.id} could not be cancelled, it may go on: its node was not reached`,
+    { cause: problem },
+  );
 }
 
-async function tryCancel(place: RunPlace, progress: RunProgress, options: Pick<RunOptions, 'connect'>): Promise<RunEnd | undefined> {
+async function tryCancel(
+  place: RunPlace,
+  progress: RunProgress,
+  options: Pick<RunOptions, 'connect'>,
+): Promise<RunEnd | undefined> {
   const connection = await options.connect();
   const { sudo, ...variables } = place;
   const session = await startProgram(connection, { program: cancellerProgram, variables, sudo });
@@ -36,8 +48,13 @@ async function tryCancel(place: RunPlace, progress: RunProgress, options: Pick<R
       if (frame.kind !== 'line') continue;
       const [kind, word = '', ...rest] = frame.words;
       const where = describeTarget(connection.target);
-      if (kind === 'fail') throw new PluginError('Invalid', `run ${place.id} could not be cancelled on ${where}: ${rest.join(' ')}`);
-      if (kind === 'end' && word === 'stuck') throw new PluginError('UnknownOutcome', `run ${place.id} does not end on ${where}, not even by KILL`);
+      if (kind === 'fail')
+        throw new PluginError(
+          'Invalid',
+          `run ${place.id} could not be cancelled on ${where}: ${rest.join(' ')}`,
+        );
+      if (kind === 'end' && word === 'stuck')
+        throw new PluginError('UnknownOutcome', `run ${place.id} does not end on ${where}, not even by KILL`);
       if (kind === 'end') return endOf(word, rest[0], progress);
     }
   } finally {

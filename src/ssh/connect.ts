@@ -20,32 +20,44 @@ export interface ConnectOptions {
 
 /**
  * Connects and logs in; the server must show one of `target.hostKey`.
- * @throws PluginError Retryable (not reachable, no answer), Auth (login refused), Invalid (wrong or unknown host key,
- * no common algorithm).
+ * @throws PluginError Retryable (not reachable, no answer), Auth (login refused), Invalid (wrong or unknown
+ * host key, no common algorithm).
  */
 export async function connect(target: SshTarget, options: ConnectOptions = {}): Promise<Connection> {
   const expected = hostKeysOf(target);
   if (expected.length === 0) {
-    throw new PluginError('Invalid', `no host key is known for ${describeTarget(target)}: it is pinned by CONFIRM, or given by the provider`);
+    throw new PluginError(
+      'Invalid',
+      `no host key is known for ${describeTarget(target)}: it is pinned by CONFIRM, or given by the provider`,
+    );
   }
   return open(target, createVerifier(expected), options);
 }
 
 /**
- * Connects to a node whose host key is not known, and accepts the key it shows. Only CONFIRM may do this. A private key or an
- * agent reveals nothing to an impostor, a password does. A target with a password is refused even if it has a private key too:
- * the impostor's key would be pinned, and later logins would offer it the password.
- * @throws PluginError as `connect` does, and Invalid for a target with a password, unless it has `pinsWithPassword`.
+ * Connects to a node whose host key is not known, and accepts the key it shows. Only CONFIRM may do this. A
+ * private key or an agent reveals nothing to an impostor, a password does. A target with a password is
+ * refused even if it has a private key too: the impostor's key would be pinned, and later logins would offer
+ * it the password.
+ * @throws PluginError as `connect` does, and Invalid for a target with a password, unless it has
+ * `pinsWithPassword`.
  */
 export async function connectUnpinned(target: SshTarget, options: ConnectOptions = {}): Promise<Connection> {
   if (target.password !== undefined && target.pinsWithPassword !== true) {
-    throw new PluginError('Invalid', `the host key of ${describeTarget(target)} is not known, and a password is sent only to a host whose key is known: `
-      + 'give the host key, or log in by a private key alone, or accept the first key by `hostKeys: pin` of the account in heddle.yaml');
+    throw new PluginError(
+      'Invalid',
+      `the host key of ${describeTarget(target)} is not known, and a password is sent only to a host whose key is known: ` +
+        'give the host key, or log in by a private key alone, or accept the first key by `hostKeys: pin` of the account in heddle.yaml',
+    );
   }
   return open(target, createPinningVerifier(), options);
 }
 
-async function open(target: SshTarget, verifier: HostKeyVerifier, options: ConnectOptions): Promise<Connection> {
+async function open(
+  target: SshTarget,
+  verifier: HostKeyVerifier,
+  options: ConnectOptions,
+): Promise<Connection> {
   const { signal, timeoutMs = 15_000, keepaliveMs = 5_000 } = options;
   signal?.throwIfAborted();
   const authHandler = authMethods(target);
@@ -68,11 +80,14 @@ async function open(target: SshTarget, verifier: HostKeyVerifier, options: Conne
       });
       client.on('close', () => reject(new Error('the server closed the connection')));
       client.on('error', (error) => {
-        // One agent key that cannot sign does not end the login: ssh2 goes on with the next and reports the end itself.
+        // One agent key that cannot sign does not end the login: ssh2 goes on with the next and reports the
+        // end itself.
         if (error.level !== 'agent') reject(error);
       });
       client.connect({
-        ...(link === undefined ? { host: target.host, port: target.port } : { sock: link.stream }), username: target.user, authHandler,
+        ...(link === undefined ? { host: target.host, port: target.port } : { sock: link.stream }),
+        username: target.user,
+        authHandler,
         algorithms: algorithmsFor(hostKeysOf(target)),
         hostVerifier: (key: Buffer) => {
           const accepted = verifier.verify(key);
@@ -98,6 +113,9 @@ async function open(target: SshTarget, verifier: HostKeyVerifier, options: Conne
 async function openWay(target: SshTarget, options: ConnectOptions): Promise<Link | undefined> {
   const { jump } = target;
   if (jump === undefined) return undefined;
-  if (options.openJump !== undefined) return openLink(target, options.openJump(jump), () => { /* Others use it too. */ });
+  if (options.openJump !== undefined)
+    return openLink(target, options.openJump(jump), () => {
+      /* Others use it too. */
+    });
   return openLink(target, connect(jump, options), (connection) => connection.close());
 }

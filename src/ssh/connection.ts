@@ -25,13 +25,20 @@ export class Connection {
   #open = true;
   #cause: unknown;
 
-  constructor(client: Client, target: SshTarget, presented: Buffer, limits: { readonly channelMs?: number } = {}) {
+  constructor(
+    client: Client,
+    target: SshTarget,
+    presented: Buffer,
+    limits: { readonly channelMs?: number } = {},
+  ) {
     this.#client = client;
     this.#channelMs = limits.channelMs ?? channelMs;
     this.target = target;
     this.hostKey = formatHostKey(presented) ?? '';
     // Without a listener an error of a connection nobody is waiting for would end the process.
-    client.on('error', (error) => { this.#cause ??= error; });
+    client.on('error', (error) => {
+      this.#cause ??= error;
+    });
     this.#closed = new Promise((resolve) => {
       client.once('close', () => {
         this.#open = false;
@@ -68,7 +75,8 @@ export class Connection {
   }
 
   /**
-   * A stream to another host, which the server connects to. No command waits for it: OpenSSH counts only sessions.
+   * A stream to another host, which the server connects to. No command waits for it: OpenSSH counts only
+   * sessions.
    * @throws PluginError Invalid when the server forwards nothing, Retryable when it did not get there.
    */
   async forward(host: string, port: number): Promise<ClientChannel> {
@@ -102,8 +110,13 @@ export class Connection {
     this.#client.destroy();
   }
 
-  async #channel(start: (done: (error: Error | undefined, channel: ClientChannel) => void) => void): Promise<ClientChannel> {
-    while (this.#open && this.#busy >= maxChannels) await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+  async #channel(
+    start: (done: (error: Error | undefined, channel: ClientChannel) => void) => void,
+  ): Promise<ClientChannel> {
+    while (this.#open && this.#busy >= maxChannels)
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
     if (!this.#open) throw this.lost();
     this.#busy++;
     try {
@@ -122,7 +135,9 @@ export class Connection {
     if (!this.busy) this.onIdle?.();
   }
 
-  async #within(start: (done: (error: Error | undefined, channel: ClientChannel) => void) => void): Promise<ClientChannel> {
+  async #within(
+    start: (done: (error: Error | undefined, channel: ClientChannel) => void) => void,
+  ): Promise<ClientChannel> {
     let timer: NodeJS.Timeout | undefined;
     try {
       return await new Promise<ClientChannel>((resolve, reject) => {

@@ -23,10 +23,14 @@ export interface ExecOptions {
 
 /**
  * Runs a short command that is safe to repeat; its words reach it as they are.
- * @throws PluginError Retryable when its exit code was not learnt (connection lost, deadline passed), Invalid when the
- * login shell runs no commands.
+ * @throws PluginError Retryable when its exit code was not learnt (connection lost, deadline passed), Invalid
+ * when the login shell runs no commands.
  */
-export async function exec(connection: Connection, command: readonly string[], options: ExecOptions = {}): Promise<RunOutcome> {
+export async function exec(
+  connection: Connection,
+  command: readonly string[],
+  options: ExecOptions = {},
+): Promise<RunOutcome> {
   const { stdin = '', timeoutMs = 60_000, signal, sudo } = options;
   signal?.throwIfAborted();
   const nonce = randomBytes(16).toString('hex');
@@ -34,23 +38,40 @@ export async function exec(connection: Connection, command: readonly string[], o
   const where = describeTarget(connection.target);
   let begun: readonly string[] = [];
   let over = false;
-  let stop = (_reason: unknown) => { /* Replaced at once. */ };
+  let stop = (_reason: unknown) => {
+    /* Replaced at once. */
+  };
   // A server may keep a closed channel until the command has ended, so its end is not waited for.
-  const stopped = new Promise<never>((_resolve, reject) => { stop = reject; });
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = reject;
+  });
   const abort = () => stop(signal?.reason);
-  const timer = setTimeout(() => stop(new PluginError('Retryable', `${command[0]} on ${where} took longer than ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimeout(
+    () => stop(new PluginError('Retryable', `${command[0]} on ${where} took longer than ${timeoutMs} ms`)),
+    timeoutMs,
+  );
   signal?.addEventListener('abort', abort, { once: true });
   try {
     const exit = exitOf(channel);
-    channel.on('error', () => { /* A broken channel shows as a missing exit code. */ });
-    const outputs = Promise.all([readAfter(channel, nonce, (words) => { begun = words; }), readAfter(channel.stderr, nonce)]);
+    channel.on('error', () => {
+      /* A broken channel shows as a missing exit code. */
+    });
+    const outputs = Promise.all([
+      readAfter(channel, nonce, (words) => {
+        begun = words;
+      }),
+      readAfter(channel.stderr, nonce),
+    ]);
     channel.write(programText(execProgram, nonce, {}, `become() {\nexec ${quoteWords(command)}\n}\n`));
     channel.end(stdin);
     const [[stdout, stderr], exitCode] = await Promise.race([Promise.all([outputs, exit]), stopped]);
     over = true;
     if (exitCode === undefined) throw connectionLost(connection.target);
     if (!stdout.begun) {
-      throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}: ${printable(stderr.text).slice(-500)})`);
+      throw new PluginError(
+        'Invalid',
+        `the login shell of ${where} does not run commands (exit code ${exitCode}: ${printable(stderr.text).slice(-500)})`,
+      );
     }
     return { exitCode, stdout: stdout.text, stderr: stderr.text };
   } finally {
@@ -64,11 +85,22 @@ export async function exec(connection: Connection, command: readonly string[], o
 /** Longest time that ending a command may take its caller. */
 const endMs = 5_000;
 
-/** Over a channel of its own: not every server passes signals on. Where the connection is gone, so is the way to the command. */
-async function endCommand(connection: Connection, [pid, since]: readonly string[], sudo: boolean | undefined): Promise<void> {
+/**
+ * Over a channel of its own: not every server passes signals on. Where the connection is gone, so is the way
+ * to the command.
+ */
+async function endCommand(
+  connection: Connection,
+  [pid, since]: readonly string[],
+  sudo: boolean | undefined,
+): Promise<void> {
   if (!connection.open || pid === undefined || since === undefined) return;
   const work = (async () => {
-    const session = await startProgram(connection, { program: endCommandProgram, variables: { pid, since }, sudo });
+    const session = await startProgram(connection, {
+      program: endCommandProgram,
+      variables: { pid, since },
+      sudo,
+    });
     try {
       for await (const frame of session.frames) if (frame.kind === 'line') break;
     } finally {
@@ -76,12 +108,24 @@ async function endCommand(connection: Connection, [pid, since]: readonly string[
     }
   })().catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;
-  await Promise.race([work, new Promise<void>((resolve) => { timer = setTimeout(resolve, endMs); })]);
+  await Promise.race([
+    work,
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, endMs);
+    }),
+  ]);
   clearTimeout(timer);
 }
 
-/** What a stream holds after the line with the nonce, whose other words `onBegin` gets; all of it when there is none. */
-function readAfter(stream: Readable, nonce: string, onBegin?: (words: readonly string[]) => void): Promise<{ readonly text: string; readonly begun: boolean }> {
+/**
+ * What a stream holds after the line with the nonce, whose other words `onBegin` gets; all of it when there
+ * is none.
+ */
+function readAfter(
+  stream: Readable,
+  nonce: string,
+  onBegin?: (words: readonly string[]) => void,
+): Promise<{ readonly text: string; readonly begun: boolean }> {
   const mark = Buffer.from(`\n${nonce}`);
   const noise = new Excerpt();
   const output = new Excerpt();
@@ -97,7 +141,12 @@ function readAfter(stream: Readable, nonce: string, onBegin?: (words: readonly s
     const end = at < 0 ? -1 : held.indexOf(10, at + mark.length);
     if (end >= 0) {
       begun = true;
-      onBegin?.(held.toString('latin1', at + mark.length, end).trim().split(' '));
+      onBegin?.(
+        held
+          .toString('latin1', at + mark.length, end)
+          .trim()
+          .split(' '),
+      );
       output.add(held.subarray(end + 1));
       return;
     }

@@ -3,7 +3,10 @@ import { fingerprint, parseHostKey } from './host-key.js';
 import { printable } from './printable.js';
 import { describeTarget, hostKeysOf, type SshTarget } from './target.js';
 
-/** Puts a failed connection attempt into the engine's words. `refused` is the host key that was turned down, if one was. */
+/**
+ * Puts a failed connection attempt into the engine's words. `refused` is the host key that was turned down,
+ * if one was.
+ */
 export function explainFailure(target: SshTarget, error: unknown, refused: Buffer | undefined): PluginError {
   const where = describeTarget(target);
   if (error instanceof PluginError) return error;
@@ -12,30 +15,51 @@ export function explainFailure(target: SshTarget, error: unknown, refused: Buffe
   const message = printable(error instanceof Error ? error.message : String(error));
   const level = levelOf(error);
   if (level === 'client-authentication') {
-    return new PluginError('Auth', `${where} refused the login (${message}); check the user and the key or password`, { cause: error });
+    return new PluginError(
+      'Auth',
+      `${where} refused the login (${message}); check the user and the key or password`,
+      { cause: error },
+    );
   }
   if (level === 'handshake' && /no matching/i.test(message)) {
-    return new PluginError('Invalid', `${where} offers no algorithm that is accepted here (${message}); see docs/ssh.md`, { cause: error });
+    return new PluginError(
+      'Invalid',
+      `${where} offers no algorithm that is accepted here (${message}); see docs/ssh.md`,
+      { cause: error },
+    );
   }
   if (level === 'client-timeout' || level === 'protocol') {
-    return new PluginError('Retryable', `${where} does not answer as an SSH server yet (${message})`, { cause: error });
+    return new PluginError('Retryable', `${where} does not answer as an SSH server yet (${message})`, {
+      cause: error,
+    });
   }
   return new PluginError('Retryable', `cannot reach ${where} (${message})`, { cause: error });
 }
 
-/** A jump host that did not connect us to the target. Reason 1 is SSH's word for a refusal by the server's own rules. */
+/**
+ * A jump host that did not connect us to the target. Reason 1 is SSH's word for a refusal by the server's own
+ * rules.
+ */
 export function explainForward(jump: SshTarget, to: string, error: unknown): PluginError {
   const message = printable(error instanceof Error ? error.message : String(error));
   if (typeof error === 'object' && error !== null && 'reason' in error && error.reason === 1) {
-    return new PluginError('Invalid', `jump host ${describeTarget(jump)} forwards nothing to ${to} (${message}); its sshd needs AllowTcpForwarding, and PermitOpen for that address`, { cause: error });
+    return new PluginError(
+      'Invalid',
+      `jump host ${describeTarget(jump)} forwards nothing to ${to} (${message}); its sshd needs AllowTcpForwarding, and PermitOpen for that address`,
+      { cause: error },
+    );
   }
-  return new PluginError('Retryable', `jump host ${describeTarget(jump)} does not reach ${to} (${message})`, { cause: error });
+  return new PluginError('Retryable', `jump host ${describeTarget(jump)} does not reach ${to} (${message})`, {
+    cause: error,
+  });
 }
 
 /** For a connection that was there and is gone; what was running on the node goes on. */
 export function connectionLost(target: SshTarget, cause?: unknown): PluginError {
   const why = cause instanceof Error ? ` (${printable(cause.message)})` : '';
-  return new PluginError('Retryable', `the connection to ${describeTarget(target)} was lost${why}`, { cause });
+  return new PluginError('Retryable', `the connection to ${describeTarget(target)} was lost${why}`, {
+    cause,
+  });
 }
 
 function hostKeyRefused(target: SshTarget, refused: Buffer): PluginError {
@@ -45,8 +69,8 @@ function hostKeyRefused(target: SshTarget, refused: Buffer): PluginError {
   });
   return new PluginError(
     'Invalid',
-    `${describeTarget(target)} shows host key ${fingerprint(refused)}, expected ${expected.join(' or ') || 'a known one, but none is known'}: `
-      + 'possible man in the middle, or an address that now belongs to another machine. Nothing was sent to it.',
+    `${describeTarget(target)} shows host key ${fingerprint(refused)}, expected ${expected.join(' or ') || 'a known one, but none is known'}: ` +
+      'possible man in the middle, or an address that now belongs to another machine. Nothing was sent to it.',
   );
 }
 

@@ -11,7 +11,11 @@ import { type RemoteSession, startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
 /** Sent when the run is known to have started: it is only shown. */
-export const nothing: RunUpload = { bytes: Buffer.alloc(0), runner: () => '', variables: { sent: 0, script_size: 0, stdin_size: 0 } };
+export const nothing: RunUpload = {
+  bytes: Buffer.alloc(0),
+  runner: () => '',
+  variables: { sent: 0, script_size: 0, stdin_size: 0 },
+};
 
 /** Where a run stands on the node. */
 export interface RunPlace {
@@ -29,17 +33,25 @@ export interface RunPlace {
  * @throws PluginError as runOnce does.
  */
 export async function followRun(
-  connection: Connection, place: RunPlace, upload: RunUpload, progress: RunProgress, stop: AbortSignal,
+  connection: Connection,
+  place: RunPlace,
+  upload: RunUpload,
+  progress: RunProgress,
+  stop: AbortSignal,
 ): Promise<RunEnd | undefined> {
   const { sudo, ...folder } = place;
   const { outat, errat, started } = progress;
   const { bytes, variables, runner } = started ? nothing : upload;
   const tag = randomBytes(8).toString('hex');
   const session = await startProgram(connection, {
-    program: launcherProgram, sudo,
+    program: launcherProgram,
+    sudo,
     variables: { ...folder, ...variables, outat, errat, tag },
     // The line after them tells the node that script and input arrived whole.
-    input: variables.sent === 0 ? '' : Buffer.concat([bytes, Buffer.from(`${tag}\n${runner(place.run, place.turn)}`)]),
+    input:
+      variables.sent === 0
+        ? ''
+        : Buffer.concat([bytes, Buffer.from(`${tag}\n${runner(place.run, place.turn)}`)]),
   });
   progress.rewindResult();
   stop.addEventListener('abort', session.close, { once: true });
@@ -65,7 +77,12 @@ export async function followRun(
   return undefined;
 }
 
-function readLine(words: readonly string[], connection: Connection, place: RunPlace, progress: RunProgress): RunEnd | undefined {
+function readLine(
+  words: readonly string[],
+  connection: Connection,
+  place: RunPlace,
+  progress: RunProgress,
+): RunEnd | undefined {
   const [kind, word = '', ...rest] = words;
   const where = describeTarget(connection.target);
   if (kind === 'tick') {
@@ -77,7 +94,10 @@ function readLine(words: readonly string[], connection: Connection, place: RunPl
   if (kind === 'fail') throw explainRefusal(word, rest.join(' '), where);
   if (kind !== 'end') return undefined;
   if (word === 'absent') {
-    throw new PluginError('UnknownOutcome', `the folder of run ${place.id} vanished from ${where}: nobody can tell what became of it`);
+    throw new PluginError(
+      'UnknownOutcome',
+      `the folder of run ${place.id} vanished from ${where}: nobody can tell what became of it`,
+    );
   }
   return endOf(word, rest[0], progress);
 }
@@ -90,7 +110,12 @@ export function endOf(reason: string, code: string | undefined, progress: RunPro
     case 'exit':
       // No number means no knowledge, and is never taken for 0.
       return progress.end(exitCode === undefined ? 'died' : 'exit', exitCode);
-    case 'timeout': case 'cancel': case 'superseded': case 'full': case 'died': case 'reboot':
+    case 'timeout':
+    case 'cancel':
+    case 'superseded':
+    case 'full':
+    case 'died':
+    case 'reboot':
       return progress.end(reason, exitCode);
     default:
       throw new Error(`unexpected end of a run: ${reason}`);
@@ -100,21 +125,38 @@ export function endOf(reason: string, code: string | undefined, progress: RunPro
 /** The node said why it does not start the run; nothing was started. */
 function explainRefusal(why: string, text: string, where: string): PluginError {
   const said = text.trim();
-  if (why === 'full') return new PluginError('Invalid', `disk full on node ${where}: the script was not started (${said}); make room and try again`);
-  if (why === 'folder') return new PluginError('Invalid', `${where} cannot keep the run, so the script was not started: ${said}`);
+  if (why === 'full')
+    return new PluginError(
+      'Invalid',
+      `disk full on node ${where}: the script was not started (${said}); make room and try again`,
+    );
+  if (why === 'folder')
+    return new PluginError('Invalid', `${where} cannot keep the run, so the script was not started: ${said}`);
   return new PluginError('Retryable', `the script was not started on ${where}: ${said}`);
 }
 
-/** The program did not even begin: sudo refused, no shell that can run it, or the connection was cut at once. */
-export async function explainSilence(session: RemoteSession, connection: Connection, sudo: boolean | undefined): Promise<void> {
+/**
+ * The program did not even begin: sudo refused, no shell that can run it, or the connection was cut at once.
+ */
+export async function explainSilence(
+  session: RemoteSession,
+  connection: Connection,
+  sudo: boolean | undefined,
+): Promise<void> {
   const exitCode = connection.open ? await session.exit : undefined;
   if (exitCode === undefined) return;
   const said = printable(session.complaints.toString()).slice(-500);
   const where = describeTarget(connection.target);
   if (sudo === true && exitCode !== 70) {
-    throw new PluginError('Auth', `sudo -n does not let ${where} become root (${said || `exit code ${exitCode}`}); allow it without a password, or log in as root`);
+    throw new PluginError(
+      'Auth',
+      `sudo -n does not let ${where} become root (${said || `exit code ${exitCode}`}); allow it without a password, or log in as root`,
+    );
   }
   // 70: the program was cut on its way.
   if (exitCode === 70) return;
-  throw new PluginError('Invalid', `the login shell of ${where} does not run commands (exit code ${exitCode}${said === '' ? '' : `: ${said}`})`);
+  throw new PluginError(
+    'Invalid',
+    `the login shell of ${where} does not run commands (exit code ${exitCode}${said === '' ? '' : `: ${said}`})`,
+  );
 }

@@ -1,23 +1,32 @@
 import { printable } from './printable.js';
 
-/** What a remote program prints: its own lines, split into words, and stretches of raw output between them. */
+/**
+ * What a remote program prints: its own lines, split into words, and stretches of raw output between them.
+ */
 export type Frame =
   | { readonly kind: 'line'; readonly words: readonly string[] }
   | { readonly kind: 'output'; readonly stream: 'stdout' | 'stderr' | 'result'; readonly chunk: Buffer };
 
 type Stream = Extract<Frame, { kind: 'output' }>['stream'];
 
-const streams: ReadonlyMap<string, Stream> = new Map([['o', 'stdout'], ['e', 'stderr'], ['r', 'result']]);
+const streams: ReadonlyMap<string, Stream> = new Map([
+  ['o', 'stdout'],
+  ['e', 'stderr'],
+  ['r', 'result'],
+]);
 const longestLine = 16 * 1024;
 /** How much a login shell may print before our first line. */
 const longestNoise = 1024 * 1024;
 
 /**
- * Reads frames from a channel. A line is ours if it begins with the nonce, which only we and the remote program know;
- * what stands before the first such line is the login shell's noise and is dropped.
+ * Reads frames from a channel. A line is ours if it begins with the nonce, which only we and the remote
+ * program know; what stands before the first such line is the login shell's noise and is dropped.
  * @throws Error when the stream is not what the program prints. It simply ends when the connection does.
  */
-export async function* readFrames(source: AsyncIterable<Buffer>, nonce: string): AsyncGenerator<Frame, void, undefined> {
+export async function* readFrames(
+  source: AsyncIterable<Buffer>,
+  nonce: string,
+): AsyncGenerator<Frame, void, undefined> {
   let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   let noise = 0;
   let seen = false;
@@ -39,7 +48,8 @@ export async function* readFrames(source: AsyncIterable<Buffer>, nonce: string):
       rest = rest.subarray(end + 1);
       if (!line.startsWith(`${nonce} `)) {
         noise += line.length + 1;
-        if (seen || noise > longestNoise) throw new Error(`unexpected output of the node: ${printable(line.slice(0, 200))}`);
+        if (seen || noise > longestNoise)
+          throw new Error(`unexpected output of the node: ${printable(line.slice(0, 200))}`);
         continue;
       }
       seen = true;
@@ -52,8 +62,10 @@ export async function* readFrames(source: AsyncIterable<Buffer>, nonce: string):
       }
       stream = named;
       pending = Number(words[1]);
-      if (!Number.isSafeInteger(pending) || pending < 0) throw new Error(`unexpected output of the node: ${words.join(' ')}`);
+      if (!Number.isSafeInteger(pending) || pending < 0)
+        throw new Error(`unexpected output of the node: ${words.join(' ')}`);
     }
-    if (pending === 0 && rest.length > (seen ? longestLine : longestNoise)) throw new Error('the node sends a line without end');
+    if (pending === 0 && rest.length > (seen ? longestLine : longestNoise))
+      throw new Error('the node sends a line without end');
   }
 }

@@ -10,7 +10,9 @@ export function parseHostKey(line: string): Buffer | undefined {
   const [type, base64] = line.trim().split(/\s+/);
   if (type === undefined || base64 === undefined || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
   const key = Buffer.from(base64, 'base64');
-  return key.toString('base64').replace(/=+$/, '') === base64.replace(/=+$/, '') && typeOf(key) === type ? key : undefined;
+  return key.toString('base64').replace(/=+$/, '') === base64.replace(/=+$/, '') && typeOf(key) === type
+    ? key
+    : undefined;
 }
 
 /** A raw key as a known_hosts line without the host: `<type> <base64>`. Undefined when it is not a key. */
@@ -21,8 +23,8 @@ export function formatHostKey(key: Buffer): string | undefined {
 
 export interface HostKeyVerifier {
   /**
-   * Handed to ssh2, which takes every answer but exactly `false` for a yes, promises included. So it is synchronous
-   * and returns `true` or `false`, nothing else.
+   * Handed to ssh2, which takes every answer but exactly `false` for a yes, promises included. So it is
+   * synchronous and returns `true` or `false`, nothing else.
    */
   readonly verify: (key: Buffer) => boolean;
   /** What the server showed last. */
@@ -35,7 +37,10 @@ export function createVerifier(expected: readonly string[]): HostKeyVerifier {
   return observe((key) => keys.some((one) => one.length === key.length && timingSafeEqual(one, key)));
 }
 
-/** Accepts any well-formed key, for the first look at a node whose key nobody could tell; the caller pins what it sees. */
+/**
+ * Accepts any well-formed key, for the first look at a node whose key nobody could tell; the caller pins what
+ * it sees.
+ */
 export function createPinningVerifier(): HostKeyVerifier {
   return observe((key) => typeOf(key) !== undefined);
 }

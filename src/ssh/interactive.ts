@@ -25,15 +25,23 @@ export interface InteractiveSession {
 }
 
 /** Opens the login shell, or runs one command in its stead. */
-export async function openShell(connection: Connection, command?: readonly string[], options: TerminalOptions = {}): Promise<InteractiveSession> {
-  const terminal = options.pty === true
-    ? { cols: options.columns ?? 80, rows: options.rows ?? 24, term: options.term ?? 'xterm-256color' }
-    : false;
-  const channel = command === undefined
-    ? await connection.shell(terminal)
-    : await connection.exec(quoteWords(command), terminal === false ? {} : { pty: terminal });
+export async function openShell(
+  connection: Connection,
+  command?: readonly string[],
+  options: TerminalOptions = {},
+): Promise<InteractiveSession> {
+  const terminal =
+    options.pty === true
+      ? { cols: options.columns ?? 80, rows: options.rows ?? 24, term: options.term ?? 'xterm-256color' }
+      : false;
+  const channel =
+    command === undefined
+      ? await connection.shell(terminal)
+      : await connection.exec(quoteWords(command), terminal === false ? {} : { pty: terminal });
   return {
-    stdin: channel, stdout: channel, stderr: channel.stderr,
+    stdin: channel,
+    stdout: channel,
+    stderr: channel.stderr,
     exit: exitOf(channel),
     resize: (columns, rows) => channel.setWindow(rows, columns, 0, 0),
     close: () => discard(channel),

@@ -12,11 +12,16 @@ export interface Link {
 }
 
 /**
- * Opens a way to the target through a connection to its jump host, which `release` leaves open or ends with `leave`.
- * @throws PluginError of the kind that the jump host's connection failed with, Invalid when it forwards nothing,
- * Retryable when it does not reach the target.
+ * Opens a way to the target through a connection to its jump host, which `release` leaves open or ends with
+ * `leave`.
+ * @throws PluginError of the kind that the jump host's connection failed with, Invalid when it forwards
+ * nothing, Retryable when it does not reach the target.
  */
-export async function openLink(target: SshTarget, connecting: Promise<Connection>, leave: (jump: Connection) => void): Promise<Link> {
+export async function openLink(
+  target: SshTarget,
+  connecting: Promise<Connection>,
+  leave: (jump: Connection) => void,
+): Promise<Link> {
   const connection = await connecting.catch((error: unknown) => {
     if (!isPluginError(error)) throw error;
     throw new PluginError(error.kind, `jump host of ${target.host}: ${error.message}`, { cause: error });
@@ -37,14 +42,19 @@ export async function openLink(target: SshTarget, connecting: Promise<Connection
 }
 
 /**
- * A channel that is given up ends at once; ssh2's own would wait until the jump host has said goodbye as well. A target that says no more
- * has ended too: of one that reset its connection a jump host tells no more than that, and ssh2 asks nobody any more whether it is there.
+ * A channel that is given up ends at once; ssh2's own would wait until the jump host has said goodbye as
+ * well. A target that says no more has ended too: of one that reset its connection a jump host tells no more
+ * than that, and ssh2 asks nobody any more whether it is there.
  */
 function detachable(channel: ClientChannel): Duplex {
   const stream = new Duplex({
     allowHalfOpen: false,
-    read: () => { channel.resume(); },
-    write: (chunk: Buffer, _encoding, done) => { channel.write(chunk, done); },
+    read: () => {
+      channel.resume();
+    },
+    write: (chunk: Buffer, _encoding, done) => {
+      channel.write(chunk, done);
+    },
     final: (done) => {
       channel.end();
       done();
@@ -56,10 +66,18 @@ function detachable(channel: ClientChannel): Duplex {
       done(error);
     },
   });
-  channel.on('data', (chunk: Buffer) => { if (!stream.destroyed && !stream.push(chunk)) channel.pause(); });
-  channel.on('end', () => { if (!stream.destroyed) stream.push(null); });
-  channel.on('error', (error: Error) => { stream.destroy(error); });
-  channel.on('close', () => { stream.destroy(); });
+  channel.on('data', (chunk: Buffer) => {
+    if (!stream.destroyed && !stream.push(chunk)) channel.pause();
+  });
+  channel.on('end', () => {
+    if (!stream.destroyed) stream.push(null);
+  });
+  channel.on('error', (error: Error) => {
+    stream.destroy(error);
+  });
+  channel.on('close', () => {
+    stream.destroy();
+  });
   channel.stderr.resume();
   return stream;
 }

@@ -19,10 +19,13 @@ export interface RunRecord {
  * @throws PluginError Retryable when the connection was lost.
  */
 export async function listRuns(
-  connection: Connection, options: { readonly sudo?: boolean; readonly runsFolder?: string } = {},
+  connection: Connection,
+  options: { readonly sudo?: boolean; readonly runsFolder?: string } = {},
 ): Promise<readonly RunRecord[]> {
   const session = await startProgram(connection, {
-    program: listRunsProgram, variables: { runs: options.runsFolder ?? '', run: '' }, sudo: options.sudo,
+    program: listRunsProgram,
+    variables: { runs: options.runsFolder ?? '', run: '' },
+    sudo: options.sudo,
   });
   const records: RunRecord[] = [];
   let row: readonly string[] = [];
@@ -34,7 +37,11 @@ export async function listRuns(
       if (kind === 'run') row = words;
       if (kind !== 'id') continue;
       const [starts = '0', code = '-', reason = '-'] = row;
-      records.push({ runId: words.join(' '), starts: Number(starts), ...(code === '-' ? {} : { exitCode: Number(code), reason }) });
+      records.push({
+        runId: words.join(' '),
+        starts: Number(starts),
+        ...(code === '-' ? {} : { exitCode: Number(code), reason }),
+      });
     }
   } finally {
     session.close();

@@ -25,12 +25,16 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
   /** Not tied to any caller's signal, because others may be waiting for it; its own deadline ends it. */
   function start(key: string, target: SshTarget): Promise<Connection> {
     const entry = connect(target, { ...connectOptions, openJump: (jump) => acquire(jump) });
-    const forget = () => { if (entries.get(key) === entry) entries.delete(key); };
+    const forget = () => {
+      if (entries.get(key) === entry) entries.delete(key);
+    };
     entries.set(key, entry);
-    entry.then((connection) => {
-      closeWhenIdle(connection, idleMs, forget);
-      return connection.closed.then(forget);
-    }).catch(forget);
+    entry
+      .then((connection) => {
+        closeWhenIdle(connection, idleMs, forget);
+        return connection.closed.then(forget);
+      })
+      .catch(forget);
     return entry;
   }
 
@@ -48,11 +52,13 @@ export function createPool(options: PoolOptions = {}): ConnectionPool {
       const opening = [...entries.values()];
       entries.clear();
       const settled = await Promise.allSettled(opening);
-      await Promise.all(settled.map(async (result) => {
-        if (result.status === 'rejected') return;
-        result.value.close();
-        await result.value.closed;
-      }));
+      await Promise.all(
+        settled.map(async (result) => {
+          if (result.status === 'rejected') return;
+          result.value.close();
+          await result.value.closed;
+        }),
+      );
     },
   };
 }
@@ -75,10 +81,13 @@ async function raceAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): 
   if (signal === undefined) return work;
   let stop: (() => void) | undefined;
   try {
-    return await Promise.race([work, new Promise<never>((_resolve, reject) => {
-      stop = () => reject(signal.reason);
-      signal.addEventListener('abort', stop, { once: true });
-    })]);
+    return await Promise.race([
+      work,
+      new Promise<never>((_resolve, reject) => {
+        stop = () => reject(signal.reason);
+        signal.addEventListener('abort', stop, { once: true });
+      }),
+    ]);
   } finally {
     if (stop !== undefined) signal.removeEventListener('abort', stop);
   }

@@ -17,15 +17,15 @@ export interface ProbeOptions {
 export interface Probed {
   readonly hostKey: string;
   /**
-   * Another one means that the machine was started again. Absent where no command can be run, or the system does not
-   * tell.
+   * Another one means that the machine was started again. Absent where no command can be run, or the system
+   * does not tell.
    */
   readonly bootId?: string;
 }
 
 /**
- * Looks once whether SSH answers at the target and lets us in. With `target.hostKey` that key is enforced; without, the
- * key the server shows is returned so that the caller can pin it.
+ * Looks once whether SSH answers at the target and lets us in. With `target.hostKey` that key is enforced;
+ * without, the key the server shows is returned so that the caller can pin it.
  * @throws PluginError Retryable (not there yet), Auth (login refused), Invalid (another host key).
  */
 export async function probe(target: SshTarget, options: ProbeOptions = {}): Promise<Probed> {
@@ -43,7 +43,10 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
   }
 }
 
-/** The kernel's boot id and the start of process 1: containers share the former with their host and with each other. */
+/**
+ * The kernel's boot id and the start of process 1: containers share the former with their host and with each
+ * other.
+ */
 const bootIdProgram = compact(`${identityFunctions}\nmachine\necho "$boot"`);
 
 async function readBootId(connection: Connection): Promise<string | undefined> {
@@ -60,16 +63,31 @@ async function readBootId(connection: Connection): Promise<string | undefined> {
 }
 
 /** Also for a server that lets us in and then grants no channel. */
-async function withLimits<Value>(work: Promise<Value>, target: SshTarget, { signal, timeoutMs }: ProbeOptions & { readonly timeoutMs: number }): Promise<Value> {
-  let abort = () => { /* Replaced at once. */ };
+async function withLimits<Value>(
+  work: Promise<Value>,
+  target: SshTarget,
+  { signal, timeoutMs }: ProbeOptions & { readonly timeoutMs: number },
+): Promise<Value> {
+  let abort = () => {
+    /* Replaced at once. */
+  };
   let timer: NodeJS.Timeout | undefined;
   try {
-    return await Promise.race([work, new Promise<never>((_resolve, reject) => {
-      abort = () => reject(signal?.reason);
-      if (signal?.aborted === true) abort();
-      timer = setTimeout(() => reject(new PluginError('Retryable', `${describeTarget(target)} lets us in and then answers nothing`)), timeoutMs);
-      signal?.addEventListener('abort', abort, { once: true });
-    })]);
+    return await Promise.race([
+      work,
+      new Promise<never>((_resolve, reject) => {
+        abort = () => reject(signal?.reason);
+        if (signal?.aborted === true) abort();
+        timer = setTimeout(
+          () =>
+            reject(
+              new PluginError('Retryable', `${describeTarget(target)} lets us in and then answers nothing`),
+            ),
+          timeoutMs,
+        );
+        signal?.addEventListener('abort', abort, { once: true });
+      }),
+    ]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);

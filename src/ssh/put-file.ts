@@ -8,21 +8,31 @@ import { startProgram } from './session.js';
 import { describeTarget } from './target.js';
 
 /**
- * Writes a file whole or not at all: beside its place, checked for its size, then renamed. Relative paths start in the
- * login user's home. Only the owner may read it unless a mode is given.
- * @throws PluginError Invalid when the node refuses (no such folder, disk full), Retryable when the connection was lost.
+ * Writes a file whole or not at all: beside its place, checked for its size, then renamed. Relative paths
+ * start in the login user's home. Only the owner may read it unless a mode is given.
+ * @throws PluginError Invalid when the node refuses (no such folder, disk full), Retryable when the
+ * connection was lost.
  */
-export async function putFile(connection: Connection, path: string, content: string | Uint8Array, options: { readonly mode?: number } = {}): Promise<void> {
+export async function putFile(
+  connection: Connection,
+  path: string,
+  content: string | Uint8Array,
+  options: { readonly mode?: number } = {},
+): Promise<void> {
   const bytes = Buffer.from(content);
   const { mode = 0o600 } = options;
   const where = describeTarget(connection.target);
-  if (path === '' || /[\p{Cc}]/u.test(path)) throw new PluginError('Invalid', `${JSON.stringify(path)} is no path for a file on ${where}`);
+  if (path === '' || /[\p{Cc}]/u.test(path))
+    throw new PluginError('Invalid', `${JSON.stringify(path)} is no path for a file on ${where}`);
   const session = await startProgram(connection, {
-    program: putFileProgram, input: bytes,
+    program: putFileProgram,
+    input: bytes,
     variables: {
       // A leading dash would be an option to the commands of the node.
       path: path.startsWith('-') ? `./${path}` : path,
-      tag: randomBytes(8).toString('hex'), total: bytes.length, mode: mode.toString(8).padStart(4, '0'),
+      tag: randomBytes(8).toString('hex'),
+      total: bytes.length,
+      mode: mode.toString(8).padStart(4, '0'),
     },
   });
   try {

@@ -5,8 +5,8 @@ import { PluginError } from '../plugins/errors.js';
 export const largestResult = 8 * 1024;
 
 /**
- * Reads what a script wrote to the file named by HEDDLE_RESULT: a `key=value` a line, blank lines passed over. Values
- * are text as they stand; the last of two equal keys counts.
+ * Reads what a script wrote to the file named by HEDDLE_RESULT: a `key=value` a line, blank lines passed
+ * over. Values are text as they stand; the last of two equal keys counts.
  * @throws PluginError Invalid, naming the line.
  */
 export function parseResults(bytes: Uint8Array): JsonObject {
@@ -20,7 +20,10 @@ export function parseResults(bytes: Uint8Array): JsonObject {
     if (line.trim() === '') return [];
     const match = /^([A-Za-z][A-Za-z0-9._-]{0,63})=(.*)$/s.exec(line);
     if (match === null) {
-      throw new PluginError('Invalid', `HEDDLE_RESULT line ${index + 1}: ${JSON.stringify(line.slice(0, 80))} is not key=value with a key of letters, digits, '.', '_' or '-'`);
+      throw new PluginError(
+        'Invalid',
+        `HEDDLE_RESULT line ${index + 1}: ${JSON.stringify(line.slice(0, 80))} is not key=value with a key of letters, digits, '.', '_' or '-'`,
+      );
     }
     return [[match[1] ?? '', match[2] ?? ''] as const];
   });

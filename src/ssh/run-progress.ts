@@ -57,6 +57,12 @@ export class RunProgress {
   }
 
   end(reason: RunEnd['reason'], exitCode: number | undefined): RunEnd {
-    return { reason, exitCode, stdout: this.#stdout.toString(), stderr: this.#stderr.toString(), result: Buffer.concat(this.#result) };
+    return {
+      reason,
+      exitCode,
+      stdout: this.#stdout.toString(),
+      stderr: this.#stderr.toString(),
+      result: Buffer.concat(this.#result),
+    };
   }
 }

@@ -15,7 +15,17 @@ export interface RunUpload {
 }
 
 /** Names that a shell keeps for itself, and would not let us set. */
-const shellNames = new Set(['UID', 'EUID', 'PPID', 'GROUPS', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'HEDDLE_RUN', 'HEDDLE_RESULT']);
+const shellNames = new Set([
+  'UID',
+  'EUID',
+  'PPID',
+  'GROUPS',
+  'BASHOPTS',
+  'SHELLOPTS',
+  'BASH_VERSINFO',
+  'HEDDLE_RUN',
+  'HEDDLE_RESULT',
+]);
 
 const supervisor = compact(supervisorProgram);
 
@@ -26,46 +36,66 @@ export function packUpload(script: Script): RunUpload {
   const timeout = timeoutSeconds(script.timeoutMs);
   const enter = enterFunction(script);
   return {
-    bytes: Buffer.concat([text, stdin]), variables: { sent: 1, script_size: text.length, stdin_size: stdin.length },
-    runner: (run, turn) => `timeout=${timeout}\nrun=${quoteWord(run)}\nturn=${quoteWord(turn)}\n${enter}${supervisor}\n`,
+    bytes: Buffer.concat([text, stdin]),
+    variables: { sent: 1, script_size: text.length, stdin_size: stdin.length },
+    runner: (run, turn) =>
+      `timeout=${timeout}\nrun=${quoteWord(run)}\nturn=${quoteWord(turn)}\n${enter}${supervisor}\n`,
   };
 }
 
 /**
- * The folder's name for a run id: readable, and different for different ids. The id itself stands in the folder.
+ * The folder's name for a run id: readable, and different for different ids. The id itself stands in the
+ * folder.
  * @throws PluginError Invalid for an id that is empty or holds a control character.
  */
 export function runFolderName(runId: string): string {
-  if (!/^[^\p{Cc}]+$/u.test(runId)) throw new PluginError('Invalid', 'a run id is one line of text, without control characters');
+  if (!/^[^\p{Cc}]+$/u.test(runId))
+    throw new PluginError('Invalid', 'a run id is one line of text, without control characters');
   const digest = createHash('sha256').update(runId).digest('hex').slice(0, 16);
-  return `${runId.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^[.-]/, '_').slice(0, 120)}-${digest}`;
+  return `${runId
+    .replace(/[^A-Za-z0-9._-]+/g, '_')
+    .replace(/^[.-]/, '_')
+    .slice(0, 120)}-${digest}`;
 }
 
 /**
- * A turn as the node reads it, in words that are parts of file names there: the time has a fixed width, so that names stand in its order.
+ * A turn as the node reads it, in words that are parts of file names there: the time has a fixed width, so
+ * that names stand in its order.
  * @throws PluginError Invalid for a time that is none.
  */
 export function turnText(turn: Turn | undefined): string {
   if (turn === undefined) return '';
   const { node, time, operation } = turn;
-  if (!Number.isSafeInteger(time) || time < 0 || time > 9e12) throw new PluginError('Invalid', `a turn cannot begin at ${time}: give ms since the epoch`);
+  if (!Number.isSafeInteger(time) || time < 0 || time > 9e12)
+    throw new PluginError('Invalid', `a turn cannot begin at ${time}: give ms since the epoch`);
   const short = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
   return `${short(node)} ${String(time).padStart(13, '0')} ${/^[A-Za-z0-9_-]{1,64}$/.test(operation) ? operation : short(operation)}`;
 }
 
-/** Sets the environment and becomes the interpreter. Stands in a file that only its owner reads, never in an argument. */
+/**
+ * Sets the environment and becomes the interpreter. Stands in a file that only its owner reads, never in an
+ * argument.
+ */
 function enterFunction(script: Script): string {
   const settings = Object.entries(script.environment ?? {}).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-      throw new PluginError('Invalid', `environment: ${JSON.stringify(name)} cannot name a variable; use letters, digits and _`);
+      throw new PluginError(
+        'Invalid',
+        `environment: ${JSON.stringify(name)} cannot name a variable; use letters, digits and _`,
+      );
     }
-    if (shellNames.has(name)) throw new PluginError('Invalid', `environment: ${name} is kept by the shell; use another name`);
-    if (value.includes('\0')) throw new PluginError('Invalid', `environment: the value of ${name} holds a NUL character`);
+    if (shellNames.has(name))
+      throw new PluginError('Invalid', `environment: ${name} is kept by the shell; use another name`);
+    if (value.includes('\0'))
+      throw new PluginError('Invalid', `environment: the value of ${name} holds a NUL character`);
     return `export ${name}=${quoteWord(value)}\n`;
   });
   const interpreter = script.interpreter ?? ['/bin/sh'];
   if (interpreter.length === 0 || interpreter.some((word) => word.includes('\0'))) {
-    throw new PluginError('Invalid', 'interpreter: give the program that reads the script, and its arguments');
+    throw new PluginError(
+      'Invalid',
+      'interpreter: give the program that reads the script, and its arguments',
+    );
   }
   return `enter() {\n${settings.join('')}exec ${quoteWords(interpreter)} "$HEDDLE_RUN/script"\n}\n`;
 }
@@ -73,6 +103,7 @@ function enterFunction(script: Script): string {
 /** Whole seconds: not every sleep knows parts of one. */
 function timeoutSeconds(timeoutMs: number | undefined): string {
   if (timeoutMs === undefined) return '';
-  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0) throw new PluginError('Invalid', `timeout: ${timeoutMs} ms is no time to run`);
+  if (!Number.isFinite(timeoutMs) || timeoutMs <= 0)
+    throw new PluginError('Invalid', `timeout: ${timeoutMs} ms is no time to run`);
   return String(Math.ceil(timeoutMs / 1000));
 }

@@ -22,7 +22,10 @@ export interface RunRequest {
 export interface Turn {
   /** The same for all tasks of a node. */
   readonly node: string;
-  /** When this attempt of its task was scheduled, by the one clock that all attempts share, in ms since the epoch. */
+  /**
+   * When this attempt of its task was scheduled, by the one clock that all attempts share, in ms since the
+   * epoch.
+   */
   readonly time: number;
   /** What the task is part of. Run folders of it are kept as long as it is the node's last. */
   readonly operation: string;
@@ -37,7 +40,10 @@ export interface RunOptions {
   readonly onNote?: ((text: string) => void) | undefined;
   /** Ends the script: its process group gets TERM, after 5 s KILL. */
   readonly signal?: AbortSignal | undefined;
-  /** Lets go of the script, which runs on: for a worker that shuts down. The run is then reported as Retryable. */
+  /**
+   * Lets go of the script, which runs on: for a worker that shuts down. The run is then reported as
+   * Retryable.
+   */
   readonly detach?: AbortSignal | undefined;
 }
 
@@ -64,15 +70,21 @@ export interface RunEnd {
 const pauses = [100, 500, 2_000];
 
 /**
- * Has a script run exactly once under its id and waits for its end: starts it unless that happened before, shows its
- * output, and after a lost connection goes on where it stopped.
- * @throws PluginError Retryable when the node cannot be reached for several seconds (the script may be running; a later
- * call with the same id waits for it), Auth, Invalid (refused before anything was started), UnknownOutcome (its
- * folder on the node vanished).
+ * Has a script run exactly once under its id and waits for its end: starts it unless that happened before,
+ * shows its output, and after a lost connection goes on where it stopped.
+ * @throws PluginError Retryable when the node cannot be reached for several seconds (the script may be
+ * running; a later call with the same id waits for it), Auth, Invalid (refused before anything was started),
+ * UnknownOutcome (its folder on the node vanished).
  */
 export async function runOnce(request: RunRequest, options: RunOptions): Promise<RunEnd> {
   const { signal, detach } = options;
-  const place = { runs: request.runsFolder ?? '', run: runFolderName(request.runId), id: request.runId, sudo: request.script.sudo, turn: turnText(request.turn) };
+  const place = {
+    runs: request.runsFolder ?? '',
+    run: runFolderName(request.runId),
+    id: request.runId,
+    sudo: request.script.sudo,
+    turn: turnText(request.turn),
+  };
   const upload = packUpload(request.script);
   const progress = new RunProgress(options);
   const stop = new AbortController();
@@ -85,7 +97,8 @@ export async function runOnce(request: RunRequest, options: RunOptions): Promise
         await cancelRun(place, progress, options);
         return await readRest(place, progress, options);
       }
-      if (detach?.aborted === true) throw new PluginError('Retryable', `let go of run ${request.runId}, which goes on on its node`);
+      if (detach?.aborted === true)
+        throw new PluginError('Retryable', `let go of run ${request.runId}, which goes on on its node`);
       const before = progress.signs;
       let problem: unknown;
       try {
@@ -115,7 +128,7 @@ async function readRest(place: RunPlace, progress: RunProgress, options: RunOpti
   progress.started = true;
   try {
     const connection = await options.connect();
-    return await followRun(connection, place, nothing, progress, AbortSignal.timeout(5_000)) ?? cancelled;
+    return (await followRun(connection, place, nothing, progress, AbortSignal.timeout(5_000))) ?? cancelled;
   } catch {
     // It is ended all the same; only its last words are missing.
     return cancelled;

@@ -17,12 +17,18 @@ export interface RemoteSession {
   readonly frames: AsyncGenerator<Frame, void, undefined>;
   /** What came on stderr, for messages: the login shell's noise, sudo's refusal. */
   readonly complaints: Excerpt;
-  /** The exit code, once the channel is closed; undefined when the server told none, which says nothing about the program. */
+  /**
+   * The exit code, once the channel is closed; undefined when the server told none, which says nothing about
+   * the program.
+   */
   readonly exit: Promise<number | undefined>;
   readonly close: () => void;
 }
 
-/** A node that says nothing for so long is taken for unreachable: the remote programs speak at least every 5 s. */
+/**
+ * A node that says nothing for so long is taken for unreachable: the remote programs speak at least every 5
+ * s.
+ */
 const silenceMs = 30_000;
 
 /** Sends a program to the node and reads the frames that it prints. */
@@ -32,7 +38,9 @@ export async function startProgram(connection: Connection, what: RemoteProgram):
   const complaints = new Excerpt();
   const exit = exitOf(channel);
   channel.stderr.on('data', (chunk: Buffer) => complaints.add(chunk));
-  channel.on('error', () => { /* A broken channel shows as a missing end frame. */ });
+  channel.on('error', () => {
+    /* A broken channel shows as a missing end frame. */
+  });
   channel.write(programText(what.program, nonce, what.variables));
   channel.end(what.input ?? '');
   const stop = new AbortController();
@@ -51,8 +59,8 @@ export function exitOf(channel: ClientChannel): Promise<number | undefined> {
 }
 
 /**
- * Closes a channel early. What is still underway is thrown away, else the channel would never report its end. OpenSSH
- * answers only when the command has ended, so nobody should wait for it.
+ * Closes a channel early. What is still underway is thrown away, else the channel would never report its end.
+ * OpenSSH answers only when the command has ended, so nobody should wait for it.
  */
 export function discard(channel: ClientChannel): void {
   channel.resume();
@@ -60,16 +68,24 @@ export function discard(channel: ClientChannel): void {
   channel.close();
 }
 
-async function* chunksOf(channel: ClientChannel, connection: Connection, stop: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
-  // An iterator that ended early would leave its listener behind, and the channel would wait for a reader for ever.
+async function* chunksOf(
+  channel: ClientChannel,
+  connection: Connection,
+  stop: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  // An iterator that ended early would leave its listener behind, and the channel would wait for a reader for
+  // ever.
   const chunks = channel.iterator({ destroyOnReturn: false });
-  let wake = () => { /* Nobody waits yet. */ };
+  let wake = () => {
+    /* Nobody waits yet. */
+  };
   const stopped = () => wake();
   stop.addEventListener('abort', stopped, { once: true });
   try {
     while (!stop.aborted) {
       let timer: NodeJS.Timeout | undefined;
-      // A promise of its own for each turn: one that outlived them would keep every chunk it was raced against.
+      // A promise of its own for each turn: one that outlived them would keep every chunk it was raced
+      // against.
       const enough = new Promise<undefined>((resolve) => {
         wake = () => resolve(undefined);
         timer = setTimeout(wake, silenceMs);

@@ -18,7 +18,9 @@ export interface ShellOptions {
   readonly timeoutMs?: number;
   /** Cancels: a running script's process group is ended. */
   readonly signal?: AbortSignal;
-  /** Lets go without ending anything, for a worker that shuts down: the next attempt waits for the same run. */
+  /**
+   * Lets go without ending anything, for a worker that shuts down: the next attempt waits for the same run.
+   */
   readonly detach?: AbortSignal;
   readonly log?: PluginLog;
   /** An absolute path on the node; `$HOME/.heddle/runs` unless given. */
@@ -40,7 +42,13 @@ export function createShell(options: ShellOptions): Shell {
       log?.debug('script waits for its run', { run: runId });
       const end = await runOnce(
         { runId, script, runsFolder: options.runsFolder, turn: options.turn },
-        { connect, onOutput: options.onOutput, onNote: (text) => log?.warn(text, { run: runId }), signal, detach },
+        {
+          connect,
+          onOutput: options.onOutput,
+          onNote: (text) => log?.warn(text, { run: runId }),
+          signal,
+          detach,
+        },
       );
       log?.debug('script ended', { run: runId, reason: end.reason, exitCode: end.exitCode ?? null });
       return toOutcome(end, script, describeTarget(target), signal, log);
@@ -55,25 +63,43 @@ export function createShell(options: ShellOptions): Shell {
 }
 
 /** A script that came to its own end is an outcome, whatever its exit code; everything else is an error. */
-function toOutcome(end: RunEnd, script: Script, where: string, signal: AbortSignal | undefined, log: PluginLog | undefined): RunOutcome {
+function toOutcome(
+  end: RunEnd,
+  script: Script,
+  where: string,
+  signal: AbortSignal | undefined,
+  log: PluginLog | undefined,
+): RunOutcome {
   const { stdout, stderr, exitCode } = end;
   const name = script.name === undefined ? 'the script' : `script ${script.name}`;
-  const failed = (text: string, cause?: unknown) => new PluginError('ScriptFailed', `${name} on ${where} ${text}`, {
-    stdout, stderr, cause, ...(exitCode === undefined ? {} : { exitCode }),
-  });
+  const failed = (text: string, cause?: unknown) =>
+    new PluginError('ScriptFailed', `${name} on ${where} ${text}`, {
+      stdout,
+      stderr,
+      cause,
+      ...(exitCode === undefined ? {} : { exitCode }),
+    });
   switch (end.reason) {
     case 'timeout':
-      throw failed(`ran longer than ${(script.timeoutMs ?? 0) / 1000} s and was ended, with all it had started`);
+      throw failed(
+        `ran longer than ${(script.timeoutMs ?? 0) / 1000} s and was ended, with all it had started`,
+      );
     case 'cancel':
       throw failed('was cancelled; its processes were ended', signal?.reason);
     case 'superseded':
       throw failed('was ended, with all it had started, because a later task of its node began');
     case 'full':
-      throw failed(`ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}, but disk full on node: what it wrote may be cut; make room and run it again`);
+      throw failed(
+        `ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}, but disk full on node: what it wrote may be cut; make room and run it again`,
+      );
     case 'reboot':
-      throw failed('died with its machine: the node was started again while it ran, so it is not known how far it came');
+      throw failed(
+        'died with its machine: the node was started again while it ran, so it is not known how far it came',
+      );
     case 'died':
-      throw failed('was killed on the node together with its supervisor (out of memory?), and left no exit code');
+      throw failed(
+        'was killed on the node together with its supervisor (out of memory?), and left no exit code',
+      );
     case 'exit':
       if (exitCode === undefined) throw failed('left no exit code');
   }

@@ -11,11 +11,14 @@ export interface SshTarget {
   readonly passphrase?: string;
   /** Path of an agent's socket. The agent is asked to sign, never forwarded to the node. */
   readonly agent?: string;
-  /** A host that the connection goes through; its own key is checked as well. It never sees what is said to the target. */
+  /**
+   * A host that the connection goes through; its own key is checked as well. It never sees what is said to
+   * the target.
+   */
   readonly jump?: SshTarget & { readonly hostKey: string | readonly string[] };
   /**
-   * For a probe without a host key: the administrator accepts that whoever answers first gets the password, and has its key
-   * pinned. Without this a password is sent only to a host whose key is known.
+   * For a probe without a host key: the administrator accepts that whoever answers first gets the password,
+   * and has its key pinned. Without this a password is sent only to a host whose key is known.
    */
   readonly pinsWithPassword?: boolean;
   /** The keys the server may show, each `<type> <base64>` as in known_hosts. Only a probe may go without. */
@@ -34,11 +37,20 @@ export function describeTarget(target: SshTarget): string {
   return target.jump === undefined ? address : `${address} through ${describeTarget(target.jump)}`;
 }
 
-/** Equal for two targets only if they may share a connection: same server, same way there, same keys expected, same credentials. */
+/**
+ * Equal for two targets only if they may share a connection: same server, same way there, same keys expected,
+ * same credentials.
+ */
 export function connectionKey(target: SshTarget): string {
   const identity = [
-    target.host, target.port, target.user, hostKeysOf(target),
-    target.password ?? null, target.privateKey ?? null, target.passphrase ?? null, target.agent ?? null,
+    target.host,
+    target.port,
+    target.user,
+    hostKeysOf(target),
+    target.password ?? null,
+    target.privateKey ?? null,
+    target.passphrase ?? null,
+    target.agent ?? null,
     target.jump === undefined ? null : connectionKey(target.jump),
   ];
   return createHash('sha256').update(JSON.stringify(identity)).digest('hex');

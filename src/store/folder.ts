@@ -15,13 +15,15 @@ export interface FolderStoreOptions {
 const defaultLogLimit = 64 * 1024 * 1024;
 
 /**
- * A store in a folder of its own: content under `sha256/<2 digits>/`, logs under `logs/`; modes 0700 and 0600.
+ * A store in a folder of its own: content under `sha256/<2 digits>/`, logs under `logs/`; modes 0700 and
+ * 0600.
  * @throws StoreError when the folder is open to others or belongs to another user.
  */
 export function createFolderStore({ folder, logLimit = defaultLogLimit }: FolderStoreOptions): Store {
   const stat = statSync(folder, { throwIfNoEntry: false });
   const distrust = stat === undefined ? undefined : whyNotPrivate(folder, stat);
-  if (distrust !== undefined) throw new StoreError(`${folder} ${distrust.wrong}, and holds the logs of tasks. ${distrust.right}`);
+  if (distrust !== undefined)
+    throw new StoreError(`${folder} ${distrust.wrong}, and holds the logs of tasks. ${distrust.right}`);
   return new FolderStore(folder, logLimit);
 }
 
@@ -37,7 +39,7 @@ class FolderStore implements Store {
   async put(content: Uint8Array): Promise<Digest> {
     const digest: Digest = `sha256:${createHash('sha256').update(content).digest('hex')}`;
     const file = this.#fileOf(digest);
-    if (await sizeOf(file) === content.length) return digest;
+    if ((await sizeOf(file)) === content.length) return digest;
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const aside = join(dirname(file), `.${randomUUID()}`);
     try {
@@ -52,7 +54,12 @@ class FolderStore implements Store {
 
   async append(log: string, chunk: Uint8Array): Promise<'full' | void> {
     const file = this.#logFile(log);
-    const work = { file, chunk, limit: this.#logLimit, notice: `\n[heddle: this log was cut at ${this.#logLimit} bytes]\n` };
+    const work = {
+      file,
+      chunk,
+      limit: this.#logLimit,
+      notice: `\n[heddle: this log was cut at ${this.#logLimit} bytes]\n`,
+    };
     try {
       return appendLimited(work);
     } catch (error) {
@@ -63,9 +70,15 @@ class FolderStore implements Store {
   }
 
   async read(name: string, { offset, length }: ByteRange): Promise<Uint8Array> {
-    const handle = await open(this.#fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
-      throw isAbsent(cause) ? new StoreError(`${name} is not in ${this.#folder}; it may be on another worker, or removed`, { cause }) : cause;
-    });
+    const handle = await open(this.#fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch(
+      (cause: unknown) => {
+        throw isAbsent(cause)
+          ? new StoreError(`${name} is not in ${this.#folder}; it may be on another worker, or removed`, {
+              cause,
+            })
+          : cause;
+      },
+    );
     try {
       const { size } = await handle.stat();
       return await readRange(handle, offset, Math.max(0, Math.min(length, size - offset)));

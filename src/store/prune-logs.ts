@@ -10,7 +10,8 @@ export interface PruneOptions {
 
 /**
  * Removes logs of tasks that nobody has written to for long, and the folders that held nothing else.
- * @returns how many logs were removed. One that another worker removes at the same time, or that cannot be removed, is left out.
+ * @returns how many logs were removed. One that another worker removes at the same time, or that cannot be
+ * removed, is left out.
  */
 export async function pruneLogs({ folder, before }: PruneOptions): Promise<number> {
   const logs = join(folder, 'logs');
@@ -19,7 +20,7 @@ export async function pruneLogs({ folder, before }: PruneOptions): Promise<numbe
     for (const node of await namesIn(join(logs, cluster))) {
       const place = join(logs, cluster, node);
       for (const name of await namesIn(place)) {
-        if (name.endsWith('.log') && await removeOld(join(place, name), before)) removed += 1;
+        if (name.endsWith('.log') && (await removeOld(join(place, name), before))) removed += 1;
       }
       await removeEmpty(place);
     }
@@ -31,8 +32,19 @@ export async function pruneLogs({ folder, before }: PruneOptions): Promise<numbe
 const dayMs = 86_400_000;
 
 /** Removes old logs now and each day from now on. @returns what ends that. */
-export function pruneLogsDaily({ folder, days, say }: { readonly folder: string; readonly days: number; readonly say: (removed: number) => void }): () => void {
-  const prune = (): void => void pruneLogs({ folder, before: Date.now() - days * dayMs }).then((removed) => removed > 0 && say(removed));
+export function pruneLogsDaily({
+  folder,
+  days,
+  say,
+}: {
+  readonly folder: string;
+  readonly days: number;
+  readonly say: (removed: number) => void;
+}): () => void {
+  const prune = (): void =>
+    void pruneLogs({ folder, before: Date.now() - days * dayMs }).then(
+      (removed) => removed > 0 && say(removed),
+    );
   prune();
   const timer = setInterval(prune, dayMs).unref();
   return () => clearInterval(timer);
@@ -45,7 +57,10 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 async function removeOld(file: string, before: number): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined || found.mtimeMs >= before) return false;
-  return rm(file).then(() => true, () => false);
+  return rm(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A folder that is not empty, or in which a log is begun at this moment, stays. */

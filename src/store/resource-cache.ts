@@ -1,5 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { PinnedResource } from '../model/resource/reference.js';
 import { whyNotPrivate } from '../schema/trusted-path.js';
@@ -52,32 +63,46 @@ export function createResourceCache({ folder, fetch }: ResourceCacheOptions): Re
       } finally {
         underWay.delete(place);
       }
-      return resource.format === 'file' ? { path: join(place, resource.resource) } : { path: join(place, 'files'), archive: join(place, 'archive.tar') };
+      return resource.format === 'file'
+        ? { path: join(place, resource.resource) }
+        : { path: join(place, 'files'), archive: join(place, 'archive.tar') };
     },
     async clear() {
       for (const name of await readdir(folder).catch(() => [])) {
         const place = join(folder, name);
         const found = await stat(place).catch(() => undefined);
         const limit = name.startsWith('.') ? asideMs : keptMs;
-        if (found !== undefined && Date.now() - found.mtimeMs > limit) await rm(place, { recursive: true, force: true });
+        if (found !== undefined && Date.now() - found.mtimeMs > limit)
+          await rm(place, { recursive: true, force: true });
       }
     },
   };
 
-  async function bring(place: string, resource: PinnedResource, permissions: number | undefined): Promise<void> {
+  async function bring(
+    place: string,
+    resource: PinnedResource,
+    permissions: number | undefined,
+  ): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const distrust = whyNotPrivate(folder, await lstat(folder));
-    if (distrust !== undefined) throw new StoreError(`${folder} ${distrust.wrong}, and keeps resources that run on nodes and workers. ${distrust.right}`);
+    if (distrust !== undefined)
+      throw new StoreError(
+        `${folder} ${distrust.wrong}, and keeps resources that run on nodes and workers. ${distrust.right}`,
+      );
     if (await isUnchanged(place, resource)) {
       await utimes(place, new Date(), new Date());
       return;
     }
     const bytes = await fetch(resource.digest);
-    if (digestOf(bytes) !== resource.digest) throw new StoreError(`what was fetched for ${resource.resource} has another digest than ${resource.digest}`);
+    if (digestOf(bytes) !== resource.digest)
+      throw new StoreError(
+        `what was fetched for ${resource.resource} has another digest than ${resource.digest}`,
+      );
     const aside = join(folder, `.${randomUUID()}`);
     try {
       await mkdir(aside, { mode: 0o700 });
-      if (resource.format === 'file') await writeFile(join(aside, resource.resource), bytes, { mode: permissions ?? 0o600 });
+      if (resource.format === 'file')
+        await writeFile(join(aside, resource.resource), bytes, { mode: permissions ?? 0o600 });
       else {
         await unpackInto(join(aside, 'files'), await readArchive(bytes), permissions);
         await writeFile(join(aside, 'archive.tar'), bytes, { mode: 0o600 });
@@ -112,7 +137,7 @@ async function isUnchanged(place: string, { resource, digest, format }: PinnedRe
     const bytes = await readOwnFile(join(place, format === 'file' ? resource : 'archive.tar'));
     if (digestOf(bytes) !== digest) return false;
     if (format === 'file') return names.size === 1;
-    return names.size === 2 && await holdsExactly(join(place, 'files'), await readArchive(bytes));
+    return names.size === 2 && (await holdsExactly(join(place, 'files'), await readArchive(bytes)));
   } catch {
     // A file that cannot be read or is of another kind is a change.
     return false;
@@ -122,12 +147,18 @@ async function isUnchanged(place: string, { resource, digest, format }: PinnedRe
 /** Compares unpacked files with the archive: every file, folder and link of it, and no other. */
 async function holdsExactly(folder: string, entries: readonly ArchiveEntry[]): Promise<boolean> {
   const checked = checkEntries(entries);
-  const wanted = new Set(checked.flatMap(({ path }) => path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'))));
-  const there = (await readdir(folder, { recursive: true, withFileTypes: true })).map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  const wanted = new Set(
+    checked.flatMap(({ path }) =>
+      path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/')),
+    ),
+  );
+  const there = (await readdir(folder, { recursive: true, withFileTypes: true })).map(
+    ({ parentPath, name }) => relative(folder, join(parentPath, name)),
+  );
   if (there.length !== wanted.size || !there.every((path) => wanted.has(path))) return false;
   for (const { path, kind, bytes = new Uint8Array(), target } of checked) {
     const place = join(folder, path);
-    if (kind === 'link' && await readlink(place) !== target) return false;
+    if (kind === 'link' && (await readlink(place)) !== target) return false;
     if (kind === 'file' && Buffer.compare(await readOwnFile(place), bytes) !== 0) return false;
   }
   return true;

@@ -1,13 +1,13 @@
 /**
- * Where bytes are kept that are too large for workflow histories: logs of tasks, plugin resources, files of specs.
- * Content is stored whole under its digest and never changes; logs grow at their end.
+ * Where bytes are kept that are too large for workflow histories: logs of tasks, plugin resources, files of
+ * specs. Content is stored whole under its digest and never changes; logs grow at their end.
  */
 export interface Store {
   /** Keeps content; the same content twice is one. */
   put(content: Uint8Array): Promise<Digest>;
   /**
-   * Adds to a log's end, making the log when there is none. A log that reached its limit keeps its beginning, as far as
-   * its lines are whole: what comes after is dropped, and a last line says so.
+   * Adds to a log's end, making the log when there is none. A log that reached its limit keeps its beginning,
+   * as far as its lines are whole: what comes after is dropped, and a last line says so.
    * @returns `full` when the log was cut, now or before, and takes no more.
    * @throws StoreError for a name that is not `<clusterUid>/<nodeId>/<file>.log`.
    */
@@ -45,6 +45,13 @@ export function isDigest(name: string): name is Digest {
 /** The parts of a log's name. @throws StoreError */
 export function parseLogName(name: string): readonly [clusterUid: string, nodeId: string, file: string] {
   const [clusterUid = '', nodeId = '', file = '', ...more] = name.split('/');
-  if (more.length === 0 && [clusterUid, nodeId, file].every((part) => partPattern.test(part)) && file.endsWith('.log')) return [clusterUid, nodeId, file];
-  throw new StoreError(`${JSON.stringify(name.slice(0, 300))} is not a log's name: <clusterUid>/<nodeId>/<file>.log, each of letters, digits and . _ # @ + -`);
+  if (
+    more.length === 0 &&
+    [clusterUid, nodeId, file].every((part) => partPattern.test(part)) &&
+    file.endsWith('.log')
+  )
+    return [clusterUid, nodeId, file];
+  throw new StoreError(
+    `${JSON.stringify(name.slice(0, 300))} is not a log's name: <clusterUid>/<nodeId>/<file>.log, each of letters, digits and . _ # @ + -`,
+  );
 }

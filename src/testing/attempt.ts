@@ -5,13 +5,19 @@ import { PluginError } from '../plugins/errors.js';
 import { acceptResult, type ResultOf } from '../schema/accept-result.js';
 import { createRedactor } from '../secrets/redact.js';
 
-/** All that a plugin said to people: its log, its output, its errors, with secrets taken out as the engine does. */
+/**
+ * All that a plugin said to people: its log, its output, its errors, with secrets taken out as the engine
+ * does.
+ */
 export class Hearing {
   readonly #secrets: string[] = [];
   readonly #said: string[] = [];
 
   readonly log: PluginLog = {
-    debug: (...words) => this.hear(words), info: (...words) => this.hear(words), warn: (...words) => this.hear(words), error: (...words) => this.hear(words),
+    debug: (...words) => this.hear(words),
+    info: (...words) => this.hear(words),
+    warn: (...words) => this.hear(words),
+    error: (...words) => this.hear(words),
   };
 
   hide(secrets: readonly string[]): void {
@@ -41,12 +47,34 @@ export interface TaskParts {
 }
 
 /** A task as the engine makes it. */
-export function makeTask({ taskName, nodeId, clusterUid, config, provider, nodes, service, operation = '1', attempt = 1 }: TaskParts): Task {
+export function makeTask({
+  taskName,
+  nodeId,
+  clusterUid,
+  config,
+  provider,
+  nodes,
+  service,
+  operation = '1',
+  attempt = 1,
+}: TaskParts): Task {
   return {
-    taskId: `${clusterUid}/${nodeId}#1/${service?.name ?? '-'}/${taskName}/${operation}`, taskName, clusterId: 'suite', clusterUid, nodeId, incarnation: 1, attempt,
-    config: { ...config, provider: { providertype: provider.type }, ...(service === undefined ? {} : { service }) },
+    taskId: `${clusterUid}/${nodeId}#1/${service?.name ?? '-'}/${taskName}/${operation}`,
+    taskName,
+    clusterId: 'suite',
+    clusterUid,
+    nodeId,
+    incarnation: 1,
+    attempt,
+    config: {
+      ...config,
+      provider: { providertype: provider.type },
+      ...(service === undefined ? {} : { service }),
+    },
     nodes: nodes ?? { [nodeId]: { hostname: `suite-${nodeId}`, services: [], nodenum: 1, group: 'app' } },
-    cluster: {}, provider, ...(service === undefined ? {} : { service }),
+    cluster: {},
+    provider,
+    ...(service === undefined ? {} : { service }),
   };
 }
 
@@ -80,7 +108,9 @@ export function createClaims(): Claims {
   const held = new Map<string, string>();
   return {
     take: (key, candidates) => {
-      const machine = [...held].find(([, holder]) => holder === key)?.[0] ?? candidates.find((candidate) => !held.has(candidate));
+      const machine =
+        [...held].find(([, holder]) => holder === key)?.[0] ??
+        candidates.find((candidate) => !held.has(candidate));
       if (machine !== undefined) held.set(machine, key);
       return Promise.resolve(machine);
     },

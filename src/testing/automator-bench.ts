@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceAction } from '../model/action.js';
 import type { Json, JsonObject } from '../model/json.js';
-import type { AccessInput, AttemptNote, CanGrantAccess, NodeAddress, TaskResult } from '../plugins/contract.js';
+import type {
+  AccessInput,
+  AttemptNote,
+  CanGrantAccess,
+  NodeAddress,
+  TaskResult,
+} from '../plugins/contract.js';
 import { loadRegistry, type AutomatorWithAbilities, type RegisteredAutomator } from '../plugins/registry.js';
 import { checkFields } from '../schema/fields.js';
 import { formatProblem, hasErrors } from '../schema/problem.js';
@@ -55,21 +61,43 @@ export class AutomatorBench {
   }
 
   bootstrap(plugin = this.plugin, options: Partial<ActionOptions> = {}): Promise<JsonObject> {
-    return this.#attempt(plugin, 'BOOTSTRAP', undefined, { operation: this.next(), ...options }, (automator, user) => automator.bootstrap({ user }));
+    return this.#attempt(
+      plugin,
+      'BOOTSTRAP',
+      undefined,
+      { operation: this.next(), ...options },
+      (automator, user) => automator.bootstrap({ user }),
+    );
   }
 
   /** One attempt of an action with these fields. */
-  act(action: ServiceAction, fields: JsonObject, options: ActionOptions = { operation: this.next() }): Promise<JsonObject> {
+  act(
+    action: ServiceAction,
+    fields: JsonObject,
+    options: ActionOptions = { operation: this.next() },
+  ): Promise<JsonObject> {
     const [script, data] = [textOf(fields['script']), textOf(fields['data'])];
-    return this.#attempt(this.plugin, action, fields, options, (automator, user) => automator[methods[action]]({ user }, script, data));
+    return this.#attempt(this.plugin, action, fields, options, (automator, user) =>
+      automator[methods[action]]({ user }, script, data),
+    );
   }
 
   /** One task about accounts, which must be done; gives the digest of the machine's own. */
   async access(method: keyof CanGrantAccess, input: AccessInput): Promise<Json> {
-    const { answer, why, accounts = null } = await this.#attempt(this.plugin, 'BOOTSTRAP', undefined, { operation: this.next() }, async (automator) => {
-      const outcome = await automator[method]?.(input);
-      return { result: { ...outcome } };
-    });
+    const {
+      answer,
+      why,
+      accounts = null,
+    } = await this.#attempt(
+      this.plugin,
+      'BOOTSTRAP',
+      undefined,
+      { operation: this.next() },
+      async (automator) => {
+        const outcome = await automator[method]?.(input);
+        return { result: { ...outcome } };
+      },
+    );
     if (answer !== 'done') throw new Error(`${method} is ${JSON.stringify(answer)}: ${JSON.stringify(why)}`);
     return accounts;
   }
@@ -94,14 +122,27 @@ export class AutomatorBench {
   }
 
   async #attempt(
-    plugin: RegisteredAutomator, taskName: ServiceAction | 'BOOTSTRAP', fields: JsonObject | undefined, options: ActionOptions,
+    plugin: RegisteredAutomator,
+    taskName: ServiceAction | 'BOOTSTRAP',
+    fields: JsonObject | undefined,
+    options: ActionOptions,
     call: (automator: AutomatorWithAbilities, user: string) => Promise<TaskResult | void>,
   ): Promise<JsonObject> {
-    const { target = this.node.target, signal = new AbortController().signal, operation, attempt = 1 } = options;
+    const {
+      target = this.node.target,
+      signal = new AbortController().signal,
+      operation,
+      attempt = 1,
+    } = options;
     const { name } = plugin.descriptor;
     const { host, port, user } = target;
     const task = makeTask({
-      taskName, nodeId: 'app-1', clusterUid: this.#clusterUid, operation, attempt, provider: { name: 'suite', type: 'suite', fields: {} },
+      taskName,
+      nodeId: 'app-1',
+      clusterUid: this.#clusterUid,
+      operation,
+      attempt,
+      provider: { name: 'suite', type: 'suite', fields: {} },
       config: { hostname: 'suite-app-1', ipaddress: host, 'ssh-port': port, 'ssh-auth': { user } },
       ...(fields === undefined ? {} : { service: { name: 'suite', action: { type: name, fields } } }),
     });
@@ -109,7 +150,12 @@ export class AutomatorBench {
     const over = new AbortController();
     const { log } = this.hearing;
     const shell = createShell({
-      pool, target, signal, detach: over.signal, log, runId: `${task.taskId}.1${fields === undefined ? `.${name}` : ''}`,
+      pool,
+      target,
+      signal,
+      detach: over.signal,
+      log,
+      runId: `${task.taskId}.1${fields === undefined ? `.${name}` : ''}`,
       onOutput: (_stream, chunk) => this.hearing.hear(Buffer.from(chunk).toString('latin1')),
     });
     try {
@@ -141,15 +187,29 @@ export class AutomatorBench {
 
 function addressOf({ host, port, user, password, privateKey, agent, hostKey }: SshTarget): NodeAddress {
   return {
-    host, port, user, ...(password === undefined ? {} : { password }), ...(privateKey === undefined ? {} : { key: privateKey }),
-    ...(agent === undefined ? {} : { agent }), ...(hostKey === undefined ? {} : { hostKey }),
+    host,
+    port,
+    user,
+    ...(password === undefined ? {} : { password }),
+    ...(privateKey === undefined ? {} : { key: privateKey }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(hostKey === undefined ? {} : { hostKey }),
   };
 }
 
-const methods = { INSTALL: 'install', CONFIGURE: 'configure', INITIALIZE: 'init', START: 'start', STOP: 'stop', REMOVE: 'remove' } as const satisfies Record<ServiceAction, string>;
+const methods = {
+  INSTALL: 'install',
+  CONFIGURE: 'configure',
+  INITIALIZE: 'init',
+  START: 'start',
+  STOP: 'stop',
+  REMOVE: 'remove',
+} as const satisfies Record<ServiceAction, string>;
 
 /** Loads the plugin as a worker does, and gets a node. */
-export async function openAutomatorBench(options: AutomatorSuiteOptions): Promise<{ readonly bench: AutomatorBench; readonly close: () => Promise<void> }> {
+export async function openAutomatorBench(
+  options: AutomatorSuiteOptions,
+): Promise<{ readonly bench: AutomatorBench; readonly close: () => Promise<void> }> {
   const registry = await loadRegistry({ folders: options.folders ?? [], log: { info: () => undefined } });
   try {
     const plugin = registry.automator(options.name);
@@ -158,7 +218,10 @@ export async function openAutomatorBench(options: AutomatorSuiteOptions): Promis
       await node.close();
       await registry.close();
     };
-    return { bench: new AutomatorBench({ plugin, neighbour: registry.automator('shell'), options, node }), close };
+    return {
+      bench: new AutomatorBench({ plugin, neighbour: registry.automator('shell'), options, node }),
+      close,
+    };
   } catch (error) {
     await registry.close();
     throw error;

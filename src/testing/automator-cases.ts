@@ -8,7 +8,20 @@ import type { Case } from './runner.js';
 import { failureOf, until } from './until.js';
 
 export type AutomatorCaseId =
-  | FieldCaseId | 'bootstrap' | 'actions' | 'data' | 'results' | 'once' | 'failing' | 'lost-connection' | 'cancel' | 'unreachable' | 'garbage' | 'redaction' | 'drain' | 'tried';
+  | FieldCaseId
+  | 'bootstrap'
+  | 'actions'
+  | 'data'
+  | 'results'
+  | 'once'
+  | 'failing'
+  | 'lost-connection'
+  | 'cancel'
+  | 'unreachable'
+  | 'garbage'
+  | 'redaction'
+  | 'drain'
+  | 'tried';
 
 /** What would break if anybody put it into shell text or JSON by hand. */
 const oddText = 'a \'b\' "c" $HOME `id` \\ \\n %s ü € {"d": [1]}\n  second line\t!';
@@ -19,7 +32,9 @@ const secret = 'suite-secret-7f3a9c2e5b';
 /** What every automator does on a node, and when things go wrong there. */
 export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = [
   {
-    id: 'bootstrap', title: 'prepares a node any number of times, before and after another automator, and tells the same each time',
+    id: 'bootstrap',
+    title:
+      'prepares a node any number of times, before and after another automator, and tells the same each time',
     run: async (bench) => {
       const first = await bench.bootstrap();
       await bench.bootstrap(bench.neighbour);
@@ -28,116 +43,201 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     },
   },
   {
-    id: 'actions', title: 'carries out each of the six actions of a service',
-    run: (bench) => prepared(bench, async (file) => {
-      for (const action of serviceActions) await bench.act(action, bench.options.script(`echo ${action} >> ${file}`, ''));
-      deepStrictEqual(await lines(bench, file), [...serviceActions]);
-    }),
+    id: 'actions',
+    title: 'carries out each of the six actions of a service',
+    run: (bench) =>
+      prepared(bench, async (file) => {
+        for (const action of serviceActions)
+          await bench.act(action, bench.options.script(`echo ${action} >> ${file}`, ''));
+        deepStrictEqual(await lines(bench, file), [...serviceActions]);
+      }),
   },
   {
-    id: 'data', title: 'hands script and data on byte for byte, whatever stands in them',
-    run: (bench) => prepared(bench, async (file) => {
-      const script = `cat > ${file}\n: ${quote(oddText)}\nprintf %s ${quote(oddText)} >> ${file}`;
-      await bench.act('INSTALL', bench.options.script(script, oddText));
-      strictEqual(await bench.node.look(`cat ${file}`), oddText + oddText);
-    }),
+    id: 'data',
+    title: 'hands script and data on byte for byte, whatever stands in them',
+    run: (bench) =>
+      prepared(bench, async (file) => {
+        const script = `cat > ${file}\n: ${quote(oddText)}\nprintf %s ${quote(oddText)} >> ${file}`;
+        await bench.act('INSTALL', bench.options.script(script, oddText));
+        strictEqual(await bench.node.look(`cat ${file}`), oddText + oddText);
+      }),
   },
   {
-    id: 'results', title: 'returns what the script wrote as results',
-    run: (bench) => prepared(bench, async () => {
-      const result = await bench.act('CONFIGURE', bench.options.script('echo suite.answer=42 >> "$HEDDLE_RESULT"', ''));
-      deepStrictEqual(JSON.stringify(result).includes('42'), true, `the results are ${JSON.stringify(result)}`);
-    }),
+    id: 'results',
+    title: 'returns what the script wrote as results',
+    run: (bench) =>
+      prepared(bench, async () => {
+        const result = await bench.act(
+          'CONFIGURE',
+          bench.options.script('echo suite.answer=42 >> "$HEDDLE_RESULT"', ''),
+        );
+        deepStrictEqual(
+          JSON.stringify(result).includes('42'),
+          true,
+          `the results are ${JSON.stringify(result)}`,
+        );
+      }),
   },
   {
-    id: 'once', title: 'runs a script once for a task: a second attempt starts nothing, and gives the outcome of the first',
-    run: (bench) => prepared(bench, async (file) => {
-      const task = { operation: bench.next() };
-      const fields = bench.options.script(`echo ran >> ${file}; echo suite.count=1 >> "$HEDDLE_RESULT"`, '');
-      const first = await bench.act('INSTALL', fields, task);
-      deepStrictEqual(await bench.act('INSTALL', fields, { ...task, attempt: 2 }), first);
-      deepStrictEqual(await lines(bench, file), ['ran']);
-    }),
+    id: 'once',
+    title:
+      'runs a script once for a task: a second attempt starts nothing, and gives the outcome of the first',
+    run: (bench) =>
+      prepared(bench, async (file) => {
+        const task = { operation: bench.next() };
+        const fields = bench.options.script(
+          `echo ran >> ${file}; echo suite.count=1 >> "$HEDDLE_RESULT"`,
+          '',
+        );
+        const first = await bench.act('INSTALL', fields, task);
+        deepStrictEqual(await bench.act('INSTALL', fields, { ...task, attempt: 2 }), first);
+        deepStrictEqual(await lines(bench, file), ['ran']);
+      }),
   },
   {
-    id: 'failing', title: 'says ScriptFailed of a script that fails, with its exit code, and still does at the second attempt',
-    run: (bench) => prepared(bench, async (file) => {
-      const task = { operation: bench.next() };
-      const fields = bench.options.script(`echo ran >> ${file}; echo no such thing >&2; exit 3`, '');
-      for (const attempt of [1, 2]) {
-        const failure = await failureOf(bench.act('START', fields, { ...task, attempt }), ['ScriptFailed']);
-        ok(/\b3\b/.test(failure.message) || (isPluginError(failure) && failure.exitCode === 3), `the exit code is not told: ${failure.message}`);
-      }
-      deepStrictEqual(await lines(bench, file), ['ran']);
-    }),
+    id: 'failing',
+    title:
+      'says ScriptFailed of a script that fails, with its exit code, and still does at the second attempt',
+    run: (bench) =>
+      prepared(bench, async (file) => {
+        const task = { operation: bench.next() };
+        const fields = bench.options.script(`echo ran >> ${file}; echo no such thing >&2; exit 3`, '');
+        for (const attempt of [1, 2]) {
+          const failure = await failureOf(bench.act('START', fields, { ...task, attempt }), ['ScriptFailed']);
+          ok(
+            /\b3\b/.test(failure.message) || (isPluginError(failure) && failure.exitCode === 3),
+            `the exit code is not told: ${failure.message}`,
+          );
+        }
+        deepStrictEqual(await lines(bench, file), ['ran']);
+      }),
   },
   {
-    id: 'lost-connection', title: 'starts nothing twice when the connection to the node is lost while a script runs',
-    run: (bench) => prepared(bench, async (file) => {
-      const task = { operation: bench.next() };
-      const fields = bench.options.script(`echo begins >> ${file}; while [ ! -e ${file}.go ]; do sleep 0.1; done; echo ends >> ${file}`, '');
-      const first = bench.act('INSTALL', fields, task).then(() => undefined, (error: unknown) => error);
-      await until('the script to begin', async () => (await lines(bench, file)).length > 0, bench.patienceMs);
-      bench.node.cut();
-      await bench.node.look(`touch ${file}.go`);
-      const lost = await first;
-      if (lost !== undefined && !(isPluginError(lost) && lost.kind === 'Retryable')) throw new Error('a lost connection fails the task for good', { cause: lost });
-      await bench.act('INSTALL', fields, { ...task, attempt: 2 });
-      deepStrictEqual(await lines(bench, file), ['begins', 'ends']);
-    }),
+    id: 'lost-connection',
+    title: 'starts nothing twice when the connection to the node is lost while a script runs',
+    run: (bench) =>
+      prepared(bench, async (file) => {
+        const task = { operation: bench.next() };
+        const fields = bench.options.script(
+          `echo begins >> ${file}; while [ ! -e ${file}.go ]; do sleep 0.1; done; echo ends >> ${file}`,
+          '',
+        );
+        const first = bench.act('INSTALL', fields, task).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        await until(
+          'the script to begin',
+          async () => (await lines(bench, file)).length > 0,
+          bench.patienceMs,
+        );
+        bench.node.cut();
+        await bench.node.look(`touch ${file}.go`);
+        const lost = await first;
+        if (lost !== undefined && !(isPluginError(lost) && lost.kind === 'Retryable'))
+          throw new Error('a lost connection fails the task for good', { cause: lost });
+        await bench.act('INSTALL', fields, { ...task, attempt: 2 });
+        deepStrictEqual(await lines(bench, file), ['begins', 'ends']);
+      }),
   },
   {
-    id: 'cancel', title: 'ends what it runs on the node when the task is cancelled',
-    run: (bench) => prepared(bench, async (file) => {
-      const cancel = new AbortController();
-      const fields = bench.options.script(`echo $$ > ${file}; while true; do sleep 0.1; done`, '');
-      const call = bench.act('START', fields, { operation: bench.next(), signal: cancel.signal }).then(() => 'done', () => 'failed');
-      await until('the script to begin', async () => (await lines(bench, file)).length > 0, bench.patienceMs);
-      cancel.abort(new Error('the task was cancelled'));
-      strictEqual(await call, 'failed', 'a cancelled task ends as if nothing had happened');
-      await until('the script to end', async () => (await bench.node.look(`kill -0 "$(cat ${file})" 2>/dev/null || echo gone`)).includes('gone'), bench.patienceMs);
-    }),
+    id: 'cancel',
+    title: 'ends what it runs on the node when the task is cancelled',
+    run: (bench) =>
+      prepared(bench, async (file) => {
+        const cancel = new AbortController();
+        const fields = bench.options.script(`echo $$ > ${file}; while true; do sleep 0.1; done`, '');
+        const call = bench.act('START', fields, { operation: bench.next(), signal: cancel.signal }).then(
+          () => 'done',
+          () => 'failed',
+        );
+        await until(
+          'the script to begin',
+          async () => (await lines(bench, file)).length > 0,
+          bench.patienceMs,
+        );
+        cancel.abort(new Error('the task was cancelled'));
+        strictEqual(await call, 'failed', 'a cancelled task ends as if nothing had happened');
+        await until(
+          'the script to end',
+          async () =>
+            (await bench.node.look(`kill -0 "$(cat ${file})" 2>/dev/null || echo gone`)).includes('gone'),
+          bench.patienceMs,
+        );
+      }),
   },
   {
-    id: 'unreachable', title: 'says Retryable of a node that does not answer',
+    id: 'unreachable',
+    title: 'says Retryable of a node that does not answer',
     run: async (bench) => {
       // Nobody listens on port 1 of loopback.
       const target = { ...bench.node.target, port: 1 };
       await failureOf(bench.bootstrap(bench.plugin, { target }), ['Retryable']);
-      await failureOf(bench.act('INSTALL', bench.options.script('true', ''), { operation: bench.next(), target }), ['Retryable']);
+      await failureOf(
+        bench.act('INSTALL', bench.options.script('true', ''), { operation: bench.next(), target }),
+        ['Retryable'],
+      );
     },
   },
   {
-    id: 'garbage', title: 'takes whatever a script prints: bytes that are no text, a lot of them, and no end of line',
-    run: (bench) => prepared(bench, async (file) => {
-      await bench.act('INSTALL', bench.options.script(`head -c 300000 /dev/urandom; printf '\\377\\0{"id":1}'; printf '{"status":1}' >&2; echo ran >> ${file}`, ''));
-      deepStrictEqual(await lines(bench, file), ['ran']);
-    }),
+    id: 'garbage',
+    title: 'takes whatever a script prints: bytes that are no text, a lot of them, and no end of line',
+    run: (bench) =>
+      prepared(bench, async (file) => {
+        await bench.act(
+          'INSTALL',
+          bench.options.script(
+            `head -c 300000 /dev/urandom; printf '\\377\\0{"id":1}'; printf '{"status":1}' >&2; echo ran >> ${file}`,
+            '',
+          ),
+        );
+        deepStrictEqual(await lines(bench, file), ['ran']);
+      }),
   },
   {
-    id: 'redaction', title: 'lets no secret of its fields reach people: in words only as the engine can take it out',
-    run: (bench) => prepared(bench, async () => {
-      bench.hearing.hide([secret]);
-      await bench.act('START', bench.options.script(`echo ${secret}; echo ${secret} >&2`, secret));
-      await bench.act('START', bench.options.script(`echo ${secret}; exit 3`, secret)).catch(() => undefined);
-      const said = bench.hearing.redacted();
-      for (const part of [secret, secret.toUpperCase(), secret.slice(0, -1)]) strictEqual(said.includes(part), false, 'its words hold a secret in a form that nobody can take out');
-    }),
+    id: 'redaction',
+    title: 'lets no secret of its fields reach people: in words only as the engine can take it out',
+    run: (bench) =>
+      prepared(bench, async () => {
+        bench.hearing.hide([secret]);
+        await bench.act('START', bench.options.script(`echo ${secret}; echo ${secret} >&2`, secret));
+        await bench
+          .act('START', bench.options.script(`echo ${secret}; exit 3`, secret))
+          .catch(() => undefined);
+        const said = bench.hearing.redacted();
+        for (const part of [secret, secret.toUpperCase(), secret.slice(0, -1)])
+          strictEqual(
+            said.includes(part),
+            false,
+            'its words hold a secret in a form that nobody can take out',
+          );
+      }),
   },
   {
-    id: 'drain', title: 'lets go of all that it opened when its worker ends',
-    run: (bench) => drain(bench.options.folders ?? [], async (registry) => {
-      await bench.bootstrap(registry.automator(bench.plugin.descriptor.name));
-    }),
+    id: 'drain',
+    title: 'lets go of all that it opened when its worker ends',
+    run: (bench) =>
+      drain(bench.options.folders ?? [], async (registry) => {
+        await bench.bootstrap(registry.automator(bench.plugin.descriptor.name));
+      }),
   },
   {
-    id: 'tried', title: 'has everything that it can do tried by this suite',
+    id: 'tried',
+    title: 'has everything that it can do tried by this suite',
     run: async ({ plugin: { abilities }, options: { accounts = false } }) => {
-      const missing = ['grantAccess', 'revokeAccess'].filter((method) => abilities.includes(method) !== accounts);
-      deepStrictEqual(missing, [], 'an automator has both methods and its suite says accounts: true, or neither');
+      const missing = ['grantAccess', 'revokeAccess'].filter(
+        (method) => abilities.includes(method) !== accounts,
+      );
+      deepStrictEqual(
+        missing,
+        [],
+        'an automator has both methods and its suite says accounts: true, or neither',
+      );
     },
   },
-  ...fieldCases<AutomatorBench>((bench, scope) => (scope === 'user' ? bench.options.script('true', '') : bench.options.admin ?? {})),
+  ...fieldCases<AutomatorBench>((bench, scope) =>
+    scope === 'user' ? bench.options.script('true', '') : (bench.options.admin ?? {}),
+  ),
 ];
 
 /** On a node that the automator has prepared, with a file of its own. */
@@ -151,5 +251,5 @@ async function lines(bench: AutomatorBench, file: string): Promise<readonly stri
 }
 
 function quote(text: string): string {
-  return `'${text.replaceAll('\'', '\'\\\'\'')}'`;
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -39,14 +39,19 @@ export interface SuiteNode {
   readonly close?: () => Promise<void>;
 }
 
-/** Puts a connection that can be cut before the node; a machine of a machine service of its own unless one is brought along. */
+/**
+ * Puts a connection that can be cut before the node; a machine of a machine service of its own unless one is
+ * brought along.
+ */
 export async function openNode(open: () => Promise<SuiteNode> = () => openMachine()): Promise<CuttableNode> {
   const { close = () => Promise.resolve(), ...target } = await open();
   const link = await openLink(target.host, target.port);
   const pool = createPool();
   return {
-    target: { ...target, host: '127.0.0.1', port: link.port }, cut: link.cut,
-    look: async (text) => (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
+    target: { ...target, host: '127.0.0.1', port: link.port },
+    cut: link.cut,
+    look: async (text) =>
+      (await createShell({ pool, target, runId: 'look' }).exec(['sh', '-c', text])).stdout,
     close: async () => {
       await pool.closeAll();
       await link.close();
@@ -58,12 +63,18 @@ export async function openNode(open: () => Promise<SuiteNode> = () => openMachin
 /** A machine of a machine service of its own. */
 export async function openMachine(kind?: 'directory' | 'sandbox'): Promise<SuiteNode> {
   const service = await startMachineService(kind);
-  const request = { key: 'suite/node-1/1', token: 'token-of-the-suite', hostname: 'node-1', flavor: 'tiny', image: 'host' };
-  const { id } = await service.call('POST', '/v1/machines', request) as { readonly id: string };
+  const request = {
+    key: 'suite/node-1/1',
+    token: 'token-of-the-suite',
+    hostname: 'node-1',
+    flavor: 'tiny',
+    image: 'host',
+  };
+  const { id } = (await service.call('POST', '/v1/machines', request)) as { readonly id: string };
   let machine: Described;
   do {
     await pause(50);
-    machine = await service.call('GET', `/v1/machines/${id}`) as Described;
+    machine = (await service.call('GET', `/v1/machines/${id}`)) as Described;
   } while (machine.state !== 'running');
   const { address: host, port, user, password, hostKey } = machine;
   return { host, port, user, password, hostKey, close: () => service.close() };
@@ -73,7 +84,10 @@ async function openLink(host: string, port: number) {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(port, host);
-    for (const [socket, other] of [[near, far], [far, near]] as const) {
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       sockets.add(socket);
       socket.on('error', () => other.destroy());
       socket.on('close', () => {
@@ -89,7 +103,8 @@ async function openLink(host: string, port: number) {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port: (server.address() as AddressInfo).port, cut,
+    port: (server.address() as AddressInfo).port,
+    cut,
     close: async () => {
       const closed = once(server, 'close');
       server.close();

@@ -1,8 +1,14 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { loadRegistry, type Registry } from '../plugins/registry.js';
 
-/** Loads the plugins once more, uses them, and lets go of them as a worker does that ends. @throws AssertionError where a client was not stopped. */
-export async function drain(folders: readonly string[], use: (registry: Registry) => Promise<void>): Promise<void> {
+/**
+ * Loads the plugins once more, uses them, and lets go of them as a worker does that ends.
+ * @throws AssertionError where a client was not stopped.
+ */
+export async function drain(
+  folders: readonly string[],
+  use: (registry: Registry) => Promise<void>,
+): Promise<void> {
   const said: string[] = [];
   const registry = await loadRegistry({ folders, log: { info: (words) => void said.push(words) } });
   try {
@@ -10,5 +16,9 @@ export async function drain(folders: readonly string[], use: (registry: Registry
   } finally {
     await registry.close();
   }
-  deepStrictEqual(said.filter((words) => words.includes(' its client ')), [], 'the plugin did not stop what it started');
+  deepStrictEqual(
+    said.filter((words) => words.includes(' its client ')),
+    [],
+    'the plugin did not stop what it started',
+  );
 }

@@ -13,28 +13,51 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
 ): readonly Case<FieldCaseId, Bench>[] {
   return [
     {
-      id: 'missing-fields', title: 'declares what it needs: without a required field nothing is called, and the field is named',
-      lacks: ({ plugin }) => (requiredFields(plugin.descriptor).length === 0 ? 'its descriptor requires no field' : undefined),
+      id: 'missing-fields',
+      title: 'declares what it needs: without a required field nothing is called, and the field is named',
+      lacks: ({ plugin }) =>
+        requiredFields(plugin.descriptor).length === 0 ? 'its descriptor requires no field' : undefined,
       run: (bench) => {
         for (const [scope, keys] of requiredFields(bench.plugin.descriptor)) {
-          const rest = Object.fromEntries(Object.entries(written(bench, scope)).filter(([key]) => !keys.includes(key)));
-          ok(hasErrors(checkFields(bench.plugin.descriptor, scope, rest, [scope]).problems), `without ${scope} field ${keys.join(', ')} nothing is said`);
+          const rest = Object.fromEntries(
+            Object.entries(written(bench, scope)).filter(([key]) => !keys.includes(key)),
+          );
+          ok(
+            hasErrors(checkFields(bench.plugin.descriptor, scope, rest, [scope]).problems),
+            `without ${scope} field ${keys.join(', ')} nothing is said`,
+          );
         }
         return Promise.resolve();
       },
     },
     {
-      id: 'wrong-fields', title: 'declares kinds of its fields: a value of another kind is refused with its place, and so is an unknown field',
-      lacks: ({ plugin }) => (plugin.descriptor.fields === undefined ? 'its descriptor declares no fields' : undefined),
+      id: 'wrong-fields',
+      title:
+        'declares kinds of its fields: a value of another kind is refused with its place, and so is an unknown field',
+      lacks: ({ plugin }) =>
+        plugin.descriptor.fields === undefined ? 'its descriptor declares no fields' : undefined,
       run: (bench) => {
         const { descriptor } = bench.plugin;
         for (const scope of ['admin', 'user'] as const) {
-          for (const [key, { type }] of Object.entries(descriptor.fields?.[scope] ?? {}).filter(([, field]) => field.type !== 'json')) {
+          for (const [key, { type }] of Object.entries(descriptor.fields?.[scope] ?? {}).filter(
+            ([, field]) => field.type !== 'json',
+          )) {
             const wrong = type === 'boolean' ? 'maybe' : true;
-            const { problems } = checkFields(descriptor, scope, { ...written(bench, scope), [key]: wrong }, [scope]);
-            ok(problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)), `${scope} field ${key} takes ${JSON.stringify(wrong)}`);
+            const { problems } = checkFields(descriptor, scope, { ...written(bench, scope), [key]: wrong }, [
+              scope,
+            ]);
+            ok(
+              problems.some(({ path }) => formatPath(path).startsWith(`${scope}.${key}`)),
+              `${scope} field ${key} takes ${JSON.stringify(wrong)}`,
+            );
           }
-          ok(hasErrors(checkFields(descriptor, scope, { ...written(bench, scope), 'no-such-field': 1 }, [scope]).problems), `an unknown ${scope} field is taken`);
+          ok(
+            hasErrors(
+              checkFields(descriptor, scope, { ...written(bench, scope), 'no-such-field': 1 }, [scope])
+                .problems,
+            ),
+            `an unknown ${scope} field is taken`,
+          );
         }
         return Promise.resolve();
       },
@@ -42,12 +65,17 @@ export function fieldCases<Bench extends { readonly plugin: { readonly descripto
   ];
 }
 
-/** What must not be left out: each field that stands in every alternative, and all of the alternatives together. */
+/**
+ * What must not be left out: each field that stands in every alternative, and all of the alternatives
+ * together.
+ */
 function requiredFields({ fields }: Descriptor): readonly (readonly [FieldScope, readonly string[]])[] {
   return (['admin', 'user'] as const).flatMap((scope) => {
     const sets = fields?.required[scope] ?? [];
     const inEvery = (sets[0] ?? []).filter((key) => sets.every((set) => set.includes(key)));
     const inAny = sets.some((set) => set.length === 0) ? [] : [...new Set(sets.flat())];
-    return [...inEvery.map((key) => [key]), ...(inAny.length === 0 ? [] : [inAny])].map((keys) => [scope, keys] as const);
+    return [...inEvery.map((key) => [key]), ...(inAny.length === 0 ? [] : [inAny])].map(
+      (keys) => [scope, keys] as const,
+    );
   });
 }

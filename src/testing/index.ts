@@ -1,4 +1,14 @@
-export { automatorSuite, type AutomatorCaseId, type AutomatorSuiteOptions, type SuiteNode } from './automator-suite.js';
-export { providerSuite, type ProviderCaseId, type ProviderSuiteOptions, type SuiteAccount } from './provider-suite.js';
+export {
+  automatorSuite,
+  type AutomatorCaseId,
+  type AutomatorSuiteOptions,
+  type SuiteNode,
+} from './automator-suite.js';
+export {
+  providerSuite,
+  type ProviderCaseId,
+  type ProviderSuiteOptions,
+  type SuiteAccount,
+} from './provider-suite.js';
 export { startMachineService, type MachineService } from './machine-service.js';
 export type { Runner } from './runner.js';

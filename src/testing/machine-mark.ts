@@ -8,7 +8,10 @@ import { until, untilReady } from './until.js';
 
 const file = '"${HOME:?}/heddle-suite-mark"';
 
-/** Leaves something on a machine that only another disk has not. The machine is off afterwards, where it can be switched. */
+/**
+ * Leaves something on a machine that only another disk has not. The machine is off afterwards, where it can
+ * be switched.
+ */
 export async function mark(bench: ProviderBench, subject: Subject): Promise<void> {
   if (bench.plugin.abilities.includes('reach')) return marksOf(bench).put(idOf(subject));
   await onMachine(bench, subject, `: >${file} && sync`);
@@ -20,7 +23,8 @@ export async function isMarked(bench: ProviderBench, subject: Subject): Promise<
 }
 
 function marksOf({ marks }: ProviderBench): NonNullable<ProviderBench['marks']> {
-  if (marks === undefined) throw new Error('nobody logs in to it: `open` of the suite\'s options must give marks');
+  if (marks === undefined)
+    throw new Error("nobody logs in to it: `open` of the suite's options must give marks");
   return marks;
 }
 
@@ -35,10 +39,15 @@ async function onMachine(bench: ProviderBench, subject: Subject, line: string): 
   // What was loaded may show another host key.
   await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
   const target = await readTarget(subject.config);
-  const connection = await until('SSH to answer', () => connectUnpinned({ ...target, pinsWithPassword: true }).catch((error: unknown) => {
-    if (!isPluginError(error)) throw error;
-    return undefined;
-  }), bench.patienceMs);
+  const connection = await until(
+    'SSH to answer',
+    () =>
+      connectUnpinned({ ...target, pinsWithPassword: true }).catch((error: unknown) => {
+        if (!isPluginError(error)) throw error;
+        return undefined;
+      }),
+    bench.patienceMs,
+  );
   try {
     return (await exec(connection, ['sh', '-c', line])).exitCode;
   } finally {

@@ -7,7 +7,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '../config/child-environment.js';
 
-/** A machine service of a test's own: machines with real SSH on loopback, and a REST API as clouds have. See docs/providers/local.md. */
+/**
+ * A machine service of a test's own: machines with real SSH on loopback, and a REST API as clouds have. See
+ * docs/providers/local.md.
+ */
 export interface MachineService {
   readonly endpoint: string;
   readonly apiKey: string;
@@ -21,8 +24,13 @@ export interface MachineService {
 /** Found from the built product as well as from source. */
 const program = fileURLToPath(new URL('../../dist/local/main.js', import.meta.url));
 
-/** Starts one in a folder that goes with it. Its machines are folders, or systems of their own where Linux and root allow that. */
-export async function startMachineService(kind: 'directory' | 'sandbox' = 'directory'): Promise<MachineService> {
+/**
+ * Starts one in a folder that goes with it. Its machines are folders, or systems of their own where Linux and
+ * root allow that.
+ */
+export async function startMachineService(
+  kind: 'directory' | 'sandbox' = 'directory',
+): Promise<MachineService> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-machines-'));
   const settings = ['--boot-delay', '20', '--delete-delay', '20', '--log-level', 'warn'];
   const child = spawn(process.execPath, [program, '--data', folder, '--kind', kind, ...settings], {
@@ -38,17 +46,32 @@ export async function startMachineService(kind: 'directory' | 'sandbox' = 'direc
     await close();
     throw new Error(`the machine service did not start; is ${program} built?`);
   }
-  const { endpoint, apiKeyFile } = JSON.parse(first.value) as { readonly endpoint: string; readonly apiKeyFile: string };
+  const { endpoint, apiKeyFile } = JSON.parse(first.value) as {
+    readonly endpoint: string;
+    readonly apiKeyFile: string;
+  };
   const apiKey = readFileSync(apiKeyFile, 'utf8').trim();
   const call: MachineService['call'] = async (method, path, body) => {
-    const response = await fetch(`${endpoint}${path}`, { method, headers: { authorization: `Bearer ${apiKey}` }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const response = await fetch(`${endpoint}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === '' ? undefined : JSON.parse(text);
   };
   return {
-    endpoint, apiKey, call, close,
-    machines: async () => (await call('GET', '/v1/machines?limit=1000') as { readonly machines: readonly Readonly<Record<string, unknown>>[] }).machines,
+    endpoint,
+    apiKey,
+    call,
+    close,
+    machines: async () =>
+      (
+        (await call('GET', '/v1/machines?limit=1000')) as {
+          readonly machines: readonly Readonly<Record<string, unknown>>[];
+        }
+      ).machines,
   };
 }
 

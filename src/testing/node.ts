@@ -3,7 +3,10 @@ import { PluginError } from '../plugins/errors.js';
 import { resolveSecrets } from '../secrets/reference.js';
 import type { SshTarget } from '../ssh/target.js';
 
-/** How to log in to a machine, by the conventional keys of its payload. @throws PluginError Invalid naming what is missing. */
+/**
+ * How to log in to a machine, by the conventional keys of its payload.
+ * @throws PluginError Invalid naming what is missing.
+ */
 export async function readTarget(config: JsonObject): Promise<SshTarget> {
   const { ipaddress: host, 'ssh-port': port = 22, 'ssh-host-key': hostKey } = config;
   const { value } = await resolveSecrets(
@@ -13,10 +16,16 @@ export async function readTarget(config: JsonObject): Promise<SshTarget> {
   );
   const auth = isJsonObject(value) ? value : {};
   const { user, password, key, agent } = auth;
-  if (typeof host !== 'string' || typeof user !== 'string' || typeof port !== 'number') throw new PluginError('Invalid', 'ipaddress or ssh-auth.user is missing');
+  if (typeof host !== 'string' || typeof user !== 'string' || typeof port !== 'number')
+    throw new PluginError('Invalid', 'ipaddress or ssh-auth.user is missing');
   const keys = [hostKey].flat().filter((one): one is string => typeof one === 'string');
   return {
-    host, port, user, ...(keys.length === 0 ? {} : { hostKey: keys }), ...(typeof password === 'string' ? { password } : {}),
-    ...(typeof key === 'string' ? { privateKey: key } : {}), ...(typeof agent === 'string' ? { agent } : {}),
+    host,
+    port,
+    user,
+    ...(keys.length === 0 ? {} : { hostKey: keys }),
+    ...(typeof password === 'string' ? { password } : {}),
+    ...(typeof key === 'string' ? { privateKey: key } : {}),
+    ...(typeof agent === 'string' ? { agent } : {}),
   };
 }

@@ -55,7 +55,21 @@ export class ProviderBench {
   readonly kind: { readonly flavor: string; readonly image: string };
   #count = 0;
 
-  constructor(parts: Pick<ProviderBench, 'plugin' | 'options' | 'proxy' | 'fields' | 'written' | 'secrets' | 'upload' | 'silent' | 'marks' | 'kind'>) {
+  constructor(
+    parts: Pick<
+      ProviderBench,
+      | 'plugin'
+      | 'options'
+      | 'proxy'
+      | 'fields'
+      | 'written'
+      | 'secrets'
+      | 'upload'
+      | 'silent'
+      | 'marks'
+      | 'kind'
+    >,
+  ) {
     this.plugin = parts.plugin;
     this.options = parts.options;
     this.proxy = parts.proxy;
@@ -76,7 +90,18 @@ export class ProviderBench {
   /** The same account, by a plugin that was loaded anew. */
   by(plugin: RegisteredProvider): ProviderBench {
     const { options, proxy, fields, written, secrets, upload, silent, marks } = this;
-    return new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload, silent, marks, kind: this.kind });
+    return new ProviderBench({
+      plugin,
+      options,
+      proxy,
+      fields,
+      written,
+      secrets,
+      upload,
+      silent,
+      marks,
+      kind: this.kind,
+    });
   }
 
   /** A machine that is not made yet. */
@@ -84,7 +109,12 @@ export class ProviderBench {
     this.#count += 1;
     const nodeId = `app-${this.#count}`;
     const key = machineKey(this.#clusterUid, nodeId, 1);
-    const tags = { [tagNames.installation]: this.installation, [tagNames.key]: key, [tagNames.cluster]: 'suite', [tagNames.node]: nodeId };
+    const tags = {
+      [tagNames.installation]: this.installation,
+      [tagNames.key]: key,
+      [tagNames.cluster]: 'suite',
+      [tagNames.node]: nodeId,
+    };
     return { key, nodeId, tags, config: { ...this.kind, hostname: hostname('suite', nodeId) } };
   }
 
@@ -103,16 +133,28 @@ export class ProviderBench {
     const { key, tags, nodeId } = subject;
     const token = createHash('sha256').update(key).digest('hex');
     const { flavor, image } = this.kind;
-    const input = { key, tags, token, flavor: options.flavor ?? flavor, image, hostname: hostname('suite', nodeId), fields: this.#fields(options) };
+    const input = {
+      key,
+      tags,
+      token,
+      flavor: options.flavor ?? flavor,
+      image,
+      hostname: hostname('suite', nodeId),
+      fields: this.#fields(options),
+    };
     return this.#carryOut('CREATE', subject, options, (provider) => provider.create(input));
   }
 
   confirm(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
-    return this.#carryOut('CONFIRM', subject, options, (provider) => provider.confirm(this.#input(subject, options)));
+    return this.#carryOut('CONFIRM', subject, options, (provider) =>
+      provider.confirm(this.#input(subject, options)),
+    );
   }
 
   delete(subject: Subject, options: CallOptions = {}): Promise<JsonObject> {
-    return this.#carryOut('DELETE', subject, options, (provider) => provider.delete(this.#input(subject, options)));
+    return this.#carryOut('DELETE', subject, options, (provider) =>
+      provider.delete(this.#input(subject, options)),
+    );
   }
 
   /** CREATE, and CONFIRM until it is ready. */
@@ -133,19 +175,34 @@ export class ProviderBench {
 
   async find(key: string, options: CallOptions = {}): Promise<readonly Machine[]> {
     const provider = this.#open('CONFIRM', this.subject(), options);
-    const found = await this.#heard(() => provider.find?.(key) ?? Promise.reject(new Error('it has no find')));
+    const found = await this.#heard(
+      () => provider.find?.(key) ?? Promise.reject(new Error('it has no find')),
+    );
     return found.filter(({ state }) => state !== 'gone');
   }
 
   /** Asks for what is done with a machine that is there. A verb may take as long as the case has patience. */
-  async act<Answer>(subject: Subject, call: (provider: ProviderWithAbilities, machine: MachineInput) => Promise<Answer> | undefined, options: CallOptions = {}): Promise<Answer> {
-    const signal = anySignal([AbortSignal.timeout(this.patienceMs), ...(options.signal === undefined ? [] : [options.signal])]);
+  async act<Answer>(
+    subject: Subject,
+    call: (provider: ProviderWithAbilities, machine: MachineInput) => Promise<Answer> | undefined,
+    options: CallOptions = {},
+  ): Promise<Answer> {
+    const signal = anySignal([
+      AbortSignal.timeout(this.patienceMs),
+      ...(options.signal === undefined ? [] : [options.signal]),
+    ]);
     const provider = this.#openWith('CONFIRM', subject, { ...options, signal });
-    return this.#heard(() => call(provider, this.#input(subject, options)) ?? Promise.reject(new Error('it has no such method')));
+    return this.#heard(
+      () =>
+        call(provider, this.#input(subject, options)) ?? Promise.reject(new Error('it has no such method')),
+    );
   }
 
   /** Asks for what has nothing to do with any machine. */
-  ask<Answer>(call: (provider: ProviderWithAbilities) => Promise<Answer> | undefined, options: CallOptions): Promise<Answer> {
+  ask<Answer>(
+    call: (provider: ProviderWithAbilities) => Promise<Answer> | undefined,
+    options: CallOptions,
+  ): Promise<Answer> {
     const provider = this.#open('CONFIRM', this.subject(), options);
     return this.#heard(() => call(provider) ?? Promise.reject(new Error('it has no such method')));
   }
@@ -159,9 +216,14 @@ export class ProviderBench {
     const { idempotency, callDeadlineMs, consistencyWindowMs } = this.plugin.descriptor;
     const { proxy } = this;
     if (proxy !== undefined) {
-      await until('its API to have done what it was asked for', () => Promise.resolve(proxy.underWay() === 0), this.patienceMs);
+      await until(
+        'its API to have done what it was asked for',
+        () => Promise.resolve(proxy.underWay() === 0),
+        this.patienceMs,
+      );
       await pause(consistencyWindowMs);
-    } else if (idempotency === 'tag' || idempotency === 'name') await pause(callDeadlineMs + consistencyWindowMs);
+    } else if (idempotency === 'tag' || idempotency === 'name')
+      await pause(callDeadlineMs + consistencyWindowMs);
     else await pause(consistencyWindowMs);
   }
 
@@ -178,7 +240,12 @@ export class ProviderBench {
 
   #input({ key, tags, config }: Subject, options: CallOptions): MachineInput {
     const id = config['providerid'];
-    return { key, tags, fields: this.#fields(options), ...(typeof id === 'string' && options.withId !== false ? { providerid: id } : {}) };
+    return {
+      key,
+      tags,
+      fields: this.#fields(options),
+      ...(typeof id === 'string' && options.withId !== false ? { providerid: id } : {}),
+    };
   }
 
   #fields({ fields = this.fields }: CallOptions): JsonObject {
@@ -187,17 +254,45 @@ export class ProviderBench {
 
   #open(taskName: Action, subject: Subject, options: CallOptions): ProviderWithAbilities {
     const { callDeadlineMs } = this.plugin.descriptor;
-    return this.#openWith(taskName, subject, { ...options, signal: anySignal([AbortSignal.timeout(callDeadlineMs), ...(options.signal === undefined ? [] : [options.signal])]) });
+    return this.#openWith(taskName, subject, {
+      ...options,
+      signal: anySignal([
+        AbortSignal.timeout(callDeadlineMs),
+        ...(options.signal === undefined ? [] : [options.signal]),
+      ]),
+    });
   }
 
-  #openWith(taskName: Action, { nodeId, config }: Subject, { signal, ...options }: CallOptions & { readonly signal: AbortSignal }): ProviderWithAbilities {
+  #openWith(
+    taskName: Action,
+    { nodeId, config }: Subject,
+    { signal, ...options }: CallOptions & { readonly signal: AbortSignal },
+  ): ProviderWithAbilities {
     const { name } = this.plugin.descriptor;
     const fields = this.#fields(options);
-    const task = makeTask({ taskName, nodeId, clusterUid: this.#clusterUid, config, provider: { name: 'suite', type: name, fields } });
-    return this.plugin.create({ task, log: this.hearing.log, signal, fields, claims: this.#claims, calls: this.calls });
+    const task = makeTask({
+      taskName,
+      nodeId,
+      clusterUid: this.#clusterUid,
+      config,
+      provider: { name: 'suite', type: name, fields },
+    });
+    return this.plugin.create({
+      task,
+      log: this.hearing.log,
+      signal,
+      fields,
+      claims: this.#claims,
+      calls: this.calls,
+    });
   }
 
-  async #carryOut(taskName: Action, subject: Subject, options: CallOptions, call: (provider: ProviderWithAbilities) => ReturnType<ProviderWithAbilities['create']>): Promise<JsonObject> {
+  async #carryOut(
+    taskName: Action,
+    subject: Subject,
+    options: CallOptions,
+    call: (provider: ProviderWithAbilities) => ReturnType<ProviderWithAbilities['create']>,
+  ): Promise<JsonObject> {
     const { result, said } = takeResult(
       await this.#heard(() => call(this.#open(taskName, subject, options))),
       { plugin: this.plugin.descriptor, action: taskName },
@@ -211,14 +306,20 @@ export class ProviderBench {
     try {
       return await call();
     } catch (error) {
-      this.hearing.hear(error instanceof Error ? `${error.message}\n${isPluginError(error) ? `${error.stdout ?? ''}\n${error.stderr ?? ''}` : ''}` : String(error));
+      this.hearing.hear(
+        error instanceof Error
+          ? `${error.message}\n${isPluginError(error) ? `${error.stdout ?? ''}\n${error.stderr ?? ''}` : ''}`
+          : String(error),
+      );
       throw error;
     }
   }
 }
 
 /** Loads the plugin as a worker does, and opens the account. */
-export async function openProviderBench(options: ProviderSuiteOptions): Promise<{ readonly bench: ProviderBench; readonly close: () => Promise<void> }> {
+export async function openProviderBench(
+  options: ProviderSuiteOptions,
+): Promise<{ readonly bench: ProviderBench; readonly close: () => Promise<void> }> {
   const registry = await loadRegistry({ folders: options.folders ?? [], log: { info: () => undefined } });
   const closers = [() => registry.close()];
   const close = async (): Promise<void> => {
@@ -228,12 +329,32 @@ export async function openProviderBench(options: ProviderSuiteOptions): Promise<
     const plugin = registry.provider(options.name);
     const account = await options.open();
     if (account.close !== undefined) closers.push(account.close);
-    const proxy = options.endpoint === undefined ? undefined : await openProxy(textAt(account.admin, options.endpoint));
+    const proxy =
+      options.endpoint === undefined ? undefined : await openProxy(textAt(account.admin, options.endpoint));
     if (proxy !== undefined) closers.push(() => proxy.close());
-    const admin = { ...account.admin, ...(proxy === undefined || options.endpoint === undefined ? {} : { [options.endpoint]: proxy.endpoint }) };
+    const admin = {
+      ...account.admin,
+      ...(proxy === undefined || options.endpoint === undefined
+        ? {}
+        : { [options.endpoint]: proxy.endpoint }),
+    };
     const written = { admin, user: account.user ?? {} };
     const { fields, secrets } = await readFields(plugin, written);
-    return { bench: new ProviderBench({ plugin, options, proxy, fields, written, secrets, upload: account.upload, silent: account.silent, marks: account.marks, kind: account }), close };
+    return {
+      bench: new ProviderBench({
+        plugin,
+        options,
+        proxy,
+        fields,
+        written,
+        secrets,
+        upload: account.upload,
+        silent: account.silent,
+        marks: account.marks,
+        kind: account,
+      }),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -8,7 +8,13 @@ import { reachCases, type ReachCaseId } from './provider-reach-cases.js';
 import { uploadCases, uploadsAreTried, type UploadCaseId } from './provider-upload-cases.js';
 import { defineCases, type Runner } from './runner.js';
 
-export type ProviderCaseId = LifeCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId | ReachCaseId;
+export type ProviderCaseId =
+  | LifeCaseId
+  | FaultCaseId
+  | UploadCaseId
+  | PowerCaseId
+  | ImageCaseId
+  | ReachCaseId;
 
 /** An account that the suite may make machines of. */
 export interface SuiteAccount {
@@ -21,20 +27,35 @@ export interface SuiteAccount {
   readonly image: string;
   /** For a provider that takes images as files: a small one, and its format. */
   readonly upload?: { readonly file: string; readonly format: string };
-  /** For a provider that has no `endpoint`: fields of the administrator's with which nobody answers whoever switches, loads or captures. */
+  /**
+   * For a provider that has no `endpoint`: fields of the administrator's with which nobody answers whoever
+   * switches, loads or captures.
+   */
   readonly silent?: JsonObject;
-  /** For a provider whose resources are reached by the plugin: changes the one of this `providerid` so that only an image makes it undone, and looks whether it is so changed. */
-  readonly marks?: { readonly put: (providerid: string) => Promise<void>; readonly has: (providerid: string) => Promise<boolean> };
+  /**
+   * For a provider whose resources are reached by the plugin: changes the one of this `providerid` so that
+   * only an image makes it undone, and looks whether it is so changed.
+   */
+  readonly marks?: {
+    readonly put: (providerid: string) => Promise<void>;
+    readonly has: (providerid: string) => Promise<boolean>;
+  };
   readonly close?: () => Promise<void>;
 }
 
 export interface ProviderSuiteOptions {
   /** The provider's name in its descriptor. */
   readonly name: string;
-  /** Folders that hold `providers/` and `automators/`, as under `plugins` in heddle.yaml; none for one that comes with Heddle. */
+  /**
+   * Folders that hold `providers/` and `automators/`, as under `plugins` in heddle.yaml; none for one that
+   * comes with Heddle.
+   */
   readonly folders?: readonly string[];
   readonly open: () => Promise<SuiteAccount>;
-  /** The administrator's field with the address of the provider's HTTP API: the suite has its calls go wrong on the way. */
+  /**
+   * The administrator's field with the address of the provider's HTTP API: the suite has its calls go wrong
+   * on the way.
+   */
   readonly endpoint?: string;
   /** It takes images as files, and what `open` gives names one: the cases about uploads are run, too. */
   readonly uploads?: true;
@@ -50,7 +71,16 @@ export interface ProviderSuiteOptions {
 export function providerSuite(runner: Runner, options: ProviderSuiteOptions): void {
   defineCases(runner, {
     title: `provider ${options.name}`,
-    cases: [...lifeCases, ...faultCases, uploadsAreTried, ...(options.uploads === true ? uploadCases : []), machinesAreTried, ...powerCases(options.machines ?? []), ...imageCases(options.machines ?? []), ...reachCases(options.machines ?? [])],
+    cases: [
+      ...lifeCases,
+      ...faultCases,
+      uploadsAreTried,
+      ...(options.uploads === true ? uploadCases : []),
+      machinesAreTried,
+      ...powerCases(options.machines ?? []),
+      ...imageCases(options.machines ?? []),
+      ...reachCases(options.machines ?? []),
+    ],
     without: options.without ?? {},
     open: () => openProviderBench(options),
     timeoutMs: (options.patienceMs ?? 120_000) * 5,

@@ -10,7 +10,12 @@ export type CallFault =
   /** The API does it, and nobody answers until the proxy is closed. */
   | { readonly kind: 'hold' }
   /** The API never hears of it. */
-  | { readonly kind: 'answer'; readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> };
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly body: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
 
 export interface PassingCall {
   readonly method: string;
@@ -42,9 +47,11 @@ export async function openProxy(target: string): Promise<ApiProxy> {
     calls += 1;
     const fault = decide({ method: incoming.method ?? 'GET', path: incoming.url ?? '/', number: calls });
     underWay += 1;
-    void pass(target, incoming, answer, fault).catch(() => incoming.socket.destroy()).finally(() => {
-      underWay -= 1;
-    });
+    void pass(target, incoming, answer, fault)
+      .catch(() => incoming.socket.destroy())
+      .finally(() => {
+        underWay -= 1;
+      });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -67,11 +74,20 @@ export async function openProxy(target: string): Promise<ApiProxy> {
   };
 }
 
-async function pass(target: string, incoming: IncomingMessage, answer: ServerResponse, fault: CallFault | undefined): Promise<void> {
+async function pass(
+  target: string,
+  incoming: IncomingMessage,
+  answer: ServerResponse,
+  fault: CallFault | undefined,
+): Promise<void> {
   const body = await readAll(incoming);
   if (fault?.kind === 'answer') {
     // One that reads on after the end of an answer must not wait for more.
-    answer.writeHead(fault.status, { 'content-type': 'application/json', connection: 'close', ...fault.headers });
+    answer.writeHead(fault.status, {
+      'content-type': 'application/json',
+      connection: 'close',
+      ...fault.headers,
+    });
     answer.end(fault.body);
     return;
   }
@@ -92,11 +108,20 @@ interface Forwarded {
 async function forward(target: string, incoming: IncomingMessage, body: Buffer): Promise<Forwarded> {
   const base = new URL(target);
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${incoming.url ?? '/'}`, base);
-  const { host: _host, connection: _connection, 'transfer-encoding': _chunked, ...headers } = incoming.headers;
+  const {
+    host: _host,
+    connection: _connection,
+    'transfer-encoding': _chunked,
+    ...headers
+  } = incoming.headers;
   const send = url.protocol === 'https:' ? requestTls : request;
-  const outgoing = send(url, { method: incoming.method ?? 'GET', headers: { ...headers, 'content-length': body.length }, agent: false });
+  const outgoing = send(url, {
+    method: incoming.method ?? 'GET',
+    headers: { ...headers, 'content-length': body.length },
+    agent: false,
+  });
   outgoing.end(body);
-  const [response] = await once(outgoing, 'response') as [IncomingMessage];
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 502, headers: response.headers, content: await readAll(response) };
 }
 

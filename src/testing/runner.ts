@@ -1,4 +1,7 @@
-/** The part of a test runner that the suites need. Vitest has it, and so has Node's own with `afterAll: after`. */
+/**
+ * The part of a test runner that the suites need. Vitest has it, and so has Node's own with `afterAll:
+ * after`.
+ */
 export interface Runner {
   readonly describe: (title: string, define: () => void) => unknown;
   readonly test: Test & { readonly skip: Test };
@@ -28,12 +31,17 @@ export interface DefineOptions<Id extends string, Bench> {
 }
 
 /** Makes a test of each case. One that is left out is shown as such, with its reason. */
-export function defineCases<Id extends string, Bench>({ describe, test, afterAll }: Runner, options: DefineOptions<Id, Bench>): void {
+export function defineCases<Id extends string, Bench>(
+  { describe, test, afterAll }: Runner,
+  options: DefineOptions<Id, Bench>,
+): void {
   const { title, cases, without, open, timeoutMs } = options;
   const known = cases.map(({ id }) => id);
   for (const [id, reason] of Object.entries(without)) {
-    if (!known.some((one) => one === id)) throw new Error(`without: there is no case ${JSON.stringify(id)}; the cases are ${known.join(', ')}`);
-    if (typeof reason !== 'string' || reason.trim().split(/\s+/).length < 3) throw new Error(`without.${id}: say in words why it is left out`);
+    if (!known.some((one) => one === id))
+      throw new Error(`without: there is no case ${JSON.stringify(id)}; the cases are ${known.join(', ')}`);
+    if (typeof reason !== 'string' || reason.trim().split(/\s+/).length < 3)
+      throw new Error(`without.${id}: say in words why it is left out`);
   }
   let opened: ReturnType<typeof open> | undefined;
   const limits = { timeout: timeoutMs };
@@ -51,7 +59,10 @@ export function defineCases<Id extends string, Bench>({ describe, test, afterAll
         opened ??= open();
         const { bench } = await opened;
         const missing = lacks?.(bench);
-        if (missing !== undefined) throw new Error(`${missing}. If it cannot be otherwise, leave the case out with a reason: without: { ${JSON.stringify(id)}: '…' }`);
+        if (missing !== undefined)
+          throw new Error(
+            `${missing}. If it cannot be otherwise, leave the case out with a reason: without: { ${JSON.stringify(id)}: '…' }`,
+          );
         await run(bench);
       });
     }

@@ -1,11 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isPluginError } from '../plugins/errors.js';
 
-/** Longest pause between two looks, in ms, whatever the plugin asks for: a test is in more of a hurry than the engine. */
+/**
+ * Longest pause between two looks, in ms, whatever the plugin asks for: a test is in more of a hurry than the
+ * engine.
+ */
 const longestPauseMs = 500;
 
 /** Looks until the check gives something. @throws Error with the words for what never came. */
-export async function until<Value>(what: string, check: () => Promise<Value | undefined | false>, patienceMs: number): Promise<Value> {
+export async function until<Value>(
+  what: string,
+  check: () => Promise<Value | undefined | false>,
+  patienceMs: number,
+): Promise<Value> {
   const end = Date.now() + patienceMs;
   for (;;) {
     const value = await check();
@@ -16,14 +23,21 @@ export async function until<Value>(what: string, check: () => Promise<Value | un
 }
 
 /** Calls again while the plugin says NotReady, as the engine does. */
-export async function untilReady<Value>(what: string, call: () => Promise<Value>, patienceMs: number): Promise<Value> {
+export async function untilReady<Value>(
+  what: string,
+  call: () => Promise<Value>,
+  patienceMs: number,
+): Promise<Value> {
   const end = Date.now() + patienceMs;
   for (;;) {
     try {
       return await call();
     } catch (error) {
       if (!isPluginError(error) || error.kind !== 'NotReady') throw error;
-      if (Date.now() > end) throw new Error(`waited ${patienceMs / 1_000} s for ${what}; it last said: ${error.message}`, { cause: error });
+      if (Date.now() > end)
+        throw new Error(`waited ${patienceMs / 1_000} s for ${what}; it last said: ${error.message}`, {
+          cause: error,
+        });
       await pause(Math.min(error.retryAfterMs ?? longestPauseMs, longestPauseMs));
     }
   }
@@ -31,10 +45,24 @@ export async function untilReady<Value>(what: string, call: () => Promise<Value>
 
 /** The failure of a call that must fail as a PluginError of one of these kinds. */
 export async function failureOf(call: Promise<unknown>, kinds: readonly string[]): Promise<Error> {
-  const failed = await call.then((value) => ({ value }), (error: unknown) => ({ error }));
-  if ('value' in failed) throw new Error(`it should have failed as ${kinds.join(' or ')}, and gave ${JSON.stringify(failed.value)}`);
+  const failed = await call.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('value' in failed)
+    throw new Error(
+      `it should have failed as ${kinds.join(' or ')}, and gave ${JSON.stringify(failed.value)}`,
+    );
   const { error } = failed;
-  if (!isPluginError(error)) throw new Error(`it should throw a PluginError ${kinds.join(' or ')}, and failed with: ${String(error)}`, { cause: error });
-  if (!kinds.includes(error.kind)) throw new Error(`it should fail as ${kinds.join(' or ')}, and failed as ${error.kind}: ${error.message}`, { cause: error });
+  if (!isPluginError(error))
+    throw new Error(
+      `it should throw a PluginError ${kinds.join(' or ')}, and failed with: ${String(error)}`,
+      { cause: error },
+    );
+  if (!kinds.includes(error.kind))
+    throw new Error(
+      `it should fail as ${kinds.join(' or ')}, and failed as ${error.kind}: ${error.message}`,
+      { cause: error },
+    );
   return error;
 }

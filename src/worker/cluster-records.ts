@@ -1,6 +1,12 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import type { ClusterRecords, LivingCluster, Standing } from '../activities/plan/cluster-records.js';
-import { clusterWorkflowType, imageWorkflowType, machineWorkflowType, ownerWorkflowId, poolWorkflowType } from '../model/names.js';
+import {
+  clusterWorkflowType,
+  imageWorkflowType,
+  machineWorkflowType,
+  ownerWorkflowId,
+  poolWorkflowType,
+} from '../model/names.js';
 import { readUid } from './workflow-runs.js';
 import { disownUpdate, ownersQuery } from '../workflows/messages.js';
 
@@ -8,7 +14,8 @@ const patienceMs = 10_000;
 
 /** Asks the Temporal server, and the workflows of clusters through it. */
 export function readClusterRecords(temporal: Client): ClusterRecords {
-  const patiently = <Value>(work: () => Promise<Value>): Promise<Value> => temporal.withDeadline(Date.now() + patienceMs, work);
+  const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
+    temporal.withDeadline(Date.now() + patienceMs, work);
   return {
     standing: (clusterName) => patiently(() => standingOf(temporal, clusterName)),
     living: () => living(temporal),
@@ -16,17 +23,32 @@ export function readClusterRecords(temporal: Client): ClusterRecords {
       const { executions } = await patiently(() => listPage(temporal, isOwner, 1));
       return executions.length > 0;
     },
-    owners: (workflowId, machines) => patiently(() => temporal.workflow.getHandle(workflowId).query(ownersQuery, machines)),
-    disown: (workflowId, machines) => patiently(() => temporal.workflow.getHandle(workflowId).executeUpdate(disownUpdate, { args: [machines] })),
+    owners: (workflowId, machines) =>
+      patiently(() => temporal.workflow.getHandle(workflowId).query(ownersQuery, machines)),
+    disown: (workflowId, machines) =>
+      patiently(() =>
+        temporal.workflow.getHandle(workflowId).executeUpdate(disownUpdate, { args: [machines] }),
+      ),
   };
 }
 
 /** Workflows that have machines. */
-const ownerTypes: readonly string[] = [clusterWorkflowType, imageWorkflowType, machineWorkflowType, poolWorkflowType];
+const ownerTypes: readonly string[] = [
+  clusterWorkflowType,
+  imageWorkflowType,
+  machineWorkflowType,
+  poolWorkflowType,
+];
 const isOwner = `WorkflowType IN (${ownerTypes.map((type) => `'${type}'`).join(', ')})`;
 
 /** Closed for good; a workflow that is none of these goes on, or is continued by another run. */
-const closed: Readonly<Record<string, Standing>> = { COMPLETED: 'ended', CANCELLED: 'ended', FAILED: 'cut', TERMINATED: 'cut', TIMED_OUT: 'cut' };
+const closed: Readonly<Record<string, Standing>> = {
+  COMPLETED: 'ended',
+  CANCELLED: 'ended',
+  FAILED: 'cut',
+  TERMINATED: 'cut',
+  TIMED_OUT: 'cut',
+};
 
 async function standingOf(temporal: Client, clusterName: string): Promise<Standing> {
   try {
@@ -41,16 +63,28 @@ async function standingOf(temporal: Client, clusterName: string): Promise<Standi
 
 type Page = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>;
 
-function listPage(temporal: Client, query: string, pageSize: number, nextPageToken?: Uint8Array): Promise<Page> {
+function listPage(
+  temporal: Client,
+  query: string,
+  pageSize: number,
+  nextPageToken?: Uint8Array,
+): Promise<Page> {
   const { namespace } = temporal.options;
-  return temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize, ...(nextPageToken === undefined ? {} : { nextPageToken }) });
+  return temporal.workflowService.listWorkflowExecutions({
+    namespace,
+    query,
+    pageSize,
+    ...(nextPageToken === undefined ? {} : { nextPageToken }),
+  });
 }
 
 async function living(temporal: Client): Promise<readonly LivingCluster[]> {
   const found: LivingCluster[] = [];
   const query = `${isOwner} AND ExecutionStatus = 'Running'`;
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Page = await temporal.withDeadline(Date.now() + patienceMs, () => listPage(temporal, query, 1_000, nextPageToken));
+    const page: Page = await temporal.withDeadline(Date.now() + patienceMs, () =>
+      listPage(temporal, query, 1_000, nextPageToken),
+    );
     for (const { execution, memo } of page.executions) {
       const workflowId = execution?.workflowId ?? '';
       const uid = await readUid(temporal, workflowId, memo?.fields ?? {});

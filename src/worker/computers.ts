@@ -10,8 +10,10 @@ const imagePatienceMs = 40_000;
 
 /** The workflows of registered machines, over the Temporal server. */
 export function computersOf(temporal: Client): Computers {
-  const patiently = <Value>(work: () => Promise<Value>, ms = patienceMs): Promise<Value> => temporal.withDeadline(Date.now() + ms, work);
-  const handle = (name: string): ReturnType<Client['workflow']['getHandle']> => temporal.workflow.getHandle(machineWorkflowId(name));
+  const patiently = <Value>(work: () => Promise<Value>, ms = patienceMs): Promise<Value> =>
+    temporal.withDeadline(Date.now() + ms, work);
+  const handle = (name: string): ReturnType<Client['workflow']['getHandle']> =>
+    temporal.workflow.getHandle(machineWorkflowId(name));
   return {
     names: () => patiently(() => listMachineNames(temporal)),
     view: async (name) => {
@@ -24,13 +26,17 @@ export function computersOf(temporal: Client): Computers {
         throw error;
       }
     },
-    askImage: (name, image) => patiently(() => handle(name).executeUpdate(askImageUpdate, { args: [image] }), imagePatienceMs),
+    askImage: (name, image) =>
+      patiently(() => handle(name).executeUpdate(askImageUpdate, { args: [image] }), imagePatienceMs),
     operate: async (name, request) => {
       try {
-        return (await patiently(() => handle(name).executeUpdate(operateMachineUpdate, { args: [request] }))).operation;
+        return (await patiently(() => handle(name).executeUpdate(operateMachineUpdate, { args: [request] })))
+          .operation;
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError) throw new GoneError(`machine ${name} is no longer registered`, { cause: error });
-        if (error instanceof WorkflowUpdateFailedError) throw new RefusedError(error.cause?.message ?? error.message, { cause: error });
+        if (error instanceof WorkflowNotFoundError)
+          throw new GoneError(`machine ${name} is no longer registered`, { cause: error });
+        if (error instanceof WorkflowUpdateFailedError)
+          throw new RefusedError(error.cause?.message ?? error.message, { cause: error });
         throw error;
       }
     },

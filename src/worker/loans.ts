@@ -1,4 +1,9 @@
-import { type Client, QueryNotRegisteredError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  type Client,
+  QueryNotRegisteredError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import type { NodeLoans } from '../activities/image/loans.js';
 import { borrowedQuery, giveBackSignal, lendUpdate, nodeQuery } from '../workflows/messages.js';
 
@@ -6,31 +11,39 @@ const patienceMs = 20_000;
 
 /** Asks workflows that carry nodes, and those that borrow them. */
 export function loansOf(temporal: Client): NodeLoans {
-  const patiently = <Value>(work: () => Promise<Value>): Promise<Value> => temporal.withDeadline(Date.now() + patienceMs, work);
+  const patiently = <Value>(work: () => Promise<Value>): Promise<Value> =>
+    temporal.withDeadline(Date.now() + patienceMs, work);
   return {
-    find: (workflowId, nodeId) => patiently(async () => {
-      const handle = temporal.workflow.getHandle(workflowId);
-      return (await isOpen(temporal, workflowId)) ? handle.query(nodeQuery, nodeId) : 'gone';
-    }),
-    lend: (workflowId, request) => patiently(async () => {
-      try {
-        await temporal.workflow.getHandle(workflowId).executeUpdate(lendUpdate, { args: [request] });
-        return undefined;
-      } catch (error) {
-        if (error instanceof WorkflowUpdateFailedError) return error.cause?.message ?? error.message;
-        if (error instanceof WorkflowNotFoundError) return `there is no ${workflowId.replace('/', ' ')}`;
-        throw error;
-      }
-    }),
-    giveBack: (workflowId, request) => patiently(() => temporal.workflow.getHandle(workflowId).signal(giveBackSignal, request)),
-    has: (workflowId, loan) => patiently(async () => {
-      try {
-        return (await isOpen(temporal, workflowId)) && await temporal.workflow.getHandle(workflowId).query(borrowedQuery, loan);
-      } catch (error) {
-        if (error instanceof QueryNotRegisteredError) return false;
-        throw error;
-      }
-    }),
+    find: (workflowId, nodeId) =>
+      patiently(async () => {
+        const handle = temporal.workflow.getHandle(workflowId);
+        return (await isOpen(temporal, workflowId)) ? handle.query(nodeQuery, nodeId) : 'gone';
+      }),
+    lend: (workflowId, request) =>
+      patiently(async () => {
+        try {
+          await temporal.workflow.getHandle(workflowId).executeUpdate(lendUpdate, { args: [request] });
+          return undefined;
+        } catch (error) {
+          if (error instanceof WorkflowUpdateFailedError) return error.cause?.message ?? error.message;
+          if (error instanceof WorkflowNotFoundError) return `there is no ${workflowId.replace('/', ' ')}`;
+          throw error;
+        }
+      }),
+    giveBack: (workflowId, request) =>
+      patiently(() => temporal.workflow.getHandle(workflowId).signal(giveBackSignal, request)),
+    has: (workflowId, loan) =>
+      patiently(async () => {
+        try {
+          return (
+            (await isOpen(temporal, workflowId)) &&
+            (await temporal.workflow.getHandle(workflowId).query(borrowedQuery, loan))
+          );
+        } catch (error) {
+          if (error instanceof QueryNotRegisteredError) return false;
+          throw error;
+        }
+      }),
   };
 }
 

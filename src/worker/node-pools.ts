@@ -1,4 +1,12 @@
-import { isGrpcServiceError, ServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError, type Client, type WorkflowHandle } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  ServiceError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+  type Client,
+  type WorkflowHandle,
+} from '@temporalio/client';
 import { Batch } from '../client/pools/batch.js';
 import { listPools } from '../client/pools/list.js';
 import { poolWorkflowId } from '../model/names.js';
@@ -19,7 +27,10 @@ interface Line {
   readonly ends: Batch<string, true>;
 }
 
-/** Asks the workflows of pools. What a worker's tasks ask of a pool at the same time goes to it in one message. */
+/**
+ * Asks the workflows of pools. What a worker's tasks ask of a pool at the same time goes to it in one
+ * message.
+ */
 export function readNodePools(temporal: Client): NodePools {
   const lines = new Map<string, Line>();
   const lineTo = (pool: string): Line => {
@@ -40,15 +51,37 @@ export function readNodePools(temporal: Client): NodePools {
 
 function openLine(temporal: Client, pool: string): Line {
   return {
-    asks: new Batch((demands) => ask(temporal, pool, (handle) => handle.executeUpdate(requestUpdate, { args: [demands] }), () => {
-      throw new PluginError('Invalid', `there is no pool ${pool}; 'heddle pool list' shows those there are`);
-    }), perMessage),
+    asks: new Batch(
+      (demands) =>
+        ask(
+          temporal,
+          pool,
+          (handle) => handle.executeUpdate(requestUpdate, { args: [demands] }),
+          () => {
+            throw new PluginError(
+              'Invalid',
+              `there is no pool ${pool}; 'heddle pool list' shows those there are`,
+            );
+          },
+        ),
+      perMessage,
+    ),
     looks: new Batch(async (ids) => {
-      const { requests } = await ask(temporal, pool, (handle) => handle.query(requestsQuery, { ids }), () => ({ requests: [] }));
+      const { requests } = await ask(
+        temporal,
+        pool,
+        (handle) => handle.query(requestsQuery, { ids }),
+        () => ({ requests: [] }),
+      );
       return ids.map((id) => requests.find((request) => request.id === id));
     }, perMessage),
     ends: new Batch(async (ids) => {
-      await ask(temporal, pool, (handle) => handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }), () => undefined);
+      await ask(
+        temporal,
+        pool,
+        (handle) => handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }),
+        () => undefined,
+      );
       return ids.map(() => true);
     }, perMessage),
   };
@@ -58,7 +91,12 @@ async function readDrawn(temporal: Client, pool: string): Promise<readonly Drawn
   const drawn: DrawnNode[] = [];
   for (let after: string | undefined = ''; after !== undefined;) {
     const from: string = after;
-    const page = await ask(temporal, pool, (handle) => handle.query(drawnQuery, from), () => ({ nodes: [] }));
+    const page = await ask(
+      temporal,
+      pool,
+      (handle) => handle.query(drawnQuery, from),
+      () => ({ nodes: [] }),
+    );
     drawn.push(...page.nodes);
     after = 'next' in page ? page.next : undefined;
   }
@@ -66,18 +104,34 @@ async function readDrawn(temporal: Client, pool: string): Promise<readonly Drawn
 }
 
 /** `absent` says what it means that there is no such pool. */
-async function ask<Answer, Absence>(temporal: Client, pool: string, make: (handle: WorkflowHandle) => Promise<Answer>, absent: () => Absence): Promise<Answer | Absence> {
+async function ask<Answer, Absence>(
+  temporal: Client,
+  pool: string,
+  make: (handle: WorkflowHandle) => Promise<Answer>,
+  absent: () => Absence,
+): Promise<Answer | Absence> {
   try {
-    return await temporal.withDeadline(Date.now() + patienceMs, () => make(temporal.workflow.getHandle(poolWorkflowId(pool))));
+    return await temporal.withDeadline(Date.now() + patienceMs, () =>
+      make(temporal.workflow.getHandle(poolWorkflowId(pool))),
+    );
   } catch (cause) {
     if (cause instanceof WorkflowNotFoundError) return absent();
-    if (cause instanceof WorkflowUpdateFailedError) throw new PluginError('Invalid', cause.cause?.message ?? cause.message, { cause });
+    if (cause instanceof WorkflowUpdateFailedError)
+      throw new PluginError('Invalid', cause.cause?.message ?? cause.message, { cause });
     if (!isOfServer(cause)) throw cause;
-    throw new PluginError('Retryable', `pool ${pool} did not answer (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
+    throw new PluginError(
+      'Retryable',
+      `pool ${pool} did not answer (${cause instanceof Error ? cause.message : String(cause)})`,
+      { cause },
+    );
   }
 }
 
 /** It may be busy, or between two runs. */
 function isOfServer(error: unknown): boolean {
-  return error instanceof ServiceError || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcServiceError(error);
+  return (
+    error instanceof ServiceError ||
+    error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+    isGrpcServiceError(error)
+  );
 }

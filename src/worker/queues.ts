@@ -10,11 +10,15 @@ const workflowBundle = { codePath: fileURLToPath(new URL('../../dist/workflow-bu
 
 /** The queue of workflows, and of activities that reach neither clouds nor nodes. */
 export const coreOptions = {
-  taskQueue: coreQueue, workflowBundle, maxCachedWorkflows: 500, maxConcurrentWorkflowTaskExecutions: 40,
+  taskQueue: coreQueue,
+  workflowBundle,
+  maxCachedWorkflows: 500,
+  maxConcurrentWorkflowTaskExecutions: 40,
   // After a crash the next worker waits no longer than this for the one that had the workflow in its memory.
   stickyQueueScheduleToStartTimeout: '1 second',
-  // The SDK cuts a workflow task off after 5 s, and Node then aborts the process: cut in the middle of a promise, its records of
-  // asynchronous calls do not add up. A machine that stood still that long would lose its worker, and a great pool each one that tries.
+  // The SDK cuts a workflow task off after 5 s, and Node then aborts the process: cut in the middle of a
+  // promise, its records of asynchronous calls do not add up. A machine that stood still that long would lose
+  // its worker, and a great pool each one that tries.
   isolateExecutionTimeout: '1 minute',
 } as const;
 
@@ -24,13 +28,19 @@ export function taskWorkers(config: Config, providers: Config['providers']): rea
   return [
     { taskQueue: siteQueue(config.site), maxConcurrentActivityTaskExecutions: 300 },
     ...accounts.map(([name, { limits }]) => ({
-      taskQueue: providerQueue(config.site, name), maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
-      ...(limits?.ratePerSecond === undefined ? {} : { maxTaskQueueActivitiesPerSecond: limits.ratePerSecond }),
+      taskQueue: providerQueue(config.site, name),
+      maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
+      ...(limits?.ratePerSecond === undefined
+        ? {}
+        : { maxTaskQueueActivitiesPerSecond: limits.ratePerSecond }),
     })),
   ];
 }
 
 /** Its workflows say when there is room for a build; each of them has one task at a time here. */
 export function builderWorkers({ site, builder: { builds, uploads } }: Config): readonly QueueOptions[] {
-  return [{ taskQueue: buildQueue(site), maxConcurrentActivityTaskExecutions: builds + 1 }, { taskQueue: uploadQueue(site), maxConcurrentActivityTaskExecutions: uploads }];
+  return [
+    { taskQueue: buildQueue(site), maxConcurrentActivityTaskExecutions: builds + 1 },
+    { taskQueue: uploadQueue(site), maxConcurrentActivityTaskExecutions: uploads },
+  ];
 }

@@ -8,7 +8,10 @@ import { ArchiveError } from '../store/archive/entry.js';
 import { createResourceCache, type ResourceCache } from '../store/resource-cache.js';
 
 /** Resources as this worker needs them: from the Temporal server, kept on its disk. */
-export function openResourceCache(temporal: Client, { storeFolder }: Pick<Config, 'storeFolder'>): ResourceCache {
+export function openResourceCache(
+  temporal: Client,
+  { storeFolder }: Pick<Config, 'storeFolder'>,
+): ResourceCache {
   return createResourceCache({
     folder: join(storeFolder, 'resources'),
     fetch: (digest) => temporal.withDeadline(Date.now() + 120_000, () => readContent(temporal, digest)),
@@ -17,14 +20,20 @@ export function openResourceCache(temporal: Client, { storeFolder }: Pick<Config
 
 /** The same for activities, whose failures say what a person can do. */
 export function resourcesOf(cache: ResourceCache): Resources {
-  return (resource, permissions) => cache.get(resource, permissions).catch((cause: unknown) => {
-    const { resource: name, version, digest } = resource;
-    const what = `version ${version} of resource ${name}`;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    if (cause instanceof ContentError) {
-      throw new PluginError('Invalid', `${what} cannot be had: ${why}. Put the same content again (heddle resource put ${name} PATH) and retry, or apply the cluster's file again for the version that is set. Digest: ${digest}`, { cause });
-    }
-    if (cause instanceof ArchiveError) throw new PluginError('Invalid', `${what} cannot be unpacked: ${why}`, { cause });
-    throw new PluginError('Retryable', `${what} was not brought to this worker: ${why}`, { cause });
-  });
+  return (resource, permissions) =>
+    cache.get(resource, permissions).catch((cause: unknown) => {
+      const { resource: name, version, digest } = resource;
+      const what = `version ${version} of resource ${name}`;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      if (cause instanceof ContentError) {
+        throw new PluginError(
+          'Invalid',
+          `${what} cannot be had: ${why}. Put the same content again (heddle resource put ${name} PATH) and retry, or apply the cluster's file again for the version that is set. Digest: ${digest}`,
+          { cause },
+        );
+      }
+      if (cause instanceof ArchiveError)
+        throw new PluginError('Invalid', `${what} cannot be unpacked: ${why}`, { cause });
+      throw new PluginError('Retryable', `${what} was not brought to this worker: ${why}`, { cause });
+    });
 }

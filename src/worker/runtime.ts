@@ -2,8 +2,8 @@ import { Runtime, type RuntimeOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 /**
- * The SDK's own log lines join ours, and its metrics and ours can be read at `metricsAddress`, where there is one. A port that
- * somebody else has is no reason not to work.
+ * The SDK's own log lines join ours, and its metrics and ours can be read at `metricsAddress`, where there is
+ * one. A port that somebody else has is no reason not to work.
  */
 export function installRuntime(log: Logger, metricsAddress: string | undefined): void {
   try {
@@ -16,13 +16,21 @@ export function installRuntime(log: Logger, metricsAddress: string | undefined):
 }
 
 function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOptions {
-  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: object): void => log[level]({ ...meta }, message);
+  const write =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, meta?: object): void =>
+      log[level]({ ...meta }, message);
   return {
     logger: {
       // The SDK's own debugging tells of every workflow task: too much to be read.
-      trace: () => undefined, debug: () => undefined, info: write('info'), warn: write('warn'), error: write('error'),
+      trace: () => undefined,
+      debug: () => undefined,
+      info: write('info'),
+      warn: write('warn'),
+      error: write('error'),
       log: (level, message, meta) => {
-        if (level !== 'TRACE' && level !== 'DEBUG') write(level === 'INFO' ? 'info' : level === 'WARN' ? 'warn' : 'error')(message, meta);
+        if (level !== 'TRACE' && level !== 'DEBUG')
+          write(level === 'INFO' ? 'info' : level === 'WARN' ? 'warn' : 'error')(message, meta);
       },
     },
     telemetryOptions: {

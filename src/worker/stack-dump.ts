@@ -16,10 +16,19 @@ export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, tempora
   log.debug({ bucket, attempts: attempts.length }, `${attempts.length} tasks in flight`);
   for (const attempt of attempts) {
     const { step, since, stack } = attempt.at();
-    log.debug({
-      bucket, task: attempt.taskId, attempt: attempt.attempt, step, ageMs: now - attempt.startedAt,
-      stepMs: now - since, lastHeartbeatMs: now - attempt.lastHeartbeat(), stack,
-    }, attempt.title);
+    log.debug(
+      {
+        bucket,
+        task: attempt.taskId,
+        attempt: attempt.attempt,
+        step,
+        ageMs: now - attempt.startedAt,
+        stepMs: now - since,
+        lastHeartbeatMs: now - attempt.lastHeartbeat(),
+        stack,
+      },
+      attempt.title,
+    );
   }
   try {
     for (const workflowId of await listOpenWorkflows(temporal)) await dumpWorkflow(log, temporal, workflowId);
@@ -31,9 +40,14 @@ export async function dumpStacks(log: WorkerLog, inFlight: InFlightList, tempora
 /** One that does not answer must not keep the others from being asked. */
 async function dumpWorkflow(log: WorkerLog, temporal: Client, workflowId: string): Promise<void> {
   try {
-    const stack = await temporal.withDeadline(Date.now() + 10_000, () => temporal.workflow.getHandle(workflowId).query<string>('__stack_trace'));
+    const stack = await temporal.withDeadline(Date.now() + 10_000, () =>
+      temporal.workflow.getHandle(workflowId).query<string>('__stack_trace'),
+    );
     log.debug({ bucket, workflow: workflowId, stack }, `workflow ${workflowId}`);
   } catch (error) {
-    log.debug({ bucket, workflow: workflowId, error: String(error) }, `workflow ${workflowId} did not tell its stack`);
+    log.debug(
+      { bucket, workflow: workflowId, error: String(error) },
+      `workflow ${workflowId} did not tell its stack`,
+    );
   }
 }

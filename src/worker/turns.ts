@@ -9,13 +9,28 @@ const graceMs = 10_000;
 /** Whose turn it is to call an account, as its workflow has it. */
 export function turnsOf(temporal: Client, provider: string): Turns {
   const workflowId = turnWorkflowId(provider);
-  const start = (): WithStartWorkflowOperation<() => Promise<void>> => new WithStartWorkflowOperation<() => Promise<void>>(turnWorkflowType, {
-    workflowId, taskQueue: coreQueue, args: [], workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `whose turn it is to call ${provider}`,
-  });
+  const start = (): WithStartWorkflowOperation<() => Promise<void>> =>
+    new WithStartWorkflowOperation<() => Promise<void>>(turnWorkflowType, {
+      workflowId,
+      taskQueue: coreQueue,
+      args: [],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: `whose turn it is to call ${provider}`,
+    });
   return {
-    take: (request) => temporal.withDeadline(Date.now() + request.waitMs + graceMs, () =>
-      temporal.workflow.executeUpdateWithStart(takeTurnUpdate, { args: [request], startWorkflowOperation: start() })),
-    release: (holder) => temporal.withDeadline(Date.now() + graceMs, () =>
-      temporal.workflow.executeUpdateWithStart(releaseTurnUpdate, { args: [holder], startWorkflowOperation: start() })),
+    take: (request) =>
+      temporal.withDeadline(Date.now() + request.waitMs + graceMs, () =>
+        temporal.workflow.executeUpdateWithStart(takeTurnUpdate, {
+          args: [request],
+          startWorkflowOperation: start(),
+        }),
+      ),
+    release: (holder) =>
+      temporal.withDeadline(Date.now() + graceMs, () =>
+        temporal.workflow.executeUpdateWithStart(releaseTurnUpdate, {
+          args: [holder],
+          startWorkflowOperation: start(),
+        }),
+      ),
   };
 }

@@ -1,6 +1,9 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
-import { decodeArrayFromPayloads, decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
+import {
+  decodeArrayFromPayloads,
+  decodeMapFromPayloads,
+} from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/data-converter-helpers.js';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import type { WorkflowRun, WorkflowRuns } from '../activities/parts.js';
@@ -14,12 +17,19 @@ const patienceMs = 10_000;
 /** Asks the Temporal server for runs of workflows. */
 export function readWorkflowRuns(temporal: Client): WorkflowRuns {
   const resets = new Map<string, number | undefined>();
-  const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> => describeRun(temporal, workflowId, runId);
+  const describe = (workflowId: string, runId: string): Promise<WorkflowRun | undefined> =>
+    describeRun(temporal, workflowId, runId);
   return {
-    list: async (workflowId) => (await searchIfIndexed(temporal, `WorkflowId = ${JSON.stringify(workflowId)}`))?.map(({ runId }) => runId),
+    list: async (workflowId) =>
+      (await searchIfIndexed(temporal, `WorkflowId = ${JSON.stringify(workflowId)}`))?.map(
+        ({ runId }) => runId,
+      ),
     openGroups: async (clusterName) => {
       const prefix = `${clusterWorkflowId(clusterName)}/group/`;
-      const found = await searchIfIndexed(temporal, `WorkflowId STARTS_WITH ${JSON.stringify(prefix)} AND ExecutionStatus = 'Running'`);
+      const found = await searchIfIndexed(
+        temporal,
+        `WorkflowId STARTS_WITH ${JSON.stringify(prefix)} AND ExecutionStatus = 'Running'`,
+      );
       return (found ?? []).map(({ workflowId }) => workflowId);
     },
     describe,
@@ -50,8 +60,15 @@ async function search(temporal: Client, query: string): Promise<readonly Executi
   const { namespace } = temporal.options;
   const found: Execution[] = [];
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> = await temporal.withDeadline(Date.now() + patienceMs, () =>
-      temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }) }));
+    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> =
+      await temporal.withDeadline(Date.now() + patienceMs, () =>
+        temporal.workflowService.listWorkflowExecutions({
+          namespace,
+          query,
+          pageSize: 1_000,
+          ...(nextPageToken === undefined ? {} : { nextPageToken }),
+        }),
+      );
     for (const { execution } of page.executions) {
       const { workflowId, runId } = execution ?? {};
       if (typeof workflowId === 'string' && typeof runId === 'string') found.push({ workflowId, runId });
@@ -61,10 +78,16 @@ async function search(temporal: Client, query: string): Promise<readonly Executi
   return found;
 }
 
-async function describeRun(temporal: Client, workflowId: string, runId: string): Promise<WorkflowRun | undefined> {
+async function describeRun(
+  temporal: Client,
+  workflowId: string,
+  runId: string,
+): Promise<WorkflowRun | undefined> {
   const { namespace } = temporal.options;
-  const answer = await temporal.withDeadline(Date.now() + patienceMs, () =>
-    temporal.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId, runId } }))
+  const answer = await temporal
+    .withDeadline(Date.now() + patienceMs, () =>
+      temporal.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId, runId } }),
+    )
     .catch((error: unknown) => {
       if (hasCode(error, status.NOT_FOUND)) return undefined;
       throw error;
@@ -74,12 +97,27 @@ async function describeRun(temporal: Client, workflowId: string, runId: string):
   const resetAt = optionalTsToMs(answer?.workflowExtendedInfo?.lastResetTime);
   const clusterUid = await readUid(temporal, workflowId, info.memo?.fields ?? {});
   return {
-    runId, firstRunId: info.firstRunId ?? runId, status: nameOf(info.status), startedAt: optionalTsToMs(info.startTime) ?? 0,
-    ...(resetAt === undefined ? {} : { resetAt }), ...(clusterUid === undefined ? {} : { clusterUid }),
-    pending: await Promise.all((answer?.pendingActivities ?? []).map(async ({ activityId, attempt, heartbeatDetails }) => {
-      const heartbeat = await readHeartbeat(temporal, workflowId, activityId ?? '', heartbeatDetails?.payloads ?? []);
-      return { activityId: activityId ?? '', attempt: attempt ?? 0, ...(heartbeat === undefined ? {} : { heartbeat }) };
-    })),
+    runId,
+    firstRunId: info.firstRunId ?? runId,
+    status: nameOf(info.status),
+    startedAt: optionalTsToMs(info.startTime) ?? 0,
+    ...(resetAt === undefined ? {} : { resetAt }),
+    ...(clusterUid === undefined ? {} : { clusterUid }),
+    pending: await Promise.all(
+      (answer?.pendingActivities ?? []).map(async ({ activityId, attempt, heartbeatDetails }) => {
+        const heartbeat = await readHeartbeat(
+          temporal,
+          workflowId,
+          activityId ?? '',
+          heartbeatDetails?.payloads ?? [],
+        );
+        return {
+          activityId: activityId ?? '',
+          attempt: attempt ?? 0,
+          ...(heartbeat === undefined ? {} : { heartbeat }),
+        };
+      }),
+    ),
   };
 }
 
@@ -91,10 +129,18 @@ function hasCode(error: unknown, code: number): boolean {
 }
 
 /** Undefined also for a memo that cannot be read: it is of another make, or of keys that are gone. */
-export async function readUid(temporal: Client, workflowId: string, memo: Readonly<Record<string, Payload>>): Promise<string | undefined> {
+export async function readUid(
+  temporal: Client,
+  workflowId: string,
+  memo: Readonly<Record<string, Payload>>,
+): Promise<string | undefined> {
   const { namespace, dataConverter } = temporal.options;
   try {
-    const fields = await decodeMapFromPayloads(loadDataConverter(dataConverter), memo, { type: 'workflow', namespace, workflowId });
+    const fields = await decodeMapFromPayloads(loadDataConverter(dataConverter), memo, {
+      type: 'workflow',
+      namespace,
+      workflowId,
+    });
     const uid = fields?.['heddleUid'];
     return typeof uid === 'string' ? uid : undefined;
   } catch {
@@ -104,7 +150,10 @@ export async function readUid(temporal: Client, workflowId: string, memo: Readon
 
 /** Undefined also for what cannot be read. */
 async function readHeartbeat(
-  temporal: Client, workflowId: string, activityId: string, payloads: readonly Payload[],
+  temporal: Client,
+  workflowId: string,
+  activityId: string,
+  payloads: readonly Payload[],
 ): Promise<unknown> {
   const { namespace, dataConverter } = temporal.options;
   const context = { type: 'activity', namespace, workflowId, activityId, isLocal: false } as const;
@@ -116,7 +165,17 @@ async function readHeartbeat(
 }
 
 /** By the numbers of Temporal's `WorkflowExecutionStatus`. */
-const statuses = ['UNSPECIFIED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELED', 'TERMINATED', 'CONTINUED_AS_NEW', 'TIMED_OUT', 'PAUSED'];
+const statuses = [
+  'UNSPECIFIED',
+  'RUNNING',
+  'COMPLETED',
+  'FAILED',
+  'CANCELED',
+  'TERMINATED',
+  'CONTINUED_AS_NEW',
+  'TIMED_OUT',
+  'PAUSED',
+];
 
 function nameOf(status: number | null | undefined): string {
   return statuses[status ?? 0] ?? 'UNKNOWN';

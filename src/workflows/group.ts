@@ -1,34 +1,85 @@
-import { allHandlersFinished, CancellationScope, condition, continueAsNew, getExternalWorkflowHandle, patched, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { clusterWorkflowId } from '../model/names.js';
-import { nothingPending, type GroupReport, type GroupStart, type GroupState, type Instruction } from '../model/node-group.js';
+import {
+  nothingPending,
+  type GroupReport,
+  type GroupStart,
+  type GroupState,
+  type Instruction,
+} from '../model/node-group.js';
 import { noPeers, peersPage } from '../model/peers.js';
 import { nodeStatus, nodesTable } from '../model/report.js';
 import { groupCrew, reportOf, standingOf, type GroupMemory } from './cluster/group-crew.js';
 import { carryOutInstruction, isToHalt } from './cluster/group-instructions.js';
-import { disownUpdate, instructSignal, nodeQuery, nodesQuery, ownersQuery, payloadQuery, peersQuery, reportSignal } from './messages.js';
+import {
+  disownUpdate,
+  instructSignal,
+  nodeQuery,
+  nodesQuery,
+  ownersQuery,
+  payloadQuery,
+  peersQuery,
+  reportSignal,
+} from './messages.js';
 import { noCheck } from './no-check.js';
 import { nodeIn } from './cluster/lend.js';
 import { disownInGroup, ownershipInGroup } from './cluster/ownership.js';
 
 export type GroupInput = GroupStart | { readonly carried: GroupState };
 
-/** A group of nodes of a large cluster. It does what the cluster's workflow tells it, and reports what came of it. */
+/**
+ * A group of nodes of a large cluster. It does what the cluster's workflow tells it, and reports what came of
+ * it.
+ */
 export async function group(input: GroupInput): Promise<string> {
   // Its machines belong to the cluster: only the cluster ends it.
   return CancellationScope.nonCancellable(() => live(input));
 }
 
 async function live(input: GroupInput): Promise<string> {
-  const memory: GroupMemory = { state: openState(input), inbox: [], stale: true, ended: false, hearsHalt: patched('group-hears-halt') };
-  setHandler(instructSignal, (instructions) => {
-    memory.inbox.push(instructions);
-  }, { description: 'What the cluster tells its group to do.' });
-  setHandler(nodesQuery, () => Object.values(memory.state.nodes).map(nodeStatus), { description: 'The nodes, without secrets.' });
-  setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, { description: 'All that is known of a node, credentials included.' });
-  setHandler(nodeQuery, (nodeId) => nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId), { description: 'A node, credentials included, for who is to work on it.' });
-  setHandler(peersQuery, (request) => peersPage(memory.state, request), { description: 'Nodes that changed since a version.' });
-  setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipInGroup(memory, machine)), { description: 'Whose machines are these?' });
-  setHandler(disownUpdate, (machines) => disownInGroup(memory, machines), { validator: noCheck, description: 'The same; keys of free ones are never used again.' });
+  const memory: GroupMemory = {
+    state: openState(input),
+    inbox: [],
+    stale: true,
+    ended: false,
+    hearsHalt: patched('group-hears-halt'),
+  };
+  setHandler(
+    instructSignal,
+    (instructions) => {
+      memory.inbox.push(instructions);
+    },
+    { description: 'What the cluster tells its group to do.' },
+  );
+  setHandler(nodesQuery, () => Object.values(memory.state.nodes).map(nodeStatus), {
+    description: 'The nodes, without secrets.',
+  });
+  setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, {
+    description: 'All that is known of a node, credentials included.',
+  });
+  setHandler(nodeQuery, (nodeId) => nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId), {
+    description: 'A node, credentials included, for who is to work on it.',
+  });
+  setHandler(peersQuery, (request) => peersPage(memory.state, request), {
+    description: 'Nodes that changed since a version.',
+  });
+  setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipInGroup(memory, machine)), {
+    description: 'Whose machines are these?',
+  });
+  setHandler(disownUpdate, (machines) => disownInGroup(memory, machines), {
+    validator: noCheck,
+    description: 'The same; keys of free ones are never used again.',
+  });
   void keepShown(memory);
   const sending = keepReporting(memory);
   await Promise.race([keepCarryingOut(memory), sending]);
@@ -39,8 +90,20 @@ async function live(input: GroupInput): Promise<string> {
 function openState(input: GroupInput): GroupState {
   if ('carried' in input) return input.carried;
   return {
-    ...input, stateVersion: 1, nodes: {}, peers: noPeers, incarnation: 0, operation: '0', seen: 0, peersVersion: 0, services: {}, config: {},
-    opened: [], turns: [], paused: false, report: nothingPending,
+    ...input,
+    stateVersion: 1,
+    nodes: {},
+    peers: noPeers,
+    incarnation: 0,
+    operation: '0',
+    seen: 0,
+    peersVersion: 0,
+    services: {},
+    config: {},
+    opened: [],
+    turns: [],
+    paused: false,
+    report: nothingPending,
   };
 }
 
@@ -72,14 +135,22 @@ const mostEventsAtRest = 500;
 function isWorn(memory: GroupMemory): boolean {
   if (memory.ended) return false;
   const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return continueAsNewSuggested || (historyLength > mostEventsAtRest && isAtRest(memory) && patched('20261122-group-short-at-rest'));
+  return (
+    continueAsNewSuggested ||
+    (historyLength > mostEventsAtRest && isAtRest(memory) && patched('20261122-group-short-at-rest'))
+  );
 }
 
 function isAtRest(memory: GroupMemory): boolean {
-  return memory.inbox.length === 0 && memory.unreported !== true && memory.sending !== true && isDrained(memory);
+  return (
+    memory.inbox.length === 0 && memory.unreported !== true && memory.sending !== true && isDrained(memory)
+  );
 }
 
-/** Lets what is in flight come to its end. False when the cluster has something to say meanwhile that goes first. */
+/**
+ * Lets what is in flight come to its end. False when the cluster has something to say meanwhile that goes
+ * first.
+ */
 async function mayEndRun(memory: GroupMemory): Promise<boolean> {
   memory.draining = true;
   await drain(memory);
@@ -104,12 +175,16 @@ function isDrained({ run }: GroupMemory): boolean {
   return run?.over() !== false;
 }
 
-/** One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next. */
+/**
+ * One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next.
+ */
 async function keepReporting(memory: GroupMemory): Promise<never> {
   const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));
   let told = '';
   for (;;) {
-    await condition(() => memory.closing !== true && (memory.unreported === true || standing(memory) !== told));
+    await condition(
+      () => memory.closing !== true && (memory.unreported === true || standing(memory) !== told),
+    );
     // The run may have begun to end since the condition held.
     if (memory.closing === true && memory.hearsHalt) continue;
     const report: GroupReport = reportOf(memory);

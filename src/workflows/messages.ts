@@ -2,7 +2,14 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { GiveBackRequest, LendRequest, NodeReply } from '../model/loan.js';
 import type { CurrentCluster } from '../model/plan/plan-operation.js';
 import type {
-  AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRequest, PeersPage, PeersRequest, PlainRequest,
+  AbandonRequest,
+  ApplyReply,
+  ApplyRequest,
+  CancelRequest,
+  OperateRequest,
+  PeersPage,
+  PeersRequest,
+  PlainRequest,
 } from '../model/messages.js';
 import type { GroupReport, Instructions } from '../model/node-group.js';
 import type { NamedMachine, Ownership } from '../model/ownership.js';
@@ -10,7 +17,9 @@ import type { ClusterStatus, NodeStatus } from '../model/status.js';
 import type { ClusterSpec } from '../model/spec.js';
 import type { JsonObject } from '../model/json.js';
 
-/** Everything a cluster workflow can be asked. Names are part of the interface: other clients call them too. */
+/**
+ * Everything a cluster workflow can be asked. Names are part of the interface: other clients call them too.
+ */
 export const applyUpdate = defineUpdate<ApplyReply, [ApplyRequest]>('apply');
 export const deleteUpdate = defineUpdate<ApplyReply, [PlainRequest]>('delete');
 /** Start, stop, restart, reconfigure, replace, exec, rollback. */
@@ -37,7 +46,10 @@ export const lendUpdate = defineUpdate<void, [LendRequest]>('lend');
 export const giveBackSignal = defineSignal<[GiveBackRequest]>('giveBack');
 /** Whether a workflow still works on what was lent to it. */
 export const borrowedQuery = defineQuery<boolean, [loan: string]>('borrowed');
-/** Has the machines of a cluster at rest looked at; gives the number of the look. Its result shows in `current`. */
+/**
+ * Has the machines of a cluster at rest looked at; gives the number of the look. Its result shows in
+ * `current`.
+ */
 export const lookUpdate = defineUpdate<number>('look');
 /** Between a cluster and its groups. */
 /** To machines and images: look at yourself, for the time has come. */
@@ -68,6 +80,8 @@ export interface CallsRequest {
 /** Gives how long from now the first of them is to wait, in ms. */
 export const takeCallsUpdate = defineUpdate<number, [CallsRequest]>('take');
 /** Claims of machines that carry no tags. */
-export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>('take');
+export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>(
+  'take',
+);
 export const releaseClaimUpdate = defineUpdate<void, [key: string]>('release');
 export const heldClaimsQuery = defineQuery<Readonly<Record<string, string>>>('held');

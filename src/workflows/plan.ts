@@ -7,6 +7,7 @@ import { runPlan } from './run-task.js';
 export async function plan(request: PlanRequest): Promise<Plan> {
   const { intent, current } = request;
   // A cluster notes on its nodes which are to be replaced; here nobody has yet.
-  const marked = intent.kind === 'replace' ? { ...request, current: condemn(current, intent.nodes) } : request;
+  const marked =
+    intent.kind === 'replace' ? { ...request, current: condemn(current, intent.nodes) } : request;
   return runPlan<Plan>(marked, `PLAN ${request.intent.kind} of ${request.clusterName}`);
 }

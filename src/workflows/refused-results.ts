@@ -1,30 +1,45 @@
 import {
-  ActivityFailure, ApplicationFailure, ChildWorkflowFailure, workflowInfo, type WorkflowInterceptors,
+  ActivityFailure,
+  ApplicationFailure,
+  ChildWorkflowFailure,
+  workflowInfo,
+  type WorkflowInterceptors,
 } from '@temporalio/workflow';
 import { RetryState } from '@temporalio/common';
 import { isEnvelope } from '../model/envelope.js';
 import { readRefusal } from '../model/refusal.js';
 
 /**
- * Fails activities and child workflows whose result the codec refused: a worker's codec puts a mark in place of the
- * result, and the workflow must not take the mark for data. An envelope is a message, so it is refused as a result too.
+ * Fails activities and child workflows whose result the codec refused: a worker's codec puts a mark in place
+ * of the result, and the workflow must not take the mark for data. An envelope is a message, so it is refused
+ * as a result too.
  */
 export const interceptors = (): WorkflowInterceptors => ({
-  outbound: [{
-    scheduleActivity: (input, next) =>
-      acceptResult(next(input), (cause) => failActivity(input.activityType, input.options.activityId, cause)),
-    scheduleLocalActivity: (input, next) =>
-      acceptResult(next(input), (cause) => failActivity(input.activityType, undefined, cause)),
-    async startChildWorkflowExecution(input, next) {
-      const [started, ended] = await next(input);
-      const { workflowType, options: { workflowId } } = input;
-      const result = acceptResult(ended, (cause) =>
-        new ChildWorkflowFailure(workflowInfo().namespace, { workflowId }, workflowType, noRetry, cause));
-      // Not every caller awaits the result, and an unhandled rejection would fail the workflow task.
-      result.catch(() => undefined);
-      return [started, result];
+  outbound: [
+    {
+      scheduleActivity: (input, next) =>
+        acceptResult(next(input), (cause) =>
+          failActivity(input.activityType, input.options.activityId, cause),
+        ),
+      scheduleLocalActivity: (input, next) =>
+        acceptResult(next(input), (cause) => failActivity(input.activityType, undefined, cause)),
+      async startChildWorkflowExecution(input, next) {
+        const [started, ended] = await next(input);
+        const {
+          workflowType,
+          options: { workflowId },
+        } = input;
+        const result = acceptResult(
+          ended,
+          (cause) =>
+            new ChildWorkflowFailure(workflowInfo().namespace, { workflowId }, workflowType, noRetry, cause),
+        );
+        // Not every caller awaits the result, and an unhandled rejection would fail the workflow task.
+        result.catch(() => undefined);
+        return [started, result];
+      },
     },
-  }],
+  ],
 });
 
 const noRetry = RetryState.NON_RETRYABLE_FAILURE;

@@ -12,7 +12,9 @@ export async function rounds(): Promise<string> {
   let told = 0;
   for (let first = 0; first < workflows.length; first += atOnce) {
     // One that has ended since it was listed needs no look.
-    const answers = await Promise.all(workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, roundSignal)));
+    const answers = await Promise.all(
+      workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, roundSignal)),
+    );
     told += answers.filter(Boolean).length;
   }
   const said = `${told} of ${workflows.length} machines and images were told to look at themselves`;

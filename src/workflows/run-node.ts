@@ -12,7 +12,9 @@ import { runTask } from './run-task.js';
 import { actionSpec, requestFor } from './task-request.js';
 import { readTaskFailure } from './task-failure.js';
 
-/** What carries a node: a cluster, a group, a pool. It owns the node's state; run-node only says what changed. */
+/**
+ * What carries a node: a cluster, a group, a pool. It owns the node's state; run-node only says what changed.
+ */
 export interface NodeOwner {
   readonly operation: string;
   node(): NodeState;
@@ -22,7 +24,10 @@ export interface NodeOwner {
   /** Steps of the chain that the node has behind it. */
   position(): number;
   passed(position: number): void;
-  /** Resolves when the step's gates are open and its turn has come; to false when the operation stops before that. */
+  /**
+   * Resolves when the step's gates are open and its turn has come; to false when the operation stops before
+   * that.
+   */
   waitFor(step: Step): Promise<boolean>;
   leaveTurn(turn: string): void;
   /** Resolves to false when the operation stops before there is a place in flight. */
@@ -35,7 +40,10 @@ export interface NodeOwner {
   addTasks(count: number): void;
   stepFailed(step: Step, failure: FailureRecord): void;
   nextIncarnation(): number;
-  /** Machines to try before it gives up: three, and each placement once, unless given. What the last one left is not cleaned up. */
+  /**
+   * Machines to try before it gives up: three, and each placement once, unless given. What the last one left
+   * is not cleaned up.
+   */
   readonly launches?: number;
   /** Plugins as they were when the work was planned. */
   readonly plugins?: PluginPins;
@@ -43,7 +51,10 @@ export interface NodeOwner {
   readonly placements: readonly PlannedPlacement[];
   service(name: string): ServiceSpec | undefined;
   /** What every task of the owner's nodes carries. */
-  taskBase(): Pick<TaskRequest, 'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'>;
+  taskBase(): Pick<
+    TaskRequest,
+    'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'
+  >;
   /** Carries out a task; as an activity of its own unless given. */
   readonly run?: typeof runTask;
   now(): string;
@@ -92,7 +103,10 @@ async function carryOut(owner: NodeOwner, chain: readonly Step[], step: Step): P
   return end;
 }
 
-/** CREATE and CONFIRM. A machine that cannot be had, or never answers, is deleted and asked for anew, elsewhere where the spec says so. */
+/**
+ * CREATE and CONFIRM. A machine that cannot be had, or never answers, is deleted and asked for anew,
+ * elsewhere where the spec says so.
+ */
 async function obtainMachine(owner: NodeOwner, chain: readonly Step[]): Promise<ChainEnd> {
   const create = chain.find((step) => step.action === 'CREATE') ?? { action: 'CREATE' };
   const confirm = chain.find((step) => step.action === 'CONFIRM') ?? { action: 'CONFIRM' };
@@ -104,7 +118,13 @@ async function obtainMachine(owner: NodeOwner, chain: readonly Step[]): Promise<
     const kind = owner.node().failure?.kind ?? 'Internal';
     // A machine of an earlier life that cannot be taken over is replaced, whatever the reason.
     const legacy = owner.node().adopt === true;
-    if (!legacy && (launch === limit || permanentKinds.includes(kind) || (kind === 'Invalid' && owner.node().facts.CREATE === undefined))) return 'failed';
+    if (
+      !legacy &&
+      (launch === limit ||
+        permanentKinds.includes(kind) ||
+        (kind === 'Invalid' && owner.node().facts.CREATE === undefined))
+    )
+      return 'failed';
     owner.change(({ failure: _failure, ...node }) => node);
     if (kind === 'Capacity' || kind === 'Quota') {
       // Refused before anything was made: there is nothing to clean up.
@@ -153,8 +173,12 @@ async function runStep(owner: NodeOwner, step: Step): Promise<ChainEnd> {
     } catch (error) {
       if (isCancellation(error)) return stopped(owner);
       const failure = readTaskFailure(error, { ...step, taskId: request.taskId }, owner.now());
-      owner.change((node) => ({ ...node, payload: mergePayload(node.payload, machinePartOf(failure.result)) }));
-      // Only a run that is known to have ended may be followed by another; any other failure attaches to the same run.
+      owner.change((node) => ({
+        ...node,
+        payload: mergePayload(node.payload, machinePartOf(failure.result)),
+      }));
+      // Only a run that is known to have ended may be followed by another; any other failure attaches to the
+      // same run.
       if (failure.record.kind === 'ScriptFailed') {
         owner.change((node) => ({ ...node, runs: { ...node.runs, [key]: run + 1 } }));
         if (run - firstRun + 1 < attempts && !isPermanent(owner, step, failure.record)) {
@@ -172,7 +196,10 @@ async function attempt(owner: NodeOwner, step: Step, request: TaskRequest): Prom
   if (placement === undefined) throw new Error(`${owner.node().nodeId} has no placement`);
   try {
     await owner.spend(JSON.stringify(request).length);
-    return await (owner.run ?? runTask)(step.action, request, { placement, ...(step.mayFail === true ? { mayFail: true } : {}) });
+    return await (owner.run ?? runTask)(step.action, request, {
+      placement,
+      ...(step.mayFail === true ? { mayFail: true } : {}),
+    });
   } finally {
     owner.givePlaceBack(step);
   }
@@ -207,7 +234,10 @@ async function backOff(owner: NodeOwner, step: Step, again: number): Promise<voi
 }
 
 function isPermanent(owner: NodeOwner, step: Step, failure: FailureRecord): boolean {
-  return failure.exitCode !== undefined && actionSpec(owner, step)?.permanentExitCodes?.includes(failure.exitCode) === true;
+  return (
+    failure.exitCode !== undefined &&
+    actionSpec(owner, step)?.permanentExitCodes?.includes(failure.exitCode) === true
+  );
 }
 
 function stopped(owner: NodeOwner): ChainEnd {
@@ -217,6 +247,11 @@ function stopped(owner: NodeOwner): ChainEnd {
 
 function note(owner: NodeOwner, step: Step, state: CurrentTask['state']): void {
   const { action, service } = step;
-  const current: CurrentTask = { action, ...(service === undefined ? {} : { service }), state, since: owner.now() };
+  const current: CurrentTask = {
+    action,
+    ...(service === undefined ? {} : { service }),
+    state,
+    since: owner.now(),
+  };
   owner.change((node) => ({ ...node, current }));
 }

@@ -1,7 +1,11 @@
 import { getExternalWorkflowHandle, isCancellation, type SignalDefinition } from '@temporalio/workflow';
 
 /** Signals another workflow. False where there is none of that name, or no more. */
-export async function signalIfThere<Args extends unknown[]>(workflowId: string, signal: SignalDefinition<Args>, ...args: Args): Promise<boolean> {
+export async function signalIfThere<Args extends unknown[]>(
+  workflowId: string,
+  signal: SignalDefinition<Args>,
+  ...args: Args
+): Promise<boolean> {
   try {
     await getExternalWorkflowHandle(workflowId).signal(signal, ...args);
     return true;

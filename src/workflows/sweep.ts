@@ -1,9 +1,26 @@
-import { ActivityFailure, CancellationScope, isCancellation, log, setCurrentDetails, TimeoutFailure, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  CancellationScope,
+  isCancellation,
+  log,
+  setCurrentDetails,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { MachineOrder } from '../model/machine/messages.js';
 import { parseImageRef } from '../model/machine/image.js';
 import { taskId, readMachineKey, uploadToken } from '../model/names.js';
 import type { Placement } from '../model/node.js';
-import { decideSweep, leakId, type AccountLook, type Deletion, type Leak, type SweepInput, type SweepReport, type SweptAccount } from '../model/sweep/sweep.js';
+import {
+  decideSweep,
+  leakId,
+  type AccountLook,
+  type Deletion,
+  type Leak,
+  type SweepInput,
+  type SweepReport,
+  type SweptAccount,
+} from '../model/sweep/sweep.js';
 import { detailsOfSweep } from '../model/sweep/sweep-text.js';
 import { runDisown, runFindLeaks, runMachineTask, runSweepGround, runTask } from './run-task.js';
 
@@ -11,9 +28,9 @@ import { runDisown, runFindLeaks, runMachineTask, runSweepGround, runTask } from
 const deletingMs = 10 * 60_000;
 
 /**
- * One pass of the sweep: looks at all accounts for machines of ours that no cluster has, and deletes what earlier passes
- * have seen for long enough, where that is switched on. A schedule starts each pass and hands it the report of the one before,
- * so no history grows.
+ * One pass of the sweep: looks at all accounts for machines of ours that no cluster has, and deletes what
+ * earlier passes have seen for long enough, where that is switched on. A schedule starts each pass and hands
+ * it the report of the one before, so no history grows.
  */
 export async function sweep(input: SweepInput): Promise<SweepReport> {
   const { accounts, recorded } = await runSweepGround();
@@ -25,9 +42,18 @@ export async function sweep(input: SweepInput): Promise<SweepReport> {
   const deleted = await Promise.all(free.map(async (leak) => deleteLeak(accounts, leak)));
   const gone = new Set(deleted.filter(({ failed }) => failed === undefined).map(leakId));
   const report: SweepReport = {
-    reportVersion: 1, at: new Date(Date.now()).toISOString(), policy: input.policy, deleted, refused, leaks: leaks.filter((leak) => !gone.has(leakId(leak))),
-    accounts: looks.map(({ account: { name }, machines, suspects, more = 0, unable }) =>
-      ({ name, machines, leaks: suspects.length + more, ...(unable === undefined ? {} : { unable }) })),
+    reportVersion: 1,
+    at: new Date(Date.now()).toISOString(),
+    policy: input.policy,
+    deleted,
+    refused,
+    leaks: leaks.filter((leak) => !gone.has(leakId(leak))),
+    accounts: looks.map(({ account: { name }, machines, suspects, more = 0, unable }) => ({
+      name,
+      machines,
+      leaks: suspects.length + more,
+      ...(unable === undefined ? {} : { unable }),
+    })),
   };
   setCurrentDetails(detailsOfSweep(report));
   return report;
@@ -42,25 +68,40 @@ function reportBefore(): SweepReport | undefined {
 async function lookAt(account: SweptAccount): Promise<AccountLook> {
   const { name, type, site } = account;
   try {
-    return { account, ...await runFindLeaks(site, { provider: { name, type } }) };
+    return { account, ...(await runFindLeaks(site, { provider: { name, type } })) };
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    const why = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START'
-      ? `no worker of site ${site} took the look at it` : error.cause?.message ?? error.message;
-    return { account, machines: 0, suspects: [], problems: [`the machines of provider ${name} could not be read: ${why}`] };
+    const why =
+      error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START'
+        ? `no worker of site ${site} took the look at it`
+        : (error.cause?.message ?? error.message);
+    return {
+      account,
+      machines: 0,
+      suspects: [],
+      problems: [`the machines of provider ${name} could not be read: ${why}`],
+    };
   }
 }
 
 /** Clusters that live are told first: what one of them does not give free stays. */
 async function disowned(ripe: readonly Leak[]): Promise<readonly Leak[]> {
-  const machines = ripe.flatMap(({ key, providerid, askedOf }) => (askedOf === undefined ? [] : [{ key, providerid, askedOf }]));
+  const machines = ripe.flatMap(({ key, providerid, askedOf }) =>
+    askedOf === undefined ? [] : [{ key, providerid, askedOf }],
+  );
   if (machines.length === 0) return ripe;
   try {
     const { free } = await runDisown({ machines });
-    return ripe.filter(({ askedOf, key, providerid }) => askedOf === undefined || free.some((machine) => machine.key === key && machine.providerid === providerid));
+    return ripe.filter(
+      ({ askedOf, key, providerid }) =>
+        askedOf === undefined ||
+        free.some((machine) => machine.key === key && machine.providerid === providerid),
+    );
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('clusters could not be asked to give machines free', { why: error.cause?.message ?? error.message });
+    log.warn('clusters could not be asked to give machines free', {
+      why: error.cause?.message ?? error.message,
+    });
     return ripe.filter(({ askedOf }) => askedOf === undefined);
   }
 }
@@ -71,26 +112,62 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
   const deletion: Deletion = { account: name, providerid, key };
   const account = accounts.find((candidate) => candidate.name === name);
   const machine = readMachineKey(key);
-  if (account === undefined || machine === undefined) return { ...deletion, failed: 'its account is not configured any more' };
+  if (account === undefined || machine === undefined)
+    return { ...deletion, failed: 'its account is not configured any more' };
   const { clusterUid, nodeId, incarnation } = machine;
   const { type, site } = account;
   const operation = `sweep-${name}`;
   const provider = { name, type, fields: {} };
   const task = {
-    clusterId: cluster ?? '-', clusterUid, nodeId, incarnation, run: 1, operation: 'sweep', config: {}, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId, provider,
+    clusterId: cluster ?? '-',
+    clusterUid,
+    nodeId,
+    incarnation,
+    run: 1,
+    operation: 'sweep',
+    config: {},
+    cluster: {},
+    peersVersion: 0,
+    peersOf: workflowInfo().workflowId,
+    provider,
   };
   const placement: Placement = { provider: name, type, site, flavor: '', image: '', fields: {} };
   try {
-    log.info(`deletes ${leak.what === 'image' ? 'an image' : 'a machine'} that nobody has`, { account: name, providerid, key });
-    await CancellationScope.withTimeout(deletingMs, async () => (leak.what === 'image'
-      ? runMachineTask('DELETE_IMAGE', {
-        ...task, taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE_IMAGE', operation }), order: orderOfUpload(nodeId, clusterUid, leak),
-      }, { site, provider: name })
-      : runTask('DELETE', { ...task, taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE', operation }), config: { providerid }, swept: true }, { placement })));
+    log.info(`deletes ${leak.what === 'image' ? 'an image' : 'a machine'} that nobody has`, {
+      account: name,
+      providerid,
+      key,
+    });
+    await CancellationScope.withTimeout(deletingMs, async () =>
+      leak.what === 'image'
+        ? runMachineTask(
+            'DELETE_IMAGE',
+            {
+              ...task,
+              taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE_IMAGE', operation }),
+              order: orderOfUpload(nodeId, clusterUid, leak),
+            },
+            { site, provider: name },
+          )
+        : runTask(
+            'DELETE',
+            {
+              ...task,
+              taskId: taskId({ clusterUid, nodeId, incarnation, action: 'DELETE', operation }),
+              config: { providerid },
+              swept: true,
+            },
+            { placement },
+          ),
+    );
     return deletion;
   } catch (error) {
     if (CancellationScope.current().consideredCancelled) throw error;
-    const why = isCancellation(error) ? `not within ${deletingMs / 60_000} minutes` : error instanceof ActivityFailure ? error.cause?.message ?? error.message : undefined;
+    const why = isCancellation(error)
+      ? `not within ${deletingMs / 60_000} minutes`
+      : error instanceof ActivityFailure
+        ? (error.cause?.message ?? error.message)
+        : undefined;
     if (why === undefined) throw error;
     return { ...deletion, failed: why };
   }
@@ -99,8 +176,19 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
 /** As its own workflow would have it deleted. */
 function orderOfUpload(nodeId: string, uid: string, { account, providerid, kind }: Leak): MachineOrder {
   const captured = kind === 'captured' ? parseImageRef(providerid) : undefined;
-  if (captured !== undefined) return { at: new Date(Date.now()).toISOString(), image: captured, token: `${uid}/${nodeId}/${account}`, providerImage: providerid };
+  if (captured !== undefined)
+    return {
+      at: new Date(Date.now()).toISOString(),
+      image: captured,
+      token: `${uid}/${nodeId}/${account}`,
+      providerImage: providerid,
+    };
   const dash = nodeId.lastIndexOf('-');
   const [name, revision] = [nodeId.slice(0, dash), nodeId.slice(dash + 1)];
-  return { at: new Date(Date.now()).toISOString(), image: { name, revision }, token: uploadToken(uid, Number(revision), account), providerImage: providerid };
+  return {
+    at: new Date(Date.now()).toISOString(),
+    image: { name, revision },
+    token: uploadToken(uid, Number(revision), account),
+    providerImage: providerid,
+  };
 }

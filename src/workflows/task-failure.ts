@@ -10,21 +10,32 @@ export interface TaskFailure {
 }
 
 /** Turns what a failed activity threw into the record that state and status keep. */
-export function readTaskFailure(error: unknown, task: { readonly taskId: string; readonly action: AnyAction; readonly service?: string }, at: string): TaskFailure {
+export function readTaskFailure(
+  error: unknown,
+  task: { readonly taskId: string; readonly action: AnyAction; readonly service?: string },
+  at: string,
+): TaskFailure {
   const { cause, timedOut } = unwrap(error);
   const details = detailsOf(cause);
   const kind = timedOut === undefined ? kindOf(cause) : 'Timeout';
   const said = cause instanceof Error ? cause.message : String(cause);
-  const message = timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
+  const message =
+    timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
   const { result = {}, ...rest } = details;
   const { taskId, action, service } = task;
-  return { record: { taskId, action, ...(service === undefined ? {} : { service }), kind, message, ...rest, at }, result };
+  return {
+    record: { taskId, action, ...(service === undefined ? {} : { service }), kind, message, ...rest, at },
+    result,
+  };
 }
 
 function unwrap(error: unknown): { readonly cause: unknown; readonly timedOut?: string } {
   const inner = error instanceof ActivityFailure ? error.cause : error;
   if (!(inner instanceof TimeoutFailure)) return { cause: inner };
-  return { cause: inner.cause ?? new Error(''), timedOut: timeoutTexts[inner.timeoutType ?? ''] ?? `an attempt timed out (${inner.timeoutType})` };
+  return {
+    cause: inner.cause ?? new Error(''),
+    timedOut: timeoutTexts[inner.timeoutType ?? ''] ?? `an attempt timed out (${inner.timeoutType})`,
+  };
 }
 
 /** A task waits for a worker as long as it may take altogether, so either of the two ends its time. */

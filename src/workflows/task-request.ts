@@ -16,30 +16,55 @@ export function requestFor(owner: NodeOwner, step: Step, run: number): TaskReque
   const check = action === 'START' && service !== undefined ? owner.service(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   return {
-    ...rest, ...(action === 'EXEC' && command !== undefined ? { command } : {}), nodeId, incarnation, run, operation: owner.operation,
-    taskId: taskId({ clusterUid: base.clusterUid, nodeId, incarnation, service, action, operation: owner.operation }),
+    ...rest,
+    ...(action === 'EXEC' && command !== undefined ? { command } : {}),
+    nodeId,
+    incarnation,
+    run,
+    operation: owner.operation,
+    taskId: taskId({
+      clusterUid: base.clusterUid,
+      nodeId,
+      incarnation,
+      service,
+      action,
+      operation: owner.operation,
+    }),
     config: { ...node.payload, services: node.services },
-    ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }), ...(node.adopt === true ? { adopt: true } : {}),
+    ...(node.keyUid === undefined ? {} : { keyUid: node.keyUid }),
+    ...(node.adopt === true ? { adopt: true } : {}),
     ...(node.facts.machine === undefined ? {} : { placement: node.facts.machine }),
-    provider: { name: placement?.provider ?? '', type: placement?.type ?? '', fields: placement?.fields ?? {} },
+    provider: {
+      name: placement?.provider ?? '',
+      type: placement?.type ?? '',
+      fields: placement?.fields ?? {},
+    },
     ...(pins === undefined ? {} : { plugins: pins }),
     ...(check === undefined ? {} : { check }),
     ...(action === 'BOOTSTRAP' ? { automators: automatorsOf(owner) } : {}),
-    ...(service === undefined || spec === undefined ? {} : {
-      service: {
-        name: service, action: { type: spec.type, fields: spec.fields },
-        ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
-      },
-    }),
+    ...(service === undefined || spec === undefined
+      ? {}
+      : {
+          service: {
+            name: service,
+            action: { type: spec.type, fields: spec.fields },
+            ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+          },
+        }),
   };
 }
 
 /** What was planned is not carried out by other plugins; but for DELETE: whatever is there must go. */
 function pinsFor(owner: NodeOwner, step: Step): PluginPins | undefined {
   const { placement } = owner.node();
-  const names = step.action === 'DELETE' ? []
-    : step.action === 'BOOTSTRAP' ? automatorsOf(owner).map((name) => `automator ${name}`)
-      : step.service === undefined ? [`provider ${placement?.type ?? ''}`] : [`automator ${actionSpec(owner, step)?.type ?? ''}`];
+  const names =
+    step.action === 'DELETE'
+      ? []
+      : step.action === 'BOOTSTRAP'
+        ? automatorsOf(owner).map((name) => `automator ${name}`)
+        : step.service === undefined
+          ? [`provider ${placement?.type ?? ''}`]
+          : [`automator ${actionSpec(owner, step)?.type ?? ''}`];
   const pins = names.flatMap((name) => {
     const pin = owner.plugins?.[name];
     return pin?.digest === undefined ? [] : [[name, pin] as const];
@@ -48,7 +73,9 @@ function pinsFor(owner: NodeOwner, step: Step): PluginPins | undefined {
 }
 
 function automatorsOf(owner: NodeOwner): readonly string[] {
-  const types = owner.node().services.flatMap((name) => Object.values(owner.service(name)?.actions ?? {}).map(({ type }) => type));
+  const types = owner
+    .node()
+    .services.flatMap((name) => Object.values(owner.service(name)?.actions ?? {}).map(({ type }) => type));
   return [...new Set(types)];
 }
 

@@ -19,7 +19,14 @@ async function way(account: Partial<ProviderAccount>, given = address as Paramet
         { ...origin, allows: () => false },
       ),
   };
-  return { address: await addWay(parts, 'rack', given, { hide: (secrets) => { hidden.push(...secrets); } }), hidden };
+  return {
+    address: await addWay(parts, 'rack', given, {
+      hide: (secrets) => {
+        hidden.push(...secrets);
+      },
+    }),
+    hidden,
+  };
 }
 
 describe('the way to the machines of an account', () => {
@@ -28,7 +35,13 @@ describe('the way to the machines of an account', () => {
   });
 
   test('goes through its jump host, whose secrets are resolved and hidden', async () => {
-    const jump = { host: 'bastion', user: 'ops', key: { secret: 'env:JUMP_KEY' }, password: 'written as it is', hostKey: ['ssh-ed25519 BBBB'] };
+    const jump = {
+      host: 'bastion',
+      user: 'ops',
+      key: { secret: 'env:JUMP_KEY' },
+      password: 'written as it is',
+      hostKey: ['ssh-ed25519 BBBB'],
+    };
     const { address: found, hidden } = await way({ jump });
     expect(found).toEqual({ ...address, jump: { ...jump, port: 22, key: 'the key of the jump host' } });
     expect(hidden).toEqual(expect.arrayContaining(['the key of the jump host', 'written as it is']));
@@ -36,7 +49,10 @@ describe('the way to the machines of an account', () => {
 
   test('may have a key pinned that nobody told, unless the account refuses that', async () => {
     expect(await way({}, unpinned)).toEqual({ address: unpinned, hidden: [] });
-    await expect(way({ hostKeys: 'provided' }, unpinned)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('hostKeys: provided') });
+    await expect(way({ hostKeys: 'provided' }, unpinned)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('hostKeys: provided'),
+    });
     expect(await way({ hostKeys: 'provided' })).toEqual({ address, hidden: [] });
   });
 

@@ -13,19 +13,25 @@ const pinned = { resource: 'books', version: 2, digest, format: 'archive' };
 const plugin = {
   resources: { books: { format: 'archive', permissions: '0440' } },
   fields: {
-    admin: {}, required: { admin: [], user: [] },
+    admin: {},
+    required: { admin: [], user: [] },
     user: {
-      books: { title: 'Books', type: 'resource', resource: 'books' }, path: { title: 'Path', type: 'string', resource: 'books' },
-      data: { title: 'Data', type: 'json' }, line: { title: 'Line', type: 'string' },
+      books: { title: 'Books', type: 'resource', resource: 'books' },
+      path: { title: 'Path', type: 'string', resource: 'books' },
+      data: { title: 'Data', type: 'json' },
+      line: { title: 'Line', type: 'string' },
     },
   },
 } as unknown as Descriptor;
 
 describe('fields that take resources', () => {
   it.each<[string, Json, readonly string[]]>([
-    ['a name', { resource: 'books' }, []], ['a version', { resource: 'books', version: 3 }, []], ['what is bound', pinned, []],
+    ['a name', { resource: 'books' }, []],
+    ['a version', { resource: 'books', version: 3 }, []],
+    ['what is bound', pinned, []],
     ['a text', 'books', ['books: should be a mapping']],
-    ['a bad name', { resource: '../books' }, ['books.resource:']], ['more', { resource: 'books', as: 'x' }, ['books.as: is an unknown key']],
+    ['a bad name', { resource: '../books' }, ['books.resource:']],
+    ['more', { resource: 'books', as: 'x' }, ['books.as: is an unknown key']],
     ['version 0', { resource: 'books', version: 0 }, ['books.version:']],
   ])('take or refuse %s', (_what, value, wrong) => {
     const { problems } = checkFields(plugin, 'user', { books: value }, []);
@@ -39,10 +45,17 @@ describe('fields that take resources', () => {
   });
 
   it('must be bound to a content of the right format when an operation is planned', () => {
-    const wrong = (fields: Record<string, Json>): readonly string[] => checkResources(plugin, fields, ['fields']).map(formatProblem);
+    const wrong = (fields: Record<string, Json>): readonly string[] =>
+      checkResources(plugin, fields, ['fields']).map(formatProblem);
     expect(wrong({ books: pinned, path: '/srv', data: { resource: 'mine' } })).toEqual([]);
-    expect(wrong({ books: { ...pinned, format: 'file' } })).toEqual(['fields.books: names resource "books", which is a file; an archive is needed. Put a folder, or a tar archive.']);
-    expect(wrong({ path: { resource: 'books' } })).toEqual([expect.stringMatching(/^fields.path: names resource "books", which is not there, or of which no version is set\. 'heddle resource list books'/)]);
+    expect(wrong({ books: { ...pinned, format: 'file' } })).toEqual([
+      'fields.books: names resource "books", which is a file; an archive is needed. Put a folder, or a tar archive.',
+    ]);
+    expect(wrong({ path: { resource: 'books' } })).toEqual([
+      expect.stringMatching(
+        /^fields.path: names resource "books", which is not there, or of which no version is set\. 'heddle resource list books'/,
+      ),
+    ]);
   });
 
   it('hold the path when the plugin is called, and the task tells the rest; other fields are left alone', async () => {
@@ -52,12 +65,24 @@ describe('fields that take resources', () => {
       return Promise.resolve({ path: '/store/files', archive: '/store/archive.tar' });
     };
     const attempt = { at: () => undefined, signal: new AbortController().signal } as unknown as Attempt;
-    expect(await openResources({ resources }, plugin, { books: pinned, data: pinned, line: 'x' }, attempt)).toEqual({
+    expect(
+      await openResources({ resources }, plugin, { books: pinned, data: pinned, line: 'x' }, attempt),
+    ).toEqual({
       fields: { books: '/store/files', data: pinned, line: 'x' },
-      resources: { books: { resource: 'books', digest, format: 'archive', path: '/store/files', archive: '/store/archive.tar' } },
+      resources: {
+        books: {
+          resource: 'books',
+          digest,
+          format: 'archive',
+          path: '/store/files',
+          archive: '/store/archive.tar',
+        },
+      },
     });
     expect(asked).toEqual([[pinned, 0o440]]);
     const undeclared = { name: 'seed' } as unknown as Descriptor;
-    expect((await openResources({ resources }, undeclared, { any: pinned }, attempt)).fields).toEqual({ any: '/store/files' });
+    expect((await openResources({ resources }, undeclared, { any: pinned }, attempt)).fields).toEqual({
+      any: '/store/files',
+    });
   });
 });

@@ -26,7 +26,14 @@ let running: Promise<void>;
 let workflowBundle: Awaited<ReturnType<typeof bundleWorkflowCode>>;
 
 async function startWorker(): Promise<void> {
-  worker = await Worker.create({ connection: native, taskQueue, workflowBundle, plugins: [plugin], activities: createTaskActivities(bench.parts), shutdownGraceTime: 0 });
+  worker = await Worker.create({
+    connection: native,
+    taskQueue,
+    workflowBundle,
+    plugins: [plugin],
+    activities: createTaskActivities(bench.parts),
+    shutdownGraceTime: 0,
+  });
   running = worker.run();
 }
 
@@ -37,9 +44,16 @@ beforeAll(async () => {
   native = await NativeConnection.connect({ address });
   client = new Client({ connection, plugins: [plugin] });
   service = await TestService.start(['--kind', 'directory']);
-  bench = await openMachineBench(service, { descriptor: { idempotency: 'none', callDeadlineMs: 3_000 }, changes: { runs: readWorkflowRuns(client) } });
+  bench = await openMachineBench(service, {
+    descriptor: { idempotency: 'none', callDeadlineMs: 3_000 },
+    changes: { runs: readWorkflowRuns(client) },
+  });
   const workflowsPath = fileURLToPath(new URL('support/fixture-workflows.ts', import.meta.url));
-  workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger: new DefaultLogger('ERROR') });
+  workflowBundle = await bundleWorkflowCode({
+    workflowsPath,
+    plugins: [plugin],
+    logger: new DefaultLogger('ERROR'),
+  });
   await startWorker();
 });
 afterAll(async () => {
@@ -52,30 +66,50 @@ afterAll(async () => {
 
 async function calls(hostname: string): Promise<number> {
   const { body } = await service.call('GET', '/v1/journal?operation=create&limit=100000');
-  return (body as { readonly entries: readonly { readonly hostname?: string }[] }).entries.filter((entry) => entry.hostname === hostname).length;
+  return (body as { readonly entries: readonly { readonly hostname?: string }[] }).entries.filter(
+    (entry) => entry.hostname === hostname,
+  ).length;
 }
 
 const create = (hostname: string): Promise<WorkflowHandle<typeof createOne>> =>
-  client.workflow.start<typeof createOne>('createOne', { workflowId: `once-${randomUUID()}`, taskQueue, args: [taskOn(hostname)] });
+  client.workflow.start<typeof createOne>('createOne', {
+    workflowId: `once-${randomUUID()}`,
+    taskQueue,
+    args: [taskOn(hostname)],
+  });
 
 async function failureOf(handle: WorkflowHandle<typeof createOne>): Promise<unknown> {
-  const error: unknown = await handle.result().then(() => undefined, (reason: unknown) => reason);
+  const error: unknown = await handle.result().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   const { cause } = error as { cause?: { cause?: unknown } };
   return cause?.cause;
 }
 
 const quarantined = (hostname: string) => ({
-  type: 'UnknownOutcome', nonRetryable: true,
-  message: expect.stringMatching(new RegExp(`machine ${hostname} was sent to provider here, and nobody knows whether it was made.*Look there for a machine named ${hostname}.*heddle retry web`)),
+  type: 'UnknownOutcome',
+  nonRetryable: true,
+  message: expect.stringMatching(
+    new RegExp(
+      `machine ${hostname} was sent to provider here, and nobody knows whether it was made.*Look there for a machine named ${hostname}.*heddle retry web`,
+    ),
+  ),
 });
 
 describe('CREATE at a provider that cannot tell what came of it', () => {
   it('records its intent before it calls', async () => {
-    const { body } = await service.call('POST', '/v1/faults', { fault: 'hold-answer', operation: 'create', hostname: 'plain' });
+    const { body } = await service.call('POST', '/v1/faults', {
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: 'plain',
+    });
     const handle = await create('plain');
     await until('it was sent', async () => (await calls('plain')) === 1);
     const { runId } = await handle.describe();
-    expect((await readWorkflowRuns(client).describe(handle.workflowId, runId))?.pending).toMatchObject([{ attempt: 1, heartbeat: { mark: 'sent' } }]);
+    expect((await readWorkflowRuns(client).describe(handle.workflowId, runId))?.pending).toMatchObject([
+      { attempt: 1, heartbeat: { mark: 'sent' } },
+    ]);
     await service.call('DELETE', `/v1/faults/${(body as { readonly id: string }).id}`);
     expect(await handle.result()).toMatchObject({ result: { providerid: expect.any(String) } });
     expect(await calls('plain')).toBe(1);
@@ -88,7 +122,11 @@ describe('CREATE at a provider that cannot tell what came of it', () => {
   });
 
   it('that is not answered in time is not made again', async () => {
-    const { body } = await service.call('POST', '/v1/faults', { fault: 'hold-answer', operation: 'create', hostname: 'slow' });
+    const { body } = await service.call('POST', '/v1/faults', {
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: 'slow',
+    });
     expect(await failureOf(await create('slow'))).toMatchObject(quarantined('slow'));
     await service.call('DELETE', `/v1/faults/${(body as { readonly id: string }).id}`);
     expect(await calls('slow')).toBe(1);
@@ -103,27 +141,49 @@ describe('CREATE at a provider that cannot tell what came of it', () => {
     let refusals = 2;
     const { resolveSecrets } = bench.parts;
     const shaky = await openMachineBench(service, {
-      like: bench, descriptor: { idempotency: 'none' }, changes: {
+      like: bench,
+      descriptor: { idempotency: 'none' },
+      changes: {
         runs: bench.parts.runs,
         resolveSecrets: async (value, origin) => {
           if (refusals > 0) {
             refusals -= 1;
-            throw Object.assign(new Error('the vault does not answer'), { name: 'PluginError', kind: 'Retryable' });
+            throw Object.assign(new Error('the vault does not answer'), {
+              name: 'PluginError',
+              kind: 'Retryable',
+            });
           }
           return resolveSecrets(value, origin);
         },
       },
     });
     const queue = `${taskQueue}-shaky`;
-    const other = await Worker.create({ connection: native, taskQueue: queue, workflowBundle, plugins: [plugin], activities: createTaskActivities(shaky.parts), shutdownGraceTime: 0 });
-    const outcome = await other.runUntil(client.workflow.execute<typeof createOne>('createOne', { workflowId: `once-${randomUUID()}`, taskQueue: queue, args: [taskOn('shaky')] }));
+    const other = await Worker.create({
+      connection: native,
+      taskQueue: queue,
+      workflowBundle,
+      plugins: [plugin],
+      activities: createTaskActivities(shaky.parts),
+      shutdownGraceTime: 0,
+    });
+    const outcome = await other.runUntil(
+      client.workflow.execute<typeof createOne>('createOne', {
+        workflowId: `once-${randomUUID()}`,
+        taskQueue: queue,
+        args: [taskOn('shaky')],
+      }),
+    );
     expect(outcome).toMatchObject({ result: { providerid: expect.any(String) } });
     expect(refusals).toBe(0);
     expect(await calls('shaky')).toBe(1);
   });
 
   it('whose worker went away in the middle is not made again by the next', async () => {
-    const { body } = await service.call('POST', '/v1/faults', { fault: 'hold-answer', operation: 'create', hostname: 'orphaned' });
+    const { body } = await service.call('POST', '/v1/faults', {
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: 'orphaned',
+    });
     const handle = await create('orphaned');
     await until('it was sent', async () => (await calls('orphaned')) === 1);
     worker.shutdown();

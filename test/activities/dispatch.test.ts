@@ -47,25 +47,44 @@ const code = `
 `;
 
 let bench: Bench;
-beforeAll(async () => { bench = await openBench(code, {}, { callDeadlineMs: 200 }); });
+beforeAll(async () => {
+  bench = await openBench(code, {}, { callDeadlineMs: 200 });
+});
 afterAll(() => bench.close());
 
-async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure & { readonly first: FailureDetails }> {
-  const error: unknown = await attempt.then(() => new Error('it did not fail'), (reason: unknown) => reason);
+async function failureOf(
+  attempt: Promise<unknown>,
+): Promise<ApplicationFailure & { readonly first: FailureDetails }> {
+  const error: unknown = await attempt.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  );
   if (!(error instanceof ApplicationFailure)) throw error;
   return Object.assign(error, { first: error.details?.[0] as FailureDetails });
 }
 
 describe('what a plugin throws', () => {
-  it.each(failureKinds)('%s becomes a failure of that type; only passing faults are tried again', async (kind) => {
-    const failure = await failureOf(bench.run('CREATE', request({ how: kind })));
-    expect(failure).toMatchObject({ type: kind, message: 'CREATE app-1: as asked', nonRetryable: kind !== 'Retryable' && kind !== 'NotReady', nextRetryDelay: 2_000 });
-    expect(failure.first).toMatchObject({ exitCode: 3, result: { providerid: 'm-9' } });
-    expect(failure.first.result).not.toHaveProperty('other');
-    expect(failure.category).toBe(kind === 'NotReady' ? 'BENIGN' : undefined);
-  });
+  it.each(failureKinds)(
+    '%s becomes a failure of that type; only passing faults are tried again',
+    async (kind) => {
+      const failure = await failureOf(bench.run('CREATE', request({ how: kind })));
+      expect(failure).toMatchObject({
+        type: kind,
+        message: 'CREATE app-1: as asked',
+        nonRetryable: kind !== 'Retryable' && kind !== 'NotReady',
+        nextRetryDelay: 2_000,
+      });
+      expect(failure.first).toMatchObject({ exitCode: 3, result: { providerid: 'm-9' } });
+      expect(failure.first.result).not.toHaveProperty('other');
+      expect(failure.category).toBe(kind === 'NotReady' ? 'BENIGN' : undefined);
+    },
+  );
 
-  it.each([['error', 'boom'], ['string', 'threw "boom"'], ['nothing', 'threw undefined']])('anything else (%s) counts as a fault inside and is tried three times', async (how, words) => {
+  it.each([
+    ['error', 'boom'],
+    ['string', 'threw "boom"'],
+    ['nothing', 'threw undefined'],
+  ])('anything else (%s) counts as a fault inside and is tried three times', async (how, words) => {
     const first = await failureOf(bench.run('CREATE', request({ how })));
     expect(first).toMatchObject({ type: 'Internal', nonRetryable: false, message: `CREATE app-1: ${words}` });
     expect((await failureOf(bench.run('CREATE', request({ how }), 3))).nonRetryable).toBe(true);
@@ -73,14 +92,21 @@ describe('what a plugin throws', () => {
 
   it('is cut at the deadline of the call, and may be tried again', async () => {
     const failure = await failureOf(bench.run('CREATE', request({ how: 'hang' })));
-    expect(failure).toMatchObject({ type: 'Retryable', nonRetryable: false, message: 'CREATE app-1: the provider did not answer within 200 ms' });
+    expect(failure).toMatchObject({
+      type: 'Retryable',
+      nonRetryable: false,
+      message: 'CREATE app-1: the provider did not answer within 200 ms',
+    });
   });
 });
 
 describe('what a plugin returns', () => {
   it('is taken over when it is right', async () => {
     const outcome = await bench.run('CREATE', request({ how: 'good' }));
-    expect(outcome).toMatchObject({ result: { providerid: 'm-1', 'ssh-auth': { user: 'root' } }, log: 'u/app-1/1.1.-.CREATE.1.log' });
+    expect(outcome).toMatchObject({
+      result: { providerid: 'm-1', 'ssh-auth': { user: 'root' } },
+      log: 'u/app-1/1.1.-.CREATE.1.log',
+    });
   });
 
   it.each([
@@ -111,35 +137,64 @@ describe('what a plugin returns', () => {
   it('is refused when the payload of the node would grow too large', async () => {
     const config = { ...request({}).config, earlier: 'y'.repeat(10_000) };
     const failure = await failureOf(bench.run('CREATE', request({ how: 'full' }, { config })));
-    expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true, message: expect.stringContaining('16384 are allowed') });
+    expect(failure).toMatchObject({
+      type: 'Invalid',
+      nonRetryable: true,
+      message: expect.stringContaining('16384 are allowed'),
+    });
   });
 
   it('fails DELETE with a status that is not 0', async () => {
-    expect(await failureOf(bench.run('DELETE', request({})))).toMatchObject({ type: 'Invalid', message: 'DELETE app-1: plugin fault ended with status 1' });
+    expect(await failureOf(bench.run('DELETE', request({})))).toMatchObject({
+      type: 'Invalid',
+      message: 'DELETE app-1: plugin fault ended with status 1',
+    });
   });
 
   it.each([
-    ['no address', 'Invalid', 'gave no usable ipaddress (none)'], ['any address', 'Invalid', '0.0.0.0'], ['no user', 'Invalid', 'no ssh-auth.user'],
+    ['no address', 'Invalid', 'gave no usable ipaddress (none)'],
+    ['any address', 'Invalid', '0.0.0.0'],
+    ['no user', 'Invalid', 'no ssh-auth.user'],
     ['closed', 'NotReady', 'cannot reach'],
   ])('CONFIRM with %s is %s', async (how, type, words) => {
     const failure = await failureOf(bench.run('CONFIRM', request({ how })));
-    expect(failure).toMatchObject({ type, nonRetryable: type === 'Invalid', message: expect.stringContaining(words) });
+    expect(failure).toMatchObject({
+      type,
+      nonRetryable: type === 'Invalid',
+      message: expect.stringContaining(words),
+    });
   });
 });
 
 describe('before the plugin is asked', () => {
   it.each([
-    ['an account that this worker does not have', { provider: { name: 'other', type: 'fault', fields: {} } }, 'no provider "other" (it has: fault); add it to heddle.yaml'],
-    ['fields that the plugin does not declare', { provider: { name: 'fault', type: 'fault', fields: { hwo: 'x' } } }, 'fields of provider fault: fields.hwo'],
+    [
+      'an account that this worker does not have',
+      { provider: { name: 'other', type: 'fault', fields: {} } },
+      'no provider "other" (it has: fault); add it to heddle.yaml',
+    ],
+    [
+      'fields that the plugin does not declare',
+      { provider: { name: 'fault', type: 'fault', fields: { hwo: 'x' } } },
+      'fields of provider fault: fields.hwo',
+    ],
   ])('%s fails the task for good', async (_what, more, words) => {
-    expect(await failureOf(bench.run('CREATE', request({}, more)))).toMatchObject({ type: 'Invalid', nonRetryable: true, message: expect.stringContaining(words) });
+    expect(await failureOf(bench.run('CREATE', request({}, more)))).toMatchObject({
+      type: 'Invalid',
+      nonRetryable: true,
+      message: expect.stringContaining(words),
+    });
   });
 
   it('peers that cannot be asked for now are asked for again', async () => {
     const alone = await openBench(code, { askPeers: () => Promise.reject(new Error('UNAVAILABLE')) });
     try {
       const failure = await failureOf(alone.run('CREATE', request({ how: 'good' }), 3));
-      expect(failure).toMatchObject({ type: 'Retryable', nonRetryable: false, message: 'CREATE app-1: cluster/web did not tell its nodes (UNAVAILABLE)' });
+      expect(failure).toMatchObject({
+        type: 'Retryable',
+        nonRetryable: false,
+        message: 'CREATE app-1: cluster/web did not tell its nodes (UNAVAILABLE)',
+      });
     } finally {
       await alone.close();
     }
@@ -152,7 +207,13 @@ describe('secrets', () => {
     expect(failure.message).toBe('CREATE app-1: call with (secret) refused');
     expect(failure.first.stderr).toBe('sent (secret)');
     expect(failure.cause?.message).toBe('token (secret)');
-    const told = JSON.stringify([failure.message, failure.stack, failure.details, failure.cause?.stack, bench.logged]);
+    const told = JSON.stringify([
+      failure.message,
+      failure.stack,
+      failure.details,
+      failure.cause?.stack,
+      bench.logged,
+    ]);
     expect(told).not.toContain(secret);
     expect(bench.logged.join('\n')).toContain('call with (secret) refused');
   });
@@ -161,13 +222,29 @@ describe('secrets', () => {
     const node = await startNode();
     try {
       const { host, port, user, password } = node.target;
-      const action = { type: 'shell', fields: { script: 'cat; cat "$HEDDLE_DATA" >&2', data: { secret: 'env:TOKEN' } } };
-      const config = { ...request({}).config, ipaddress: host, 'ssh-port': port, 'ssh-auth': { user, password: password ?? '' }, 'ssh-host-key': node.target.hostKey };
-      const outcome = await bench.run('START', request({}, { taskId: 'u/app-1#1/app/START/1', config, service: { name: 'app', action } }));
+      const action = {
+        type: 'shell',
+        fields: { script: 'cat; cat "$HEDDLE_DATA" >&2', data: { secret: 'env:TOKEN' } },
+      };
+      const config = {
+        ...request({}).config,
+        ipaddress: host,
+        'ssh-port': port,
+        'ssh-auth': { user, password: password ?? '' },
+        'ssh-host-key': node.target.hostKey,
+      };
+      const outcome = await bench.run(
+        'START',
+        request({}, { taskId: 'u/app-1#1/app/START/1', config, service: { name: 'app', action } }),
+      );
       expect(outcome).toMatchObject({ stdout: '(secret)', stderr: '(secret)' });
       const store = join(bench.folder, 'store');
-      const files = (await readdir(store, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-      const texts = await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')));
+      const files = (await readdir(store, { recursive: true, withFileTypes: true })).filter((entry) =>
+        entry.isFile(),
+      );
+      const texts = await Promise.all(
+        files.map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')),
+      );
       expect(texts.some((text) => text.includes('(secret)'))).toBe(true);
       expect(texts.join('\n')).not.toContain(secret);
     } finally {
@@ -181,14 +258,26 @@ describe('BOOTSTRAP', () => {
     const node = await startNode();
     try {
       const { host, port, user, password } = node.target;
-      const config = { ...request({}).config, ipaddress: host, 'ssh-port': port, 'ssh-auth': { user, password: password ?? '' }, 'ssh-host-key': node.target.hostKey };
+      const config = {
+        ...request({}).config,
+        ipaddress: host,
+        'ssh-port': port,
+        'ssh-auth': { user, password: password ?? '' },
+        'ssh-host-key': node.target.hostKey,
+      };
       const bootstrap = (operation: string, automators: readonly string[]) =>
-        bench.run('BOOTSTRAP', request({}, { taskId: `u/app-1#1/-/BOOTSTRAP/${operation}`, operation, config, automators }));
+        bench.run(
+          'BOOTSTRAP',
+          request({}, { taskId: `u/app-1#1/-/BOOTSTRAP/${operation}`, operation, config, automators }),
+        );
       await bootstrap('1', ['fake']);
       await bootstrap('2', ['fake']);
       expect((await readdir(node.home)).toSorted()).toEqual(['.heddle', '.heddle-fake']);
       // Nobody has Chef here: the others before and after it make no difference.
-      await expect(bootstrap('3', ['chef', 'fake'])).rejects.toMatchObject({ type: 'ScriptFailed', message: expect.stringContaining('automator chef: the node has no cinc-solo or chef-solo') });
+      await expect(bootstrap('3', ['chef', 'fake'])).rejects.toMatchObject({
+        type: 'ScriptFailed',
+        message: expect.stringContaining('automator chef: the node has no cinc-solo or chef-solo'),
+      });
     } finally {
       await node.close();
     }

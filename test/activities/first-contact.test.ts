@@ -7,7 +7,9 @@ const password = 'the password of the account';
 
 let impostor: TestNode;
 let bench: Bench | undefined;
-beforeEach(async () => { impostor = await startNode({ hostKeys: [makeHostKey().private], password }); });
+beforeEach(async () => {
+  impostor = await startNode({ hostKeys: [makeHostKey().private], password });
+});
 afterEach(async () => {
   await bench?.close();
   await impostor.close();
@@ -16,17 +18,27 @@ afterEach(async () => {
 /** A provider whose machine has a password, and is expected where the impostor answers. */
 async function confirm(account: Partial<ProviderAccount>, hostKey?: string) {
   const result = {
-    'ipaddress': '127.0.0.1', 'ssh-port': impostor.target.port, 'ssh-auth': { user: 'root', password },
+    ipaddress: '127.0.0.1',
+    'ssh-port': impostor.target.port,
+    'ssh-auth': { user: 'root', password },
     ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
   };
-  bench = await openBench(`async create() {} async delete() {} async confirm() { return { result: ${JSON.stringify(result)} }; }`, {
-    providers: { fault: { type: 'fault', site: 'here', fields: { token: 'the token of the account' }, ...account } },
-  });
+  bench = await openBench(
+    `async create() {} async delete() {} async confirm() { return { result: ${JSON.stringify(result)} }; }`,
+    {
+      providers: {
+        fault: { type: 'fault', site: 'here', fields: { token: 'the token of the account' }, ...account },
+      },
+    },
+  );
   return bench.run('CONFIRM', request({}));
 }
 
 test('CONFIRM sends no password to a machine whose host key nobody gave', async () => {
-  await expect(confirm({})).rejects.toMatchObject({ type: 'Invalid', message: expect.stringContaining('hostKeys: pin') as string });
+  await expect(confirm({})).rejects.toMatchObject({
+    type: 'Invalid',
+    message: expect.stringContaining('hostKeys: pin') as string,
+  });
   expect(impostor.passwords).toEqual([]);
 });
 
@@ -36,5 +48,7 @@ test('CONFIRM sends no password to a machine that shows another host key than it
 });
 
 test('CONFIRM logs in with a password and pins the first key where the account says `hostKeys: pin`', async () => {
-  expect((await confirm({ hostKeys: 'pin' })).result).toMatchObject({ 'ssh-host-key': impostor.target.hostKey });
+  expect((await confirm({ hostKeys: 'pin' })).result).toMatchObject({
+    'ssh-host-key': impostor.target.hostKey,
+  });
 });

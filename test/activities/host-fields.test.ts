@@ -9,46 +9,93 @@ import { defaultLimits } from '../../src/model/state.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { openBench } from './support/parts.js';
 
-const openstack = { authUrl: 'https://cloud', applicationCredentialId: 'i', applicationCredentialSecret: 's' };
+const openstack = {
+  authUrl: 'https://cloud',
+  applicationCredentialId: 'i',
+  applicationCredentialSecret: 's',
+};
 
 /** Fields of shipped providers that give a machine a place or authority on the host or in the account. */
 const hostFields: readonly (readonly [string, JsonObject, JsonObject])[] = [
-  ['docker', {}, { network: 'host' }], ['docker', {}, { network: 'container:another' }], ['aws', { region: 'eu-1' }, { instanceProfile: 'admin' }],
-  ['aws', { region: 'eu-1' }, { subnets: ['subnet-admin'] }], ['aws', { region: 'eu-1' }, { securityGroups: ['sg-admin'] }],
-  ['libvirt', {}, { bridge: 'br0' }], ['libvirt', {}, { network: 'admin' }], ['libvirt', {}, { addresses: { 'app-1': '10.0.0.1' } }],
-  ['openstack', openstack, { networks: ['admin'] }], ['openstack', openstack, { securityGroups: ['open'] }], ['openstack', openstack, { floatingNetwork: 'public' }],
+  ['docker', {}, { network: 'host' }],
+  ['docker', {}, { network: 'container:another' }],
+  ['aws', { region: 'eu-1' }, { instanceProfile: 'admin' }],
+  ['aws', { region: 'eu-1' }, { subnets: ['subnet-admin'] }],
+  ['aws', { region: 'eu-1' }, { securityGroups: ['sg-admin'] }],
+  ['libvirt', {}, { bridge: 'br0' }],
+  ['libvirt', {}, { network: 'admin' }],
+  ['libvirt', {}, { addresses: { 'app-1': '10.0.0.1' } }],
+  ['openstack', openstack, { networks: ['admin'] }],
+  ['openstack', openstack, { securityGroups: ['open'] }],
+  ['openstack', openstack, { floatingNetwork: 'public' }],
 ];
 
 let registry: Registry;
-beforeAll(async () => { registry = await loadRegistry({ folders: [], log: { info: () => undefined } }); });
+beforeAll(async () => {
+  registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+});
 afterAll(() => registry.close());
 
 // Promise: host-fields
 describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields, given) => {
   const [key = ''] = Object.keys(given);
-  const [value = ''] = [Object.values(given)[0]].flat().map((one) => (typeof one === 'object' ? Object.values(one ?? {})[0] : one));
+  const [value = ''] = [Object.values(given)[0]]
+    .flat()
+    .map((one) => (typeof one === 'object' ? Object.values(one ?? {})[0] : one));
   const account = { type, site: 'here', fields };
   const allowing = { ...account, allow: { [key]: [value ?? ''] } };
 
   const plan = (provider: typeof account | typeof allowing) => {
-    const { PLAN } = createPlanActivity({ registry, providers: { box: provider }, features: { searchAttributes: false }, limits: defaultLimits, forbiddenReferences: () => [] });
-    const nodes = { app: { count: 1, provider: 'box', hardware: 'any', image: 'node', services: [], fields: given } };
+    const { PLAN } = createPlanActivity({
+      registry,
+      providers: { box: provider },
+      features: { searchAttributes: false },
+      limits: defaultLimits,
+      forbiddenReferences: () => [],
+    });
+    const nodes = {
+      app: { count: 1, provider: 'box', hardware: 'any', image: 'node', services: [], fields: given },
+    };
     return new MockActivityEnvironment().run(PLAN, {
-      clusterName: 'web', intent: { kind: 'apply' }, spec: { name: 'web', nodes, services: {} }, current: { uid: 'u', nodes: [], services: {}, stopped: [], incarnation: 0, nodenum: 0 },
+      clusterName: 'web',
+      intent: { kind: 'apply' },
+      spec: { name: 'web', nodes, services: {} },
+      current: { uid: 'u', nodes: [], services: {}, stopped: [], incarnation: 0, nodenum: 0 },
     } as never);
   };
 
   test('is refused when the cluster is planned, with the place in the file', async () => {
-    await expect(plan(account)).rejects.toThrow(`nodes.app.fields.${key}: may be set in cluster files only to what the administrator lists. In heddle.yaml of the workers, \`allow: {${key}: [...]}\``);
+    await expect(plan(account)).rejects.toThrow(
+      `nodes.app.fields.${key}: may be set in cluster files only to what the administrator lists. In heddle.yaml of the workers, \`allow: {${key}: [...]}\``,
+    );
     await expect(plan(allowing)).resolves.toBeDefined();
   });
 
   test('is refused when a pool is planned', async () => {
     const planPool = (provider: typeof account | typeof allowing) => {
-      const { PLAN_POOL } = createPlanPoolActivity({ registry, providers: { box: provider }, forbiddenReferences: () => [] });
-      const providerPools = { a: { provider: 'box', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: { hardware: 'any', image: 'node', fields: given, uses: { nodes: 1 } } } } };
+      const { PLAN_POOL } = createPlanPoolActivity({
+        registry,
+        providers: { box: provider },
+        forbiddenReferences: () => [],
+      });
+      const providerPools = {
+        a: {
+          provider: 'box',
+          priority: 100,
+          limits: {},
+          attributes: {},
+          launchAttempts: 3,
+          labels: { a: { hardware: 'any', image: 'node', fields: given, uses: { nodes: 1 } } },
+        },
+      };
       return new MockActivityEnvironment().run<[PlanPoolRequest], unknown, typeof PLAN_POOL>(PLAN_POOL, {
-        poolName: 'ci', spec: { name: 'ci', tenants: {}, labels: { a: { minReady: 0, spareAgeMs: 1, onReturn: 'delete' } }, providerPools },
+        poolName: 'ci',
+        spec: {
+          name: 'ci',
+          tenants: {},
+          labels: { a: { minReady: 0, spareAgeMs: 1, onReturn: 'delete' } },
+          providerPools,
+        },
       });
     };
     await expect(planPool(account)).rejects.toThrow(`labels.a.fields.${key}: may be set`);
@@ -56,25 +103,45 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
   });
 
   test('is refused when a machine is registered', async () => {
-    const { DESCRIBE_ACCOUNT } = createAccountActivities({ registry, providers: { box: account }, loadsAtOnce: 1 });
+    const { DESCRIBE_ACCOUNT } = createAccountActivities({
+      registry,
+      providers: { box: account },
+      loadsAtOnce: 1,
+    });
     const asked = { provider: 'box', fields: given, system: null, flavor: 'any', image: 'node' };
-    await expect(new MockActivityEnvironment().run(DESCRIBE_ACCOUNT, asked as never)).rejects.toThrow(`fields.${key}: may be set`);
+    await expect(new MockActivityEnvironment().run(DESCRIBE_ACCOUNT, asked as never)).rejects.toThrow(
+      `fields.${key}: may be set`,
+    );
   });
 
   test('is refused when the account is used, whatever was planned', async () => {
     const bench = await openBench('async create() {} async confirm() {} async delete() {}');
-    const open = (provider: typeof account | typeof allowing) => openAccount({ ...bench.parts, registry, providers: { box: provider } }, { name: 'box', fields: given }, { hide: () => undefined });
-    await expect(open(account)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(`fields.${key}: may be set`) as string });
+    const open = (provider: typeof account | typeof allowing) =>
+      openAccount(
+        { ...bench.parts, registry, providers: { box: provider } },
+        { name: 'box', fields: given },
+        { hide: () => undefined },
+      );
+    await expect(open(account)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining(`fields.${key}: may be set`) as string,
+    });
     expect((await open(allowing)).fields[key]).toEqual(given[key]);
     await bench.close();
   });
 });
 
-test('a plugin that declares no fields gets the administrator\'s values, whatever a user sets', async () => {
-  const bench = await openBench('async create() {} async confirm() {} async delete() {}', {
-    providers: { fault: { type: 'fault', site: 'here', fields: { endpoint: 'https://cloud' } } },
-  }, 'seed');
-  const { fields } = await openAccount(bench.parts, { name: 'fault', fields: { endpoint: 'https://attacker', size: 5 } }, { hide: () => undefined });
+test("a plugin that declares no fields gets the administrator's values, whatever a user sets", async () => {
+  const bench = await openBench(
+    'async create() {} async confirm() {} async delete() {}',
+    { providers: { fault: { type: 'fault', site: 'here', fields: { endpoint: 'https://cloud' } } } },
+    'seed',
+  );
+  const { fields } = await openAccount(
+    bench.parts,
+    { name: 'fault', fields: { endpoint: 'https://attacker', size: 5 } },
+    { hide: () => undefined },
+  );
   expect(fields).toEqual({ endpoint: 'https://cloud', size: 5 });
   await bench.close();
 });

@@ -15,15 +15,24 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 beforeEach(() => service.call('DELETE', '/v1/faults'));
 
-interface Entry { readonly key?: string; readonly hostname?: string; readonly repeated?: true }
+interface Entry {
+  readonly key?: string;
+  readonly hostname?: string;
+  readonly repeated?: true;
+}
 
 async function journal(operation: string, hostname: string): Promise<readonly Entry[]> {
   const { body } = await service.call('GET', `/v1/journal?operation=${operation}&limit=100000`);
-  return (body as { readonly entries: readonly Entry[] }).entries.filter((entry) => entry.hostname === hostname);
+  return (body as { readonly entries: readonly Entry[] }).entries.filter(
+    (entry) => entry.hostname === hostname,
+  );
 }
 
 async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure> {
-  const error: unknown = await attempt.then(() => new Error('it did not fail'), (reason: unknown) => reason);
+  const error: unknown = await attempt.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  );
   if (error instanceof ApplicationFailure) return error;
   throw error;
 }
@@ -31,33 +40,57 @@ async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure>
 describe('CREATE that takes a machine over', () => {
   it('returns what the CREATE returned that made it, under the key of an earlier life, and makes none', async () => {
     const made = await bench.run('CREATE', taskOn('heir', {}, { clusterUid: 'earlier' }));
-    const taken = await bench.run('CREATE', taskOn('heir', {}, { clusterUid: 'later', keyUid: 'earlier', adopt: true }));
+    const taken = await bench.run(
+      'CREATE',
+      taskOn('heir', {}, { clusterUid: 'later', keyUid: 'earlier', adopt: true }),
+    );
     expect(taken.result).toEqual(made.result);
-    expect(taken.result).toMatchObject({ providerid: expect.any(String), 'ssh-auth': { user: expect.any(String) } });
+    expect(taken.result).toMatchObject({
+      providerid: expect.any(String),
+      'ssh-auth': { user: expect.any(String) },
+    });
     expect(await journal('create', 'heir')).toMatchObject([{ key: machineKey('earlier', 'heir', 1) }]);
   });
 
   it('DELETE of it works by the key of the earlier life alone', async () => {
     await bench.run('CREATE', taskOn('heirless', {}, { clusterUid: 'earlier' }));
-    await until('it is gone', () => bench.run('DELETE', taskOn('heirless', { providerid: null }, { clusterUid: 'later', keyUid: 'earlier' })).catch(() => undefined));
-    expect((await journal('delete', 'heirless')).filter(({ repeated }) => repeated !== true)).toMatchObject([{ key: machineKey('earlier', 'heirless', 1) }]);
+    await until('it is gone', () =>
+      bench
+        .run('DELETE', taskOn('heirless', { providerid: null }, { clusterUid: 'later', keyUid: 'earlier' }))
+        .catch(() => undefined),
+    );
+    expect((await journal('delete', 'heirless')).filter(({ repeated }) => repeated !== true)).toMatchObject([
+      { key: machineKey('earlier', 'heirless', 1) },
+    ]);
   });
 
   it('fails for good, in words that say what to do, where the machine is gone', async () => {
     const failure = await failureOf(bench.run('CREATE', taskOn('nobody', {}, { adopt: true })));
-    expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true, message: expect.stringMatching(/u\/nobody\/1 is not there any more.*Replace the node/) });
+    expect(failure).toMatchObject({
+      type: 'Invalid',
+      nonRetryable: true,
+      message: expect.stringMatching(/u\/nobody\/1 is not there any more.*Replace the node/),
+    });
     expect(await journal('create', 'nobody')).toEqual([]);
   });
 
   it('looks twice where what the provider shows may lag', async () => {
-    const slow = await openMachineBench(service, { like: bench, descriptor: { idempotency: 'tag', consistencyWindowMs: 300 } });
+    const slow = await openMachineBench(service, {
+      like: bench,
+      descriptor: { idempotency: 'tag', consistencyWindowMs: 300 },
+    });
     try {
       const task = taskOn('nobody-2', {}, { adopt: true });
-      expect(await failureOf(slow.run('CREATE', task))).toMatchObject({ type: 'NotReady', nonRetryable: false });
-      expect(await until('it is believed', async () => {
-        const failure = await failureOf(slow.run('CREATE', task, 2));
-        return failure.type === 'Invalid' && failure;
-      })).toMatchObject({ nonRetryable: true });
+      expect(await failureOf(slow.run('CREATE', task))).toMatchObject({
+        type: 'NotReady',
+        nonRetryable: false,
+      });
+      expect(
+        await until('it is believed', async () => {
+          const failure = await failureOf(slow.run('CREATE', task, 2));
+          return failure.type === 'Invalid' && failure;
+        }),
+      ).toMatchObject({ nonRetryable: true });
     } finally {
       await slow.close();
     }
@@ -65,31 +98,55 @@ describe('CREATE that takes a machine over', () => {
 
   it('fails for good where the provider cannot tell again what CREATE returned, or cannot find', async () => {
     await bench.run('CREATE', taskOn('mute'));
-    const forgetful = await withAbilities((provider) => ({ find: async (key: string) => (await provider.find?.(key) ?? []).map(({ created: _lost, ...machine }) => machine) }));
+    const forgetful = await withAbilities((provider) => ({
+      find: async (key: string) =>
+        ((await provider.find?.(key)) ?? []).map(({ created: _lost, ...machine }) => machine),
+    }));
     const blind = await withAbilities(() => ({ find: undefined }));
     try {
       expect(await failureOf(forgetful.run('CREATE', taskOn('mute', {}, { adopt: true })))).toMatchObject({
-        type: 'Invalid', message: expect.stringContaining('cannot tell again what CREATE of machine'), details: [{ result: { providerid: expect.any(String) } }],
+        type: 'Invalid',
+        message: expect.stringContaining('cannot tell again what CREATE of machine'),
+        details: [{ result: { providerid: expect.any(String) } }],
       });
-      expect(await failureOf(blind.run('CREATE', taskOn('mute', {}, { adopt: true })))).toMatchObject({ type: 'Invalid', message: expect.stringContaining('cannot find the machine of key u/mute/1') });
+      expect(await failureOf(blind.run('CREATE', taskOn('mute', {}, { adopt: true })))).toMatchObject({
+        type: 'Invalid',
+        message: expect.stringContaining('cannot find the machine of key u/mute/1'),
+      });
     } finally {
       await Promise.all([forgetful.close(), blind.close()]);
     }
   });
 
   /** The plugin `local` with an ability less. */
-  async function withAbilities(change: (provider: Provider & { find?: (key: string) => Promise<readonly { readonly providerid: string; readonly created?: object }[]> }) => object): Promise<MachineBench> {
-    const { registry } = bench.parts;
-    return openMachineBench(service, { like: bench, changes: { registry: {
-      ...registry,
-      provider: (type) => {
-        const plugin = registry.provider(type);
-        return { ...plugin, create: (context) => {
-          const provider = plugin.create(context);
-          return Object.assign(Object.create(provider) as typeof provider, change(provider));
-        } };
+  async function withAbilities(
+    change: (
+      provider: Provider & {
+        find?: (
+          key: string,
+        ) => Promise<readonly { readonly providerid: string; readonly created?: object }[]>;
       },
-    } } });
+    ) => object,
+  ): Promise<MachineBench> {
+    const { registry } = bench.parts;
+    return openMachineBench(service, {
+      like: bench,
+      changes: {
+        registry: {
+          ...registry,
+          provider: (type) => {
+            const plugin = registry.provider(type);
+            return {
+              ...plugin,
+              create: (context) => {
+                const provider = plugin.create(context);
+                return Object.assign(Object.create(provider) as typeof provider, change(provider));
+              },
+            };
+          },
+        },
+      },
+    });
   }
 });
 
@@ -97,19 +154,33 @@ describe('DELETE', () => {
   it('of a machine whose id has changed, or of which there are two, finds them by the key', async () => {
     const key = machineKey('u', 'twin', 1);
     const plant = async (token: string): Promise<string> => {
-      const body = { key, token: `token-of-${token}`, hostname: 'twin', flavor: 'tiny', image: 'host', tags: {} };
+      const body = {
+        key,
+        token: `token-of-${token}`,
+        hostname: 'twin',
+        flavor: 'tiny',
+        image: 'host',
+        tags: {},
+      };
       const { body: made } = await service.call('POST', '/v1/machines', body);
       return (made as { readonly id: string }).id;
     };
     const ids = [await plant('one'), await plant('two')];
-    const deleted = async (): Promise<readonly unknown[]> => (await journal('delete', 'twin'));
+    const deleted = async (): Promise<readonly unknown[]> => await journal('delete', 'twin');
     const task = taskOn('twin', { providerid: 'm-of-before' });
     expect((await failureOf(bench.run('DELETE', task))).message).toContain(ids[0]);
-    await until('both are gone', () => bench.run('DELETE', task).then(() => true, () => undefined));
+    await until('both are gone', () =>
+      bench.run('DELETE', task).then(
+        () => true,
+        () => undefined,
+      ),
+    );
     // Of the one that nobody knew of, being on its way is enough.
     await until('neither is shown', async () => {
       const { body } = await service.call('GET', '/v1/machines');
-      return (body as { readonly machines: readonly { readonly id: string }[] }).machines.every(({ id }) => !ids.includes(id));
+      return (body as { readonly machines: readonly { readonly id: string }[] }).machines.every(
+        ({ id }) => !ids.includes(id),
+      );
     });
     expect((await deleted()).length).toBeGreaterThanOrEqual(2);
   });
@@ -117,21 +188,33 @@ describe('DELETE', () => {
   it('of a provider that does not lag is done when absence was seen', async () => {
     const { result = {} } = await bench.run('CREATE', taskOn('quick'));
     const task = taskOn('quick', result);
-    await until('it is gone', () => bench.run('DELETE', task).then(() => true, () => undefined));
+    await until('it is gone', () =>
+      bench.run('DELETE', task).then(
+        () => true,
+        () => undefined,
+      ),
+    );
     expect(await bench.run('DELETE', task)).toMatchObject({ result: {} });
   });
 
   it('of a provider that lags is done when absence was seen twice, with the window in between', async () => {
     const windowMs = 1_000;
-    const slow = await openMachineBench(service, { like: bench, descriptor: { consistencyWindowMs: windowMs } });
+    const slow = await openMachineBench(service, {
+      like: bench,
+      descriptor: { consistencyWindowMs: windowMs },
+    });
     try {
       const { result = {} } = await slow.run('CREATE', taskOn('slow'));
       const task = taskOn('slow', result);
       const failures: string[] = [];
       let missedAt = 0;
       await until('it is gone', async () => {
-        const failure = await slow.run('DELETE', task).then(() => undefined, (error: unknown) => error as ApplicationFailure);
-        if (failure?.message.includes('looked for once more') === true && missedAt === 0) missedAt = Date.now();
+        const failure = await slow.run('DELETE', task).then(
+          () => undefined,
+          (error: unknown) => error as ApplicationFailure,
+        );
+        if (failure?.message.includes('looked for once more') === true && missedAt === 0)
+          missedAt = Date.now();
         if (failure !== undefined) failures.push(`${failure.type} ${failure.nonRetryable}`);
         return failure === undefined;
       });
@@ -149,7 +232,12 @@ describe('DELETE', () => {
       await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 1_000, hostname: 'unseen' });
       await slow.run('CREATE', taskOn('unseen'));
       // Its id was lost with the attempt; the list shows nothing at first.
-      await until('it is gone', () => slow.run('DELETE', taskOn('unseen')).then(() => true, () => undefined));
+      await until('it is gone', () =>
+        slow.run('DELETE', taskOn('unseen')).then(
+          () => true,
+          () => undefined,
+        ),
+      );
       // While it is on its way out it is asked for again.
       expect((await journal('delete', 'unseen')).length).toBeGreaterThan(0);
     } finally {
@@ -161,28 +249,52 @@ describe('DELETE', () => {
 describe('FIND_MACHINES', () => {
   it('tells the machines of a cluster of this name by their keys, and leaves others out', async () => {
     const made = await bench.run('CREATE', taskOn('kin-1', {}, { clusterUid: 'first', clusterId: 'kin' }));
-    await bench.run('CREATE', taskOn('kin-2', {}, { clusterUid: 'second', clusterId: 'kin', incarnation: 7 }));
+    await bench.run(
+      'CREATE',
+      taskOn('kin-2', {}, { clusterUid: 'second', clusterId: 'kin', incarnation: 7 }),
+    );
     await bench.run('CREATE', taskOn('kin-3', {}, { clusterUid: 'second', clusterId: 'other' }));
     const tags = { 'heddle-installation': 'installation', 'heddle-cluster': 'kin' };
-    await service.create({ hostname: 'foreign', key: 'first/kin-9/1', tags: { ...tags, 'heddle-installation': 'another' } });
+    await service.create({
+      hostname: 'foreign',
+      key: 'first/kin-9/1',
+      tags: { ...tags, 'heddle-installation': 'another' },
+    });
     await service.create({ hostname: 'malformed', key: 'no-key', tags });
     await service.create({ hostname: 'zero', key: 'first/kin-9/0', tags });
     const { machines, unable } = await bench.looks.FIND_MACHINES({ clusterId: 'kin', provider: account });
     expect(unable).toBeUndefined();
     expect(machines).toHaveLength(2);
-    expect(machines).toEqual(expect.arrayContaining([
-      { providerid: made.result?.['providerid'], keyUid: 'first', nodeId: 'kin-1', incarnation: 1, state: expect.stringMatching(/starting|running/), createdAt: expect.any(String) },
-      expect.objectContaining({ keyUid: 'second', nodeId: 'kin-2', incarnation: 7 }),
-    ]));
+    expect(machines).toEqual(
+      expect.arrayContaining([
+        {
+          providerid: made.result?.['providerid'],
+          keyUid: 'first',
+          nodeId: 'kin-1',
+          incarnation: 1,
+          state: expect.stringMatching(/starting|running/),
+          createdAt: expect.any(String),
+        },
+        expect.objectContaining({ keyUid: 'second', nodeId: 'kin-2', incarnation: 7 }),
+      ]),
+    );
     const byUid = await bench.looks.FIND_MACHINES({ clusterId: 'kin', provider: account, uids: ['second'] });
     expect(byUid.machines.map(({ nodeId }) => nodeId).toSorted()).toEqual(['kin-1', 'kin-2', 'kin-3']);
   });
 
   it('says when the provider cannot tell', async () => {
     const { registry } = bench.parts;
-    const blind = await openMachineBench(service, { like: bench, changes: { registry: { ...registry, provider: (type) => ({ ...registry.provider(type), abilities: [] }) } } });
+    const blind = await openMachineBench(service, {
+      like: bench,
+      changes: {
+        registry: { ...registry, provider: (type) => ({ ...registry.provider(type), abilities: [] }) },
+      },
+    });
     try {
-      expect(await blind.looks.FIND_MACHINES({ clusterId: 'kin', provider: account })).toEqual({ machines: [], unable: 'provider type local cannot list its machines' });
+      expect(await blind.looks.FIND_MACHINES({ clusterId: 'kin', provider: account })).toEqual({
+        machines: [],
+        unable: 'provider type local cannot list its machines',
+      });
     } finally {
       await blind.close();
     }

@@ -80,7 +80,7 @@ describe('a secret reference in the payload', () => {
     });
     try {
       const config = scene.payload({
-        'note': scene.trap(),
+        note: scene.trap(),
         'ssh-auth': { user: scene.node.target.user, password: { secret: 'env:TOKEN' } },
       });
       await other

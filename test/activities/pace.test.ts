@@ -21,10 +21,14 @@ const never = new AbortController().signal;
 /** Has so many calls made by each, and gives when they were. */
 async function callAll(paces: readonly Pace[], each: number): Promise<readonly number[]> {
   const times: number[] = [];
-  await Promise.all(paces.flatMap((pace) => Array.from({ length: each }, async () => {
-    await pace.take(new AbortController().signal);
-    times.push(performance.now());
-  })));
+  await Promise.all(
+    paces.flatMap((pace) =>
+      Array.from({ length: each }, async () => {
+        await pace.take(new AbortController().signal);
+        times.push(performance.now());
+      }),
+    ),
+  );
   return times.toSorted((one, other) => one - other);
 }
 
@@ -32,11 +36,15 @@ describe('the pace of an account', () => {
   it('is kept by several workers together', async () => {
     const slots = openRow();
     const perSecond = 40;
-    const times = await callAll([createPace({ account: 'a', perSecond, slots }), createPace({ account: 'a', perSecond, slots })], 30);
+    const times = await callAll(
+      [createPace({ account: 'a', perSecond, slots }), createPace({ account: 'a', perSecond, slots })],
+      30,
+    );
     expect(times).toHaveLength(60);
     for (const [from, begin] of times.entries()) {
       // A call may be late; none is early.
-      for (const [to, end] of times.entries()) if (to > from) expect(to - from).toBeLessThanOrEqual(((end - begin) / 1_000 + 1) * perSecond + 1);
+      for (const [to, end] of times.entries())
+        if (to > from) expect(to - from).toBeLessThanOrEqual(((end - begin) / 1_000 + 1) * perSecond + 1);
     }
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_400);
     expect(Math.max(...slots.asked)).toBeLessThanOrEqual(perSecond);
@@ -47,12 +55,13 @@ describe('the pace of an account', () => {
     const pace = createPace({ account: 'a', perSecond: 100, slots: openRow() });
     await Promise.all([
       pace.begin(never).then(() => order.push('first')),
-      ...['begins', 'begins too'].map((word) => pace.begin(never).then(() => order.push(word))), pace.take(never).then(() => order.push('runs')),
+      ...['begins', 'begins too'].map((word) => pace.begin(never).then(() => order.push(word))),
+      pace.take(never).then(() => order.push('runs')),
     ]);
     expect(order).toEqual(['runs', 'first', 'begins', 'begins too']);
   });
 
-  it('is not waited for any more by whom is told to stop, who takes nobody\'s place', async () => {
+  it("is not waited for any more by whom is told to stop, who takes nobody's place", async () => {
     const stop = new AbortController();
     const pace = createPace({ account: 'a', perSecond: 2, slots: openRow() });
     await pace.take(never);
@@ -67,8 +76,15 @@ describe('the pace of an account', () => {
   it('that nobody can tell makes calls fail for now, and is asked for again', async () => {
     const row = openRow();
     let fails = true;
-    const pace = createPace({ account: 'rack', perSecond: 100, slots: { take: (request) => (fails ? Promise.reject(new Error('no server')) : row.take(request)) } });
-    await expect(Promise.all([pace.take(never), pace.begin(never)])).rejects.toMatchObject({ kind: 'Retryable', message: 'nobody told when rack may be called (no server)' });
+    const pace = createPace({
+      account: 'rack',
+      perSecond: 100,
+      slots: { take: (request) => (fails ? Promise.reject(new Error('no server')) : row.take(request)) },
+    });
+    await expect(Promise.all([pace.take(never), pace.begin(never)])).rejects.toMatchObject({
+      kind: 'Retryable',
+      message: 'nobody told when rack may be called (no server)',
+    });
     fails = false;
     await pace.take(never);
   });

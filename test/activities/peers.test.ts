@@ -15,8 +15,16 @@ class Cluster {
     this.peers = touchPeers(this.peers, ['app']);
     const nodenum = Object.keys(this.nodes).length + 1;
     this.nodes[id] = {
-      nodeId: id, group: 'app', nodenum, hostname: `web-${id}`, incarnation: 1, payload: {}, facts: { services: {} }, services: ['app'],
-      changedAt: this.peers.version, runs: {},
+      nodeId: id,
+      group: 'app',
+      nodenum,
+      hostname: `web-${id}`,
+      incarnation: 1,
+      payload: {},
+      facts: { services: {} },
+      services: ['app'],
+      changedAt: this.peers.version,
+      runs: {},
     };
   }
 
@@ -70,7 +78,11 @@ describe('the cache of peers', () => {
     });
     expect(Object.keys(await cache.get('u', 'cluster/web', 501))).toHaveLength(501);
     expect(Object.keys(await cache.get('u', 'cluster/web', 502))).toHaveLength(502);
-    expect(cluster.asked.map(({ since, after }) => [since, after !== undefined])).toEqual([[0, false], [0, true], [501, false]]);
+    expect(cluster.asked.map(({ since, after }) => [since, after !== undefined])).toEqual([
+      [0, false],
+      [0, true],
+      [501, false],
+    ]);
   });
 
   it('after a failure the next task asks anew; clusters are kept apart by their uid', async () => {
@@ -81,7 +93,10 @@ describe('the cache of peers', () => {
       if (down) throw new Error('no worker');
       return cluster.ask(workflowId, request);
     });
-    await expect(cache.get('u', 'cluster/web', 1)).rejects.toMatchObject({ kind: 'Retryable', message: 'cluster/web did not tell its nodes (no worker)' });
+    await expect(cache.get('u', 'cluster/web', 1)).rejects.toMatchObject({
+      kind: 'Retryable',
+      message: 'cluster/web did not tell its nodes (no worker)',
+    });
     down = false;
     expect(Object.keys(await cache.get('u', 'cluster/web', 1))).toEqual(['app-1']);
     await cache.get('another', 'cluster/web', 1);
@@ -92,7 +107,10 @@ describe('the cache of peers', () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     const cache = createPeersCache(cluster.ask);
-    await expect(cache.get('u', 'cluster/web', 7)).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('as of version 1, and the task is of version 7') as string });
+    await expect(cache.get('u', 'cluster/web', 7)).rejects.toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('as of version 1, and the task is of version 7') as string,
+    });
     expect(cluster.asked.length).toBeLessThan(5);
   });
 
@@ -120,7 +138,9 @@ describe('the cache of peers', () => {
     const cluster = new Cluster();
     cluster.join('app-1');
     let answer: (() => void) | undefined;
-    const held = new Promise<void>((resolve) => { answer = resolve; });
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     let calls = 0;
     const cache = createPeersCache(async (workflowId, request) => {
       calls += 1;

@@ -8,14 +8,30 @@ it('lets tasks go together where no limit counts activities and a call may be ma
   const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
   const account = { site: 'default', fields: {} };
   const providers = {
-    free: { ...account, type: 'local' }, rated: { ...account, type: 'local', limits: { ratePerSecond: 5 } }, paced: { ...account, type: 'local', limits: { callsPerSecond: 5 } }, narrow: { ...account, type: 'local', limits: { concurrency: 2 } },
+    free: { ...account, type: 'local' },
+    rated: { ...account, type: 'local', limits: { ratePerSecond: 5 } },
+    paced: { ...account, type: 'local', limits: { callsPerSecond: 5 } },
+    narrow: { ...account, type: 'local', limits: { concurrency: 2 } },
     slow: { ...account, type: 'openstack' },
   };
   const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
   const { PLAN_POOL } = createPlanPoolActivity({ registry, providers, forbiddenReferences: () => [] });
-  const providerPools = Object.fromEntries(Object.keys(providers).map((provider) => [provider, { provider, priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer } }]));
-  const spec = { name: 'ci', tenants: {}, labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } }, providerPools };
-  const plan = await new MockActivityEnvironment().run<[PlanPoolRequest], PoolPlan, typeof PLAN_POOL>(PLAN_POOL, { poolName: 'ci', spec });
+  const providerPools = Object.fromEntries(
+    Object.keys(providers).map((provider) => [
+      provider,
+      { provider, priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer } },
+    ]),
+  );
+  const spec = {
+    name: 'ci',
+    tenants: {},
+    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    providerPools,
+  };
+  const plan = await new MockActivityEnvironment().run<[PlanPoolRequest], PoolPlan, typeof PLAN_POOL>(
+    PLAN_POOL,
+    { poolName: 'ci', spec },
+  );
   await registry.close();
   expect(plan.together).toEqual(['free']);
 });

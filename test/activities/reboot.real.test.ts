@@ -13,24 +13,33 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.close());
 
-test.runIf(root)('of machines that share a kernel those that were started again are told, after a power cut too', async () => {
-  // One after the other: the kernel tells when a process was started to the hundredth of a second.
-  const stays = await bench.up('stays');
-  const reboots = await bench.up('reboots');
-  expect(stays.config['boot-id']).not.toBe(reboots.config['boot-id']);
-  expect(await bench.survey([stays, reboots])).toEqual({ sightings: [], unknown: [] });
-  const id = reboots.config['providerid'] as string;
-  await service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
-  await service.call('POST', `/v1/machines/${id}/power`, { power: 'on' });
-  await service.waitForState(id, 'running');
-  expect((await bench.survey([stays, reboots])).sightings).toMatchObject([{ nodeId: 'reboots', seen: 'rebooted' }]);
-  await service.end('SIGKILL');
-  await service.restart();
-  const after = await openMachineBench(service);
-  try {
-    for (const node of [stays, reboots]) await service.waitForState(node.config['providerid'] as string, 'running');
-    expect((await after.survey([stays, reboots])).sightings).toMatchObject([{ seen: 'rebooted' }, { seen: 'rebooted' }]);
-  } finally {
-    await after.close();
-  }
-});
+test.runIf(root)(
+  'of machines that share a kernel those that were started again are told, after a power cut too',
+  async () => {
+    // One after the other: the kernel tells when a process was started to the hundredth of a second.
+    const stays = await bench.up('stays');
+    const reboots = await bench.up('reboots');
+    expect(stays.config['boot-id']).not.toBe(reboots.config['boot-id']);
+    expect(await bench.survey([stays, reboots])).toEqual({ sightings: [], unknown: [] });
+    const id = reboots.config['providerid'] as string;
+    await service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
+    await service.call('POST', `/v1/machines/${id}/power`, { power: 'on' });
+    await service.waitForState(id, 'running');
+    expect((await bench.survey([stays, reboots])).sightings).toMatchObject([
+      { nodeId: 'reboots', seen: 'rebooted' },
+    ]);
+    await service.end('SIGKILL');
+    await service.restart();
+    const after = await openMachineBench(service);
+    try {
+      for (const node of [stays, reboots])
+        await service.waitForState(node.config['providerid'] as string, 'running');
+      expect((await after.survey([stays, reboots])).sightings).toMatchObject([
+        { seen: 'rebooted' },
+        { seen: 'rebooted' },
+      ]);
+    } finally {
+      await after.close();
+    }
+  },
+);

@@ -13,7 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Records in an attempt to which earlier ones left `heartbeatDetails`; gives what its own heartbeats said. */
+/**
+ * Records in an attempt to which earlier ones left `heartbeatDetails`; gives what its own heartbeats said.
+ */
 async function record(describe: Bench['parts']['runs']['describe'], heartbeatDetails?: unknown) {
   const environment = new MockActivityEnvironment(
     { heartbeatDetails },

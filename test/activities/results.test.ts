@@ -36,7 +36,7 @@ describe('a result', () => {
 
   test('of a provider that passes no references is refused when ssh-auth holds one', async () => {
     const how = JSON.stringify({
-      'ipaddress': scene.node.target.host,
+      ipaddress: scene.node.target.host,
       'ssh-port': scene.node.target.port,
       'ssh-auth': { user: 'tester', key: scene.trap() },
     });
@@ -48,7 +48,7 @@ describe('a result', () => {
   });
 
   test('that CREATE adopts from find is filtered like the one CREATE returns', async () => {
-    const how = JSON.stringify({ 'flavor': 'mine', 'ssh-auth': { user: 'tester', key: scene.trap() } });
+    const how = JSON.stringify({ flavor: 'mine', 'ssh-auth': { user: 'tester', key: scene.trap() } });
     const adopted = await failureOf(scene.bench.run('CREATE', request({ how }, { adopt: true })));
     expect(adopted).toMatchObject({ type: 'Invalid', message: expect.stringMatching(/flavor.*ssh-auth/s) });
   });
@@ -61,7 +61,7 @@ describe('a result', () => {
     try {
       const auth = { user: same.target.user, password: { secret: 'env:TOKEN' } };
       const how = JSON.stringify({
-        'ipaddress': same.target.host,
+        ipaddress: same.target.host,
         'ssh-port': same.target.port,
         'ssh-auth': auth,
         'ssh-host-key': same.target.hostKey,
@@ -117,7 +117,12 @@ describe('a result', () => {
   });
 
   test('of an automator that fails carries nothing into the payload', async () => {
-    const stolen = { 'providerid': 'i-other', 'ipaddress': '127.0.0.66', 'ssh-port': 2222, 'ssh-host-key': 'ssh-rsa AA' };
+    const stolen = {
+      providerid: 'i-other',
+      ipaddress: '127.0.0.66',
+      'ssh-port': 2222,
+      'ssh-host-key': 'ssh-rsa AA',
+    };
     const script = `FAIL${JSON.stringify(stolen)}`;
     const failure = await failureOf(
       scene.bench.run('INSTALL', request({}, { ...scene.service(script), config: scene.payload() })),

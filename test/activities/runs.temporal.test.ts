@@ -39,10 +39,24 @@ beforeAll(async () => {
   native = await NativeConnection.connect({ address });
   client = new Client({ connection, plugins: [plugin] });
   service = await TestService.start(['--kind', 'directory']);
-  bench = await openMachineBench(service, { descriptor: { idempotency: 'tag', callDeadlineMs, consistencyWindowMs }, changes: { runs: readWorkflowRuns(client) } });
+  bench = await openMachineBench(service, {
+    descriptor: { idempotency: 'tag', callDeadlineMs, consistencyWindowMs },
+    changes: { runs: readWorkflowRuns(client) },
+  });
   const workflowsPath = fileURLToPath(new URL('support/fixture-workflows.ts', import.meta.url));
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger: new DefaultLogger('ERROR') });
-  worker = await Worker.create({ connection: native, taskQueue, workflowBundle, plugins: [plugin], activities: createTaskActivities(bench.parts), shutdownGraceTime: 0 });
+  const workflowBundle = await bundleWorkflowCode({
+    workflowsPath,
+    plugins: [plugin],
+    logger: new DefaultLogger('ERROR'),
+  });
+  worker = await Worker.create({
+    connection: native,
+    taskQueue,
+    workflowBundle,
+    plugins: [plugin],
+    activities: createTaskActivities(bench.parts),
+    shutdownGraceTime: 0,
+  });
   running = worker.run();
 });
 afterAll(async () => {
@@ -55,15 +69,21 @@ afterAll(async () => {
 
 async function made(hostname: string): Promise<readonly unknown[]> {
   const { body } = await service.call('GET', '/v1/journal?operation=create&limit=100000');
-  return (body as { readonly entries: readonly { readonly hostname?: string; readonly repeated?: true }[] }).entries
-    .filter((entry) => entry.hostname === hostname && entry.repeated !== true);
+  return (
+    body as { readonly entries: readonly { readonly hostname?: string; readonly repeated?: true }[] }
+  ).entries.filter((entry) => entry.hostname === hostname && entry.repeated !== true);
 }
 
 async function reset(handle: WorkflowHandle<typeof createOne>, runId: string): Promise<string> {
   const { events = [] } = await handle.fetchHistory();
-  const first = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null);
+  const first = events?.find(
+    ({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null,
+  );
   const answer = await connection.workflowService.resetWorkflowExecution({
-    namespace: 'default', workflowExecution: { workflowId: handle.workflowId, runId }, requestId: randomUUID(), reason: 'by hand',
+    namespace: 'default',
+    workflowExecution: { workflowId: handle.workflowId, runId },
+    requestId: randomUUID(),
+    reason: 'by hand',
     workflowTaskFinishEventId: first?.eventId ?? null,
   });
   return answer.runId;
@@ -72,19 +92,33 @@ async function reset(handle: WorkflowHandle<typeof createOne>, runId: string): P
 describe('CREATE after a reset of its workflow', () => {
   it('waits until the lost call is over and visible, and takes over what it made', async () => {
     // Made, and shown only later; the first attempt never hears of it.
-    await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: consistencyWindowMs, hostname: 'reset-1' });
-    const { body } = await service.call('POST', '/v1/faults', { fault: 'hold-answer', operation: 'create', hostname: 'reset-1' });
+    await service.call('POST', '/v1/faults', {
+      fault: 'list-lag',
+      ms: consistencyWindowMs,
+      hostname: 'reset-1',
+    });
+    const { body } = await service.call('POST', '/v1/faults', {
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: 'reset-1',
+    });
     const { id } = body as { readonly id: string };
     const workflowId = `reset-${randomUUID()}`;
-    const handle = await client.workflow.start<typeof createOne>('createOne', { workflowId, taskQueue, args: [taskOn('reset-1')] });
+    const handle = await client.workflow.start<typeof createOne>('createOne', {
+      workflowId,
+      taskQueue,
+      args: [taskOn('reset-1')],
+    });
     await until('the machine is made', async () => (await made('reset-1')).length === 1);
     const runId = await reset(handle, handle.firstExecutionRunId);
     expect(await readWorkflowRuns(client).resetAt(workflowId, runId)).toBeGreaterThan(0);
     expect(await readWorkflowRuns(client).resetAt(workflowId, handle.firstExecutionRunId)).toBeUndefined();
-    const outcome = await client.workflow.getHandle(workflowId, runId).result() as TaskOutcome;
+    const outcome = (await client.workflow.getHandle(workflowId, runId).result()) as TaskOutcome;
     await service.call('DELETE', `/v1/faults/${id}`);
     const { body: list } = await service.call('GET', '/v1/machines');
-    const machines = (list as { readonly machines: readonly { readonly id: string; readonly hostname: string }[] }).machines.filter(({ hostname }) => hostname === 'reset-1');
+    const machines = (
+      list as { readonly machines: readonly { readonly id: string; readonly hostname: string }[] }
+    ).machines.filter(({ hostname }) => hostname === 'reset-1');
     const { providerid, ...rest } = outcome.result ?? {};
     expect(machines.map(({ id: machine }) => machine)).toEqual([providerid]);
     expect(await made('reset-1')).toHaveLength(1);
@@ -93,29 +127,54 @@ describe('CREATE after a reset of its workflow', () => {
 
   it('an attempt whose place another has taken makes nothing', async () => {
     const workflowId = `stale-${randomUUID()}`;
-    const handle = await client.workflow.start<typeof createOne>('createOne', { workflowId, taskQueue, args: [taskOn('stale-1')] });
+    const handle = await client.workflow.start<typeof createOne>('createOne', {
+      workflowId,
+      taskQueue,
+      args: [taskOn('stale-1')],
+    });
     await handle.result();
     // The activity has ended at the server: whoever still carries out its second attempt is late.
     const { CREATE } = createTaskActivities(bench.parts);
-    const late = new MockActivityEnvironment({ attempt: 2, activityId: '1', workflowExecution: { workflowId, runId: handle.firstExecutionRunId } }, { logger: new DefaultLogger('ERROR') });
-    await expect(late.run(CREATE, taskOn('stale-2'))).rejects.toMatchObject({ type: 'Retryable', message: 'CREATE stale-2: another attempt has taken the place of this one' });
+    const late = new MockActivityEnvironment(
+      { attempt: 2, activityId: '1', workflowExecution: { workflowId, runId: handle.firstExecutionRunId } },
+      { logger: new DefaultLogger('ERROR') },
+    );
+    await expect(late.run(CREATE, taskOn('stale-2'))).rejects.toMatchObject({
+      type: 'Retryable',
+      message: 'CREATE stale-2: another attempt has taken the place of this one',
+    });
     expect(await made('stale-2')).toEqual([]);
   });
 });
 
 describe('EARLIER_RUNS', () => {
-  const start = (name: string, uid: string) => client.workflow.start<typeof life>('life', { workflowId: `cluster/${name}`, taskQueue, args: [uid] });
+  const start = (name: string, uid: string) =>
+    client.workflow.start<typeof life>('life', { workflowId: `cluster/${name}`, taskQueue, args: [uid] });
 
   /** As the cluster's own workflow would ask: its memo is written. */
-  async function earlier(name: string, handle: WorkflowHandle<typeof life> & { readonly firstExecutionRunId: string }, runId = handle.firstExecutionRunId): Promise<EarlierRunsReply> {
+  async function earlier(
+    name: string,
+    handle: WorkflowHandle<typeof life> & { readonly firstExecutionRunId: string },
+    runId = handle.firstExecutionRunId,
+  ): Promise<EarlierRunsReply> {
     const runs = readWorkflowRuns(client);
-    await until('the memo is written', async () => (await runs.describe(`cluster/${name}`, runId))?.clusterUid);
+    await until(
+      'the memo is written',
+      async () => (await runs.describe(`cluster/${name}`, runId))?.clusterUid,
+    );
     const { EARLIER_RUNS } = createEarlierRunsActivity({ runs });
-    return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(EARLIER_RUNS, { clusterId: name, runId });
+    return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(EARLIER_RUNS, {
+      clusterId: name,
+      runId,
+    });
   }
 
   const memoOf = (handle: { readonly workflowId: string; readonly firstExecutionRunId: string }) =>
-    until('the memo is written', async () => (await readWorkflowRuns(client).describe(handle.workflowId, handle.firstExecutionRunId))?.clusterUid);
+    until(
+      'the memo is written',
+      async () =>
+        (await readWorkflowRuns(client).describe(handle.workflowId, handle.firstExecutionRunId))?.clusterUid,
+    );
 
   it('of a new name finds nothing', async () => {
     const name = `new-${randomUUID()}`;
@@ -125,20 +184,26 @@ describe('EARLIER_RUNS', () => {
   });
 
   it('right after a terminate finds the life that was cut, every time', async () => {
-    await Promise.all(Array.from({ length: 20 }, async () => {
-      const name = `cut-${randomUUID()}`;
-      const first = await start(name, 'first');
-      await memoOf(first);
-      await first.terminate();
-      const second = await start(name, 'second');
-      expect(await earlier(name, second)).toEqual({ uids: ['first'], clean: false });
-      await second.terminate();
-    }));
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const name = `cut-${randomUUID()}`;
+        const first = await start(name, 'first');
+        await memoOf(first);
+        await first.terminate();
+        const second = await start(name, 'second');
+        expect(await earlier(name, second)).toEqual({ uids: ['first'], clean: false });
+        await second.terminate();
+      }),
+    );
   });
 
   it('tells lives that were cut, newest first, and whether the last one ended by itself', async () => {
     const name = `lives-${randomUUID()}`;
-    for (const [uid, end] of [['one', 'terminate'], ['two', 'fail'], ['three', 'complete']] as const) {
+    for (const [uid, end] of [
+      ['one', 'terminate'],
+      ['two', 'fail'],
+      ['three', 'complete'],
+    ] as const) {
       const handle = await start(name, uid);
       await memoOf(handle);
       if (end === 'terminate') await handle.terminate();
@@ -161,9 +226,15 @@ describe('EARLIER_RUNS', () => {
     });
     expect(await earlier(name, handle, next)).toEqual({ uids: [], clean: true });
     const { events } = await client.workflow.getHandle(`cluster/${name}`, next).fetchHistory();
-    const done = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null);
+    const done = events?.find(
+      ({ workflowTaskCompletedEventAttributes: completed }) => completed !== undefined && completed !== null,
+    );
     const { runId } = await connection.workflowService.resetWorkflowExecution({
-      namespace: 'default', workflowExecution: { workflowId: `cluster/${name}`, runId: next }, requestId: randomUUID(), reason: 'by hand', workflowTaskFinishEventId: done?.eventId ?? null,
+      namespace: 'default',
+      workflowExecution: { workflowId: `cluster/${name}`, runId: next },
+      requestId: randomUUID(),
+      reason: 'by hand',
+      workflowTaskFinishEventId: done?.eventId ?? null,
     });
     expect(await earlier(name, handle, runId)).toEqual({ uids: [], clean: true });
     await client.workflow.getHandle(`cluster/${name}`).terminate();

@@ -17,7 +17,10 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 beforeEach(() => service.call('DELETE', '/v1/faults'));
 
-const changed = (node: LookedAt, config: JsonObject): LookedAt => ({ ...node, config: mergePayload(node.config, config) });
+const changed = (node: LookedAt, config: JsonObject): LookedAt => ({
+  ...node,
+  config: mergePayload(node.config, config),
+});
 const textOf = (node: LookedAt, key: string): string => {
   const value = node.config[key];
   return typeof value === 'string' ? value : '';
@@ -30,7 +33,10 @@ async function listCalls(): Promise<number> {
 }
 
 async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure> {
-  const error: unknown = await attempt.then(() => new Error('it did not fail'), (reason: unknown) => reason);
+  const error: unknown = await attempt.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  );
   if (error instanceof ApplicationFailure) return error;
   throw error;
 }
@@ -41,29 +47,58 @@ describe('SURVEY', () => {
     const before = await listCalls();
     const replies = await Promise.all([bench.survey(nodes), bench.survey(nodes), bench.survey(nodes)]);
     expect(replies).toEqual(Array.from({ length: 3 }, () => ({ sightings: [], unknown: [] })));
-    expect(await listCalls() - before).toBe(1);
+    expect((await listCalls()) - before).toBe(1);
   });
 
   it('tells machines that are gone, switched off, dead, moved, rebooted and unreachable apart', async () => {
-    const [gone, off, dead, fine] = await Promise.all(['gone', 'off', 'dead', 'fine'].map((name) => bench.up(`apart-${name}`)));
-    if (gone === undefined || off === undefined || dead === undefined || fine === undefined) throw new Error('not up');
+    const [gone, off, dead, fine] = await Promise.all(
+      ['gone', 'off', 'dead', 'fine'].map((name) => bench.up(`apart-${name}`)),
+    );
+    if (gone === undefined || off === undefined || dead === undefined || fine === undefined)
+      throw new Error('not up');
     await service.call('DELETE', `/v1/machines/${idOf(gone)}`);
     await service.call('POST', `/v1/machines/${idOf(off)}/power`, { power: 'off' });
     await service.call('POST', `/v1/machines/${idOf(dead)}/kill`);
     const reply = await bench.survey([gone, off, dead, fine]);
     expect(reply.unknown).toEqual([]);
     expect(reply.sightings).toEqual([
-      { nodeId: 'apart-gone', incarnation: 1, seen: 'gone', why: `here has no machine ${idOf(gone)} any more` },
-      { nodeId: 'apart-off', incarnation: 1, seen: 'stopped', why: `machine ${idOf(off)} should run, but here has it switched off` },
-      { nodeId: 'apart-dead', incarnation: 1, seen: 'stopped', why: `machine ${idOf(dead)} should run, but here says that it failed` },
+      {
+        nodeId: 'apart-gone',
+        incarnation: 1,
+        seen: 'gone',
+        why: `here has no machine ${idOf(gone)} any more`,
+      },
+      {
+        nodeId: 'apart-off',
+        incarnation: 1,
+        seen: 'stopped',
+        why: `machine ${idOf(off)} should run, but here has it switched off`,
+      },
+      {
+        nodeId: 'apart-dead',
+        incarnation: 1,
+        seen: 'stopped',
+        why: `machine ${idOf(dead)} should run, but here says that it failed`,
+      },
     ]);
-    const seen = async (config: JsonObject): Promise<unknown> => (await bench.survey([changed(fine, config)])).sightings;
+    const seen = async (config: JsonObject): Promise<unknown> =>
+      (await bench.survey([changed(fine, config)])).sightings;
     const address = textOf(fine, 'ipaddress');
-    expect(await seen({ ipaddress: '127.0.0.1' })).toMatchObject([{ seen: 'moved', why: `machine ${idOf(fine)} is at ${address} now, not at 127.0.0.1` }]);
-    expect(await seen({ 'boot-id': 'another/1' })).toMatchObject([{ seen: 'rebooted', why: `machine ${idOf(fine)} was started again since it was confirmed` }]);
-    expect(await seen({ 'boot-id': 'another/1', ipaddress: '127.0.0.1' })).toMatchObject([{ seen: 'rebooted', why: expect.stringContaining('now, not at 127.0.0.1') }]);
-    expect(await seen({ 'ssh-port': 1 })).toMatchObject([{ seen: 'unreachable', why: expect.stringContaining('here says that machine') }]);
-    expect(await seen({ 'ssh-host-key': makeHostKey().line })).toMatchObject([{ seen: 'unreachable', why: expect.stringContaining('shows host key') }]);
+    expect(await seen({ ipaddress: '127.0.0.1' })).toMatchObject([
+      { seen: 'moved', why: `machine ${idOf(fine)} is at ${address} now, not at 127.0.0.1` },
+    ]);
+    expect(await seen({ 'boot-id': 'another/1' })).toMatchObject([
+      { seen: 'rebooted', why: `machine ${idOf(fine)} was started again since it was confirmed` },
+    ]);
+    expect(await seen({ 'boot-id': 'another/1', ipaddress: '127.0.0.1' })).toMatchObject([
+      { seen: 'rebooted', why: expect.stringContaining('now, not at 127.0.0.1') },
+    ]);
+    expect(await seen({ 'ssh-port': 1 })).toMatchObject([
+      { seen: 'unreachable', why: expect.stringContaining('here says that machine') },
+    ]);
+    expect(await seen({ 'ssh-host-key': makeHostKey().line })).toMatchObject([
+      { seen: 'unreachable', why: expect.stringContaining('shows host key') },
+    ]);
   });
 
   it('CONFIRM leaves in the payload which boot it saw', async () => {
@@ -83,13 +118,18 @@ describe('SURVEY', () => {
 
   it('a login that is refused is unknown, not drift', async () => {
     const node = changed(await bench.up('refused'), { 'ssh-auth': { password: 'not this' } });
-    expect(await bench.survey([node])).toEqual({ sightings: [], unknown: [{ nodeId: 'refused', incarnation: 1, why: expect.stringContaining('refused the login') }] });
+    expect(await bench.survey([node])).toEqual({
+      sightings: [],
+      unknown: [{ nodeId: 'refused', incarnation: 1, why: expect.stringContaining('refused the login') }],
+    });
   });
 
   it('an incarnation that was never made is gone, whatever another one of the node is', async () => {
     const node = await bench.up('twice');
     const { providerid: _id, ...config } = node.config;
-    expect((await bench.survey([{ ...node, config, incarnation: 2 }])).sightings).toMatchObject([{ seen: 'gone', incarnation: 2, why: 'here has no machine of key u/twice/2 any more' }]);
+    expect((await bench.survey([{ ...node, config, incarnation: 2 }])).sightings).toMatchObject([
+      { seen: 'gone', incarnation: 2, why: 'here has no machine of key u/twice/2 any more' },
+    ]);
     expect((await bench.survey([{ ...node, config }])).sightings).toEqual([]);
   });
 });
@@ -97,12 +137,26 @@ describe('SURVEY', () => {
 describe('SURVEY of a provider that fails', () => {
   it('is tried again, and in the end says what it does not know', async () => {
     const node = await bench.up('failing');
-    const { body } = await service.call('POST', '/v1/faults', { fault: 'http', status: 503, operation: 'list', count: 0 });
+    const { body } = await service.call('POST', '/v1/faults', {
+      fault: 'http',
+      status: 503,
+      operation: 'list',
+      count: 0,
+    });
     expect(body).toMatchObject({ id: expect.any(String) });
     // Lists of a moment ago are used again.
-    const failure = await until('the list is asked for', () => failureOf(bench.survey([node])).catch(() => undefined));
-    expect(failure).toMatchObject({ type: 'Retryable', nonRetryable: false, message: expect.stringMatching(/^SURVEY web: .*503/) });
-    expect(await bench.survey([node], 3)).toEqual({ sightings: [], unknown: [{ nodeId: 'failing', incarnation: 1, why: expect.stringContaining('503') }] });
+    const failure = await until('the list is asked for', () =>
+      failureOf(bench.survey([node])).catch(() => undefined),
+    );
+    expect(failure).toMatchObject({
+      type: 'Retryable',
+      nonRetryable: false,
+      message: expect.stringMatching(/^SURVEY web: .*503/),
+    });
+    expect(await bench.survey([node], 3)).toEqual({
+      sightings: [],
+      unknown: [{ nodeId: 'failing', incarnation: 1, why: expect.stringContaining('503') }],
+    });
   });
 
   it('does not try again what no trying helps', async () => {
@@ -110,9 +164,14 @@ describe('SURVEY of a provider that fails', () => {
     const locked = await openMachineBench(service, { like: bench, apiKey: 'wrong-key-wrong-key' });
     try {
       const { sightings, unknown } = await locked.survey([node]);
-      expect({ sightings, unknown }).toEqual({ sightings: [], unknown: [{ nodeId: 'locked', incarnation: 1, why: expect.stringContaining('401') }] });
+      expect({ sightings, unknown }).toEqual({
+        sightings: [],
+        unknown: [{ nodeId: 'locked', incarnation: 1, why: expect.stringContaining('401') }],
+      });
       const elsewhere = { clusterId: 'web', provider: { ...account, name: 'elsewhere' }, nodes: [node] };
-      expect((await locked.looks.SURVEY(elsewhere)).unknown).toMatchObject([{ why: expect.stringContaining('no provider "elsewhere"') }]);
+      expect((await locked.looks.SURVEY(elsewhere)).unknown).toMatchObject([
+        { why: expect.stringContaining('no provider "elsewhere"') },
+      ]);
     } finally {
       await locked.close();
     }
@@ -121,13 +180,20 @@ describe('SURVEY of a provider that fails', () => {
 
 describe('SURVEY of a provider whose lists lag', () => {
   let slow: MachineBench;
-  beforeAll(async () => { slow = await openMachineBench(service, { like: bench, descriptor: { consistencyWindowMs: 1_500 } }); });
+  beforeAll(async () => {
+    slow = await openMachineBench(service, { like: bench, descriptor: { consistencyWindowMs: 1_500 } });
+  });
   afterAll(() => slow.close());
 
   it('does not take a machine for gone that is only not shown yet', async () => {
     await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 1_000, hostname: 'lag-1' });
     await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 3_600_000, hostname: 'lag-2' });
-    const create = async (nodeId: string): Promise<LookedAt> => ({ nodeId, incarnation: 1, keyUid: 'u', config: (await slow.run('CREATE', taskOn(nodeId))).result ?? {} });
+    const create = async (nodeId: string): Promise<LookedAt> => ({
+      nodeId,
+      incarnation: 1,
+      keyUid: 'u',
+      config: (await slow.run('CREATE', taskOn(nodeId))).result ?? {},
+    });
     const [young, hidden] = [await create('lag-1'), await create('lag-2')];
     const [patient, hasty] = await Promise.all([slow.survey([young], 3), bench.survey([hidden], 3)]);
     expect(patient.sightings).toEqual([]);

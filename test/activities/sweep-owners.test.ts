@@ -3,41 +3,130 @@ import { findOwners, type Owner, type OwnMachine } from '../../src/activities/sw
 import type { ClusterRecords } from '../../src/activities/plan/cluster-records.js';
 import type { Ownership } from '../../src/model/ownership.js';
 
-/** What is on record, as a table: what each workflow says, by key; a workflow that is not there does not answer. */
-function records(said: Readonly<Record<string, Readonly<Record<string, Ownership>>>>, more: Partial<ClusterRecords> = {}): ClusterRecords {
+/**
+ * What is on record, as a table: what each workflow says, by key; a workflow that is not there does not
+ * answer.
+ */
+function records(
+  said: Readonly<Record<string, Readonly<Record<string, Ownership>>>>,
+  more: Partial<ClusterRecords> = {},
+): ClusterRecords {
   const owners: ClusterRecords['owners'] = async (workflowId, machines) => {
     const answers = said[workflowId];
     if (answers === undefined) throw new Error(`${workflowId} does not answer`);
     return machines.map(({ key }) => answers[key] ?? { is: 'free' });
   };
   return {
-    owners, disown: owners, standing: async (name) => (name.startsWith('gone') ? 'ended' : name.startsWith('cut') ? 'cut' : 'living'), hasAny: async () => true,
-    living: async () => [{ name: 'web', uid: 'u' }, { name: 'db' }], ...more,
+    owners,
+    disown: owners,
+    standing: async (name) => (name.startsWith('gone') ? 'ended' : name.startsWith('cut') ? 'cut' : 'living'),
+    hasAny: async () => true,
+    living: async () => [{ name: 'web', uid: 'u' }, { name: 'db' }],
+    ...more,
   };
 }
 
-const machine = (key: string, cluster?: string): OwnMachine => ({ key, providerid: `id-of-${key}`, ...(cluster === undefined ? {} : { cluster }) });
+const machine = (key: string, cluster?: string): OwnMachine => ({
+  key,
+  providerid: `id-of-${key}`,
+  ...(cluster === undefined ? {} : { cluster }),
+});
 
 describe('whose a machine is', () => {
   const group = { is: 'elsewhere', workflowId: 'cluster/web/group/1' } as const;
   const cases: readonly (readonly [string, ClusterRecords, OwnMachine, Partial<Owner>])[] = [
-    ['its cluster says mine', records({ 'cluster/web': { 'u/a-1/1': { is: 'mine' } } }), machine('u/a-1/1', 'web'), { is: 'mine' }],
-    ['its cluster says free', records({ 'cluster/web': {} }), machine('u/a-1/1', 'web'), { is: 'free', askedOf: 'cluster/web' }],
+    [
+      'its cluster says mine',
+      records({ 'cluster/web': { 'u/a-1/1': { is: 'mine' } } }),
+      machine('u/a-1/1', 'web'),
+      { is: 'mine' },
+    ],
+    [
+      'its cluster says free',
+      records({ 'cluster/web': {} }),
+      machine('u/a-1/1', 'web'),
+      { is: 'free', askedOf: 'cluster/web' },
+    ],
     ['its cluster is closed', records({}), machine('v/a-1/1', 'gone'), { is: 'orphan' }],
     ['its cluster was terminated', records({}), machine('v/a-1/1', 'cut'), { is: 'orphan', cut: true }],
-    ['its cluster does not answer', records({}), machine('u/a-1/1', 'web'), { is: 'unclear', why: 'what cluster web has could not be read: cluster/web does not answer' }],
-    ['the server does not answer', records({}, { standing: () => Promise.reject(new Error('no server')) }), machine('u/a-1/1', 'web'), { is: 'unclear' }],
-    ['its group says mine', records({ 'cluster/web': { 'u/a-1/1': group }, 'cluster/web/group/1': { 'u/a-1/1': { is: 'mine' } } }), machine('u/a-1/1', 'web'), { is: 'mine' }],
-    ['its group says free', records({ 'cluster/web': { 'u/a-1/1': group }, 'cluster/web/group/1': {} }), machine('u/a-1/1', 'web'), { is: 'free', askedOf: 'cluster/web/group/1' }],
-    ['its group says free, and it was given up', records({ 'cluster/web': { 'u/a-1/1': { ...group, abandoned: true } }, 'cluster/web/group/1': {} }), machine('u/a-1/1', 'web'), { is: 'abandoned' }],
-    ['its group was terminated', records({ 'cluster/web': { 'u/a-1/1': group } }), machine('u/a-1/1', 'web'), { is: 'unclear' }],
-    ['without tags, of a cluster that lives', records({ 'cluster/web': { 'u/a-1/1': { is: 'mine' } } }), machine('u/a-1/1'), { is: 'mine' }],
-    ['without tags, given free by its cluster', records({ 'cluster/web': {} }), machine('u/a-1/1'), { is: 'free', askedOf: 'cluster/web' }],
-    ['without tags, of an earlier life, adopted', records({ 'cluster/web': {}, 'cluster/db': { 'old/a-1/1': { is: 'mine' } } }), machine('old/a-1/1'), { is: 'mine' }],
-    ['without tags, of a life that nobody knows', records({ 'cluster/web': {}, 'cluster/db': {} }), machine('old/a-1/1'), { is: 'orphan' }],
-    ['without tags, while one that might know does not answer', records({ 'cluster/web': {} }), machine('old/a-1/1'), { is: 'unclear' }],
-    ['without tags, while one may still adopt it', records({ 'cluster/web': {}, 'cluster/db': { 'old/a-1/1': { is: 'unsure' } } }), machine('old/a-1/1'), { is: 'unsure' }],
-    ['without tags, while the clusters cannot be listed', records({}, { living: () => Promise.reject(new Error('no index')) }), machine('u/a-1/1'), { is: 'unclear' }],
+    [
+      'its cluster does not answer',
+      records({}),
+      machine('u/a-1/1', 'web'),
+      { is: 'unclear', why: 'what cluster web has could not be read: cluster/web does not answer' },
+    ],
+    [
+      'the server does not answer',
+      records({}, { standing: () => Promise.reject(new Error('no server')) }),
+      machine('u/a-1/1', 'web'),
+      { is: 'unclear' },
+    ],
+    [
+      'its group says mine',
+      records({ 'cluster/web': { 'u/a-1/1': group }, 'cluster/web/group/1': { 'u/a-1/1': { is: 'mine' } } }),
+      machine('u/a-1/1', 'web'),
+      { is: 'mine' },
+    ],
+    [
+      'its group says free',
+      records({ 'cluster/web': { 'u/a-1/1': group }, 'cluster/web/group/1': {} }),
+      machine('u/a-1/1', 'web'),
+      { is: 'free', askedOf: 'cluster/web/group/1' },
+    ],
+    [
+      'its group says free, and it was given up',
+      records({ 'cluster/web': { 'u/a-1/1': { ...group, abandoned: true } }, 'cluster/web/group/1': {} }),
+      machine('u/a-1/1', 'web'),
+      { is: 'abandoned' },
+    ],
+    [
+      'its group was terminated',
+      records({ 'cluster/web': { 'u/a-1/1': group } }),
+      machine('u/a-1/1', 'web'),
+      { is: 'unclear' },
+    ],
+    [
+      'without tags, of a cluster that lives',
+      records({ 'cluster/web': { 'u/a-1/1': { is: 'mine' } } }),
+      machine('u/a-1/1'),
+      { is: 'mine' },
+    ],
+    [
+      'without tags, given free by its cluster',
+      records({ 'cluster/web': {} }),
+      machine('u/a-1/1'),
+      { is: 'free', askedOf: 'cluster/web' },
+    ],
+    [
+      'without tags, of an earlier life, adopted',
+      records({ 'cluster/web': {}, 'cluster/db': { 'old/a-1/1': { is: 'mine' } } }),
+      machine('old/a-1/1'),
+      { is: 'mine' },
+    ],
+    [
+      'without tags, of a life that nobody knows',
+      records({ 'cluster/web': {}, 'cluster/db': {} }),
+      machine('old/a-1/1'),
+      { is: 'orphan' },
+    ],
+    [
+      'without tags, while one that might know does not answer',
+      records({ 'cluster/web': {} }),
+      machine('old/a-1/1'),
+      { is: 'unclear' },
+    ],
+    [
+      'without tags, while one may still adopt it',
+      records({ 'cluster/web': {}, 'cluster/db': { 'old/a-1/1': { is: 'unsure' } } }),
+      machine('old/a-1/1'),
+      { is: 'unsure' },
+    ],
+    [
+      'without tags, while the clusters cannot be listed',
+      records({}, { living: () => Promise.reject(new Error('no index')) }),
+      machine('u/a-1/1'),
+      { is: 'unclear' },
+    ],
   ];
   it.each(cases)('%s', async (_title, clusters, asked, expected) => {
     expect(await findOwners(clusters, [asked])).toMatchObject([expected]);
@@ -50,7 +139,12 @@ describe('whose a machine is', () => {
       asked.push(`${workflowId} ${machines.length}`);
       return answers.owners(workflowId, machines);
     };
-    const found = await findOwners({ ...answers, owners }, [machine('u/a-1/1', 'web'), machine('v/a-1/1', 'gone'), machine('w/a-1/1', 'db'), machine('u/a-2/1', 'web')]);
+    const found = await findOwners({ ...answers, owners }, [
+      machine('u/a-1/1', 'web'),
+      machine('v/a-1/1', 'gone'),
+      machine('w/a-1/1', 'db'),
+      machine('u/a-2/1', 'web'),
+    ]);
     expect(found.map(({ is }) => is)).toEqual(['free', 'orphan', 'free', 'mine']);
     expect(asked.toSorted()).toEqual(['cluster/db 1', 'cluster/web 2']);
   });

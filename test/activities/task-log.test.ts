@@ -17,7 +17,11 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function open(logLimit?: number): TaskLog {
-  return openTaskLog(createFolderStore({ folder, ...(logLimit === undefined ? {} : { logLimit }) }), name, () => redactor);
+  return openTaskLog(
+    createFolderStore({ folder, ...(logLimit === undefined ? {} : { logLimit }) }),
+    name,
+    () => redactor,
+  );
 }
 
 function written(): Promise<string> {
@@ -25,13 +29,20 @@ function written(): Promise<string> {
 }
 
 /** The lines that are entries; others must be empty or the notice that the log was cut. */
-async function entries(): Promise<readonly { readonly stream?: string; readonly text?: string; readonly message?: string }[]> {
-  const lines = (await written()).split('\n').filter((line) => line !== '' && !line.startsWith('[heddle: this log was cut'));
+async function entries(): Promise<
+  readonly { readonly stream?: string; readonly text?: string; readonly message?: string }[]
+> {
+  const lines = (await written())
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('[heddle: this log was cut'));
   return lines.map((line) => JSON.parse(line) as { stream?: string; text?: string });
 }
 
 async function textOf(stream: string): Promise<string> {
-  return (await entries()).filter((entry) => entry.stream === stream).map(({ text }) => text ?? '').join('');
+  return (await entries())
+    .filter((entry) => entry.stream === stream)
+    .map(({ text }) => text ?? '')
+    .join('');
 }
 
 describe('a task log', () => {
@@ -41,7 +52,8 @@ describe('a task log', () => {
     const bytes = Buffer.from(text);
     await log.print('stdout', bytes.subarray(0, 300_001));
     log.note('info', 'between');
-    for (let at = 300_001; at < bytes.length; at += 777) void log.print('stdout', bytes.subarray(at, at + 777));
+    for (let at = 300_001; at < bytes.length; at += 777)
+      void log.print('stdout', bytes.subarray(at, at + 777));
     expect(await log.close()).toBeUndefined();
     expect(await textOf('stdout')).toBe(text);
     expect((await entries()).some(({ message }) => message === 'between')).toBe(true);
@@ -92,7 +104,11 @@ describe('a task log', () => {
   });
 
   it('that cannot be written says so and lets the task go on', async () => {
-    const log = openTaskLog({ append: () => Promise.reject(new Error('no space left')) }, name, () => redactor);
+    const log = openTaskLog(
+      { append: () => Promise.reject(new Error('no space left')) },
+      name,
+      () => redactor,
+    );
     await log.print('stdout', Buffer.alloc(1_000_000, 'y'));
     expect(log.tails().stdout).toBe('y'.repeat(2_048));
     expect(await log.close()).toMatchObject({ message: 'no space left' });

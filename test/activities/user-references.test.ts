@@ -60,7 +60,7 @@ afterAll(() => bench.close());
 afterEach(() => expect(existsSync(marker)).toBe(false));
 
 const forbidden = () => ({ secret: `exec:/usr/bin/touch ${marker}` });
-const inActivity = <Reply,>(work: () => Promise<Reply>): Promise<Reply> =>
+const inActivity = <Reply>(work: () => Promise<Reply>): Promise<Reply> =>
   new MockActivityEnvironment(
     { attempt: 9, startToCloseTimeoutMs: 60_000 },
     { logger: new DefaultLogger('ERROR') },
@@ -97,7 +97,7 @@ test.each(['how', 'token', 'login'])(
 test('a service action refuses a forbidden reference in its fields', async () => {
   const config = {
     ...request({}).config,
-    'ipaddress': '127.0.0.1',
+    ipaddress: '127.0.0.1',
     'ssh-auth': { user: 'root', password: 'x' },
   };
   const service = { name: 'app', action: { type: 'shell', fields: { script: forbidden() } } };

@@ -14,10 +14,13 @@ afterAll(() => stack.stop());
 
 function run(...words: readonly string[]): Promise<Ended> {
   return runHeddle(words, {
-    distPath: inject('distPath'), cwd: stack.folder,
+    distPath: inject('distPath'),
+    cwd: stack.folder,
     env: {
-      HEDDLE_DATA_FOLDER: join(stack.folder, 'data'), HEDDLE_KEYS: exportKeys(join(stack.folder, 'keys')),
-      TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace,
+      HEDDLE_DATA_FOLDER: join(stack.folder, 'data'),
+      HEDDLE_KEYS: exportKeys(join(stack.folder, 'keys')),
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: stack.namespace,
     },
   });
 }
@@ -25,7 +28,11 @@ function run(...words: readonly string[]): Promise<Ended> {
 describe('names on the command line', () => {
   it.each<readonly [string, readonly string[], RegExp]>([
     ['an option of ssh', ['ssh', '-oProxyCommand=touch proof', 'app-1'], /unknown option|Usage|error/i],
-    ['an option of ssh after --', ['ssh', '--', '-oProxyCommand=touch proof', 'app-1', 'true'], /-oProxyCommand=touch proof/],
+    [
+      'an option of ssh after --',
+      ['ssh', '--', '-oProxyCommand=touch proof', 'app-1', 'true'],
+      /-oProxyCommand=touch proof/,
+    ],
     ['a command in a name', ['status', '$(touch proof)'], /\$\(touch proof\)/],
     ['a command in backticks', ['delete', '`touch proof`', '--yes'], /touch proof|unknown option/],
     ['a path', ['logs', '../../etc'], /\.\.\/\.\.\/etc/],

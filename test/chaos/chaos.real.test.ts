@@ -33,10 +33,16 @@ describe.skipIf(unasked)('clusters, while their workers and the server are kille
     expect(report.wrong, describeReport(report)).toEqual([]);
   }
 
-  it('come to their ends, on SQLite', { timeout: 1_800_000 }, () => kill(200, (parent) => startOnSqlite(parent, inject('temporalBinary'))));
+  it('come to their ends, on SQLite', { timeout: 1_800_000 }, () =>
+    kill(200, (parent) => startOnSqlite(parent, inject('temporalBinary'))),
+  );
 
-  it.skipIf('missing' in postgres)(`come to their ends, on PostgreSQL${'missing' in postgres ? ` (left out: ${postgres.missing})` : ''}`, { timeout: 1_800_000 }, async () => {
-    if ('missing' in postgres) return;
-    await kill(40, (parent) => startOnPostgres(parent, postgres));
-  });
+  it.skipIf('missing' in postgres)(
+    `come to their ends, on PostgreSQL${'missing' in postgres ? ` (left out: ${postgres.missing})` : ''}`,
+    { timeout: 1_800_000 },
+    async () => {
+      if ('missing' in postgres) return;
+      await kill(40, (parent) => startOnPostgres(parent, postgres));
+    },
+  );
 });

@@ -16,16 +16,29 @@ describe.skipIf(unasked)('clusters, while their workers and the server are kille
   let world: ChaosWorld;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-chaos-'));
-    world = await openWorld({ server: await startOnSqlite(folder, inject('temporalBinary')), distPath: inject('distPath'), folder });
+    world = await openWorld({
+      server: await startOnSqlite(folder, inject('temporalBinary')),
+      distPath: inject('distPath'),
+      folder,
+    });
   });
   afterAll(async () => {
     await world.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('come to their ends: no machine too many, no script twice, whatever is killed', { timeout: 900_000 }, async () => {
-    const said: string[] = [];
-    const report = await runChaos(world, { kills: settingOf('HEDDLE_KILLS', 20), seed: seedOf(1), clusters: 4, say: (line) => said.push(line) });
-    expect(report.wrong, `${describeReport(report)}\n${said.join('\n')}`).toEqual([]);
-  });
+  it(
+    'come to their ends: no machine too many, no script twice, whatever is killed',
+    { timeout: 900_000 },
+    async () => {
+      const said: string[] = [];
+      const report = await runChaos(world, {
+        kills: settingOf('HEDDLE_KILLS', 20),
+        seed: seedOf(1),
+        clusters: 4,
+        say: (line) => said.push(line),
+      });
+      expect(report.wrong, `${describeReport(report)}\n${said.join('\n')}`).toEqual([]);
+    },
+  );
 });

@@ -11,14 +11,22 @@ import { judgeCluster, judgeWhole } from './support/oracle.js';
 import { startOnSqlite } from './support/server.js';
 import { smallCluster } from './support/specs.js';
 
-// What the chaos runner would see if Heddle did not do what keeps its promises: the same kill, with and without.
+// What the chaos runner would see if Heddle did not do what keeps its promises: the same kill, with and
+// without.
 describe('the oracle', () => {
   let folder: string;
   let world: ChaosWorld;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-oracle-'));
     const plugins = [await writeBareAutomator(folder)];
-    world = await openWorld({ server: await startOnSqlite(folder, inject('temporalBinary')), distPath: inject('distPath'), folder, plugins, accounts: ['patient', 'hasty'], workers: 1 });
+    world = await openWorld({
+      server: await startOnSqlite(folder, inject('temporalBinary')),
+      distPath: inject('distPath'),
+      folder,
+      plugins,
+      accounts: ['patient', 'hasty'],
+      workers: 1,
+    });
   });
   afterAll(async () => {
     await world.stop();
@@ -36,11 +44,18 @@ describe('the oracle', () => {
     const spec = smallCluster(name, shape, { ...world.partsOf('local'), automator, seconds: 1.5 });
     const operation = await askSurely(client, name, () => client.apply(spec));
     const { uid } = await client.summary(name);
-    await until(`START of ${name} runs`, async () => {
-      const { history, operation: under } = await client.summary(name);
-      if (history.length > 0 || under?.state === 'held') throw new Error(`${name} came to its end before: ${JSON.stringify(under ?? history)}`);
-      return (await world.ledger.executions()).some(({ clusterUid, action, ended }) => clusterUid === uid && action === 'START' && !ended);
-    }, 120_000);
+    await until(
+      `START of ${name} runs`,
+      async () => {
+        const { history, operation: under } = await client.summary(name);
+        if (history.length > 0 || under?.state === 'held')
+          throw new Error(`${name} came to its end before: ${JSON.stringify(under ?? history)}`);
+        return (await world.ledger.executions()).some(
+          ({ clusterUid, action, ended }) => clusterUid === uid && action === 'START' && !ended,
+        );
+      },
+      120_000,
+    );
     await killAll();
     return judged(name, operation);
   }
@@ -50,11 +65,23 @@ describe('the oracle', () => {
     const { client, service } = world.stack;
     const name = 'patient-kill';
     await service.arm({ fault: 'list-lag', ms: lagCloud.lagMs, hostname: `${name}-*`, count: 2 });
-    const held = await service.arm({ fault: 'hold-answer', operation: 'create', hostname: `${name}-*`, count: 2 });
-    const operation = await askSurely(client, name, () => client.apply(smallCluster(name, shape, world.partsOf('patient'))));
+    const held = await service.arm({
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: `${name}-*`,
+      count: 2,
+    });
+    const operation = await askSurely(client, name, () =>
+      client.apply(smallCluster(name, shape, world.partsOf('patient'))),
+    );
     const { uid } = await client.summary(name);
-    // Not those that are held at this moment: CREATE gives its call up in time, and the two need not come together.
-    await until(`CREATEs of ${name} accepted`, async () => (await world.machines.creations()).filter(({ key }) => key.startsWith(`${uid}/`)).length === 2);
+    // Not those that are held at this moment: CREATE gives its call up in time, and the two need not come
+    // together.
+    await until(
+      `CREATEs of ${name} accepted`,
+      async () =>
+        (await world.machines.creations()).filter(({ key }) => key.startsWith(`${uid}/`)).length === 2,
+    );
     await killAll();
     await service.release(held);
     return judged(name, operation);
@@ -64,7 +91,7 @@ describe('the oracle', () => {
     const { client } = world.stack;
     const ended = await outlast(client, name, operation);
     expect(ended.operation.state).toBe('done');
-    const wrong = [...await judgeCluster(world, ended.status), ...await judgeWhole(world, ended.status)];
+    const wrong = [...(await judgeCluster(world, ended.status)), ...(await judgeWhole(world, ended.status))];
     await outlast(client, name, await askSurely(client, name, () => client.delete(name)));
     return wrong;
   }
@@ -76,7 +103,10 @@ describe('the oracle', () => {
   it('finds scripts that ran twice when they go past it', async () => {
     const wrong = await killInScript('bare', 'bare');
     expect(wrong.length).toBeGreaterThan(0);
-    expect(wrong.every((line) => /run .*\/START\/1\.1 was executed twice/.test(line)), wrong.join('\n')).toBe(true);
+    expect(
+      wrong.every((line) => /run .*\/START\/1\.1 was executed twice/.test(line)),
+      wrong.join('\n'),
+    ).toBe(true);
   }, 240_000);
 
   it('finds nothing when a provider says how long its lists lag behind', async () => {
@@ -91,9 +121,18 @@ describe('the oracle', () => {
     const spec = smallCluster(name, shape, world.partsOf('hasty'));
     await askSurely(client, name, () => client.apply(spec));
     const { uid } = await client.summary(name);
-    await until('each is made once more', async () => (await world.machines.creations()).filter(({ key }) => key.startsWith(`${uid}/`)).length >= 4);
+    await until(
+      'each is made once more',
+      async () =>
+        (await world.machines.creations()).filter(({ key }) => key.startsWith(`${uid}/`)).length >= 4,
+    );
     await outlast(client, name, await askSurely(client, name, () => client.delete(name)));
     const wrong = await judgeCluster(world, await client.status(name));
-    expect(wrong).toEqual(expect.arrayContaining([expect.stringContaining('two machines were made for key'), expect.stringMatching(/machines alive: m-.*; machines recorded: none/)]));
+    expect(wrong).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('two machines were made for key'),
+        expect.stringMatching(/machines alive: m-.*; machines recorded: none/),
+      ]),
+    );
   }, 240_000);
 });

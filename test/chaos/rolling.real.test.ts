@@ -19,7 +19,11 @@ describe.skipIf(unasked)('workers stopped and started in turn, as a deployment d
   let world: ChaosWorld;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-rolling-'));
-    world = await openWorld({ server: await startOnSqlite(folder, inject('temporalBinary')), distPath: inject('distPath'), folder });
+    world = await openWorld({
+      server: await startOnSqlite(folder, inject('temporalBinary')),
+      distPath: inject('distPath'),
+      folder,
+    });
   }, 240_000);
   afterAll(async () => {
     await world.stop();
@@ -33,7 +37,14 @@ describe.skipIf(unasked)('workers stopped and started in turn, as a deployment d
     const slot = async (index: number): Promise<readonly string[]> => {
       const wrong: string[] = [];
       for (let count = 1; rolling; count += 1) {
-        const report = await live(world, { name: `local-${index}-${count}`, account: 'local', random: random.fork(`${index}`), operations: 4, isOver: () => !rolling, say: () => undefined });
+        const report = await live(world, {
+          name: `local-${index}-${count}`,
+          account: 'local',
+          random: random.fork(`${index}`),
+          operations: 4,
+          isOver: () => !rolling,
+          say: () => undefined,
+        });
         wrong.push(...report.wrong, ...report.held);
       }
       return wrong;
@@ -41,6 +52,6 @@ describe.skipIf(unasked)('workers stopped and started in turn, as a deployment d
     const slots = Promise.all([1, 2, 3].map(slot));
     for (let round = 1; round <= rounds; round += 1) await world.crew.roll();
     rolling = false;
-    expect([...(await slots).flat(), ...await judgeEnd(world)], `HEDDLE_SEED=${seed}`).toEqual([]);
+    expect([...(await slots).flat(), ...(await judgeEnd(world))], `HEDDLE_SEED=${seed}`).toEqual([]);
   });
 });

@@ -13,18 +13,33 @@ beforeAll(async () => {
   const owner = await recordProcess(process.pid);
   if (owner === undefined) throw new Error('this process is not in the process table');
   await writeDevRecord(folder, {
-    owner, address: '127.0.0.1:7777', namespace: 'default', ui: '', codecEndpoint: '', accounts: '', machines: { endpoint: '', apiKeyFile: '' }, workerConfig: '/its/dev-worker.yaml',
+    owner,
+    address: '127.0.0.1:7777',
+    namespace: 'default',
+    ui: '',
+    codecEndpoint: '',
+    accounts: '',
+    machines: { endpoint: '', apiKeyFile: '' },
+    workerConfig: '/its/dev-worker.yaml',
     processes: { server: owner, machines: owner, worker: owner },
   });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it.each([
-  ['nobody names a server', undefined, undefined, 'dev', true], ['a flag names its server', '127.0.0.1:7777', undefined, 'flag', true], ['a flag names it by another name', 'localhost:7777', undefined, 'flag', true],
-  ['settings name its server', undefined, '127.0.0.1:7777', 'configuration', true], ['a flag names another one', '127.0.0.1:7778', undefined, 'flag', false],
-  ['settings name another one', undefined, 'temporal.example:7777', 'configuration', false], ['a flag goes over settings that name it', 'temporal.example:7777', '127.0.0.1:7777', 'flag', false],
+  ['nobody names a server', undefined, undefined, 'dev', true],
+  ['a flag names its server', '127.0.0.1:7777', undefined, 'flag', true],
+  ['a flag names it by another name', 'localhost:7777', undefined, 'flag', true],
+  ['settings name its server', undefined, '127.0.0.1:7777', 'configuration', true],
+  ['a flag names another one', '127.0.0.1:7778', undefined, 'flag', false],
+  ['settings name another one', undefined, 'temporal.example:7777', 'configuration', false],
+  ['a flag goes over settings that name it', 'temporal.example:7777', '127.0.0.1:7777', 'flag', false],
 ])('a worker beside heddle dev has what its worker has, or not: %s', async (_, flag, setting, from, has) => {
-  const env = { HOME: folder, HEDDLE_DATA_FOLDER: folder, ...(setting === undefined ? {} : { TEMPORAL_ADDRESS: setting }) };
+  const env = {
+    HOME: folder,
+    HEDDLE_DATA_FOLDER: folder,
+    ...(setting === undefined ? {} : { TEMPORAL_ADDRESS: setting }),
+  };
   const choice = await chooseServer(loadConfig({ env }), flag === undefined ? {} : { address: flag });
   expect(choice).toMatchObject({ from, address: flag ?? setting ?? '127.0.0.1:7777' });
   expect(choice.dev?.workerConfig).toBe(has ? '/its/dev-worker.yaml' : undefined);

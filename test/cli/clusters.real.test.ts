@@ -15,10 +15,22 @@ interface SpecOptions {
 }
 
 function specText({ name, count = 1, start, provider = 'local' }: SpecOptions): string {
-  return JSON.stringify({
-    name, nodes: { app: { count, provider, hardware: 'tiny', image: 'host', services: ['web'] } },
-    services: { web: { actions: { install: { type: 'shell', fields: { script: 'echo installed' } }, start: { type: 'shell', fields: { script: start } } } } },
-  }, undefined, 2);
+  return JSON.stringify(
+    {
+      name,
+      nodes: { app: { count, provider, hardware: 'tiny', image: 'host', services: ['web'] } },
+      services: {
+        web: {
+          actions: {
+            install: { type: 'shell', fields: { script: 'echo installed' } },
+            start: { type: 'shell', fields: { script: start } },
+          },
+        },
+      },
+    },
+    undefined,
+    2,
+  );
 }
 
 describe('heddle and a cluster', () => {
@@ -30,11 +42,17 @@ describe('heddle and a cluster', () => {
   afterAll(() => stack.stop());
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({
-    distPath: inject('distPath'), cwd: stack.folder,
-    env: { HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace },
+    distPath: inject('distPath'),
+    cwd: stack.folder,
+    env: {
+      HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: stack.namespace,
+    },
   });
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
-  const json = async (...words: readonly string[]): Promise<unknown> => JSON.parse((await run(...words, '--json')).stdout);
+  const json = async (...words: readonly string[]): Promise<unknown> =>
+    JSON.parse((await run(...words, '--json')).stdout);
   const write = async (options: SpecOptions): Promise<string> => {
     const file = join(stack.folder, `${options.name}.yaml`);
     await writeFile(file, specText(options));
@@ -51,51 +69,87 @@ describe('heddle and a cluster', () => {
     await brought(options.name, (await stack.client.apply(reading.spec)).operation);
     return file;
   };
-  const remove = async (name: string): Promise<void> => brought(name, (await stack.client.delete(name)).operation ?? '');
+  const remove = async (name: string): Promise<void> =>
+    brought(name, (await stack.client.delete(name)).operation ?? '');
 
   it('comes by plan and apply, with a line for each task, and goes by delete', async () => {
     const file = await write({ name: 'life', start: 'echo started' });
     const planned = await run('plan', file, '--detailed-exitcode');
     expect(planned.code).toBe(2);
-    expect(planned.stdout).toMatch(/\+ create app-1 from local[^]*INSTALL web[^]*Plan: 1 node to create; 5 tasks\./);
+    expect(planned.stdout).toMatch(
+      /\+ create app-1 from local[^]*INSTALL web[^]*Plan: 1 node to create; 5 tasks\./,
+    );
     const applied = await run('apply', file);
     expect(applied).toMatchObject({ code: 0, stderr: '' });
     expect(applied.stdout).toMatch(/^\d\d:\d\d:\d\d app-1 CREATE done [\d.]+ s$/m);
     expect(applied.stdout).toMatch(/^\d\d:\d\d:\d\d app-1 START web done [\d.]+ s$/m);
     expect(applied.stdout).toContain('cluster life is as its spec says: 1 node, 5 tasks done');
-    expect(await run('plan', file, '--detailed-exitcode')).toMatchObject({ code: 0, stdout: 'No changes.\n' });
-    expect(await run('delete', 'life')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster life is deleted') });
+    expect(await run('plan', file, '--detailed-exitcode')).toMatchObject({
+      code: 0,
+      stdout: 'No changes.\n',
+    });
+    expect(await run('delete', 'life')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('cluster life is deleted'),
+    });
     expect((await stack.service.machines()).filter(({ hostname }) => hostname === 'life-app-1')).toEqual([]);
-    const [status, logs] = await Promise.all([run('status', 'life'), run('logs', 'life', '--action', 'DELETE')]);
+    const [status, logs] = await Promise.all([
+      run('status', 'life'),
+      run('logs', 'life', '--action', 'DELETE'),
+    ]);
     expect(status).toMatchObject({ code: 4, stderr: expect.stringContaining('was deleted at') });
     expect(logs).toMatchObject({ code: 0, stdout: expect.stringContaining('app-1 DELETE info: attempt 1') });
   });
 
   it('is changed by another spec, not by the same one, and not at all with --create-only', async () => {
     const file = await make({ name: 'change', start: 'true' });
-    expect(await json('apply', file)).toMatchObject({ cluster: 'change', operation: { state: 'done' }, unchanged: true });
+    expect(await json('apply', file)).toMatchObject({
+      cluster: 'change',
+      operation: { state: 'done' },
+      unchanged: true,
+    });
     expect(await run('apply', file)).toMatchObject({ code: 0, stdout: 'cluster change: no changes\n' });
     await write({ name: 'change', start: 'true', count: 2 });
-    expect(await run('apply', file, '--create-only')).toMatchObject({ code: 3, stderr: expect.stringContaining('--create-only') });
-    expect(await json('apply', file)).toMatchObject({ cluster: 'change', operation: { state: 'done', tasks: { done: 5 } } });
+    expect(await run('apply', file, '--create-only')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('--create-only'),
+    });
+    expect(await json('apply', file)).toMatchObject({
+      cluster: 'change',
+      operation: { state: 'done', tasks: { done: 5 } },
+    });
     await remove('change');
   });
 
   it('is shown by list, status, nodes, logs and task show, and can be logged in to', async () => {
     await make({ name: 'shown', start: 'echo started' });
     const [list, status, nodes, logs, task, shell] = await Promise.all([
-      json('list'), json('status', 'shown'), run('nodes', 'shown'), run('logs', 'shown', 'app-1', '--action', 'START'),
-      json('task', 'show', 'shown', 'app-1/web/START'), run('ssh', 'shown', 'app-1', '--', 'sh', '-c', 'echo "$0"; exit 7', 'a b'),
+      json('list'),
+      json('status', 'shown'),
+      run('nodes', 'shown'),
+      run('logs', 'shown', 'app-1', '--action', 'START'),
+      json('task', 'show', 'shown', 'app-1/web/START'),
+      run('ssh', 'shown', 'app-1', '--', 'sh', '-c', 'echo "$0"; exit 7', 'a b'),
     ]);
-    expect(list).toMatchObject({ clusters: expect.arrayContaining([expect.objectContaining({ name: 'shown', phase: 'idle' })]) });
+    expect(list).toMatchObject({
+      clusters: expect.arrayContaining([expect.objectContaining({ name: 'shown', phase: 'idle' })]),
+    });
     expect(status).toMatchObject({ phase: 'idle', nodes: [{ nodeId: 'app-1', state: 'ready' }] });
     expect(nodes.stdout).toMatch(/^app-1 +ready .*127\.\d+\.\d+\.\d+ +web$/m);
     expect(logs.stdout).toMatch(/app-1 web\/START \| started$/m);
-    expect(task).toMatchObject({ state: 'done', attempts: 1, tail: expect.arrayContaining(['started']), input: { config: { 'ssh-auth': { password: '(secret)' } } } });
+    expect(task).toMatchObject({
+      state: 'done',
+      attempts: 1,
+      tail: expect.arrayContaining(['started']),
+      input: { config: { 'ssh-auth': { password: '(secret)' } } },
+    });
     expect(shell).toMatchObject({ code: 7, stdout: 'a b\n' });
 
     const [nobody, noNode, noTask, noLog] = await Promise.all([
-      run('status', 'nobody'), run('ssh', 'shown', 'app-9'), run('task', 'show', 'shown', 'app-9/START'), run('logs', 'shown', 'app-9'),
+      run('status', 'nobody'),
+      run('ssh', 'shown', 'app-9'),
+      run('task', 'show', 'shown', 'app-9/START'),
+      run('logs', 'shown', 'app-9'),
     ]);
     expect(nobody).toMatchObject({ code: 4, stderr: expect.stringContaining('next: heddle list') });
     expect(noNode).toMatchObject({ code: 4, stderr: expect.stringContaining('next: heddle nodes shown') });
@@ -107,17 +161,31 @@ describe('heddle and a cluster', () => {
 
   it('held by a failure says what failed, with the end of its output, and goes on by retry', async () => {
     const mended = join(stack.folder, 'mended');
-    const file = await write({ name: 'held', start: String.raw`printf 'evil \033[2J\033]0;x\007name\n'; test -e ${mended} || { echo it is broken >&2; exit 9; }` });
+    const file = await write({
+      name: 'held',
+      start: String.raw`printf 'evil \033[2J\033]0;x\007name\n'; test -e ${mended} || { echo it is broken >&2; exit 9; }`,
+    });
     const applied = await run('apply', file);
     expect(applied.code).toBe(1);
-    expect(applied.stdout).toMatch(/app-1: START web failed .* \(ScriptFailed, exit code 9\)[^]*it is broken[^]*heddle logs held app-1 --service web --action START/);
-    expect(applied.stderr).toBe('error: apply of held is held: 1 node failed, 4 of 5 tasks are done\nnext: heddle retry held\n');
+    expect(applied.stdout).toMatch(
+      /app-1: START web failed .* \(ScriptFailed, exit code 9\)[^]*it is broken[^]*heddle logs held app-1 --service web --action START/,
+    );
+    expect(applied.stderr).toBe(
+      'error: apply of held is held: 1 node failed, 4 of 5 tasks are done\nnext: heddle retry held\n',
+    );
     const [status, logs, again, task] = await Promise.all([
-      run('status', 'held'), run('logs', 'held'), json('apply', file), json('task', 'show', 'held', 'app-1/web/START'),
+      run('status', 'held'),
+      run('logs', 'held'),
+      json('apply', file),
+      json('task', 'show', 'held', 'app-1/web/START'),
     ]);
     expect(status.stdout).toContain('evil name');
     expect(status.stdout + logs.stdout).not.toContain('\u001b');
-    expect(again).toMatchObject({ operation: { state: 'held' }, error: { code: 'Held', next: 'heddle retry held' }, failures: [{ nodeId: 'app-1', exitCode: 9 }] });
+    expect(again).toMatchObject({
+      operation: { state: 'held' },
+      error: { code: 'Held', next: 'heddle retry held' },
+      failures: [{ nodeId: 'app-1', exitCode: 9 }],
+    });
     expect(task).toMatchObject({ state: 'failed', failure: { kind: 'ScriptFailed', exitCode: 9 } });
     await writeFile(mended, '');
     expect(await run('retry', 'held')).toMatchObject({ code: 0 });
@@ -129,7 +197,9 @@ describe('heddle and a cluster', () => {
     const file = await write({ name: 'wrong', start: 'true', provider: 'lokal' });
     const applied = await run('apply', file);
     expect(applied.code).toBe(2);
-    expect(applied.stderr).toMatch(/wrong\.yaml:6:\d+: nodes\.app\.provider: names provider "lokal", which the workers do not have/);
+    expect(applied.stderr).toMatch(
+      /wrong\.yaml:6:\d+: nodes\.app\.provider: names provider "lokal", which the workers do not have/,
+    );
     expect(await run('status', 'wrong')).toMatchObject({ code: 4 });
   });
 
@@ -139,11 +209,17 @@ describe('heddle and a cluster', () => {
     const applying = startHeddle(['apply', file], settings());
     await until('START to run', () => /INSTALL web done/.test(applying.stdout()));
     applying.child.kill('SIGINT');
-    expect(await applying.ended).toMatchObject({ code: 130, stderr: expect.stringContaining('next: heddle status waiting --watch') });
+    expect(await applying.ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('next: heddle status waiting --watch'),
+    });
     const watching = startHeddle(['status', 'waiting', '--watch'], settings());
     await writeFile(gate, '');
     expect(await watching.ended).toMatchObject({ code: 0 });
-    expect(await run('delete', 'waiting', '--no-wait')).toMatchObject({ code: 0, stdout: expect.stringContaining('next: heddle status waiting --watch') });
+    expect(await run('delete', 'waiting', '--no-wait')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('next: heddle status waiting --watch'),
+    });
   });
 
   it('is well, says the doctor', async () => {

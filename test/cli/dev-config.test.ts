@@ -16,10 +16,23 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 it('the worker of heddle dev has all that heddle.yaml says', async () => {
   const file = join(folder, 'heddle.yaml');
   const written = {
-    dataFolder: join(folder, 'data'), site: 'here', scale: { inlineNodes: 7 }, loadsAtOnce: 3, metrics: { address: '127.0.0.1:9464' }, sweep: { every: '2m', minimumAge: '3h', cap: 2, delete: true },
-    reservations: { prepare: '5m', longest: '2d', notify: { command: ['/bin/tell'] } }, secrets: { allow: ['env:APP_*'] }, pluginLimits: { mine: { memoryMb: 64, time: '20s', processes: 2 } },
-    providers: { rack: { type: 'static', fields: { machines: [] } } }, automators: { shell: { fields: {} } }, cacheFolder: join(folder, 'cache'), plugins: [join(folder, 'plugins')],
-    keys: { folder: join(folder, 'keys') }, store: { folder: join(folder, 'store'), logDays: 7 }, rounds: { every: '1m' }, encryption: 'optional',
+    dataFolder: join(folder, 'data'),
+    site: 'here',
+    scale: { inlineNodes: 7 },
+    loadsAtOnce: 3,
+    metrics: { address: '127.0.0.1:9464' },
+    sweep: { every: '2m', minimumAge: '3h', cap: 2, delete: true },
+    reservations: { prepare: '5m', longest: '2d', notify: { command: ['/bin/tell'] } },
+    secrets: { allow: ['env:APP_*'] },
+    pluginLimits: { mine: { memoryMb: 64, time: '20s', processes: 2 } },
+    providers: { rack: { type: 'static', fields: { machines: [] } } },
+    automators: { shell: { fields: {} } },
+    cacheFolder: join(folder, 'cache'),
+    plugins: [join(folder, 'plugins')],
+    keys: { folder: join(folder, 'keys') },
+    store: { folder: join(folder, 'store'), logDays: 7 },
+    rounds: { every: '1m' },
+    encryption: 'optional',
     builder: { builds: 2, uploads: 3, folder: join(folder, 'built'), commands: { debian: ['/bin/make'] } },
   };
   // Whatever can be configured has to reach that worker.
@@ -28,7 +41,13 @@ it('the worker of heddle dev has all that heddle.yaml says', async () => {
   await writeFile(file, stringify(written));
   const env = { HOME: folder };
   const config = loadConfig({ configFlag: file, env });
-  const worker = loadConfig({ configFlag: await writeWorkerConfig(config, { endpoint: 'http://127.0.0.1:1', apiKeyFile: '/key' } as never), env });
+  const worker = loadConfig({
+    configFlag: await writeWorkerConfig(config, {
+      endpoint: 'http://127.0.0.1:1',
+      apiKeyFile: '/key',
+    } as never),
+    env,
+  });
   const { file: _file, locate: _locate, origins: _origins, providers, ...told } = config;
   expect(worker).toMatchObject(told);
   expect(worker.providers).toMatchObject({ ...providers, local: { type: 'local' } });

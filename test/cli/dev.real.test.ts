@@ -30,36 +30,53 @@ describe('heddle dev', () => {
   });
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({
-    distPath: inject('distPath'), cwd: folder, env: { HOME: folder, HEDDLE_DATA_FOLDER: data, TEMPORAL_CLI: inject('temporalBinary') },
+    distPath: inject('distPath'),
+    cwd: folder,
+    env: { HOME: folder, HEDDLE_DATA_FOLDER: data, TEMPORAL_CLI: inject('temporalBinary') },
   });
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
   const startDev = async (): Promise<{ readonly dev: Running; readonly record: DevRecord }> => {
     const dev = startHeddle(['dev', '--port', '0', '--machines', 'directory'], settings());
     started.push(dev);
-    await until('heddle dev to be up', () => {
-      if (dev.child.exitCode !== null) throw new Error(`heddle dev ended:\n${dev.stderr()}`);
-      return dev.stdout().includes('next, in another terminal');
-    }, 60_000);
+    await until(
+      'heddle dev to be up',
+      () => {
+        if (dev.child.exitCode !== null) throw new Error(`heddle dev ended:\n${dev.stderr()}`);
+        return dev.stdout().includes('next, in another terminal');
+      },
+      60_000,
+    );
     const record = await readDevRecord(data);
     if (record === undefined) throw new Error('heddle dev left no record');
     return { dev, record };
   };
   const expectNothingRuns = async ({ processes }: DevRecord): Promise<void> => {
-    for (const process of Object.values(processes)) await until(`process ${process.pid} to be gone`, async () => !(await isRunning(process)));
+    for (const process of Object.values(processes))
+      await until(`process ${process.pid} to be gone`, async () => !(await isRunning(process)));
   };
 
   it('starts everything; other commands find it by the data folder; clusters outlive its stop', async () => {
     const { dev, record } = await startDev();
-    expect(await run('dev')).toMatchObject({ code: 3, stderr: expect.stringContaining(`process ${dev.child.pid}`) });
-    expect(await run('apply', 'web.yaml')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web is as its spec says') });
+    expect(await run('dev')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`process ${dev.child.pid}`),
+    });
+    expect(await run('apply', 'web.yaml')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('cluster web is as its spec says'),
+    });
     expect(await run('doctor')).toMatchObject({ code: 0 });
     expect((await fetch(record.ui)).status).toBe(200);
     expect(dev.stdout()).toContain(`accounts  ${record.accounts}`);
     expect(await (await fetch(record.accounts)).text()).toContain('Provider accounts');
-    for (const file of ['dev.json', 'dev-worker.yaml']) expect((await stat(join(data, file))).mode & 0o077).toBe(0);
+    for (const file of ['dev.json', 'dev-worker.yaml'])
+      expect((await stat(join(data, file))).mode & 0o077).toBe(0);
 
     dev.child.kill('SIGINT');
-    expect(await dev.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('clusters go on when heddle dev is started again') });
+    expect(await dev.ended).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('clusters go on when heddle dev is started again'),
+    });
     await expectNothingRuns(record);
     await expect(fetch(record.accounts)).rejects.toThrow();
     expect(await readDevRecord(data)).toBeUndefined();
@@ -78,7 +95,9 @@ describe('heddle dev', () => {
     expect(dev.stderr()).toContain('the worker ended (signal SIGKILL)');
     const now = await until('the record of the new worker', async () => {
       const found = await readDevRecord(data);
-      return found !== undefined && found.processes.worker.pid !== record.processes.worker.pid ? found : undefined;
+      return found !== undefined && found.processes.worker.pid !== record.processes.worker.pid
+        ? found
+        : undefined;
     });
     expect(await isRunning(now.processes.worker)).toBe(true);
     dev.child.kill('SIGINT');
@@ -89,7 +108,10 @@ describe('heddle dev', () => {
   it('ends with the server, and says why', async () => {
     const { dev, record } = await startDev();
     process.kill(record.processes.server.pid, 'SIGKILL');
-    expect(await dev.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('the Temporal server ended (signal SIGKILL)') });
+    expect(await dev.ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the Temporal server ended (signal SIGKILL)'),
+    });
     await expectNothingRuns(record);
   });
 

@@ -3,20 +3,61 @@ import { judgeSweep } from '../../src/cli/system/doctor-sweep.js';
 import type { LeaksView } from '../../src/client/leaks.js';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
-const schedule: LeaksView['schedule'] = { everyMs: 300_000, policy: { delete: true, minimumAgeMs: 600_000, cap: 10 }, running: false };
+const schedule: LeaksView['schedule'] = {
+  everyMs: 300_000,
+  policy: { delete: true, minimumAgeMs: 600_000, cap: 10 },
+  running: false,
+};
 const report: NonNullable<LeaksView['report']> = {
-  reportVersion: 1, at: '2026-03-01T11:58:00Z', policy: schedule.policy, accounts: [{ name: 'lab', machines: 3, leaks: 0 }], leaks: [], deleted: [], refused: [],
+  reportVersion: 1,
+  at: '2026-03-01T11:58:00Z',
+  policy: schedule.policy,
+  accounts: [{ name: 'lab', machines: 3, leaks: 0 }],
+  leaks: [],
+  deleted: [],
+  refused: [],
 };
 
 describe('what the doctor says of the sweep', () => {
   it.each<readonly [string, LeaksView, string, RegExp]>([
     ['nothing is amiss', { report, schedule }, 'ok', /no machine without a cluster, as of 2 m 00 s ago/],
     ['it has not looked', { schedule }, 'ok', /has not looked yet/],
-    ['machines are left', { report: { ...report, accounts: [{ name: 'lab', machines: 3, leaks: 2 }] }, schedule }, 'warn', /2 machines that no cluster has/],
-    ['it refused to delete', { report: { ...report, refused: ['lab cannot be read:\u001b[31m denied'] }, schedule }, 'warn', /refused to delete 2 m 00 s ago: lab cannot be read: denied/],
-    ['it failed to delete', { report: { ...report, deleted: [{ account: 'lab', providerid: 'm-1', key: 'k', failed: 'no permission' }] }, schedule }, 'warn', /could not delete 1 .*no permission/],
-    ['it stands still', { report, schedule: { ...schedule, paused: 'by hand' } }, 'warn', /stands still: by hand/],
-    ['it no longer comes to an end', { report: { ...report, at: '2026-03-01T11:00:00Z' }, schedule }, 'warn', /although there should be more/],
+    [
+      'machines are left',
+      { report: { ...report, accounts: [{ name: 'lab', machines: 3, leaks: 2 }] }, schedule },
+      'warn',
+      /2 machines that no cluster has/,
+    ],
+    [
+      'it refused to delete',
+      { report: { ...report, refused: ['lab cannot be read:\u001b[31m denied'] }, schedule },
+      'warn',
+      /refused to delete 2 m 00 s ago: lab cannot be read: denied/,
+    ],
+    [
+      'it failed to delete',
+      {
+        report: {
+          ...report,
+          deleted: [{ account: 'lab', providerid: 'm-1', key: 'k', failed: 'no permission' }],
+        },
+        schedule,
+      },
+      'warn',
+      /could not delete 1 .*no permission/,
+    ],
+    [
+      'it stands still',
+      { report, schedule: { ...schedule, paused: 'by hand' } },
+      'warn',
+      /stands still: by hand/,
+    ],
+    [
+      'it no longer comes to an end',
+      { report: { ...report, at: '2026-03-01T11:00:00Z' }, schedule },
+      'warn',
+      /although there should be more/,
+    ],
   ])('%s', (_, view, state, text) => {
     const finding = judgeSweep(view, now);
     expect(finding.state).toBe(state);

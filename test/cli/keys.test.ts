@@ -11,16 +11,32 @@ describe('heddle keys', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  const run = (data: string, words: readonly string[], more: { readonly stdin?: string; readonly env?: Readonly<Record<string, string>> } = {}): Promise<Ended> =>
-    runHeddle(['keys', ...words], { distPath: inject('distPath'), cwd: folder, ...more, env: { HEDDLE_DATA_FOLDER: join(folder, data), ...more.env } });
+  const run = (
+    data: string,
+    words: readonly string[],
+    more: { readonly stdin?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  ): Promise<Ended> =>
+    runHeddle(['keys', ...words], {
+      distPath: inject('distPath'),
+      cwd: folder,
+      ...more,
+      env: { HEDDLE_DATA_FOLDER: join(folder, data), ...more.env },
+    });
   const listed = async (data: string): Promise<readonly { id: string; current: boolean }[]> =>
-    (JSON.parse((await run(data, ['list', '--json'])).stdout) as { keys: { id: string; current: boolean }[] }).keys;
+    (JSON.parse((await run(data, ['list', '--json'])).stdout) as { keys: { id: string; current: boolean }[] })
+      .keys;
 
   it('makes one first key, and not a second time', async () => {
-    expect(await run('a', ['list'])).toMatchObject({ code: 1, stderr: expect.stringContaining('heddle keys create') });
+    expect(await run('a', ['list'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('heddle keys create'),
+    });
     expect(await run('a', ['create'])).toMatchObject({ code: 0 });
     expect(await listed('a')).toHaveLength(1);
-    expect(await run('a', ['create'])).toMatchObject({ code: 1, stderr: expect.stringContaining('heddle keys rotate') });
+    expect(await run('a', ['create'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('heddle keys rotate'),
+    });
   });
 
   it('brings keys from one folder to another, through a file that only its owner reads', async () => {
@@ -30,7 +46,10 @@ describe('heddle keys', () => {
     expect(await run('a', ['export', 'out.json'])).toMatchObject({ code: 2 });
     expect(await run('b', ['import', 'out.json'])).toMatchObject({ code: 0 });
     expect(await listed('b')).toEqual(await listed('a'));
-    expect(await run('b', ['import', 'out.json'])).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing new') });
+    expect(await run('b', ['import', 'out.json'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('nothing new'),
+    });
   });
 
   it('exports to a pipe and imports from one', async () => {
@@ -54,16 +73,23 @@ describe('heddle keys', () => {
 
   it('prints no key when it lists them', async () => {
     await run('a', ['create']);
-    const { keys } = JSON.parse(await readFile(join(folder, 'a', 'keys', 'keys.json'), 'utf8')) as { keys: { key: string }[] };
+    const { keys } = JSON.parse(await readFile(join(folder, 'a', 'keys', 'keys.json'), 'utf8')) as {
+      keys: { key: string }[];
+    };
     const shown = await run('a', ['list']);
     expect(keys[0]?.key).toMatch(/.{40}/);
-    expect(shown.stdout + shown.stderr + (await run('a', ['list', '--json'])).stdout).not.toContain(keys[0]?.key);
+    expect(shown.stdout + shown.stderr + (await run('a', ['list', '--json'])).stdout).not.toContain(
+      keys[0]?.key,
+    );
   });
 
   it('changes no keys that were given by HEDDLE_KEYS', async () => {
     await run('a', ['create']);
     const { stdout } = await run('a', ['export']);
     expect(await run('b', ['list'], { env: { HEDDLE_KEYS: stdout } })).toMatchObject({ code: 0 });
-    expect(await run('b', ['rotate'], { env: { HEDDLE_KEYS: stdout } })).toMatchObject({ code: 3, stderr: expect.stringContaining('HEDDLE_KEYS') });
+    expect(await run('b', ['rotate'], { env: { HEDDLE_KEYS: stdout } })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('HEDDLE_KEYS'),
+    });
   });
 });

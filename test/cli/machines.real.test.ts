@@ -11,7 +11,11 @@ import { heddleOn } from './support/run-heddle.js';
 describe.skipIf(unable !== undefined)('heddle machine, computers and reservation', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'sandbox' });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      kind: 'sandbox',
+    });
     await stack.startWorker();
   });
   afterAll(() => stack.stop());
@@ -22,72 +26,207 @@ describe.skipIf(unable !== undefined)('heddle machine, computers and reservation
     const first = 'no machines\nnext: heddle machine add NAME --provider PROVIDER\n';
     expect(await run('computers')).toMatchObject({ code: 0, stdout: first });
     expect(await run('machine', 'list')).toMatchObject({ code: 0, stdout: first });
-    expect(await run('reservation', 'list')).toMatchObject({ code: 0, stdout: expect.stringContaining('no reservations') });
-    expect(await run('machine', 'add', 'lab-1', '--provider', 'nobody')).toMatchObject({ code: 1, stdout: expect.stringContaining('nobody') });
-    expect(await run('machine', 'power', 'lab-1', 'up')).toMatchObject({ code: 2, stderr: expect.stringContaining('on, off, reset, status') });
-    expect(await run('machine', 'load', 'lab-1', 'two words')).toMatchObject({ code: 2, stderr: expect.stringContaining('name@revision') });
-    expect(await run('machine', 'show', 'lab-9')).toMatchObject({ code: 4, stderr: expect.stringContaining('there is no machine lab-9') });
-    expect(await run('machine', 'power', 'web/../x', 'on')).toMatchObject({ code: 2, stderr: expect.stringContaining('"web/../x" is no name of a machine, nor of a node') });
-    expect(await run('machine', 'load', 'lab-1', 'host', '--within', '40d')).toMatchObject({ code: 2, stderr: expect.stringContaining('no duration of 1 s to 30 days') });
-    expect(await run('reservation', 'show', 'r9')).toMatchObject({ code: 4, stderr: expect.stringContaining('r9') });
+    expect(await run('reservation', 'list')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('no reservations'),
+    });
+    expect(await run('machine', 'add', 'lab-1', '--provider', 'nobody')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('nobody'),
+    });
+    expect(await run('machine', 'power', 'lab-1', 'up')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('on, off, reset, status'),
+    });
+    expect(await run('machine', 'load', 'lab-1', 'two words')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('name@revision'),
+    });
+    expect(await run('machine', 'show', 'lab-9')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('there is no machine lab-9'),
+    });
+    expect(await run('machine', 'power', 'web/../x', 'on')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('"web/../x" is no name of a machine, nor of a node'),
+    });
+    expect(await run('machine', 'load', 'lab-1', 'host', '--within', '40d')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no duration of 1 s to 30 days'),
+    });
+    expect(await run('reservation', 'show', 'r9')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('r9'),
+    });
   });
 
   it('registers a machine, looks at it, switches it, loads it, makes an image of it, and cleans it', async () => {
-    expect(await run('machine', 'add', 'lab-1', '--provider', 'local')).toMatchObject({ code: 0, stdout: expect.stringMatching(/lab-1: register done in .*\nmachine lab-1 is available\n/) });
-    expect(await run('machine', 'add', 'lab-1', '--provider', 'local')).toMatchObject({ code: 3, stderr: expect.stringContaining('there is a machine lab-1 already') });
-    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({ code: 0, stdout: expect.stringMatching(/lab-1: load host@1 done in /) });
-    expect(await run('machine', 'status', 'lab-1')).toMatchObject({ code: 0, stdout: expect.stringContaining('READY') });
-    expect(await json('machine', 'status', 'lab-1')).toMatchObject({ operation: { result: { status: { status: 'READY', ping: 1, ssh: 1, rpower: 1, currentimage: 'host' } } } });
-    expect(await run('machine', 'load', 'lab-1', 'nosuch')).toMatchObject({ code: 1, stdout: expect.stringContaining('machine lab-1 is available: there is no image nosuch@1') });
-    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({ code: 0, stdout: expect.stringMatching(/for it has the image already\nmachine lab-1 is available\n$/) });
+    expect(await run('machine', 'add', 'lab-1', '--provider', 'local')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/lab-1: register done in .*\nmachine lab-1 is available\n/),
+    });
+    expect(await run('machine', 'add', 'lab-1', '--provider', 'local')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('there is a machine lab-1 already'),
+    });
+    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/lab-1: load host@1 done in /),
+    });
+    expect(await run('machine', 'status', 'lab-1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('READY'),
+    });
+    expect(await json('machine', 'status', 'lab-1')).toMatchObject({
+      operation: {
+        result: { status: { status: 'READY', ping: 1, ssh: 1, rpower: 1, currentimage: 'host' } },
+      },
+    });
+    expect(await run('machine', 'load', 'lab-1', 'nosuch')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('machine lab-1 is available: there is no image nosuch@1'),
+    });
+    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/for it has the image already\nmachine lab-1 is available\n$/),
+    });
     expect(await run('machine', 'power', 'lab-1', 'off')).toMatchObject({ code: 0 });
-    expect(await run('machine', 'power', 'lab-1')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\boff\b/) });
+    expect(await run('machine', 'power', 'lab-1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\boff\b/),
+    });
     expect(await run('machine', 'power', 'lab-1', 'on')).toMatchObject({ code: 0 });
-    expect(await run('machine', 'capture', 'lab-1', 'base@1')).toMatchObject({ code: 0, stdout: expect.stringMatching(/image base@1: \d+ MB\nmachine lab-1 is available\n/) });
-    expect(await run('machine', 'capture', 'lab-1', 'base@1')).toMatchObject({ code: 1, stdout: expect.stringMatching(/there is an image base@1 already[^]*machine lab-1 is available/) });
+    expect(await run('machine', 'capture', 'lab-1', 'base@1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/image base@1: \d+ MB\nmachine lab-1 is available\n/),
+    });
+    expect(await run('machine', 'capture', 'lab-1', 'base@1')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/there is an image base@1 already[^]*machine lab-1 is available/),
+    });
     expect(await run('machine', 'unload', 'lab-1')).toMatchObject({ code: 0 });
-    expect(await run('computers')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^MACHINE +SYSTEM +PROVIDER +SITE +STATE +USER +UNTIL\nlab-1 +local +local +default +available +- +-\n\nsite default serves local\n$/) });
-    expect(await run('machine', 'show', 'lab-1')).toMatchObject({ code: 0, stdout: expect.stringContaining('base@1') });
+    expect(await run('computers')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^MACHINE +SYSTEM +PROVIDER +SITE +STATE +USER +UNTIL\nlab-1 +local +local +default +available +- +-\n\nsite default serves local\n$/,
+      ),
+    });
+    expect(await run('machine', 'show', 'lab-1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('base@1'),
+    });
   });
 
   it('keeps a machine for its user from a time to a time', async () => {
-    const { reservation } = await json('reservation', 'create', 'base', '--user', 'ada', '--for', '2h') as { readonly reservation: { readonly id: string } };
-    expect(await run('reservation', 'ready', reservation.id)).toMatchObject({ code: 0, stdout: expect.stringMatching(/ready\n[^]*lab-1: placed/) });
-    expect(await run('reservation', 'create', 'host', '--user', 'bob', '--machine', 'lab-1', '--for', '1h')).toMatchObject({ code: 3, stderr: expect.stringContaining('is reserved for ada') });
-    expect(await run('machine', 'remove', 'lab-1')).toMatchObject({ code: 3, stderr: expect.stringContaining('reserved for ada') });
-    expect(await run('reservation', 'log-in', reservation.id)).toMatchObject({ code: 0, stdout: expect.stringMatching(/lab-1: ssh -p \d+ hd-ada@127\.\S+\n {2}password \S+\n/) });
-    expect(await run('computers')).toMatchObject({ code: 0, stdout: expect.stringMatching(/lab-1 +local +local +default +in use +ada +2\d{3}-/) });
+    const { reservation } = (await json('reservation', 'create', 'base', '--user', 'ada', '--for', '2h')) as {
+      readonly reservation: { readonly id: string };
+    };
+    expect(await run('reservation', 'ready', reservation.id)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/ready\n[^]*lab-1: placed/),
+    });
+    expect(
+      await run('reservation', 'create', 'host', '--user', 'bob', '--machine', 'lab-1', '--for', '1h'),
+    ).toMatchObject({ code: 3, stderr: expect.stringContaining('is reserved for ada') });
+    expect(await run('machine', 'remove', 'lab-1')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('reserved for ada'),
+    });
+    expect(await run('reservation', 'log-in', reservation.id)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/lab-1: ssh -p \d+ hd-ada@127\.\S+\n {2}password \S+\n/),
+    });
+    expect(await run('computers')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/lab-1 +local +local +default +in use +ada +2\d{3}-/),
+    });
     expect(await run('reservation', 'return', reservation.id)).toMatchObject({ code: 0 });
-    await until('the machine is free again', async () => (await run('computers')).stdout.includes('available'));
+    await until('the machine is free again', async () =>
+      (await run('computers')).stdout.includes('available'),
+    );
     expect(await run('machine', 'remove', 'lab-1')).toMatchObject({ code: 0 });
-    expect(await run('machine', 'show', 'lab-1')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^machine lab-1: no longer registered\n/) });
-    expect(await run('machine', 'add', 'lab-2', '--provider', 'nowhere')).toMatchObject({ code: 1, stdout: expect.stringMatching(/has no provider "nowhere"[^]*machine lab-2 is not registered\nnext: heddle provider list\n$/) });
-    expect(await run('machine', 'add', 'lab-2', '--provider', 'local', '--flavor', 'huge')).toMatchObject({ code: 1, stdout: expect.stringMatching(/must be one of tiny[^]*machine lab-2 is not registered\n/) });
+    expect(await run('machine', 'show', 'lab-1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^machine lab-1: no longer registered\n/),
+    });
+    expect(await run('machine', 'add', 'lab-2', '--provider', 'nowhere')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /has no provider "nowhere"[^]*machine lab-2 is not registered\nnext: heddle provider list\n$/,
+      ),
+    });
+    expect(await run('machine', 'add', 'lab-2', '--provider', 'local', '--flavor', 'huge')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/must be one of tiny[^]*machine lab-2 is not registered\n/),
+    });
     expect(await run('machine', 'list')).toMatchObject({ stdout: expect.stringContaining('no machines') });
     expect(await stack.service.machines()).toEqual([]);
   });
 
   it('asks nobody whether an image, or a build, may be deleted that is not there', async () => {
     const file = join(stack.folder, 'image.json');
-    await writeFile(file, JSON.stringify({ name: 'web', recipe: { provider: 'local', hardware: 'tiny', image: 'host' }, validate: false }));
+    await writeFile(
+      file,
+      JSON.stringify({
+        name: 'web',
+        recipe: { provider: 'local', hardware: 'tiny', image: 'host' },
+        validate: false,
+      }),
+    );
     expect(await run('image', 'apply', file)).toMatchObject({ code: 0 });
-    expect(await run('image', 'delete', 'web')).toMatchObject({ code: 2, stderr: expect.stringContaining('Delete image web with all its builds? Nobody can be asked here') });
-    expect(await run('image', 'delete', 'web', '--build', '9')).toMatchObject({ code: 4, stderr: expect.stringContaining('image web has no build 9') });
-    expect(await run('image', 'delete', 'nosuch')).toMatchObject({ code: 4, stderr: expect.stringContaining('there is no image nosuch') });
+    expect(await run('image', 'delete', 'web')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Delete image web with all its builds? Nobody can be asked here'),
+    });
+    expect(await run('image', 'delete', 'web', '--build', '9')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('image web has no build 9'),
+    });
+    expect(await run('image', 'delete', 'nosuch')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('there is no image nosuch'),
+    });
     expect(await run('image', 'delete', 'web', '--yes')).toMatchObject({ code: 0 });
   });
 
   it('works on the machine of a node, and says why an operation does not go on', async () => {
-    const { operation } = await stack.client.apply(closed({ name: 'web', nodes: { app: nodes(1, []) }, services: {} }));
+    const { operation } = await stack.client.apply(
+      closed({ name: 'web', nodes: { app: nodes(1, []) }, services: {} }),
+    );
     await stack.client.waitFor('web', operation);
-    expect(await run('machine', 'power', 'web/app-1', 'reset')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^web\/app-1: power reset done in [^\n]*\n$/) });
-    expect(await run('machine', 'load', 'web/app-2', 'host')).toMatchObject({ code: 1, stdout: expect.stringMatching(/cluster web has no node app-2[^]*next: heddle status web\n$/) });
-    expect(await run('machine', 'reserve', 'web/app-1', '--user', 'ada')).toMatchObject({ code: 2, stderr: expect.stringContaining('one can ask status, power, load, capture, unload') });
-    expect(await run('machine', 'show', 'web/app-3')).toMatchObject({ code: 4, stderr: expect.stringContaining('nothing was done on the machine of node app-3 of cluster web lately') });
-    await until('the cluster has its node back', async () => (await stack.client.status('web')).lent === undefined);
+    expect(await run('machine', 'power', 'web/app-1', 'reset')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^web\/app-1: power reset done in [^\n]*\n$/),
+    });
+    expect(await run('machine', 'load', 'web/app-2', 'host')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/cluster web has no node app-2[^]*next: heddle status web\n$/),
+    });
+    expect(await run('machine', 'reserve', 'web/app-1', '--user', 'ada')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('one can ask status, power, load, capture, unload'),
+    });
+    expect(await run('machine', 'show', 'web/app-3')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('nothing was done on the machine of node app-3 of cluster web lately'),
+    });
+    await until(
+      'the cluster has its node back',
+      async () => (await stack.client.status('web')).lent === undefined,
+    );
     await stack.service.arm({ fault: 'http', status: 503, operation: 'power', hostname: 'web-*', count: 0 });
-    expect(await run('machine', 'power', 'web/app-1', 'off', '--no-wait')).toMatchObject({ code: 0, stdout: expect.stringContaining('next: heddle machine show web/app-1') });
-    await until('its trouble is told', async () => /now: power off by [^]*stuck: POWER_OFF app-1 is tried again, attempt \d+/.test((await run('machine', 'show', 'web/app-1')).stdout));
-    expect(await run('machine', 'cancel', 'web/app-1')).toMatchObject({ code: 0, stdout: expect.stringContaining('power off cancelled') });
+    expect(await run('machine', 'power', 'web/app-1', 'off', '--no-wait')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('next: heddle machine show web/app-1'),
+    });
+    await until('its trouble is told', async () =>
+      /now: power off by [^]*stuck: POWER_OFF app-1 is tried again, attempt \d+/.test(
+        (await run('machine', 'show', 'web/app-1')).stdout,
+      ),
+    );
+    expect(await run('machine', 'cancel', 'web/app-1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('power off cancelled'),
+    });
   });
 });

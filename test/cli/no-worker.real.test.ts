@@ -11,25 +11,49 @@ describe('heddle while no worker runs', () => {
   beforeAll(async () => {
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     worker = await stack.startWorker();
-    await writeFile(join(stack.folder, 'left.yaml'), `name: left
+    await writeFile(
+      join(stack.folder, 'left.yaml'),
+      `name: left
 nodes: {app: {count: 1, provider: local, hardware: tiny, image: host, services: [web]}}
 services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
-`);
+`,
+    );
     expect(await run('apply', 'left.yaml')).toMatchObject({ code: 0 });
     await worker.stop();
   });
   afterAll(() => stack.stop());
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({
-    distPath: inject('distPath'), cwd: stack.folder,
-    env: { HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace },
+    distPath: inject('distPath'),
+    cwd: stack.folder,
+    env: {
+      HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: stack.namespace,
+    },
   });
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
 
   it('tells by status and list what the server knows, and how to start a worker', async () => {
-    const [status, shown, list, nodes] = await Promise.all([run('status', 'left'), run('status', 'left', '--json'), run('list'), run('nodes', 'left')]);
-    expect(status).toMatchObject({ code: 5, stdout: expect.stringContaining('cluster left: idle'), stderr: expect.stringContaining('next: heddle worker') });
-    expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'left', uid: expect.stringMatching(/^[0-9a-f-]{36}$/), phase: 'idle', partial: true, server: { workflows: [{ id: 'cluster/left' }], activities: [] }, error: { code: 'NoWorker' } });
+    const [status, shown, list, nodes] = await Promise.all([
+      run('status', 'left'),
+      run('status', 'left', '--json'),
+      run('list'),
+      run('nodes', 'left'),
+    ]);
+    expect(status).toMatchObject({
+      code: 5,
+      stdout: expect.stringContaining('cluster left: idle'),
+      stderr: expect.stringContaining('next: heddle worker'),
+    });
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      name: 'left',
+      uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      phase: 'idle',
+      partial: true,
+      server: { workflows: [{ id: 'cluster/left' }], activities: [] },
+      error: { code: 'NoWorker' },
+    });
     expect(list).toMatchObject({ code: 0, stdout: expect.stringMatching(/^left +idle /m) });
     expect(nodes).toMatchObject({ code: 5 });
   });
@@ -41,7 +65,10 @@ services: {web: {actions: {start: {type: shell, fields: {script: 'true'}}}}}
   });
 
   it('leaves a delete for the next worker, which carries it out', async () => {
-    expect(await run('delete', 'left')).toMatchObject({ code: 5, stdout: expect.stringContaining('the next worker carries it out') });
+    expect(await run('delete', 'left')).toMatchObject({
+      code: 5,
+      stdout: expect.stringContaining('the next worker carries it out'),
+    });
     const next = startHeddle(['worker'], settings());
     await until('the worker to be ready', () => next.stdout().includes('worker is ready'));
     await until('the cluster to be deleted', async () => (await stack.service.machines()).length === 0);

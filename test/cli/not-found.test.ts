@@ -11,7 +11,8 @@ describe('what is not there', () => {
   });
   afterAll(() => stack.stop());
 
-  const reportOf = async (ask: () => Promise<unknown>): Promise<ReturnType<typeof describeError>> => ask().then(() => ({ code: 'Failed', message: 'it is there' }), describeError);
+  const reportOf = async (ask: () => Promise<unknown>): Promise<ReturnType<typeof describeError>> =>
+    ask().then(() => ({ code: 'Failed', message: 'it is there' }), describeError);
 
   it.each<readonly [string, string, (stack: Stack) => Promise<unknown>]>([
     ['cluster', 'heddle list', ({ client }) => client.status('nobody')],
@@ -22,6 +23,10 @@ describe('what is not there', () => {
     ['machine', 'heddle machine list', ({ client }) => client.machines.operate('nobody', { kind: 'unload' })],
     ['reservation', 'heddle reservation list --all', ({ client }) => client.reservations.show('nobody')],
   ])('tells of a %s which command shows those there are: %s', async (kind, next, ask) => {
-    expect(await reportOf(() => ask(stack))).toMatchObject({ code: 'NotFound', next, message: expect.stringMatching(new RegExp(`there is no (such )?${kind}`)) });
+    expect(await reportOf(() => ask(stack))).toMatchObject({
+      code: 'NotFound',
+      next,
+      message: expect.stringMatching(new RegExp(`there is no (such )?${kind}`)),
+    });
   });
 });

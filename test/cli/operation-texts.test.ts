@@ -16,38 +16,117 @@ import type { ClusterStatus, NodeStatus } from '../../src/model/status.js';
 
 const now = Date.parse('2026-01-01T00:01:00Z');
 const operation = (more: Partial<Operation> = {}): Operation => ({
-  id: '2', kind: 'apply', intent: { kind: 'apply' }, what: 'apply', state: 'running', by: 'ann@host', requestedAt: '2026-01-01T00:00:00Z', startedAt: '2026-01-01T00:00:00Z',
-  tasks: { total: 4, done: 3, failed: 0 }, ...more,
+  id: '2',
+  kind: 'apply',
+  intent: { kind: 'apply' },
+  what: 'apply',
+  state: 'running',
+  by: 'ann@host',
+  requestedAt: '2026-01-01T00:00:00Z',
+  startedAt: '2026-01-01T00:00:00Z',
+  tasks: { total: 4, done: 3, failed: 0 },
+  ...more,
 });
 const node = (nodeId: string, failure?: Partial<FailureRecord>): NodeStatus => ({
-  nodeId, group: 'app', nodenum: 1, hostname: nodeId, incarnation: 1, services: [], running: [], state: failure === undefined ? 'ready' : 'failed', payload: {},
-  ...(failure === undefined ? {} : { failure: { taskId: 't', action: 'START', kind: 'ScriptFailed', message: 'no', at: '2026-01-01T00:00:30Z', ...failure } }),
+  nodeId,
+  group: 'app',
+  nodenum: 1,
+  hostname: nodeId,
+  incarnation: 1,
+  services: [],
+  running: [],
+  state: failure === undefined ? 'ready' : 'failed',
+  payload: {},
+  ...(failure === undefined
+    ? {}
+    : {
+        failure: {
+          taskId: 't',
+          action: 'START',
+          kind: 'ScriptFailed',
+          message: 'no',
+          at: '2026-01-01T00:00:30Z',
+          ...failure,
+        },
+      }),
 });
-const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({ name: 'web', uid: 'u', phase: 'idle', queued: [], history: [], nodes: [], services: {}, stopped: [], looks: { asked: 0, done: 0 }, ...more });
+const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
+  name: 'web',
+  uid: 'u',
+  phase: 'idle',
+  queued: [],
+  history: [],
+  nodes: [],
+  services: {},
+  stopped: [],
+  looks: { asked: 0, done: 0 },
+  ...more,
+});
 
-const off: NodeStatus = { ...node('app-1'), drift: { seen: 'stopped', why: 'machine m-1 should run, but lab has it switched off' } };
+const off: NodeStatus = {
+  ...node('app-1'),
+  drift: { seen: 'stopped', why: 'machine m-1 should run, but lab has it switched off' },
+};
 
 /** What is written, for people or as documents. */
-function record(options: { readonly json?: boolean; readonly columns?: number } = {}): { readonly output: Output; readonly lines: string[]; readonly notes: string[] } {
+function record(options: { readonly json?: boolean; readonly columns?: number } = {}): {
+  readonly output: Output;
+  readonly lines: string[];
+  readonly notes: string[];
+} {
   const lines: string[] = [];
   const notes: string[] = [];
   const { json = false, columns } = options;
   const output: Output = {
-    json, live: false, ...(columns === undefined ? {} : { columns }), style: (_style, text) => text,
-    line: (text = '') => void (json || lines.push(text)), document: () => undefined, record: () => undefined, note: (text) => void notes.push(text),
+    json,
+    live: false,
+    ...(columns === undefined ? {} : { columns }),
+    style: (_style, text) => text,
+    line: (text = '') => void (json || lines.push(text)),
+    document: () => undefined,
+    record: () => undefined,
+    note: (text) => void notes.push(text),
   };
   return { output, lines, notes };
 }
 
 describe('a plan for people', () => {
   const kinds: readonly Kind[] = [
-    { group: 'app', purpose: 'replace', nodes: [[2, 2]], services: ['app'], chain: [{ action: 'DELETE', reason: 'its machine is gone' }, { action: 'CREATE' }] },
-    { group: 'app', purpose: 'update', nodes: [[1, 1], [3, 4]], services: ['app'], chain: [{ action: 'START', service: 'app', reason: 'its start changed', after: ['START:db', 'first/START:app'] }] },
+    {
+      group: 'app',
+      purpose: 'replace',
+      nodes: [[2, 2]],
+      services: ['app'],
+      chain: [{ action: 'DELETE', reason: 'its machine is gone' }, { action: 'CREATE' }],
+    },
+    {
+      group: 'app',
+      purpose: 'update',
+      nodes: [
+        [1, 1],
+        [3, 4],
+      ],
+      services: ['app'],
+      chain: [
+        {
+          action: 'START',
+          service: 'app',
+          reason: 'its start changed',
+          after: ['START:db', 'first/START:app'],
+        },
+      ],
+    },
     { group: 'app', purpose: 'exec', nodes: [[5, 5]], services: [], chain: [{ action: 'EXEC' }] },
   ];
   const plan: Plan = { kinds, gates: {}, placements: {}, width: 2 };
-  const seen = (index: number, drift: Drift): { group: string; nodes: readonly [readonly [number, number]]; facts: { services: object; seen: Drift } } =>
-    ({ group: 'app', nodes: [[index, index]], facts: { services: {}, seen: drift } });
+  const seen = (
+    index: number,
+    drift: Drift,
+  ): {
+    group: string;
+    nodes: readonly [readonly [number, number]];
+    facts: { services: object; seen: Drift };
+  } => ({ group: 'app', nodes: [[index, index]], facts: { services: {}, seen: drift } });
   const show = (columns?: number): readonly string[] => {
     const { output, lines } = record(columns === undefined ? {} : { columns });
     const current = { nodes: [seen(2, 'gone'), seen(6, 'stopped')] as never, services: {}, stopped: ['db'] };
@@ -57,12 +136,23 @@ describe('a plan for people', () => {
 
   it('says first what drifted and what is stopped, then what is done to which nodes, and why', () => {
     expect(show()).toEqual([
-      'drift: app-2: its machine is gone; replaced by a new one', 'drift: app-6: its machine is switched off; nothing is done about it',
-      'stopped by a user, and not started: db', '', 'cluster web: apply, 2 at a time',
-      '', '-/+ replace app-2: its machine is gone', '     1. DELETE', '     2. CREATE',
-      '', '~ change app-1, app-3, app-4 (3 nodes)', '     1. START app  its start changed; after START of db on all its nodes and START of app on all its nodes where it does not run',
-      '', '> run a command on app-5', '     1. EXEC',
-      '', 'Plan: 3 nodes to change, 1 to replace, 1 to run a command on; 6 tasks, 2 at a time.',
+      'drift: app-2: its machine is gone; replaced by a new one',
+      'drift: app-6: its machine is switched off; nothing is done about it',
+      'stopped by a user, and not started: db',
+      '',
+      'cluster web: apply, 2 at a time',
+      '',
+      '-/+ replace app-2: its machine is gone',
+      '     1. DELETE',
+      '     2. CREATE',
+      '',
+      '~ change app-1, app-3, app-4 (3 nodes)',
+      '     1. START app  its start changed; after START of db on all its nodes and START of app on all its nodes where it does not run',
+      '',
+      '> run a command on app-5',
+      '     1. EXEC',
+      '',
+      'Plan: 3 nodes to change, 1 to replace, 1 to run a command on; 6 tasks, 2 at a time.',
     ]);
   });
 
@@ -74,11 +164,20 @@ describe('a plan for people', () => {
 
   it.each([
     ['moved', [{ action: 'CONFIRM' }], 'app-1: its machine has another address; confirmed again'],
-    ['rebooted', [{ action: 'CONFIRM' }, { action: 'START', service: 'app' }], 'app-1: its machine came up again; confirmed again, then what ran is started'],
+    [
+      'rebooted',
+      [{ action: 'CONFIRM' }, { action: 'START', service: 'app' }],
+      'app-1: its machine came up again; confirmed again, then what ran is started',
+    ],
     ['unreachable', [], 'app-1: its machine does not answer; nothing is done about it'],
   ] as const)('says of a machine that is %s what becomes of it', (drift, chain, text) => {
-    const made: Plan = { ...plan, kinds: [{ group: 'app', purpose: 'update', nodes: [[1, 1]], services: [], chain }] };
-    expect(driftOf({ nodes: [seen(1, drift)] as never, services: {} }, made).map(describeDrift)).toEqual([text]);
+    const made: Plan = {
+      ...plan,
+      kinds: [{ group: 'app', purpose: 'update', nodes: [[1, 1]], services: [], chain }],
+    };
+    expect(driftOf({ nodes: [seen(1, drift)] as never, services: {} }, made).map(describeDrift)).toEqual([
+      text,
+    ]);
   });
 });
 
@@ -86,37 +185,96 @@ describe('a cluster for people', () => {
   it('names the machines that were not found as they should be', () => {
     const { output, lines } = record();
     printStatus(output, status({ nodes: [off, node('app-2')] }), [], now);
-    expect(lines).toEqual(expect.arrayContaining(['drift: app-1: machine m-1 should run, but lab has it switched off']));
+    expect(lines).toEqual(
+      expect.arrayContaining(['drift: app-1: machine m-1 should run, but lab has it switched off']),
+    );
     expect(lines.at(-1)).toMatch(/^next: heddle machine power web\/app-1 on /);
   });
 });
 
 describe('what to type next', () => {
-  const held = (nodes: readonly NodeStatus[], more: Partial<Operation> = {}): ClusterStatus => status({ phase: 'held', operation: operation({ state: 'held', ...more }), nodes });
+  const held = (nodes: readonly NodeStatus[], more: Partial<Operation> = {}): ClusterStatus =>
+    status({ phase: 'held', operation: operation({ state: 'held', ...more }), nodes });
   it.each<readonly [string, ClusterStatus, readonly string[]]>([
     ['at rest', status(), []],
     ['running', status({ operation: operation() }), ['heddle status web --watch']],
-    ['paused', status({ operation: operation({ paused: { by: 'bob', at: '2026-01-01T00:00:00Z' } }) }), ['heddle resume web', 'heddle cancel web']],
-    ['held by a script', held([node('app-1', {})]), ['heddle retry web', 'heddle replace web app-1', 'heddle apply FILE', 'heddle rollback web', 'heddle cancel web', 'heddle delete web']],
-    ['held by CREATE', held([node('app-1', { action: 'CREATE', kind: 'Quota' })]), ['heddle retry web', 'heddle apply FILE', 'heddle rollback web', 'heddle cancel web', 'heddle delete web']],
-    ['held by a restart', held([node('app-1', {})], { kind: 'restart' }), ['heddle retry web', 'heddle cancel web']],
-    ['not all that it should be', status({ nodes: [off, { ...node('app-2'), drift: { seen: 'unreachable', why: 'no answer' } }] }), ['heddle machine power web/app-1 on', 'heddle machine power web/app-2 reset', 'heddle replace web app-2']],
-    ['changed', status({ nodes: [node('app-1'), { ...node('app-2'), drift: { seen: 'gone', why: 'it is gone' } }] }), ['heddle apply FILE']],
-    ['held by DELETE', held([node('app-1', { action: 'DELETE', kind: 'Auth' })], { kind: 'delete' }), ['heddle retry web', 'heddle abandon web app-1']],
+    [
+      'paused',
+      status({ operation: operation({ paused: { by: 'bob', at: '2026-01-01T00:00:00Z' } }) }),
+      ['heddle resume web', 'heddle cancel web'],
+    ],
+    [
+      'held by a script',
+      held([node('app-1', {})]),
+      [
+        'heddle retry web',
+        'heddle replace web app-1',
+        'heddle apply FILE',
+        'heddle rollback web',
+        'heddle cancel web',
+        'heddle delete web',
+      ],
+    ],
+    [
+      'held by CREATE',
+      held([node('app-1', { action: 'CREATE', kind: 'Quota' })]),
+      [
+        'heddle retry web',
+        'heddle apply FILE',
+        'heddle rollback web',
+        'heddle cancel web',
+        'heddle delete web',
+      ],
+    ],
+    [
+      'held by a restart',
+      held([node('app-1', {})], { kind: 'restart' }),
+      ['heddle retry web', 'heddle cancel web'],
+    ],
+    [
+      'not all that it should be',
+      status({ nodes: [off, { ...node('app-2'), drift: { seen: 'unreachable', why: 'no answer' } }] }),
+      [
+        'heddle machine power web/app-1 on',
+        'heddle machine power web/app-2 reset',
+        'heddle replace web app-2',
+      ],
+    ],
+    [
+      'changed',
+      status({ nodes: [node('app-1'), { ...node('app-2'), drift: { seen: 'gone', why: 'it is gone' } }] }),
+      ['heddle apply FILE'],
+    ],
+    [
+      'held by DELETE',
+      held([node('app-1', { action: 'DELETE', kind: 'Auth' })], { kind: 'delete' }),
+      ['heddle retry web', 'heddle abandon web app-1'],
+    ],
   ])('for a cluster that is %s', (_title, shown, commands) => {
     expect(nextSteps(shown).map(({ command }) => command)).toEqual(commands);
   });
 });
 
 describe('the end of an operation', () => {
-  const end = (more: Partial<Operation>, shown: Partial<ClusterStatus> = {}): Parameters<typeof reportEnd>[1] =>
-    ({ operation: operation({ state: 'done', endedAt: '2026-01-01T00:00:04Z', ...more }), status: status({ nodes: [node('app-1'), node('app-2')], ...shown }) });
+  const end = (
+    more: Partial<Operation>,
+    shown: Partial<ClusterStatus> = {},
+  ): Parameters<typeof reportEnd>[1] => ({
+    operation: operation({ state: 'done', endedAt: '2026-01-01T00:00:04Z', ...more }),
+    status: status({ nodes: [node('app-1'), node('app-2')], ...shown }),
+  });
   it.each<readonly [Partial<Operation>, string]>([
     [{}, 'cluster web is as its spec says: 2 nodes, 3 tasks done in 4.0 s'],
     [{ unchanged: true }, 'cluster web: no changes'],
-    [{ kind: 'rollback', what: 'rollback' }, 'cluster web is back at its earlier spec: 2 nodes, 3 tasks done in 4.0 s'],
+    [
+      { kind: 'rollback', what: 'rollback' },
+      'cluster web is back at its earlier spec: 2 nodes, 3 tasks done in 4.0 s',
+    ],
     [{ kind: 'restart', what: 'restart app' }, 'cluster web: restart app: 3 tasks done in 4.0 s'],
-    [{ kind: 'start', what: 'start app', unchanged: true }, 'cluster web: start app: there was nothing to do'],
+    [
+      { kind: 'start', what: 'start app', unchanged: true },
+      'cluster web: start app: there was nothing to do',
+    ],
     [{ kind: 'delete', what: 'delete' }, 'cluster web is deleted'],
   ])('%o reads "%s"', (more, text) => {
     const { output, lines } = record();
@@ -126,8 +284,15 @@ describe('the end of an operation', () => {
 
   it('warns of what was left behind though it is done', () => {
     const { output, notes } = record();
-    reportEnd(output, end({ reason: 'went on without app-3: START failed', abandoned: ['app-4 aws i-1 (by ann)'] }), { now });
-    expect(notes).toEqual(['warning: went on without app-3: START failed', 'warning: given up undeleted: app-4 aws i-1 (by ann)']);
+    reportEnd(
+      output,
+      end({ reason: 'went on without app-3: START failed', abandoned: ['app-4 aws i-1 (by ann)'] }),
+      { now },
+    );
+    expect(notes).toEqual([
+      'warning: went on without app-3: START failed',
+      'warning: given up undeleted: app-4 aws i-1 (by ann)',
+    ]);
   });
 
   it('warns of machines that are not as they should be, after an apply, which looked at them', () => {
@@ -136,15 +301,31 @@ describe('the end of an operation', () => {
       reportEnd(output, end({ unchanged: true, ...more }, { nodes }), { now });
       return notes;
     };
-    expect(warned({}, [off, node('app-2')])).toEqual(['warning: drift: app-1: machine m-1 should run, but lab has it switched off; nothing was done about it']);
+    expect(warned({}, [off, node('app-2')])).toEqual([
+      'warning: drift: app-1: machine m-1 should run, but lab has it switched off; nothing was done about it',
+    ]);
     expect(warned({ kind: 'start', what: 'start app' }, [off])).toEqual([]);
-    expect(warned({}, Array.from({ length: 30 }, () => off)).at(-1)).toBe('warning: drift: and 25 nodes more; nothing was done about it');
+    expect(
+      warned(
+        {},
+        Array.from({ length: 30 }, () => off),
+      ).at(-1),
+    ).toBe('warning: drift: and 25 nodes more; nothing was done about it');
   });
 
   it.each<readonly [Partial<Operation>, object]>([
-    [{ state: 'failed', kind: 'restart', what: 'restart app', reason: 'START of app on app-1 failed: no' }, { code: 'Failed', message: 'restart app of web failed: START of app on app-1 failed: no' }],
-    [{ state: 'cancelled', reason: 'cancelled by bob' }, { code: 'Cancelled', message: 'operation 2 of web (apply) was cancelled by bob; what was done stays' }],
-    [{ state: 'rejected', reason: 'no such node' }, { code: 'Invalid', message: expect.stringContaining('no such node') }],
+    [
+      { state: 'failed', kind: 'restart', what: 'restart app', reason: 'START of app on app-1 failed: no' },
+      { code: 'Failed', message: 'restart app of web failed: START of app on app-1 failed: no' },
+    ],
+    [
+      { state: 'cancelled', reason: 'cancelled by bob' },
+      { code: 'Cancelled', message: 'operation 2 of web (apply) was cancelled by bob; what was done stays' },
+    ],
+    [
+      { state: 'rejected', reason: 'no such node' },
+      { code: 'Invalid', message: expect.stringContaining('no such node') },
+    ],
     [{ state: 'superseded', reason: 'gave way to delete' }, { code: 'Refused' }],
     [{ state: 'held' }, { code: 'Held' }],
   ])('%o is an error', (more, error) => {
@@ -153,7 +334,14 @@ describe('the end of an operation', () => {
 
   it('names the rollback that follows a failure', () => {
     const rollback = operation({ id: '3', kind: 'rollback', what: 'rollback' });
-    expect(() => reportEnd(record().output, end({ state: 'failed' }, { operation: rollback }), { now })).toThrow(expect.objectContaining({ message: expect.stringContaining('operation 3 goes back'), next: 'heddle status web --watch' }));
+    expect(() =>
+      reportEnd(record().output, end({ state: 'failed' }, { operation: rollback }), { now }),
+    ).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining('operation 3 goes back'),
+        next: 'heddle status web --watch',
+      }),
+    );
   });
 
   it('is a success for who cancelled it, unless it was over before', () => {
@@ -165,10 +353,26 @@ describe('the end of an operation', () => {
 describe('the history', () => {
   it('has a row for each operation and why it is not simply done, no wider than the terminal', () => {
     const { output, lines } = record({ columns: 80 });
-    printHistory(output, [
-      operation({ id: '3', what: `exec: ${'x'.repeat(100)}`, state: 'failed', reason: 'EXEC failed\nand more', endedAt: '2026-01-01T00:00:02Z' }),
-      operation({ id: '2', unchanged: true, state: 'done', endedAt: '2026-01-01T00:00:01Z', tasks: { total: 0, done: 0, failed: 0 } }),
-    ], now);
+    printHistory(
+      output,
+      [
+        operation({
+          id: '3',
+          what: `exec: ${'x'.repeat(100)}`,
+          state: 'failed',
+          reason: 'EXEC failed\nand more',
+          endedAt: '2026-01-01T00:00:02Z',
+        }),
+        operation({
+          id: '2',
+          unchanged: true,
+          state: 'done',
+          endedAt: '2026-01-01T00:00:01Z',
+          tasks: { total: 0, done: 0, failed: 0 },
+        }),
+      ],
+      now,
+    );
     expect(lines.every((line) => line.length < 80)).toBe(true);
     expect(lines[1]).toMatch(/^3 +failed +\S+ \S+ +2\.0 s +3\/4 +ann@host +exec: x+…$/);
     expect(lines[2]).toBe('    EXEC failed');
@@ -177,24 +381,56 @@ describe('the history', () => {
 });
 
 describe('what is stuck', () => {
-  const view = (more: Partial<ServerView>): ServerView => ({ workflows: [], activities: [], queues: [{ queue: 'heddle', workers: 1 }], ...more });
-  const activity = (more: object): ServerView['activities'][number] => ({ id: 'a', title: 'CONFIRM app-1', nodeId: 'app-1', state: 'under way', attempt: 3, since: '2026-01-01T00:00:00Z', ...more });
+  const view = (more: Partial<ServerView>): ServerView => ({
+    workflows: [],
+    activities: [],
+    queues: [{ queue: 'heddle', workers: 1 }],
+    ...more,
+  });
+  const activity = (more: object): ServerView['activities'][number] => ({
+    id: 'a',
+    title: 'CONFIRM app-1',
+    nodeId: 'app-1',
+    state: 'under way',
+    attempt: 3,
+    since: '2026-01-01T00:00:00Z',
+    ...more,
+  });
   it('is nothing while a machine is only looked for', () => {
-    expect(findTroubles(view({ activities: [activity({ failure: { kind: 'NotReady', message: 'it boots' } })] }), now)).toEqual([]);
+    expect(
+      findTroubles(
+        view({ activities: [activity({ failure: { kind: 'NotReady', message: 'it boots' } })] }),
+        now,
+      ),
+    ).toEqual([]);
   });
 
   it('tells the same of several nodes once, and how to bring a missing key', () => {
-    const failure = (id: string): object => ({ title: `START app on ${id}`, nodeId: id, failure: { kind: 'Internal', message: `START app on ${id}: cannot decrypt: key k1 is not here` } });
-    expect(findTroubles(view({ activities: [activity(failure('app-1')), activity(failure('app-2'))] }), now)).toEqual([{
-      text: 'START app on app-1 is tried again, attempt 3 after 1 m 00 s (and the same on 1 more): cannot decrypt: key k1 is not here (Internal)',
-      gist: 'START app on app-1 is tried again (and the same on 1 more): cannot decrypt: key k1 is not here',
-      next: expect.objectContaining({ command: 'heddle keys import FILE' }),
-    }]);
+    const failure = (id: string): object => ({
+      title: `START app on ${id}`,
+      nodeId: id,
+      failure: { kind: 'Internal', message: `START app on ${id}: cannot decrypt: key k1 is not here` },
+    });
+    expect(
+      findTroubles(view({ activities: [activity(failure('app-1')), activity(failure('app-2'))] }), now),
+    ).toEqual([
+      {
+        text: 'START app on app-1 is tried again, attempt 3 after 1 m 00 s (and the same on 1 more): cannot decrypt: key k1 is not here (Internal)',
+        gist: 'START app on app-1 is tried again (and the same on 1 more): cannot decrypt: key k1 is not here',
+        next: expect.objectContaining({ command: 'heddle keys import FILE' }),
+      },
+    ]);
   });
 
   it('names what waits on a queue that nobody asks', () => {
     const waiting = activity({ state: 'waits for a worker', attempt: 1, queue: 'heddle.x' });
-    expect(findTroubles(view({ queues: [{ queue: 'heddle.x', workers: 0 }], activities: [waiting, waiting] }), now)[0]?.text)
-      .toBe('queue heddle.x: nobody asks for work, so no worker of site x takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s');
+    expect(
+      findTroubles(
+        view({ queues: [{ queue: 'heddle.x', workers: 0 }], activities: [waiting, waiting] }),
+        now,
+      )[0]?.text,
+    ).toBe(
+      'queue heddle.x: nobody asks for work, so no worker of site x takes its tasks; CONFIRM app-1 and 1 more wait for it for 1 m 00 s',
+    );
   });
 });

@@ -19,45 +19,91 @@ describe('heddle and the operations on a cluster', () => {
   afterAll(() => stack.stop());
 
   const settings = (): Parameters<typeof runHeddle>[1] => ({
-    distPath: inject('distPath'), cwd: stack.folder,
-    env: { HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace },
+    distPath: inject('distPath'),
+    cwd: stack.folder,
+    env: {
+      HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: stack.namespace,
+    },
   });
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
 
   it('stops services until they are started, and previews it without changing anything', async () => {
     expect(await run('stop', 'web', 'web', '--plan')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/cluster web: stop web[^]*~ change app-1, app-2 \(2 nodes\)\n +1\. STOP web[^]*Plan: 2 nodes to change; 2 tasks\./),
+      code: 0,
+      stdout: expect.stringMatching(
+        /cluster web: stop web[^]*~ change app-1, app-2 \(2 nodes\)\n +1\. STOP web[^]*Plan: 2 nodes to change; 2 tasks\./,
+      ),
     });
     expect((await stack.client.status('web')).history).toHaveLength(1);
-    expect(await run('stop', 'web', 'web')).toMatchObject({ code: 0, stdout: expect.stringMatching(/app-1 STOP web done[^]*cluster web: stop web: 2 tasks done in/) });
-    expect(await run('status', 'web')).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped by a user: web; heddle start web web') });
-    expect(await run('plan', file)).toMatchObject({ code: 0, stdout: 'stopped by a user, and not started: web\nNo changes.\n' });
-    expect(await run('start', 'web', 'web')).toMatchObject({ code: 0, stdout: expect.stringMatching(/app-2 START web done/) });
+    expect(await run('stop', 'web', 'web')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/app-1 STOP web done[^]*cluster web: stop web: 2 tasks done in/),
+    });
+    expect(await run('status', 'web')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('stopped by a user: web; heddle start web web'),
+    });
+    expect(await run('plan', file)).toMatchObject({
+      code: 0,
+      stdout: 'stopped by a user, and not started: web\nNo changes.\n',
+    });
+    expect(await run('start', 'web', 'web')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/app-2 START web done/),
+    });
   });
 
   it('restarts, configures and replaces, some nodes and some at a time', async () => {
     expect(await run('restart', 'web', 'web', '--rolling', '1', '--nodes', 'app-1,app-2')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/Plan: 2 nodes to change; 4 tasks, 1 at a time\.[^]*restart web on app-1, app-2, 1 at a time: 4 tasks done/),
+      code: 0,
+      stdout: expect.stringMatching(
+        /Plan: 2 nodes to change; 4 tasks, 1 at a time\.[^]*restart web on app-1, app-2, 1 at a time: 4 tasks done/,
+      ),
     });
     const { stdout } = await run('reconfigure', 'web', '--restart', '--plan', '--json');
     expect(JSON.parse(stdout)).toMatchObject({
-      what: 'reconfigure with restart', changes: true, counts: { update: 2, tasks: 6 },
-      tasks: [{ id: 'k0s0', nodes: ['app-1', 'app-2'], action: 'STOP', service: 'web' }, { action: 'CONFIGURE' }, { action: 'START' }],
-      edges: [{ from: 'k0s0', to: 'k0s1' }, { from: 'k0s1', to: 'k0s2' }],
+      what: 'reconfigure with restart',
+      changes: true,
+      counts: { update: 2, tasks: 6 },
+      tasks: [
+        { id: 'k0s0', nodes: ['app-1', 'app-2'], action: 'STOP', service: 'web' },
+        { action: 'CONFIGURE' },
+        { action: 'START' },
+      ],
+      edges: [
+        { from: 'k0s0', to: 'k0s1' },
+        { from: 'k0s1', to: 'k0s2' },
+      ],
     });
     const before = await stack.service.journal('create');
-    expect(await run('replace', 'web', 'app-2')).toMatchObject({ code: 0, stdout: expect.stringMatching(/app-2 DELETE done[^]*app-2 CREATE done[^]*replace app-2: \d+ tasks done/) });
+    expect(await run('replace', 'web', 'app-2')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /app-2 DELETE done[^]*app-2 CREATE done[^]*replace app-2: \d+ tasks done/,
+      ),
+    });
     expect(await stack.service.journal('create')).toHaveLength(before.length + 1);
   });
 
   it('shows by plan what became of the machines behind our back, and brings them back by apply', async () => {
-    const { providerid = '' } = (await stack.client.status('web')).nodes.find(({ nodeId }) => nodeId === 'app-1') ?? {};
+    const { providerid = '' } =
+      (await stack.client.status('web')).nodes.find(({ nodeId }) => nodeId === 'app-1') ?? {};
     await stack.service.call('DELETE', `/v1/machines/${providerid}`);
-    await until('the machine to be gone', async () => (await stack.service.machines()).every(({ id }) => id !== providerid));
+    await until('the machine to be gone', async () =>
+      (await stack.service.machines()).every(({ id }) => id !== providerid),
+    );
     expect(await run('plan', file, '--detailed-exitcode')).toMatchObject({
-      code: 2, stdout: expect.stringMatching(/^drift: app-1: its machine is gone; replaced by a new one\n[^]*-\/\+ replace app-1 from local \(tiny, image host\): its machine is gone\n/),
+      code: 2,
+      stdout: expect.stringMatching(
+        /^drift: app-1: its machine is gone; replaced by a new one\n[^]*-\/\+ replace app-1 from local \(tiny, image host\): its machine is gone\n/,
+      ),
     });
-    expect(await run('apply', file)).toMatchObject({ code: 0, stdout: expect.stringContaining('app-1 CREATE done') });
+    expect(await run('apply', file)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('app-1 CREATE done'),
+    });
   });
 
   it('refuses what the cluster does not have, before it is an operation', async () => {
@@ -73,55 +119,122 @@ describe('heddle and the operations on a cluster', () => {
       [['abandon', 'web', 'app-1', '--yes'], 3, /holds no operation/],
       [['stop', 'nobody', 'web'], 4, /no such cluster/],
     ];
-    for (const [words, code, text] of refused) expect(await run(...words), words.join(' ')).toMatchObject({ code, stderr: expect.stringMatching(text) });
+    for (const [words, code, text] of refused)
+      expect(await run(...words), words.join(' ')).toMatchObject({
+        code,
+        stderr: expect.stringMatching(text),
+      });
     expect((await stack.client.status('web')).history).toHaveLength(history.length);
   });
 
   it('runs a command on each node, and gives what it printed and its exit codes', async () => {
     const fine = await run('exec', 'web', '--', 'printf', '%s|', 'a b', '$HOME');
     expect(fine).toEqual({ code: 0, stdout: 'app-1:\na b|$HOME|\napp-2:\na b|$HOME|\n', stderr: '' });
-    const mixed = await run('exec', 'web', 'echo "out of $HEDDLE_NODE"; echo trouble >&2; test $HEDDLE_NODE = app-1 || exit 3');
+    const mixed = await run(
+      'exec',
+      'web',
+      'echo "out of $HEDDLE_NODE"; echo trouble >&2; test $HEDDLE_NODE = app-1 || exit 3',
+    );
     expect(mixed).toMatchObject({
-      code: 1, stdout: 'app-1:\nout of app-1\napp-2: exit code 3\nout of app-2\n',
-      stderr: 'trouble\ntrouble\nerror: 1 of 2 nodes failed: app-2 (exit code 3)\nnext: heddle logs web --action EXEC\n',
+      code: 1,
+      stdout: 'app-1:\nout of app-1\napp-2: exit code 3\nout of app-2\n',
+      stderr:
+        'trouble\ntrouble\nerror: 1 of 2 nodes failed: app-2 (exit code 3)\nnext: heddle logs web --action EXEC\n',
     });
     const { stdout } = await run('exec', 'web', '--json', '--nodes', 'app-2', 'seq 1 1000; exit 7');
     expect(JSON.parse(stdout)).toMatchObject({
-      operation: { state: 'failed' }, error: { code: 'Failed' },
-      results: [{ node: 'app-2', exitCode: 7, stdout: expect.stringMatching(/^1\n2\n[^]*\n1000\n$/), stderr: '', log: expect.stringContaining('/app-2/') }],
+      operation: { state: 'failed' },
+      error: { code: 'Failed' },
+      results: [
+        {
+          node: 'app-2',
+          exitCode: 7,
+          stdout: expect.stringMatching(/^1\n2\n[^]*\n1000\n$/),
+          stderr: '',
+          log: expect.stringContaining('/app-2/'),
+        },
+      ],
     });
-    expect(await run('logs', 'web', 'app-1', '--action', 'EXEC')).toMatchObject({ stdout: expect.stringContaining('| out of app-1') });
+    expect(await run('logs', 'web', 'app-1', '--action', 'EXEC')).toMatchObject({
+      stdout: expect.stringContaining('| out of app-1'),
+    });
     expect((await stack.client.status('web')).phase).toBe('idle');
   });
 
   it('pauses, resumes, lets operations wait, cancels, and says who did what', async () => {
     const gate = join(stack.folder, 'gate');
-    await writeSpec(stack.folder, { name: 'web', count: 2, configure: `while [ ! -e ${gate} ]; do sleep 0.05; done`, start: 'echo again' });
+    await writeSpec(stack.folder, {
+      name: 'web',
+      count: 2,
+      configure: `while [ ! -e ${gate} ]; do sleep 0.05; done`,
+      start: 'echo again',
+    });
     const applying = startHeddle(['apply', file], settings());
-    await until('CONFIGURE to run', async () => (await stack.client.status('web')).nodes.some(({ current }) => current?.action === 'CONFIGURE' && current.state === 'running'));
-    expect(await run('pause', 'web')).toMatchObject({ code: 0, stdout: expect.stringContaining('next: heddle resume web') });
-    expect(await run('restart', 'web', 'web')).toMatchObject({ code: 3, stderr: expect.stringMatching(/busy with operation[^]*--queue/) });
-    expect(await run('restart', 'web', 'web', '--queue', '--no-wait')).toMatchObject({ code: 0, stdout: expect.stringMatching(/operation \d+ is accepted/) });
+    await until('CONFIGURE to run', async () =>
+      (await stack.client.status('web')).nodes.some(
+        ({ current }) => current?.action === 'CONFIGURE' && current.state === 'running',
+      ),
+    );
+    expect(await run('pause', 'web')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('next: heddle resume web'),
+    });
+    expect(await run('restart', 'web', 'web')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/busy with operation[^]*--queue/),
+    });
+    expect(await run('restart', 'web', 'web', '--queue', '--no-wait')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/operation \d+ is accepted/),
+    });
     const waiting = (await stack.client.status('web')).queued[0]?.id ?? '';
     const status = await run('status', 'web');
-    expect(status.stdout).toMatch(/apply by \S+, paused by \S+ .* ago[^]*restart web by \S+, waits for its turn[^]*next: heddle resume web/);
-    expect(await run('cancel', 'web', waiting)).toMatchObject({ code: 0, stdout: `web: operation ${waiting} (restart web) is cancelled, before it began\n` });
+    expect(status.stdout).toMatch(
+      /apply by \S+, paused by \S+ .* ago[^]*restart web by \S+, waits for its turn[^]*next: heddle resume web/,
+    );
+    expect(await run('cancel', 'web', waiting)).toMatchObject({
+      code: 0,
+      stdout: `web: operation ${waiting} (restart web) is cancelled, before it began\n`,
+    });
     await writeFile(gate, '');
-    expect(await run('resume', 'web')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web is as its spec says') });
+    expect(await run('resume', 'web')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('cluster web is as its spec says'),
+    });
     expect(await applying.ended).toMatchObject({ code: 0 });
-    expect((await run('history', 'web')).stdout).toMatch(/^\d+ +cancelled .* restart web\n +cancelled by \S+ before it began\n\d+ +done .* apply\n[^]*^1 +done .* test +apply$/m);
+    expect((await run('history', 'web')).stdout).toMatch(
+      /^\d+ +cancelled .* restart web\n +cancelled by \S+ before it began\n\d+ +done .* apply\n[^]*^1 +done .* test +apply$/m,
+    );
   });
 
   it('goes back to the spec before the last one', async () => {
-    expect(await run('rollback', 'web', '--plan')).toMatchObject({ code: 0, stdout: expect.stringMatching(/~ change app-1, app-2 [^]*START web/) });
-    expect(await run('rollback', 'web')).toMatchObject({ code: 0, stdout: expect.stringContaining('cluster web is back at its earlier spec') });
+    expect(await run('rollback', 'web', '--plan')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/~ change app-1, app-2 [^]*START web/),
+    });
+    expect(await run('rollback', 'web')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('cluster web is back at its earlier spec'),
+    });
   });
 
   it('ends what is cancelled, for who waits for it too', async () => {
     await writeSpec(stack.folder, { name: 'web', count: 2, start: 'echo anew; sleep 60' });
     const applying = startHeddle(['apply', file], settings());
-    await until('START to run', async () => (await stack.client.status('web')).nodes.some(({ current }) => current?.action === 'START' && current.state === 'running'));
-    expect(await run('cancel', 'web')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\(apply\) is cancelled, and what was done stays\n$/) });
-    expect(await applying.ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(apply\) was cancelled by \S+; what was done stays\nnext: heddle status web/) });
+    await until('START to run', async () =>
+      (await stack.client.status('web')).nodes.some(
+        ({ current }) => current?.action === 'START' && current.state === 'running',
+      ),
+    );
+    expect(await run('cancel', 'web')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\(apply\) is cancelled, and what was done stays\n$/),
+    });
+    expect(await applying.ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /\(apply\) was cancelled by \S+; what was done stays\nnext: heddle status web/,
+      ),
+    });
   });
 }, 240_000);

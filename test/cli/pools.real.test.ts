@@ -17,14 +17,27 @@ describe('heddle pool and heddle request', () => {
   let waits: string;
   beforeAll(async () => {
     metrics = `127.0.0.1:${await freePort()}`;
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { metrics: { address: metrics } } });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: { metrics: { address: metrics } },
+    });
     worker = await stack.startWorker();
     const offer = { hardware: 'tiny', image: 'host' };
-    await writeFile(join(stack.folder, 'pools.yaml'), stringify({ pools: { ci: {
-      labels: { small: {}, large: { minReady: 1 } },
-      providerPools: { main: { provider: 'local', limits: { nodes: 3 }, labels: { small: offer, large: offer } } },
-      tenants: { acme: { nodes: 1 } },
-    } } }));
+    await writeFile(
+      join(stack.folder, 'pools.yaml'),
+      stringify({
+        pools: {
+          ci: {
+            labels: { small: {}, large: { minReady: 1 } },
+            providerPools: {
+              main: { provider: 'local', limits: { nodes: 3 }, labels: { small: offer, large: offer } },
+            },
+            tenants: { acme: { nodes: 1 } },
+          },
+        },
+      }),
+    );
   });
   afterAll(() => stack.stop());
 
@@ -37,101 +50,239 @@ describe('heddle pool and heddle request', () => {
   });
 
   it('applies a file, which changes nothing the second time', async () => {
-    expect(await run('pool', 'apply', 'pools.yaml')).toMatchObject({ code: 0, stdout: 'pool ci: configured\n' });
-    expect(await json('pool', 'apply', 'pools.yaml')).toMatchObject({ pools: [{ name: 'ci', unchanged: true }] });
+    expect(await run('pool', 'apply', 'pools.yaml')).toMatchObject({
+      code: 0,
+      stdout: 'pool ci: configured\n',
+    });
+    expect(await json('pool', 'apply', 'pools.yaml')).toMatchObject({
+      pools: [{ name: 'ci', unchanged: true }],
+    });
   });
 
   it('says at which place of the file workers find something wrong', async () => {
-    await writeFile(join(stack.folder, 'odd.yaml'), 'pools:\n  odd:\n    labels: {a: {}}\n    providerPools:\n      main: {provider: other, labels: {a: {}}}\n');
-    expect(await run('pool', 'apply', 'odd.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('odd.yaml:5:14: pools.odd.providerPools.main.provider: names provider "other", which the workers do not have') });
+    await writeFile(
+      join(stack.folder, 'odd.yaml'),
+      'pools:\n  odd:\n    labels: {a: {}}\n    providerPools:\n      main: {provider: other, labels: {a: {}}}\n',
+    );
+    expect(await run('pool', 'apply', 'odd.yaml')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'odd.yaml:5:14: pools.odd.providerPools.main.provider: names provider "other", which the workers do not have',
+      ),
+    });
   });
 
   it('shows pools and their labels', async () => {
-    await until('a large node is ready', async () => /large +1 +1 +0/.test((await run('pool', 'labels', 'ci')).stdout));
+    await until('a large node is ready', async () =>
+      /large +1 +1 +0/.test((await run('pool', 'labels', 'ci')).stdout),
+    );
     expect(await run('pool', 'labels', 'ci')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 node +3 nodes[^]*tenant acme: nothing of 1 node/),
+      code: 0,
+      stdout: expect.stringMatching(
+        /^LABEL +READY +KEPT +BUILDING +IN USE +OTHER +WAITING +SERVED BY\n[^]*small +0 +0[^]*main \(local\)[^]*main +local +100 +1 node +3 nodes[^]*tenant acme: nothing of 1 node/,
+      ),
     });
-    expect(await json('pool', 'labels', 'ci')).toMatchObject({ labels: { large: { minReady: 1, nodes: { ready: 1 } } }, providerPools: { main: { used: { nodes: 1 } } } });
-    expect(await json('pool', 'list')).toMatchObject({ pools: [{ name: 'ci', createdAt: expect.any(String) }] });
+    expect(await json('pool', 'labels', 'ci')).toMatchObject({
+      labels: { large: { minReady: 1, nodes: { ready: 1 } } },
+      providerPools: { main: { used: { nodes: 1 } } },
+    });
+    expect(await json('pool', 'list')).toMatchObject({
+      pools: [{ name: 'ci', createdAt: expect.any(String) }],
+    });
   });
 
   it('refuses what names no pool or label', async () => {
-    expect(await run('pool', 'labels', 'other')).toMatchObject({ code: 4, stderr: expect.stringContaining('there is no pool other') });
-    expect(await run('request', 'create', 'ci', 'huge')).toMatchObject({ code: 3, stderr: expect.stringContaining('pool ci has no label huge; its labels are small, large') });
-    expect(await run('request', 'show', 'ci', 'nobody')).toMatchObject({ code: 4, stderr: expect.stringMatching(/pool ci has no request nobody[^]*next: heddle request list ci/) });
+    expect(await run('pool', 'labels', 'other')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('there is no pool other'),
+    });
+    expect(await run('request', 'create', 'ci', 'huge')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('pool ci has no label huge; its labels are small, large'),
+    });
+    expect(await run('request', 'show', 'ci', 'nobody')).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/pool ci has no request nobody[^]*next: heddle request list ci/),
+    });
   });
 
   it('asks for nodes, and shows who has them and who waits', async () => {
     expect(await run('request', 'create', 'ci', 'large', '--requester', 'job-1')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/request [0-9a-f-]{36}: fulfilled\nNODE +LABEL +ADDRESS +PORT +USER\nlarge-1 +large +127\.[^]*lease: (\d+ m|1 h)[^]*next: heddle request return ci /),
+      code: 0,
+      stdout: expect.stringMatching(
+        /request [0-9a-f-]{36}: fulfilled\nNODE +LABEL +ADDRESS +PORT +USER\nlarge-1 +large +127\.[^]*lease: (\d+ m|1 h)[^]*next: heddle request return ci /,
+      ),
     });
-    small = idOf(await json('request', 'create', 'ci', 'small', '--tenant', 'acme', '--lease', '30m', '--priority', '7'));
+    small = idOf(
+      await json('request', 'create', 'ci', 'small', '--tenant', 'acme', '--lease', '30m', '--priority', '7'),
+    );
     waits = idOf(await json('request', 'create', 'ci', 'small', '--tenant', 'acme', '--no-wait'));
-    await until('why the last one waits', async () => (await run('request', 'list', 'ci')).stdout.includes('the limits of its tenant'));
+    await until('why the last one waits', async () =>
+      (await run('request', 'list', 'ci')).stdout.includes('the limits of its tenant'),
+    );
     expect(await run('request', 'list', 'ci')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/^REQUEST +STATE +FOR +AGE +LABELS +PRIORITY +REQUESTER +NODES +WHY\n[^]*fulfilled +\d[\w. ]+ +\d[\w. ]+ +large +100 +job-1 +large-1[^]*requested[^]*the limits of its tenant/),
+      code: 0,
+      stdout: expect.stringMatching(
+        /^REQUEST +STATE +FOR +AGE +LABELS +PRIORITY +REQUESTER +NODES +WHY\n[^]*fulfilled +\d[\w. ]+ +\d[\w. ]+ +large +100 +job-1 +large-1[^]*requested[^]*the limits of its tenant/,
+      ),
     });
-    expect(await json('request', 'list', 'ci')).toMatchObject({ requests: [{ requester: 'job-1' }, { id: small, priority: 7, tenant: 'acme', createdAt: expect.any(Number) }, { id: waits, state: 'requested' }] });
+    expect(await json('request', 'list', 'ci')).toMatchObject({
+      requests: [
+        { requester: 'job-1' },
+        { id: small, priority: 7, tenant: 'acme', createdAt: expect.any(Number) },
+        { id: waits, state: 'requested' },
+      ],
+    });
   });
 
   it('shows passwords only where they are asked for', async () => {
-    expect(JSON.parse((await run('request', 'show', 'ci', small, '--json')).stdout)).toMatchObject({ nodes: [{ payload: { 'ssh-auth': { password: '(secret)' } } }] });
-    expect(JSON.parse((await run('request', 'show', 'ci', small, '--credentials', '--json')).stdout)).toMatchObject({ nodes: [{ payload: { 'ssh-auth': { password: expect.not.stringMatching('secret') } } }] });
+    expect(JSON.parse((await run('request', 'show', 'ci', small, '--json')).stdout)).toMatchObject({
+      nodes: [{ payload: { 'ssh-auth': { password: '(secret)' } } }],
+    });
+    expect(
+      JSON.parse((await run('request', 'show', 'ci', small, '--credentials', '--json')).stdout),
+    ).toMatchObject({
+      nodes: [{ payload: { 'ssh-auth': { password: expect.not.stringMatching('secret') } } }],
+    });
   });
 
   it('renews a lease, cancels what waits, and gives nodes back', async () => {
-    expect(await run('request', 'renew', 'ci', small)).toMatchObject({ code: 0, stdout: `the lease of ${small} begins anew\n` });
+    expect(await run('request', 'renew', 'ci', small)).toMatchObject({
+      code: 0,
+      stdout: `the lease of ${small} begins anew\n`,
+    });
     expect(await run('request', 'renew', 'ci', waits)).toMatchObject({ code: 3 });
-    expect(await run('request', 'cancel', 'ci', waits)).toMatchObject({ code: 0, stdout: `request ${waits} is cancelled\n` });
-    expect(await run('request', 'return', 'ci', small)).toMatchObject({ code: 0, stdout: `the nodes of ${small} are given back\n` });
+    expect(await run('request', 'cancel', 'ci', waits)).toMatchObject({
+      code: 0,
+      stdout: `request ${waits} is cancelled\n`,
+    });
+    expect(await run('request', 'return', 'ci', small)).toMatchObject({
+      code: 0,
+      stdout: `the nodes of ${small} are given back\n`,
+    });
     expect(await json('request', 'show', 'ci', small)).toMatchObject({ state: 'returned' });
   });
 
   it('asks for many at once, tells what each got, and gives all of them back', async () => {
     const many = await run('request', 'create', 'ci', 'small', '--count', '2', '--requester', 'batch-1');
     expect(many).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/^REQUEST +NODE +LABEL +ADDRESS +PORT +USER\n[0-9a-f-]{36} +small-\d+ +small +127\.[^\n]*\n[0-9a-f-]{36} +small-\d+ +small[^\n]*\n2 requests: 2 fulfilled\nlease: [^\n]*left\nnext: heddle request return ci --requester batch-1\n$/),
+      code: 0,
+      stdout: expect.stringMatching(
+        /^REQUEST +NODE +LABEL +ADDRESS +PORT +USER\n[0-9a-f-]{36} +small-\d+ +small +127\.[^\n]*\n[0-9a-f-]{36} +small-\d+ +small[^\n]*\n2 requests: 2 fulfilled\nlease: [^\n]*left\nnext: heddle request return ci --requester batch-1\n$/,
+      ),
     });
-    expect(await run('request', 'renew', 'ci', '--requester', 'batch-1')).toMatchObject({ code: 0, stdout: 'the leases of 2 requests begin anew\n' });
-    expect(await run('request', 'return', 'ci', '--requester', 'batch-1')).toMatchObject({ code: 0, stdout: 'the nodes of 2 requests are given back\n' });
-    expect(await run('request', 'return', 'ci', '--requester', 'batch-1')).toMatchObject({ code: 4, stderr: expect.stringContaining('pool ci has no open request of batch-1') });
+    expect(await run('request', 'renew', 'ci', '--requester', 'batch-1')).toMatchObject({
+      code: 0,
+      stdout: 'the leases of 2 requests begin anew\n',
+    });
+    expect(await run('request', 'return', 'ci', '--requester', 'batch-1')).toMatchObject({
+      code: 0,
+      stdout: 'the nodes of 2 requests are given back\n',
+    });
+    expect(await run('request', 'return', 'ci', '--requester', 'batch-1')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('pool ci has no open request of batch-1'),
+    });
   });
 
   it('ends several requests by their ids, all of them or none', async () => {
-    const asked = await json('request', 'create', 'ci', 'small', '--count', '2', '--no-wait') as { readonly requests: readonly { readonly id: string }[] };
+    const asked = (await json('request', 'create', 'ci', 'small', '--count', '2', '--no-wait')) as {
+      readonly requests: readonly { readonly id: string }[];
+    };
     expect(asked).toMatchObject({ pool: 'ci', requests: [{ labels: ['small'] }, { labels: ['small'] }] });
     const [first = '', second = ''] = asked.requests.map(({ id }) => id);
-    expect(await run('request', 'cancel', 'ci', first, 'nobody')).toMatchObject({ code: 4, stderr: expect.stringContaining('pool ci has no request nobody') });
-    expect(await json('request', 'show', 'ci', first)).toMatchObject({ state: expect.not.stringMatching('cancelled') });
-    expect(await json('request', 'cancel', 'ci', first, second)).toEqual({ pool: 'ci', ids: [first, second], ended: 'cancel' });
+    expect(await run('request', 'cancel', 'ci', first, 'nobody')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('pool ci has no request nobody'),
+    });
+    expect(await json('request', 'show', 'ci', first)).toMatchObject({
+      state: expect.not.stringMatching('cancelled'),
+    });
+    expect(await json('request', 'cancel', 'ci', first, second)).toEqual({
+      pool: 'ci',
+      ids: [first, second],
+      ended: 'cancel',
+    });
   });
 
   it('takes all of many requests or none, and says which of them failed and why', async () => {
-    expect(await run('request', 'create', 'ci', 'huge', '--count', '2')).toMatchObject({ code: 3, stderr: expect.stringContaining('pool ci has no label huge') });
-    expect(await run('request', 'create', 'ci', 'small', '--count', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('a whole number from 1 to 5000') });
-    expect(await run('request', 'return', 'ci')).toMatchObject({ code: 2, stderr: expect.stringContaining('either ids of requests or --requester NAME') });
-    const tooLarge = await run('request', 'create', 'ci', ...Array.from({ length: 4 }, () => 'small'), '--count', '2', '--requester', 'batch-3');
-    expect(tooLarge).toMatchObject({ code: 1, stdout: expect.stringMatching(/^REQUEST +STATE +WHY\n([0-9a-f-]{36} +failed +main: [^\n]+\n){2}2 requests: 2 failed\n$/) });
+    expect(await run('request', 'create', 'ci', 'huge', '--count', '2')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('pool ci has no label huge'),
+    });
+    expect(await run('request', 'create', 'ci', 'small', '--count', '0')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a whole number from 1 to 5000'),
+    });
+    expect(await run('request', 'return', 'ci')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('either ids of requests or --requester NAME'),
+    });
+    const tooLarge = await run(
+      'request',
+      'create',
+      'ci',
+      ...Array.from({ length: 4 }, () => 'small'),
+      '--count',
+      '2',
+      '--requester',
+      'batch-3',
+    );
+    expect(tooLarge).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^REQUEST +STATE +WHY\n([0-9a-f-]{36} +failed +main: [^\n]+\n){2}2 requests: 2 failed\n$/,
+      ),
+    });
     expect(await run('request', 'cancel', 'ci', '--requester', 'batch-3')).toMatchObject({ code: 0 });
   });
 
   it('holds a node, dumps all, and deletes', async () => {
-    expect(await run('pool', 'hold', 'ci', 'large-1', '-m', 'it hangs', '--for', '2h')).toMatchObject({ code: 0, stdout: 'large-1 is held\n' });
-    expect(await run('pool', 'nodes', 'ci')).toMatchObject({
-      code: 0, stdout: expect.stringMatching(/^NODE +LABEL +PROVIDER POOL +STATE +FOR +AGE +ADDRESS +REQUESTER +WHY\n[^]*large-1 +large +main +hold +\d[\w. ]+ +\d[\w. ]+ +127\.[^]*it hangs \(.*, (2 h|1 h \d+ m).* left\)/),
+    expect(await run('pool', 'hold', 'ci', 'large-1', '-m', 'it hangs', '--for', '2h')).toMatchObject({
+      code: 0,
+      stdout: 'large-1 is held\n',
     });
-    expect(await json('pool', 'nodes', 'ci')).toMatchObject({ nodes: expect.arrayContaining([expect.objectContaining({ id: 'large-1', state: 'hold', createdAt: expect.any(Number) })]) });
-    expect(await run('pool', 'hold', 'ci', 'large-1', '--end')).toMatchObject({ code: 0, stdout: 'the hold of large-1 is over\n' });
+    expect(await run('pool', 'nodes', 'ci')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^NODE +LABEL +PROVIDER POOL +STATE +FOR +AGE +ADDRESS +REQUESTER +WHY\n[^]*large-1 +large +main +hold +\d[\w. ]+ +\d[\w. ]+ +127\.[^]*it hangs \(.*, (2 h|1 h \d+ m).* left\)/,
+      ),
+    });
+    expect(await json('pool', 'nodes', 'ci')).toMatchObject({
+      nodes: expect.arrayContaining([
+        expect.objectContaining({ id: 'large-1', state: 'hold', createdAt: expect.any(Number) }),
+      ]),
+    });
+    expect(await run('pool', 'hold', 'ci', 'large-1', '--end')).toMatchObject({
+      code: 0,
+      stdout: 'the hold of large-1 is over\n',
+    });
     const dump = await run('pool', 'dump');
-    expect(JSON.parse(dump.stdout)).toMatchObject({ pools: [{ name: 'ci', spec: { tenants: { acme: { nodes: 1 } } }, nodes: expect.any(Array), requests: expect.any(Array) }] });
+    expect(JSON.parse(dump.stdout)).toMatchObject({
+      pools: [
+        {
+          name: 'ci',
+          spec: { tenants: { acme: { nodes: 1 } } },
+          nodes: expect.any(Array),
+          requests: expect.any(Array),
+        },
+      ],
+    });
     expect(dump.stdout.replaceAll('"password": "(secret)"', '')).not.toContain('password');
   });
 
   it('tells the figures of labels and providers on the port of the worker', async () => {
     const place = ['pool="ci"', 'provider_pool="main"', 'provider="local"'];
     // The pool tells its figures a little after it has changed.
-    const told = (name: string, value: RegExp, ...tags: readonly string[]): Promise<unknown> => until(`${name} of ${tags.join(', ')} is ${value.source}`, async () =>
-      (await scrape()).split('\n').some((line) => line.startsWith(`${name}{`) && tags.every((tag) => line.includes(tag)) && value.test(line)));
+    const told = (name: string, value: RegExp, ...tags: readonly string[]): Promise<unknown> =>
+      until(`${name} of ${tags.join(', ')} is ${value.source}`, async () =>
+        (await scrape())
+          .split('\n')
+          .some(
+            (line) =>
+              line.startsWith(`${name}{`) && tags.every((tag) => line.includes(tag)) && value.test(line),
+          ),
+      );
     await told('heddle_pool_nodes', / 1$/, 'label="large"', 'state="ready"');
     await told('heddle_pool_launches', / [3-5]$/, ...place, 'label="small"', 'result="ready"');
     await told('heddle_pool_launch_time_count', / [1-9]$/, ...place, 'label="large"');
@@ -147,16 +298,32 @@ describe('heddle pool and heddle request', () => {
 
   it('deletes nodes, and the pool', async () => {
     const ready = await until('a node is ready', async () => {
-      const { nodes } = await json('pool', 'nodes', 'ci') as { readonly nodes: readonly { readonly id: string; readonly state: string }[] };
+      const { nodes } = (await json('pool', 'nodes', 'ci')) as {
+        readonly nodes: readonly { readonly id: string; readonly state: string }[];
+      };
       return nodes.find(({ state }) => state === 'ready')?.id;
     });
-    expect(await run('pool', 'delete', 'ci', ready)).toMatchObject({ code: 0, stdout: `being deleted: ${ready}\n` });
-    expect(await run('pool', 'delete', 'ci', 'nobody')).toMatchObject({ code: 4, stderr: expect.stringMatching(/pool ci has no node nobody[^]*next: heddle pool nodes ci/) });
+    expect(await run('pool', 'delete', 'ci', ready)).toMatchObject({
+      code: 0,
+      stdout: `being deleted: ${ready}\n`,
+    });
+    expect(await run('pool', 'delete', 'ci', 'nobody')).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/pool ci has no node nobody[^]*next: heddle pool nodes ci/),
+    });
     const taken = await run('request', 'create', 'ci', 'small', '--requester', 'the night build');
     expect(taken).toMatchObject({ code: 0 });
     // Without a terminal nobody can answer, but the question stands there.
-    expect(await run('pool', 'delete', 'ci')).toMatchObject({ code: 2, stderr: expect.stringMatching(/Delete pool ci and its \d+ nodes, \d of which somebody has \(.*the night build.*\)\?/) });
-    expect(await run('pool', 'delete', 'ci', '--yes')).toMatchObject({ code: 0, stdout: 'pool ci is deleted\n' });
+    expect(await run('pool', 'delete', 'ci')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /Delete pool ci and its \d+ nodes, \d of which somebody has \(.*the night build.*\)\?/,
+      ),
+    });
+    expect(await run('pool', 'delete', 'ci', '--yes')).toMatchObject({
+      code: 0,
+      stdout: 'pool ci is deleted\n',
+    });
     expect(await stack.service.machines()).toEqual([]);
   });
 

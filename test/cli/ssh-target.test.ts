@@ -7,9 +7,19 @@ const auth = { user: 'root', key: 'PRIVATE' };
 
 describe('the way to a node for heddle ssh', () => {
   it('goes through the jump host of the account', () => {
-    const jump = { host: 'bastion', port: 2222, user: 'hop', agent: '/run/agent', hostKey: [key, 'ssh-rsa BBBB'] };
+    const jump = {
+      host: 'bastion',
+      port: 2222,
+      user: 'hop',
+      agent: '/run/agent',
+      hostKey: [key, 'ssh-rsa BBBB'],
+    };
     expect(readTarget('app-1', { payload, auth, jump })).toEqual({
-      host: '10.0.0.7', port: 22, user: 'root', privateKey: 'PRIVATE', hostKey: [key],
+      host: '10.0.0.7',
+      port: 22,
+      user: 'root',
+      privateKey: 'PRIVATE',
+      hostKey: [key],
       jump: { host: 'bastion', port: 2222, user: 'hop', agent: '/run/agent', hostKey: [key, 'ssh-rsa BBBB'] },
     });
   });
@@ -22,7 +32,9 @@ describe('the way to a node for heddle ssh', () => {
     expect(() => readTarget('app-1', { payload: known, auth: login })).toThrow(words);
   });
 
-  it('needs the jump host\'s own key: nothing is pinned there', () => {
-    expect(() => readTarget('app-1', { payload, auth, jump: { host: 'bastion', user: 'hop' } })).toThrow('needs host, user and hostKey');
+  it("needs the jump host's own key: nothing is pinned there", () => {
+    expect(() => readTarget('app-1', { payload, auth, jump: { host: 'bastion', user: 'hop' } })).toThrow(
+      'needs host, user and hostKey',
+    );
   });
 });

@@ -15,38 +15,67 @@ describe('heddle status of what is stuck', () => {
   let stack: Stack;
   beforeAll(async () => {
     const accounts = { far: { ...silent, site: 'moon' }, down: silent };
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts,
+    });
     await stack.startWorker();
   });
   afterAll(() => stack.stop());
 
   const settings = (env: Readonly<Record<string, string>> = {}): Parameters<typeof runHeddle>[1] => ({
-    distPath: inject('distPath'), cwd: stack.folder,
-    env: { HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: stack.namespace, ...env },
+    distPath: inject('distPath'),
+    cwd: stack.folder,
+    env: {
+      HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: stack.namespace,
+      ...env,
+    },
   });
   const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, settings());
-  const statusWith = (name: string, pattern: RegExp): Promise<Ended> => until(`status of ${name} to say ${String(pattern)}`, async () => {
-    const status = await run('status', name);
-    return pattern.test(status.stdout) ? status : undefined;
-  });
+  const statusWith = (name: string, pattern: RegExp): Promise<Ended> =>
+    until(`status of ${name} to say ${String(pattern)}`, async () => {
+      const status = await run('status', name);
+      return pattern.test(status.stdout) ? status : undefined;
+    });
 
   it('names the queue that no worker asks, and what waits there', async () => {
     const file = await writeSpec(stack.folder, { name: 'moon', provider: 'far' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('moon', /stuck: queue heddle\.moon/);
-    expect(stdout).toMatch(/stuck: queue heddle\.moon\S*: nobody asks for work, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/);
+    expect(stdout).toMatch(
+      /stuck: queue heddle\.moon\S*: nobody asks for work, so no worker of site moon takes its tasks; .* waits for it for [\d.]+ s/,
+    );
     expect(stdout).toMatch(/^next: heddle worker +run a worker for it$/m);
     expect(JSON.parse((await run('status', 'moon', '--json')).stdout)).toMatchObject({
-      phase: 'applying', server: { queues: expect.arrayContaining([{ queue: expect.stringContaining('heddle.moon'), workers: 0 }]), activities: [{ state: 'waits for a worker', queue: expect.stringContaining('heddle.moon') }] },
+      phase: 'applying',
+      server: {
+        queues: expect.arrayContaining([{ queue: expect.stringContaining('heddle.moon'), workers: 0 }]),
+        activities: [{ state: 'waits for a worker', queue: expect.stringContaining('heddle.moon') }],
+      },
     });
   });
 
   it('tells it to whoever waits for a machine, and how to end it', async () => {
     const adding = startHeddle(['machine', 'add', 'lab-1', '--provider', 'far'], settings());
-    await until('it is told', async () => adding.stdout().includes('stuck: queue heddle.moon.far: nobody asks for work, so no worker of site moon takes its tasks'));
+    await until('it is told', async () =>
+      adding
+        .stdout()
+        .includes(
+          'stuck: queue heddle.moon.far: nobody asks for work, so no worker of site moon takes its tasks',
+        ),
+    );
     adding.child.kill('SIGINT');
-    expect(await adding.ended).toMatchObject({ code: 130, stderr: expect.stringContaining('operation 1 of machine lab-1 goes on') });
-    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({ code: 3, stderr: expect.stringContaining('\'heddle machine cancel lab-1\' ends it') });
+    expect(await adding.ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('operation 1 of machine lab-1 goes on'),
+    });
+    expect(await run('machine', 'load', 'lab-1', 'host')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("'heddle machine cancel lab-1' ends it"),
+    });
     await run('machine', 'cancel', 'lab-1', '--no-wait');
   });
 
@@ -54,24 +83,36 @@ describe('heddle status of what is stuck', () => {
     const file = await writeSpec(stack.folder, { name: 'down', provider: 'down' });
     expect(await run('apply', file, '--no-wait')).toMatchObject({ code: 0 });
     const { stdout } = await statusWith('down', /CREATE app-1 is tried again/);
-    expect(stdout).toMatch(/stuck: CREATE app-1 is tried again, attempt \d+ after [\d.]+ s: .*127\.0\.0\.1:9.* \(Retryable\)/);
+    expect(stdout).toMatch(
+      /stuck: CREATE app-1 is tried again, attempt \d+ after [\d.]+ s: .*127\.0\.0\.1:9.* \(Retryable\)/,
+    );
   });
 
   it('tells it to whoever watches, once', async () => {
     const watching = startHeddle(['status', 'down', '--watch'], settings());
     await until('it is told', async () => watching.stdout().includes('stuck: '));
-    await until('it is tried once more', async () => /attempt ([4-9]|\d\d)/.test((await run('status', 'down')).stdout));
+    await until('it is tried once more', async () =>
+      /attempt ([4-9]|\d\d)/.test((await run('status', 'down')).stdout),
+    );
     watching.child.kill('SIGINT');
     const { stdout } = await watching.ended;
-    expect(stdout.match(/stuck: .*/g)).toEqual([expect.stringMatching(/^stuck: CREATE app-1 is tried again: [^]*127\.0\.0\.1:9/)]);
+    expect(stdout.match(/stuck: .*/g)).toEqual([
+      expect.stringMatching(/^stuck: CREATE app-1 is tried again: [^]*127\.0\.0\.1:9/),
+    ]);
   });
 
   it('tells why workers cannot carry a workflow on', async () => {
     // As a build of a later version would leave it.
-    await stack.client.temporal.workflow.start(clusterWorkflowType, { workflowId: clusterWorkflowId('newer'), taskQueue: coreQueue, args: [{ carried: { stateVersion: 99, name: 'newer', uid: 'u' } }] });
+    await stack.client.temporal.workflow.start(clusterWorkflowType, {
+      workflowId: clusterWorkflowId('newer'),
+      taskQueue: coreQueue,
+      args: [{ carried: { stateVersion: 99, name: 'newer', uid: 'u' } }],
+    });
     const { code, stdout } = await statusWith('newer', /stuck: cluster\/newer/);
     expect(code).not.toBe(0);
-    expect(stdout).toMatch(/stuck: cluster\/newer cannot be carried on: workers failed at it \d+ times? in a row, for [\d.]+ s: the cluster's state has version 99/);
+    expect(stdout).toMatch(
+      /stuck: cluster\/newer cannot be carried on: workers failed at it \d+ times? in a row, for [\d.]+ s: the cluster's state has version 99/,
+    );
   });
 
   it('says which key is missing, and what the server knows without it', async () => {
@@ -81,6 +122,10 @@ describe('heddle status of what is stuck', () => {
     const config = join(stack.folder, 'other.yaml');
     await writeFile(config, JSON.stringify({ keys: { folder: keys } }));
     const status = await runHeddle(['status', 'keyless'], settings({ HEDDLE_CONFIG: config }));
-    expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining('cluster keyless: idle (as the server last heard)'), stderr: expect.stringMatching(/key/) });
+    expect(status).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('cluster keyless: idle (as the server last heard)'),
+      stderr: expect.stringMatching(/key/),
+    });
   });
 });

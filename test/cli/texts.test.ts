@@ -23,7 +23,15 @@ describe('text from elsewhere', () => {
 });
 
 describe('words of the command line', () => {
-  it.each([[0, '0.0 s'], [340, '0.3 s'], [9_960, '10 s'], [59_400, '59 s'], [184_000, '3 m 04 s'], [3_720_000, '1 h 02 m'], [93_600_000, '1 d 02 h']])('%d ms is "%s"', (ms, text) => {
+  it.each([
+    [0, '0.0 s'],
+    [340, '0.3 s'],
+    [9_960, '10 s'],
+    [59_400, '59 s'],
+    [184_000, '3 m 04 s'],
+    [3_720_000, '1 h 02 m'],
+    [93_600_000, '1 d 02 h'],
+  ])('%d ms is "%s"', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
   });
 
@@ -34,7 +42,15 @@ describe('words of the command line', () => {
   });
 
   it('makes columns as wide as their widest cell, and cuts what is too long', () => {
-    expect(formatTable(['A', 'B'], [['one', 'x'], ['2', 'yyy']])).toEqual(['A    B', 'one  x', '2    yyy']);
+    expect(
+      formatTable(
+        ['A', 'B'],
+        [
+          ['one', 'x'],
+          ['2', 'yyy'],
+        ],
+      ),
+    ).toEqual(['A    B', 'one  x', '2    yyy']);
     expect(cutTo('abcdef', 4)).toBe('abc…');
     expect(cutTo('äöü', 3)).toBe('äöü');
   });
@@ -42,26 +58,84 @@ describe('words of the command line', () => {
 
 describe('the progress view', () => {
   const node = (nodenum: number, more: Partial<NodeStatus> = {}): NodeStatus => ({
-    nodeId: `app-${nodenum}`, group: 'app', nodenum, hostname: `web-app-${nodenum}`, incarnation: 1, services: ['app'], running: [], state: 'ready', payload: {}, ...more,
+    nodeId: `app-${nodenum}`,
+    group: 'app',
+    nodenum,
+    hostname: `web-app-${nodenum}`,
+    incarnation: 1,
+    services: ['app'],
+    running: [],
+    state: 'ready',
+    payload: {},
+    ...more,
   });
   const operation = {
-    id: '3', kind: 'apply', intent: { kind: 'apply' }, what: 'apply', state: 'running', by: 'me', requestedAt: '2026-01-01T00:00:00Z', tasks: { total: 9, done: 4, failed: 1 },
+    id: '3',
+    kind: 'apply',
+    intent: { kind: 'apply' },
+    what: 'apply',
+    state: 'running',
+    by: 'me',
+    requestedAt: '2026-01-01T00:00:00Z',
+    tasks: { total: 9, done: 4, failed: 1 },
   } as const;
-  const render = (nodes: readonly NodeStatus[], size: { readonly columns: number; readonly rows: number }): readonly string[] =>
-    renderProgress({ name: 'web', uid: 'u', phase: 'applying', operation, queued: [], history: [], nodes, services: {}, stopped: [], looks: { asked: 0, done: 0 } }, operation, size, Date.parse('2026-01-01T00:00:12Z')).map(({ text }) => text);
+  const render = (
+    nodes: readonly NodeStatus[],
+    size: { readonly columns: number; readonly rows: number },
+  ): readonly string[] =>
+    renderProgress(
+      {
+        name: 'web',
+        uid: 'u',
+        phase: 'applying',
+        operation,
+        queued: [],
+        history: [],
+        nodes,
+        services: {},
+        stopped: [],
+        looks: { asked: 0, done: 0 },
+      },
+      operation,
+      size,
+      Date.parse('2026-01-01T00:00:12Z'),
+    ).map(({ text }) => text);
 
   it('heads with the operation, its time and its counts, and has a row for each node', () => {
-    const working = node(1, { state: 'working', current: { action: 'INSTALL', service: 'app', state: 'running', since: '2026-01-01T00:00:09Z' } });
-    const waiting = node(2, { state: 'working', current: { action: 'START', service: 'app', state: 'waiting', gates: ['START:db', 'CONFIRM:@db'], since: '2026-01-01T00:00:10Z' } });
+    const working = node(1, {
+      state: 'working',
+      current: { action: 'INSTALL', service: 'app', state: 'running', since: '2026-01-01T00:00:09Z' },
+    });
+    const waiting = node(2, {
+      state: 'working',
+      current: {
+        action: 'START',
+        service: 'app',
+        state: 'waiting',
+        gates: ['START:db', 'CONFIRM:@db'],
+        since: '2026-01-01T00:00:10Z',
+      },
+    });
     expect(render([working, waiting], { columns: 120, rows: 20 })).toEqual([
       'web: apply (operation 3)  12 s  4 of 9 tasks done, 1 running, 1 failed',
-      '  app-1  working  3.0 s  INSTALL app', '  app-2  working  2.0 s  START app waits for START of db on all its nodes and 1 more',
+      '  app-1  working  3.0 s  INSTALL app',
+      '  app-2  working  2.0 s  START app waits for START of db on all its nodes and 1 more',
     ]);
   });
 
   it('is never higher or wider than the terminal, and keeps what failed or works in sight', () => {
     const nodes = Array.from({ length: 50 }, (_, index) => node(index + 1));
-    const failed = node(51, { state: 'failed', failure: { taskId: 't', action: 'START', service: 'app', kind: 'ScriptFailed', message: 'no', at: '2026-01-01T00:00:00Z' } });
+    const failed = node(51, {
+      state: 'failed',
+      failure: {
+        taskId: 't',
+        action: 'START',
+        service: 'app',
+        kind: 'ScriptFailed',
+        message: 'no',
+        at: '2026-01-01T00:00:00Z',
+      },
+    });
     const lines = render([...nodes, failed], { columns: 40, rows: 10 });
     expect(lines.length).toBeLessThan(10);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(40);
@@ -72,10 +146,26 @@ describe('the progress view', () => {
 
 describe('a plan for people', () => {
   const plan: Plan = {
-    gates: { 'START:db': 1 }, placements: {},
+    gates: { 'START:db': 1 },
+    placements: {},
     kinds: [
-      { group: 'db', purpose: 'create', nodes: [[1, 1]], services: ['db'], chain: [{ action: 'CREATE' }, { action: 'START', service: 'db', counts: 'START:db' }] },
-      { group: 'app', purpose: 'update', nodes: [[1, 2], [4, 4]], services: ['app'], chain: [{ action: 'START', service: 'app', after: ['START:db'] }] },
+      {
+        group: 'db',
+        purpose: 'create',
+        nodes: [[1, 1]],
+        services: ['db'],
+        chain: [{ action: 'CREATE' }, { action: 'START', service: 'db', counts: 'START:db' }],
+      },
+      {
+        group: 'app',
+        purpose: 'update',
+        nodes: [
+          [1, 2],
+          [4, 4],
+        ],
+        services: ['app'],
+        chain: [{ action: 'START', service: 'app', after: ['START:db'] }],
+      },
     ],
   };
 
@@ -85,8 +175,16 @@ describe('a plan for people', () => {
 
   it('is drawn with an arrow for each thing that waits for another', () => {
     expect(drawPlan(plan, 'mermaid').split('\n')).toEqual([
-      'flowchart LR', '  subgraph k0["+ db-1"]', '    k0s0["CREATE"]', '    k0s1["START db"]', '  end',
-      '  subgraph k1["~ app-1, app-2, app-4"]', '    k1s0["START app"]', '  end', '  k0s0 --> k0s1', '  k0s1 -.-> k1s0',
+      'flowchart LR',
+      '  subgraph k0["+ db-1"]',
+      '    k0s0["CREATE"]',
+      '    k0s1["START db"]',
+      '  end',
+      '  subgraph k1["~ app-1, app-2, app-4"]',
+      '    k1s0["START app"]',
+      '  end',
+      '  k0s0 --> k0s1',
+      '  k0s1 -.-> k1s0',
     ]);
     expect(drawPlan(plan, 'dot')).toContain('k0s1 -> k1s0 [style=dashed];');
   });

@@ -19,36 +19,81 @@ describe('the command line without a server', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-cli-'));
     await writeFile(join(folder, 'wrong.yaml'), wrongSpec);
-    await writeFile(join(folder, 'right.yaml'), wrongSpec.replace('count: 0', 'count: 1').replace('requires: [nothing]', 'peers: none').replace('strat', 'start'));
+    await writeFile(
+      join(folder, 'right.yaml'),
+      wrongSpec
+        .replace('count: 0', 'count: 1')
+        .replace('requires: [nothing]', 'peers: none')
+        .replace('strat', 'start'),
+    );
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   // Port 1 is never listened at: whatever asks a server fails.
-  const run = (...words: readonly string[]): Promise<Ended> => runHeddle(words, {
-    distPath: inject('distPath'), cwd: folder, env: { HEDDLE_DATA_FOLDER: join(folder, 'data'), TEMPORAL_ADDRESS: '127.0.0.1:1' },
-  });
+  const run = (...words: readonly string[]): Promise<Ended> =>
+    runHeddle(words, {
+      distPath: inject('distPath'),
+      cwd: folder,
+      env: { HEDDLE_DATA_FOLDER: join(folder, 'data'), TEMPORAL_ADDRESS: '127.0.0.1:1' },
+    });
 
   it('says the most used commands when nothing is asked', async () => {
     const { code, stdout } = await run();
     expect(code).toBe(0);
-    for (const verb of ['dev', 'apply', 'status', 'logs', 'delete']) expect(stdout).toContain(`heddle ${verb}`);
+    for (const verb of ['dev', 'apply', 'status', 'logs', 'delete'])
+      expect(stdout).toContain(`heddle ${verb}`);
   });
 
-  it('lists every command in its help, and the options of one in that one\'s', async () => {
+  it("lists every command in its help, and the options of one in that one's", async () => {
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);
-    const verbs = ['apply', 'plan', 'list', 'status', 'nodes', 'logs', 'ssh', 'task', 'retry', 'delete', 'dev', 'worker', 'doctor', 'replay', 'plugins', 'provider', 'keys', 'server', 'config'];
+    const verbs = [
+      'apply',
+      'plan',
+      'list',
+      'status',
+      'nodes',
+      'logs',
+      'ssh',
+      'task',
+      'retry',
+      'delete',
+      'dev',
+      'worker',
+      'doctor',
+      'replay',
+      'plugins',
+      'provider',
+      'keys',
+      'server',
+      'config',
+    ];
     for (const verb of verbs) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
     expect((await run('apply', '--help')).stdout).toContain('--create-only');
   });
 
   it('ends with 2 on wrong usage, suggests what was meant, and names the help', async () => {
-    expect(await run('aply', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean apply?') });
-    expect(await run('apply', 'x', '--no-wiat')).toMatchObject({ code: 2, stderr: expect.stringMatching(/Did you mean --no-wait\?[^]*next: heddle apply --help/) });
-    expect(await run('apply')).toMatchObject({ code: 2, stderr: expect.stringContaining('missing required argument') });
+    expect(await run('aply', 'x')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean apply?'),
+    });
+    expect(await run('apply', 'x', '--no-wiat')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Did you mean --no-wait\?[^]*next: heddle apply --help/),
+    });
+    expect(await run('apply')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('missing required argument'),
+    });
     expect(await run('logs', 'web', '--level', 'loud')).toMatchObject({ code: 2 });
-    expect(await run('pool', 'hold', 'ci')).toMatchObject({ code: 2, stderr: expect.stringContaining('next: heddle pool hold --help') });
-    expect(await run('pool', 'hold', 'ci', 'small-1')).toMatchObject({ code: 2, stderr: expect.stringContaining('say why small-1 is held: -m TEXT') });
+    expect(await run('pool', 'hold', 'ci')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('next: heddle pool hold --help'),
+    });
+    expect(await run('pool', 'hold', 'ci', 'small-1')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('say why small-1 is held: -m TEXT'),
+    });
   });
 
   it('gives errors of usage as JSON too when JSON is asked for', async () => {
@@ -63,13 +108,19 @@ describe('the command line without a server', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/wrong\.yaml:3:\d+: nodes\.app\.count: /);
     expect(stderr).toMatch(/wrong\.yaml:8:\d+: .*Did you mean "start"/);
-    expect(await run('plan', 'absent.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('absent.yaml') });
+    expect(await run('plan', 'absent.yaml')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('absent.yaml'),
+    });
   });
 
   it('says that no server answers, where, and how to start one, and ends with 5', async () => {
     const verbs = [['list'], ['status', 'web'], ['delete', 'web'], ['apply', 'right.yaml'], ['worker']];
     for (const words of verbs) {
-      expect(await run(...words), words.join(' ')).toMatchObject({ code: 5, stderr: expect.stringMatching(/127\.0\.0\.1:1\b[^]*next: heddle dev/) });
+      expect(await run(...words), words.join(' ')).toMatchObject({
+        code: 5,
+        stderr: expect.stringMatching(/127\.0\.0\.1:1\b[^]*next: heddle dev/),
+      });
     }
     expect(await run('plan', 'right.yaml', '--detailed-exitcode')).toMatchObject({ code: 1 });
   });
@@ -79,19 +130,36 @@ describe('the command line without a server', () => {
     expect(code).toBe(1);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string; next?: string }[] };
     expect(checks.find(({ check }) => check === 'plugins')).toMatchObject({ state: 'ok' });
-    expect(checks.find(({ check }) => check === 'server')).toMatchObject({ state: 'fail', next: 'heddle dev' });
+    expect(checks.find(({ check }) => check === 'server')).toMatchObject({
+      state: 'fail',
+      next: 'heddle dev',
+    });
   });
 
   it('shows the built-in plugins and the schema of their fields', async () => {
-    expect(await run('plugins')).toMatchObject({ code: 0, stdout: expect.stringMatching(/provider +local [^]*provider +static [^]*automator +fake [^]*automator +shell /) });
+    expect(await run('plugins')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /provider +local [^]*provider +static [^]*automator +fake [^]*automator +shell /,
+      ),
+    });
     const { stdout } = await run('plugins', 'show', 'shell', '--schema');
-    expect(JSON.parse(stdout)).toMatchObject({ name: 'shell', user: { type: 'object', properties: { script: {} } } });
-    expect(await run('plugins', 'show', 'shel')).toMatchObject({ code: 4, stderr: expect.stringContaining('Did you mean "shell"?') });
+    expect(JSON.parse(stdout)).toMatchObject({
+      name: 'shell',
+      user: { type: 'object', properties: { script: {} } },
+    });
+    expect(await run('plugins', 'show', 'shel')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('Did you mean "shell"?'),
+    });
   });
 
   it('shows each setting and where it came from, but no secret', async () => {
     const config = join(folder, 'heddle.yaml');
-    await writeFile(config, 'site: here\nproviders: {lab: {type: local, fields: {endpoint: "http://127.0.0.1:9", apiKey: hunter2}}}\n');
+    await writeFile(
+      config,
+      'site: here\nproviders: {lab: {type: local, fields: {endpoint: "http://127.0.0.1:9", apiKey: hunter2}}}\n',
+    );
     const { stdout } = await run('config', 'show');
     expect(stdout).toMatch(/site +here +.*heddle\.yaml:1/);
     expect(stdout).toMatch(/dataFolder +.*data +HEDDLE_DATA_FOLDER/);

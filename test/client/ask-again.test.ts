@@ -4,26 +4,45 @@ import { askAgain } from '../../src/client/ask-again.js';
 import { unreadHistory } from '../../src/model/unread-history.js';
 
 function refusal(code: number, message: string): ServiceError {
-  return new ServiceError('Workflow Update failed', { cause: Object.assign(new Error(message), { code, details: message, metadata: {} }) });
+  return new ServiceError('Workflow Update failed', {
+    cause: Object.assign(new Error(message), { code, details: message, metadata: {} }),
+  });
 }
 
-/** Asks by the interceptor of a kind; the server answers at the third time, and refuses before in these ways. */
-async function ask(kind: 'query' | 'startUpdate' | 'startUpdateWithStart', errors: readonly Error[]): Promise<{ readonly answer: unknown; readonly ids: readonly unknown[] }> {
+/**
+ * Asks by the interceptor of a kind; the server answers at the third time, and refuses before in these ways.
+ */
+async function ask(
+  kind: 'query' | 'startUpdate' | 'startUpdateWithStart',
+  errors: readonly Error[],
+): Promise<{ readonly answer: unknown; readonly ids: readonly unknown[] }> {
   const ids: unknown[] = [];
-  const next = async (input: { readonly options?: { readonly updateId?: string }; readonly updateOptions?: { readonly updateId?: string } }): Promise<unknown> => {
+  const next = async (input: {
+    readonly options?: { readonly updateId?: string };
+    readonly updateOptions?: { readonly updateId?: string };
+  }): Promise<unknown> => {
     ids.push((input.options ?? input.updateOptions)?.updateId);
     const error = errors[ids.length - 1];
     return error === undefined ? Promise.resolve('answered') : Promise.reject(error);
   };
   const intercept = askAgain[kind] as unknown as (input: object, next: unknown) => Promise<unknown>;
-  return { answer: await intercept(kind === 'startUpdateWithStart' ? { updateOptions: {} } : { options: {} }, next), ids };
+  return {
+    answer: await intercept(kind === 'startUpdateWithStart' ? { updateOptions: {} } : { options: {} }, next),
+    ids,
+  };
 }
 
-const taskFailed = refusal(9, 'Unable to perform workflow execution update due to unexpected workflow task failure.');
+const taskFailed = refusal(
+  9,
+  'Unable to perform workflow execution update due to unexpected workflow task failure.',
+);
 
 describe('askAgain', () => {
   it('asks a query again that a worker could not answer yet, or that was one of too many', async () => {
-    const errors = [new QueryNotRegisteredError(unreadHistory.message, 3), refusal(8, 'consistent query buffer is full, this may be caused by too many queries')];
+    const errors = [
+      new QueryNotRegisteredError(unreadHistory.message, 3),
+      refusal(8, 'consistent query buffer is full, this may be caused by too many queries'),
+    ];
     expect((await ask('query', errors)).answer).toBe('answered');
   });
 
@@ -35,14 +54,25 @@ describe('askAgain', () => {
     }
   });
 
-  it('says after many times that nobody could answer, and not that there is no such query', { timeout: 60_000 }, async () => {
-    const error = await ask('query', Array.from({ length: 60 }, () => new QueryNotRegisteredError(unreadHistory.message, 3))).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(ServiceError);
-    expect(error).toMatchObject({ cause: expect.any(QueryNotRegisteredError) });
-  });
+  it(
+    'says after many times that nobody could answer, and not that there is no such query',
+    { timeout: 60_000 },
+    async () => {
+      const error = await ask(
+        'query',
+        Array.from({ length: 60 }, () => new QueryNotRegisteredError(unreadHistory.message, 3)),
+      ).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(ServiceError);
+      expect(error).toMatchObject({ cause: expect.any(QueryNotRegisteredError) });
+    },
+  );
 
   it('leaves everything else to who asked', async () => {
-    await expect(ask('query', [new QueryNotRegisteredError('no such query', 3)])).rejects.toThrow('no such query');
-    await expect(ask('startUpdate', [refusal(9, 'workflow is closed')])).rejects.toThrow('Workflow Update failed');
+    await expect(ask('query', [new QueryNotRegisteredError('no such query', 3)])).rejects.toThrow(
+      'no such query',
+    );
+    await expect(ask('startUpdate', [refusal(9, 'workflow is closed')])).rejects.toThrow(
+      'Workflow Update failed',
+    );
   });
 });

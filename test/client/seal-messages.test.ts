@@ -39,7 +39,7 @@ describe('the interceptor of the client', () => {
     expect([list[0], list.at(-1), list.length]).toEqual([own, sealMessages, 3]);
     const interceptors: ClientOptions['interceptors'] = { workflow: { calls: [() => own] } };
     const { workflow } = plugin.configureClient(plugin.configureClient({ interceptors })).interceptors ?? {};
-    const calls = workflow !== undefined && 'calls' in workflow ? workflow.calls ?? [] : [];
+    const calls = workflow !== undefined && 'calls' in workflow ? (workflow.calls ?? []) : [];
     expect(calls.map((make) => make({ workflowId: 'cluster/web' })).at(-1)).toBe(sealMessages);
     expect(calls).toHaveLength(3);
   });
@@ -48,7 +48,9 @@ describe('the interceptor of the client', () => {
 describe('an envelope', () => {
   it('leaves out trailing undefined arguments, which JSON would make null', () => {
     expect(sealMessage('start turn', [undefined])).toEqual([{ heddle: 'start turn', args: [] }]);
-    expect(sealMessage('update set', ['keys', null])).toEqual([{ heddle: 'update set', args: ['keys', null] }]);
+    expect(sealMessage('update set', ['keys', null])).toEqual([
+      { heddle: 'update set', args: ['keys', null] },
+    ]);
   });
 
   it('of the codec server opens any message until it expires, and never an activity', () => {

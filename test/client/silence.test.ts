@@ -15,12 +15,16 @@ describe('a client that gets no answer', () => {
   const spec = closed({ name: 'quiet', nodes: { app: nodes(1, []) } });
 
   it.concurrent('says that there is no server, and how to get one', async () => {
-    // Without the SDK's own retries: one whose timer runs when the connection is closed throws outside of any call.
+    // Without the SDK's own retries: one whose timer runs when the connection is closed throws outside of any
+    // call.
     const connection = Connection.lazy({ address: '127.0.0.1:1', interceptors: [] });
     try {
       const client = new HeddleClient(new Client({ connection }), { by: 'test' });
       await expect(client.status('quiet')).rejects.toMatchObject({
-        code: 'NoServer', message: expect.stringMatching(/^status quiet: no Temporal server answers at 127\.0\.0\.1:1; start one with 'heddle dev'/),
+        code: 'NoServer',
+        message: expect.stringMatching(
+          /^status quiet: no Temporal server answers at 127\.0\.0\.1:1; start one with 'heddle dev'/,
+        ),
       });
     } finally {
       await connection.close();
@@ -28,15 +32,28 @@ describe('a client that gets no answer', () => {
   });
 
   it.concurrent('says that there is no such cluster', async () => {
-    for (const ask of [() => stack.client.status('nobody'), () => stack.client.delete('nobody'), () => stack.client.retry('nobody')]) {
-      await expect(ask()).rejects.toMatchObject({ code: 'NotFound', message: expect.stringContaining('there is no such cluster') });
+    for (const ask of [
+      () => stack.client.status('nobody'),
+      () => stack.client.delete('nobody'),
+      () => stack.client.retry('nobody'),
+    ]) {
+      await expect(ask()).rejects.toMatchObject({
+        code: 'NotFound',
+        message: expect.stringContaining('there is no such cluster'),
+      });
     }
   });
 
   it.concurrent('says that there is no worker; one that comes later carries out what was asked', async () => {
-    await expect(stack.client.apply(spec)).rejects.toMatchObject({ code: 'NoWorker', message: expect.stringContaining('heddle worker') });
+    await expect(stack.client.apply(spec)).rejects.toMatchObject({
+      code: 'NoWorker',
+      message: expect.stringContaining('heddle worker'),
+    });
     const silences: string[] = [];
-    const waited = stack.client.waitFor('quiet', '1', { everyMs: 100, onSilence: ({ code }) => silences.push(code) });
+    const waited = stack.client.waitFor('quiet', '1', {
+      everyMs: 100,
+      onSilence: ({ code }) => silences.push(code),
+    });
     while (silences.length === 0) await pause(50);
     const worker = await stack.startWorker();
     expect((await waited).operation.state).toBe('done');

@@ -9,7 +9,8 @@ import { parse } from 'yaml';
  * @property {string | undefined} image
  * @property {readonly string[]} command entrypoint and command
  * @property {Readonly<Record<string, string>>} environment
- * @property {readonly { source: string, target: string }[]} mounts a source that begins with a dot is a path, else a volume
+ * @property {readonly { source: string, target: string }[]} mounts a source that begins with a dot is a path,
+ * else a volume
  * @property {readonly string[] | undefined} healthcheck
  */
 
@@ -23,13 +24,21 @@ export function readCompose(root, envFile) {
   const variables = readEnvFile(envFile);
   const document = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true });
   const filled = /** @type {{ services: Record<string, any> }} */ (fillIn(document, variables));
-  return Object.fromEntries(Object.entries(filled.services).map(([name, service]) => [name, {
-    name, image: service.image,
-    command: [...(service.entrypoint ?? []), ...(service.command ?? [])],
-    environment: Object.fromEntries(Object.entries(service.environment ?? {}).map(([key, value]) => [key, String(value)])),
-    mounts: (service.volumes ?? []).map(readMount),
-    healthcheck: service.healthcheck?.test?.slice(1),
-  }]));
+  return Object.fromEntries(
+    Object.entries(filled.services).map(([name, service]) => [
+      name,
+      {
+        name,
+        image: service.image,
+        command: [...(service.entrypoint ?? []), ...(service.command ?? [])],
+        environment: Object.fromEntries(
+          Object.entries(service.environment ?? {}).map(([key, value]) => [key, String(value)]),
+        ),
+        mounts: (service.volumes ?? []).map(readMount),
+        healthcheck: service.healthcheck?.test?.slice(1),
+      },
+    ]),
+  );
 }
 
 /** @param {string} volume `source:target[:ro]` */
@@ -40,10 +49,12 @@ function readMount(volume) {
 
 /** @param {string} file @returns {Record<string, string>} */
 export function readEnvFile(file) {
-  const lines = readFileSync(file, 'utf8').split('\n').flatMap((line) => {
-    const [, name, quoted, plain] = /^(\w+)=(?:'(.*)'|(.*))$/.exec(line) ?? [];
-    return name === undefined ? [] : [[name, quoted ?? plain ?? '']];
-  });
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [, name, quoted, plain] = /^(\w+)=(?:'(.*)'|(.*))$/.exec(line) ?? [];
+      return name === undefined ? [] : [[name, quoted ?? plain ?? '']];
+    });
   return Object.fromEntries(lines);
 }
 

@@ -23,7 +23,11 @@ interface Service {
 
 const root = join(import.meta.dirname, '..', '..');
 const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
-const compose = parse(text, { merge: true }) as { readonly services: Readonly<Record<string, Service>>; readonly volumes: object; readonly networks: Readonly<Record<string, { readonly internal?: boolean }>> };
+const compose = parse(text, { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: object;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+};
 const services = Object.entries(compose.services);
 
 describe('docker-compose.yml', () => {
@@ -35,32 +39,55 @@ describe('docker-compose.yml', () => {
 
   // Promise: codec-token
   test('gives the token of the codec server to the codec server alone, so that nobody who opens the Web UI can read it', () => {
-    const holders = services.filter(([, service]) => JSON.stringify(service).includes('HEDDLE_CODEC_TOKEN')).map(([name]) => name);
+    const holders = services
+      .filter(([, service]) => JSON.stringify(service).includes('HEDDLE_CODEC_TOKEN'))
+      .map(([name]) => name);
     expect(holders).toEqual(['codec-server']);
-    expect(Object.keys(compose.services['temporal-ui']?.environment ?? {}).filter((name) => name.includes('CODEC'))).toEqual([]);
+    expect(
+      Object.keys(compose.services['temporal-ui']?.environment ?? {}).filter((name) =>
+        name.includes('CODEC'),
+      ),
+    ).toEqual([]);
   });
 
   test('gives the payload keys to the codec server, workers and the command line alone', () => {
-    const holders = services.filter(([, service]) => JSON.stringify(service).includes('HEDDLE_KEYS')).map(([name]) => name);
+    const holders = services
+      .filter(([, service]) => JSON.stringify(service).includes('HEDDLE_KEYS'))
+      .map(([name]) => name);
     expect(holders).toEqual(['codec-server', 'worker', 'heddle']);
   });
 
   describe('the networks', () => {
-    const networksOf = ({ networks = [] }: Service): readonly string[] => (Array.isArray(networks) ? networks as readonly string[] : Object.keys(networks));
+    const networksOf = ({ networks = [] }: Service): readonly string[] =>
+      Array.isArray(networks) ? (networks as readonly string[]) : Object.keys(networks);
     const reachable = (from: string): readonly string[] => {
       const own = networksOf(compose.services[from] ?? { image: '' });
-      return services.filter(([name, service]) => name !== from && networksOf(service).some((network) => own.includes(network))).map(([name]) => name);
+      return services
+        .filter(
+          ([name, service]) => name !== from && networksOf(service).some((network) => own.includes(network)),
+        )
+        .map(([name]) => name);
     };
 
-    test('are named for every service: none is on the default network, on the host\'s or on that of another service', () => {
-      expect(services.filter(([, service]) => networksOf(service).length === 0 || service.network_mode !== undefined).map(([name]) => name)).toEqual([]);
-      expect(new Set(services.flatMap(([, service]) => networksOf(service)))).toEqual(new Set(Object.keys(compose.networks)));
+    test("are named for every service: none is on the default network, on the host's or on that of another service", () => {
+      expect(
+        services
+          .filter(([, service]) => networksOf(service).length === 0 || service.network_mode !== undefined)
+          .map(([name]) => name),
+      ).toEqual([]);
+      expect(new Set(services.flatMap(([, service]) => networksOf(service)))).toEqual(
+        new Set(Object.keys(compose.networks)),
+      );
     });
 
     // Promise: machines-isolated
     test('let machines reach the worker and the command line, and neither the Temporal server nor anything else, nor the outside', () => {
       expect(reachable('machines')).toEqual(['worker', 'heddle']);
-      expect(networksOf(compose.services['machines'] ?? { image: '' }).filter((network) => compose.networks[network]?.internal !== true)).toEqual([]);
+      expect(
+        networksOf(compose.services['machines'] ?? { image: '' }).filter(
+          (network) => compose.networks[network]?.internal !== true,
+        ),
+      ).toEqual([]);
     });
 
     test('let the Temporal server alone reach the database, and nobody the codec server', () => {
@@ -70,34 +97,48 @@ describe('docker-compose.yml', () => {
   });
 
   test('holds no secret: each comes from .env, and nothing starts without it', () => {
-    const secret = services.flatMap(([name, { environment = {} }]) => Object.entries(environment)
-      .filter(([key]) => /PASSWORD|TOKEN|KEYS/.test(key)).map(([key, value]) => ({ name, key, value })));
+    const secret = services.flatMap(([name, { environment = {} }]) =>
+      Object.entries(environment)
+        .filter(([key]) => /PASSWORD|TOKEN|KEYS/.test(key))
+        .map(([key, value]) => ({ name, key, value })),
+    );
     expect(secret.length).toBeGreaterThan(3);
-    expect(secret.filter(({ value }) => !/^\$\{\w+:\?run deploy\/make-env\.sh first\}$/.test(value))).toEqual([]);
+    expect(secret.filter(({ value }) => !/^\$\{\w+:\?run deploy\/make-env\.sh first\}$/.test(value))).toEqual(
+      [],
+    );
   });
 
   test('pins every image, and no Temporal server older than the oldest safe one', () => {
-    expect(services.filter(([, { image }]) => !/:\d|^heddle:local$/.test(image)).map(([name]) => name)).toEqual([]);
+    expect(
+      services.filter(([, { image }]) => !/:\d|^heddle:local$/.test(image)).map(([name]) => name),
+    ).toEqual([]);
     const server = compose.services['temporal']?.image.split(':')[1] ?? '';
     expect(floorProblem(server)).toBeUndefined();
     expect(compose.services['temporal-schema']?.image).toBe(`temporalio/admin-tools:${server}`);
   });
 
   test('mounts only what exists, and volumes that it declares', () => {
-    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':')[0] ?? ''));
-    const isThere = (source: string): boolean => (source.startsWith('.') ? existsSync(join(root, source)) : Object.hasOwn(compose.volumes, source));
+    const mounted = services.flatMap(([, { volumes = [] }]) =>
+      volumes.map((volume) => volume.split(':')[0] ?? ''),
+    );
+    const isThere = (source: string): boolean =>
+      source.startsWith('.') ? existsSync(join(root, source)) : Object.hasOwn(compose.volumes, source);
     expect(mounted.filter((source) => !isThere(source))).toEqual([]);
   });
 
   test('waits for the health of whatever has a health check', () => {
-    const needs = services.flatMap(([name, { depends_on = {} }]) => Object.entries(depends_on).map(([other, need]) => ({ name, other, need })));
+    const needs = services.flatMap(([name, { depends_on = {} }]) =>
+      Object.entries(depends_on).map(([other, need]) => ({ name, other, need })),
+    );
     const checked = needs.filter(({ other }) => compose.services[other]?.healthcheck !== undefined);
     expect(checked.length).toBeGreaterThan(3);
     expect(checked.filter(({ need }) => need.condition !== 'service_healthy')).toEqual([]);
   });
 
   test('gives the worker a configuration that is valid', () => {
-    expect(readConfigFile(readFileSync(join(root, 'deploy', 'heddle.yaml'), 'utf8'), 'heddle.yaml')).toMatchObject({ ok: true });
+    expect(
+      readConfigFile(readFileSync(join(root, 'deploy', 'heddle.yaml'), 'utf8'), 'heddle.yaml'),
+    ).toMatchObject({ ok: true });
   });
 });
 
@@ -110,13 +151,16 @@ describe('deploy/make-env.sh', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  const make = (): ReturnType<typeof spawnSync> => spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { encoding: 'utf8' });
+  const make = (): ReturnType<typeof spawnSync> =>
+    spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { encoding: 'utf8' });
   const read = (): string => readFileSync(join(folder, '.env'), 'utf8');
 
   test('makes every variable that must be set, readable for its owner alone, with keys that Heddle reads', () => {
     expect(make().status).toBe(0);
     const wanted = new Set([...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name));
-    const made = new Map([...read().matchAll(/^(\w+)='?(.+?)'?$/gm)].map(([, name, value]) => [name, value ?? '']));
+    const made = new Map(
+      [...read().matchAll(/^(\w+)='?(.+?)'?$/gm)].map(([, name, value]) => [name, value ?? '']),
+    );
     expect(new Set(made.keys())).toEqual(wanted);
     expect(statSync(join(folder, '.env')).mode & 0o777).toBe(0o600);
     expect(parseKeyRing(made.get('HEDDLE_KEYS') ?? '', '.env').list()).toHaveLength(1);

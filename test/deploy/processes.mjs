@@ -27,12 +27,18 @@ const running = [];
 export function start(name, words, { cwd, environment = {}, logFile }) {
   const log = openSync(logFile, 'a', 0o600);
   // A session of its own: Ctrl-C reaches this script alone, which stops all in order.
-  const child = spawn('/usr/bin/env', [...assignments(environment), ...words], { cwd, stdio: ['ignore', log, log], detached: true });
+  const child = spawn('/usr/bin/env', [...assignments(environment), ...words], {
+    cwd,
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
   closeSync(log);
   const exit = once(child, 'exit').catch(() => undefined);
   const ended = () => child.exitCode !== null || child.signalCode !== null;
   const one = {
-    name, pid: child.pid ?? 0, ended,
+    name,
+    pid: child.pid ?? 0,
+    ended,
     tail: () => readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n'),
     kill: async (/** @type {NodeJS.Signals} */ signal) => {
       if (!ended()) child.kill(signal);
@@ -46,16 +52,26 @@ export function start(name, words, { cwd, environment = {}, logFile }) {
   return one;
 }
 
-/** Runs a program to its end and gives what it wrote. @param {readonly string[]} words @param {RunOptions} options */
+/**
+ * Runs a program to its end and gives what it wrote.
+ * @param {readonly string[]} words
+ * @param {RunOptions} options
+ */
 export async function run(words, { cwd, environment = {}, limitMs = 600_000 }) {
   const child = spawn('/usr/bin/env', [...assignments(environment), ...words], {
-    cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL',
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: limitMs,
+    killSignal: 'SIGKILL',
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk) => (output += chunk));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk) => (output += chunk));
   const [code, signal] = await once(child, 'close');
   if (code === 0) return output;
-  throw new Error(`${words.join(' ')} ended with ${signal ?? code}:\n${output.trimEnd().split('\n').slice(-20).join('\n')}`);
+  throw new Error(
+    `${words.join(' ')} ended with ${signal ?? code}:\n${output.trimEnd().split('\n').slice(-20).join('\n')}`,
+  );
 }
 
 /**
@@ -80,7 +96,10 @@ export async function waitFor(what, attempt, check = () => undefined) {
 
 /** The last words of what was started and ended by itself. */
 export function lastWords() {
-  return running.filter((one) => one.ended()).map((one) => `${one.name} ended by itself:\n${one.tail()}`).join('\n');
+  return running
+    .filter((one) => one.ended())
+    .map((one) => `${one.name} ended by itself:\n${one.tail()}`)
+    .join('\n');
 }
 
 /** Ends what was started, the last first. */

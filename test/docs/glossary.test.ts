@@ -16,13 +16,18 @@ const foreignRows = rows.filter(({ cells }) => cells.length === 4);
 
 describe('the glossary', () => {
   test('names only files and folders that exist', () => {
-    const paths = [...text.matchAll(/`((?:src|test|docs|examples|deploy)\/[\w./-]+|\.oxlintrc\.json)`/g)].flatMap(([, path]) => path ?? []);
+    const paths = [
+      ...text.matchAll(/`((?:src|test|docs|examples|deploy)\/[\w./-]+|\.oxlintrc\.json)`/g),
+    ].flatMap(([, path]) => path ?? []);
     expect(paths.length).toBeGreaterThan(100);
     expect(paths.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
   });
 
   test('has four filled columns in every row about another system, the note alone may be empty', () => {
-    const wrong = rows.filter(({ section, cells }) => section !== 'Heddle\'s words' && (cells.length !== 4 || cells.slice(0, 3).includes('')));
+    const wrong = rows.filter(
+      ({ section, cells }) =>
+        section !== "Heddle's words" && (cells.length !== 4 || cells.slice(0, 3).includes('')),
+    );
     expect(wrong).toEqual([]);
   });
 
@@ -37,12 +42,17 @@ describe('the glossary', () => {
   });
 
   test.each(Object.entries(foreignWords))('has every word of: %s', (section, words) => {
-    const theirs = foreignRows.filter((row) => row.section === section).map(({ cells }) => cells[0] ?? '').join('\n');
+    const theirs = foreignRows
+      .filter((row) => row.section === section)
+      .map(({ cells }) => cells[0] ?? '')
+      .join('\n');
     expect(words.filter((word) => !hasWord(theirs, word))).toEqual([]);
   });
 
   test('explains our own words, one line each', () => {
-    const explained = rows.filter(({ section }) => section === 'Heddle\'s words').map(({ cells }) => (cells[0] ?? '').replace(/ \(.*/, ''));
+    const explained = rows
+      .filter(({ section }) => section === "Heddle's words")
+      .map(({ cells }) => (cells[0] ?? '').replace(/ \(.*/, ''));
     expect(ownWords.filter((word) => !explained.includes(word))).toEqual([]);
     expect(new Set(explained).size).toBe(explained.length);
   });
@@ -50,7 +60,9 @@ describe('the glossary', () => {
   test('knows every action', () => {
     const theirs = foreignRows.map(({ cells }) => cells[0] ?? '').join('\n');
     // EXEC is ours alone, and is told where the word action is.
-    expect(actions.filter((action) => action !== 'EXEC').filter((action) => !hasWord(theirs, action))).toEqual([]);
+    expect(
+      actions.filter((action) => action !== 'EXEC').filter((action) => !hasWord(theirs, action)),
+    ).toEqual([]);
   });
 });
 
@@ -63,7 +75,16 @@ function readRows(markdown: string): readonly Row[] {
     const isBody = inBody && line.startsWith('| ');
     inBody = line.startsWith('| --- ') || isBody;
     if (!isBody || line.startsWith('| --- ')) return [];
-    return [{ section, cells: line.slice(2, line.lastIndexOf('|')).trimEnd().split(' |').map((cell) => cell.trim()) }];
+    return [
+      {
+        section,
+        cells: line
+          .slice(2, line.lastIndexOf('|'))
+          .trimEnd()
+          .split(' |')
+          .map((cell) => cell.trim()),
+      },
+    ];
   });
 }
 

@@ -9,21 +9,25 @@ interface Promised {
 }
 
 /** The rows of docs/security.md: an id, a sentence, the file of the test that enforces it. */
-const promised = [...read('docs/security.md').matchAll(/^\| `([a-z-]+)` \| .+ \| `(test\/[\w./-]+)` \|$/gm)].map(
-  ([, id = '', file = '']): Promised => ({ id, file }),
-);
+const promised = [
+  ...read('docs/security.md').matchAll(/^\| `([a-z-]+)` \| .+ \| `(test\/[\w./-]+)` \|$/gm),
+].map(([, id = '', file = '']): Promised => ({ id, file }));
 
 /** Tests name the promise they enforce in a comment on the line before them. */
 const enforced = testFiles().flatMap((file): readonly Promised[] =>
-  [...read(file).matchAll(/^ *\/\/ Promise: ([a-z-]+)\n *(?:test|it|describe)(?:\.(?:each|for|concurrent))?\(/gm)].map(
-    ([, id = '']) => ({ id, file }),
-  ),
+  [
+    ...read(file).matchAll(
+      /^ *\/\/ Promise: ([a-z-]+)\n *(?:test|it|describe)(?:\.(?:each|for|concurrent))?\(/gm,
+    ),
+  ].map(([, id = '']) => ({ id, file })),
 );
 
 describe('the promises of docs/security.md', () => {
   test('each promise names a test that says it enforces that promise', () => {
     expect(promised.length).toBeGreaterThan(30);
-    expect(promised.filter((row) => !enforced.some(({ id, file }) => id === row.id && file === row.file))).toEqual([]);
+    expect(
+      promised.filter((row) => !enforced.some(({ id, file }) => id === row.id && file === row.file)),
+    ).toEqual([]);
   });
 
   test('each test that says it enforces a promise stands in the list', () => {
@@ -31,7 +35,9 @@ describe('the promises of docs/security.md', () => {
   });
 
   test('each promise has an id of its own', () => {
-    expect(promised.map(({ id }) => id).toSorted()).toEqual([...new Set(promised.map(({ id }) => id))].toSorted());
+    expect(promised.map(({ id }) => id).toSorted()).toEqual(
+      [...new Set(promised.map(({ id }) => id))].toSorted(),
+    );
   });
 
   test('every comment that names a promise stands directly before a test that runs', () => {

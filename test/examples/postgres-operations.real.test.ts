@@ -29,7 +29,8 @@ describe('operations on the PostgreSQL example', () => {
     const { stack, example, servers } = opened;
     await example.edit('max_connections: 50', 'max_connections: 60');
     await finished(await stack.client.apply(example.spec(), { width: 1 }));
-    for (const node of await servers.nodes()) expect(await servers.sql(node, 'SHOW max_connections')).toEqual(['60']);
+    for (const node of await servers.nodes())
+      expect(await servers.sql(node, 'SHOW max_connections')).toEqual(['60']);
     await goesOn();
   });
 
@@ -48,7 +49,10 @@ describe('operations on the PostgreSQL example', () => {
   it('stops and starts', async () => {
     const { servers } = opened;
     await operate({ kind: 'stop', services: ['postgres'] });
-    for (const node of await servers.nodes()) expect(await servers.shell(node, `[ ! -e ${home}/data/postmaster.pid ] && echo stopped`)).toBe('stopped\n');
+    for (const node of await servers.nodes())
+      expect(await servers.shell(node, `[ ! -e ${home}/data/postmaster.pid ] && echo stopped`)).toBe(
+        'stopped\n',
+      );
     await operate({ kind: 'start', services: ['postgres-replica'] });
     await goesOn();
   });
@@ -57,25 +61,39 @@ describe('operations on the PostgreSQL example', () => {
     const { stack, servers } = opened;
     for (const node of await servers.nodes()) {
       const machine = `/v1/machines/${await machineOf(node)}`;
-      for (const [power, state] of [['off', 'stopped'], ['on', 'running']]) {
+      for (const [power, state] of [
+        ['off', 'stopped'],
+        ['on', 'running'],
+      ]) {
         await stack.service.call('POST', `${machine}/power`, { power });
-        await until(`${node} is ${state}`, async () => (await stack.service.call('GET', machine) as { state: string }).state === state);
+        await until(
+          `${node} is ${state}`,
+          async () => ((await stack.service.call('GET', machine)) as { state: string }).state === state,
+        );
       }
     }
     await apply();
     await goesOn();
   });
 
-  it.each([['replica', replicas[0]], ['primary', primary]])('gets a new machine by an apply when that of a %s was deleted behind its back', async (_what, node) => {
+  it.each([
+    ['replica', replicas[0]],
+    ['primary', primary],
+  ])('gets a new machine by an apply when that of a %s was deleted behind its back', async (_what, node) => {
     const lost = await machineOf(node);
     await opened.stack.service.call('DELETE', `/v1/machines/${lost}`);
-    await until(`the machine of ${node} is gone`, async () => (await opened.stack.service.machines()).every(({ id }) => id !== lost));
+    await until(`the machine of ${node} is gone`, async () =>
+      (await opened.stack.service.machines()).every(({ id }) => id !== lost),
+    );
     await apply();
     expect(await machineOf(node)).not.toBe(lost);
     await goesOn();
   });
 
-  it.each([['replica', replicas[1]], ['primary', primary]])('replaces a %s when it is asked to', async (_what, node) => {
+  it.each([
+    ['replica', replicas[1]],
+    ['primary', primary],
+  ])('replaces a %s when it is asked to', async (_what, node) => {
     const old = await machineOf(node);
     await operate({ kind: 'replace', nodes: [node] });
     expect(await machineOf(node)).not.toBe(old);
@@ -98,7 +116,9 @@ describe('operations on the PostgreSQL example', () => {
 
   async function finished(reply: ApplyReply): Promise<void> {
     const { operation, status } = await opened.stack.client.waitFor(cluster, reply.operation);
-    expect(status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, ...failure }]))).toEqual([]);
+    expect(
+      status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, ...failure }])),
+    ).toEqual([]);
     expect(operation.state).toBe('done');
   }
 

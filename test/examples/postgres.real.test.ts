@@ -44,11 +44,16 @@ describe('the PostgreSQL example', () => {
   it('keeps the password out of logs, out of the environment of servers, and from other users of a node', async () => {
     const unsafe = await servers.shell(primary, `find ${home} /root/.heddle -type f -perm /077`);
     expect(unsafe).toBe('');
-    const environment = await servers.shell(primary, `tr '\\0' '\\n' <"/proc/$(head -n 1 ${home}/data/postmaster.pid)/environ"`);
+    const environment = await servers.shell(
+      primary,
+      `tr '\\0' '\\n' <"/proc/$(head -n 1 ${home}/data/postmaster.pid)/environ"`,
+    );
     expect(environment).toContain('HEDDLE_NODE=primary-1');
     expect(environment).not.toContain('REPLICATION_PASSWORD');
     expect(opened.worker.output()).not.toContain(password);
-    expect(spawnSync('grep', ['-rlF', password, opened.worker.dataFolder], { encoding: 'utf8' })).toMatchObject({ status: 1, stdout: '' });
+    expect(
+      spawnSync('grep', ['-rlF', password, opened.worker.dataFolder], { encoding: 'utf8' }),
+    ).toMatchObject({ status: 1, stdout: '' });
   });
 
   it('takes a third replica, made from the data that is there', async () => {
@@ -69,12 +74,18 @@ describe('the PostgreSQL example', () => {
   });
 
   it('restarts its servers for a setting that needs it, up as well as down, in whichever order nodes are reached', async () => {
-    for (const [from, to] of [[50, 80], [80, 40]]) {
+    for (const [from, to] of [
+      [50, 80],
+      [80, 40],
+    ]) {
       await example.edit(`max_connections: ${from}`, `max_connections: ${to}`);
       await apply();
       expect(await servers.sql(primary, 'SHOW max_connections')).toEqual([String(to)]);
       await servers.streamTo('replica-1', 'replica-2');
-      for (const replica of ['replica-1', 'replica-2']) expect(Number((await servers.sql(replica, 'SHOW max_connections'))[0])).toBeGreaterThanOrEqual(Number(to));
+      for (const replica of ['replica-1', 'replica-2'])
+        expect(Number((await servers.sql(replica, 'SHOW max_connections'))[0])).toBeGreaterThanOrEqual(
+          Number(to),
+        );
       await servers.writeRows();
       await servers.haveAllRows();
     }
@@ -82,9 +93,15 @@ describe('the PostgreSQL example', () => {
 
   it('takes a setting over without a restart where PostgreSQL can', async () => {
     const started = await servers.startTimes();
-    await example.edit('shared_buffers: 32MB', 'shared_buffers: 32MB\n    work_mem: 6MB\n    synchronous_standby_names: ANY 1 (*)\n    log_line_prefix: "it\'s %m: "');
+    await example.edit(
+      'shared_buffers: 32MB',
+      'shared_buffers: 32MB\n    work_mem: 6MB\n    synchronous_standby_names: ANY 1 (*)\n    log_line_prefix: "it\'s %m: "',
+    );
     await apply();
-    for (const node of await servers.nodes()) expect(await servers.sql(node, 'SELECT current_setting($$work_mem$$), current_setting($$log_line_prefix$$)')).toEqual(['6MB|it\'s %m: ']);
+    for (const node of await servers.nodes())
+      expect(
+        await servers.sql(node, 'SELECT current_setting($$work_mem$$), current_setting($$log_line_prefix$$)'),
+      ).toEqual(["6MB|it's %m: "]);
     expect(await servers.startTimes()).toEqual(started);
     await servers.haveAllRows();
   });
@@ -94,7 +111,8 @@ describe('the PostgreSQL example', () => {
     await example.edit('work_mem: 6MB', 'work_mem: plenty');
     const { operation, status } = await outcome();
     expect(operation.state).toBe('held');
-    for (const { failure } of status.nodes) expect(failure?.stderr).toContain('invalid value for parameter "work_mem": "plenty"');
+    for (const { failure } of status.nodes)
+      expect(failure?.stderr).toContain('invalid value for parameter "work_mem": "plenty"');
     expect(await servers.startTimes()).toEqual(started);
     await example.edit('work_mem: plenty', 'work_mem: 6MB');
     await apply();
@@ -115,7 +133,10 @@ describe('the PostgreSQL example', () => {
 
   it('makes the primary anew on another machine, from the replica that is furthest', async () => {
     const before = await stack.client.payload(cluster, primary);
-    await example.edit('primary: {count: 1, provider: local, hardware: small', 'primary: {count: 1, provider: local, hardware: medium');
+    await example.edit(
+      'primary: {count: 1, provider: local, hardware: small',
+      'primary: {count: 1, provider: local, hardware: medium',
+    );
     await apply();
     expect((await stack.client.payload(cluster, primary)).providerid).not.toBe(before.providerid);
     await servers.streamTo('replica-1', 'replica-2');
@@ -127,12 +148,17 @@ describe('the PostgreSQL example', () => {
     await servers.crash('replica-1');
     await servers.writeRows();
     await servers.crash('replica-2');
-    await example.edit('primary: {count: 1, provider: local, hardware: medium', 'primary: {count: 1, provider: local, hardware: small');
+    await example.edit(
+      'primary: {count: 1, provider: local, hardware: medium',
+      'primary: {count: 1, provider: local, hardware: small',
+    );
     const { operation, status } = await outcome();
     expect(operation.state).toBe('held');
-    expect(status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [`${nodeId} ${failure.action} ${failure.stderr}`]))).toEqual([
-      expect.stringContaining(`${primary} INITIALIZE no replica runs that could give the data`),
-    ]);
+    expect(
+      status.nodes.flatMap(({ nodeId, failure }) =>
+        failure === undefined ? [] : [`${nodeId} ${failure.action} ${failure.stderr}`],
+      ),
+    ).toEqual([expect.stringContaining(`${primary} INITIALIZE no replica runs that could give the data`)]);
     await servers.revive('replica-1');
     await servers.revive('replica-2');
     const retried = await stack.client.retry(cluster);
@@ -143,7 +169,10 @@ describe('the PostgreSQL example', () => {
   });
 
   it('makes replicas anew on other machines, by base backups', async () => {
-    await example.edit('replica: {count: 2, provider: local, hardware: small', 'replica: {count: 2, provider: local, hardware: medium');
+    await example.edit(
+      'replica: {count: 2, provider: local, hardware: small',
+      'replica: {count: 2, provider: local, hardware: medium',
+    );
     await apply();
     await servers.streamTo('replica-1', 'replica-2');
     await servers.writeRows();
@@ -156,7 +185,8 @@ describe('the PostgreSQL example', () => {
     const stops = await runsOf(stack.client, cluster, operation, 'STOP');
     expect(stops.map(({ nodeId }) => nodeId).toSorted()).toEqual([primary, 'replica-1', 'replica-2']);
     const last = stops.find(({ nodeId }) => nodeId === primary)?.scheduledAt ?? Number.NaN;
-    for (const { end } of stops.filter(({ nodeId }) => nodeId !== primary)) expect(end?.at).toBeLessThanOrEqual(last);
+    for (const { end } of stops.filter(({ nodeId }) => nodeId !== primary))
+      expect(end?.at).toBeLessThanOrEqual(last);
     expect(await stack.service.machines()).toEqual([]);
   });
 
@@ -167,7 +197,9 @@ describe('the PostgreSQL example', () => {
 
   async function apply(): Promise<void> {
     const { operation, status } = await outcome();
-    expect(status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, ...failure }]))).toEqual([]);
+    expect(
+      status.nodes.flatMap(({ nodeId, failure }) => (failure === undefined ? [] : [{ nodeId, ...failure }])),
+    ).toEqual([]);
     expect(operation.state).toBe('done');
   }
 });

@@ -16,7 +16,8 @@ import { host, openGround } from '../workflows/machine/support/ground.js';
 import { closed, nodes } from '../workflows/support/spec.js';
 import { here, inStudio } from './support/studio.js';
 
-// Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other run.
+// Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other
+// run.
 
 function webSpec(ledger: Ledger, count: number) {
   const actions = { install: ledger.script(), start: ledger.script(), stop: ledger.script(), remove: ledger.script() };

@@ -4,12 +4,26 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createBody, TestService } from './support/service.js';
 
-const pageSchema = z.object({ machines: z.array(z.object({ id: z.string(), state: z.string() })), next: z.string().optional() });
-const journalSchema = z.object({ entries: z.array(z.object({ seq: z.number(), operation: z.string(), id: z.string().optional(), repeated: z.boolean().optional() })) });
+const pageSchema = z.object({
+  machines: z.array(z.object({ id: z.string(), state: z.string() })),
+  next: z.string().optional(),
+});
+const journalSchema = z.object({
+  entries: z.array(
+    z.object({
+      seq: z.number(),
+      operation: z.string(),
+      id: z.string().optional(),
+      repeated: z.boolean().optional(),
+    }),
+  ),
+});
 
 describe('machine service API', () => {
   let service: TestService;
-  beforeAll(async () => { service = await TestService.start(['--kind', 'directory']); });
+  beforeAll(async () => {
+    service = await TestService.start(['--kind', 'directory']);
+  });
 
   it('answers 401 without the key or with a wrong one, and tells health to all', async () => {
     expect((await service.call('GET', '/v1/machines', undefined, 'wrong')).status).toBe(401);
@@ -42,13 +56,19 @@ describe('machine service API', () => {
     expect(answers.map((answer) => String(answer.status)).toSorted()).toEqual(['200', '200', '201']);
     await service.call('DELETE', `/v1/machines/${ids[0]}`);
     await service.waitUntilGone(ids[0] ?? '');
-    expect(await service.call('POST', '/v1/machines', body)).toMatchObject({ status: 200, body: { id: ids[0], state: 'gone' } });
+    expect(await service.call('POST', '/v1/machines', body)).toMatchObject({
+      status: 200,
+      body: { id: ids[0], state: 'gone' },
+    });
   });
 
   it('refuses a known token with other parameters', async () => {
     const body = createBody();
     await service.call('POST', '/v1/machines', body);
-    expect(await service.call('POST', '/v1/machines', { ...body, flavor: 'large' })).toMatchObject({ status: 409, body: { error: { code: 'IdempotencyMismatch' } } });
+    expect(await service.call('POST', '/v1/machines', { ...body, flavor: 'large' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'IdempotencyMismatch' } },
+    });
   });
 
   it.each([
@@ -58,27 +78,43 @@ describe('machine service API', () => {
     ['a public key that is none', { publicKeys: ['hello'] }, 'publicKeys.0: must be an OpenSSH public key'],
     ['a field it does not know', { size: 1 }, 'size'],
   ])('refuses %s and makes nothing', async (_title, changes, text) => {
-    const before = pageSchema.parse((await service.call('GET', '/v1/machines?limit=1000')).body).machines.length;
+    const before = pageSchema.parse((await service.call('GET', '/v1/machines?limit=1000')).body).machines
+      .length;
     const answer = await service.call('POST', '/v1/machines', createBody(changes));
     expect(answer.status).toBe(400);
     expect(JSON.stringify(answer.body)).toContain(text);
-    expect(pageSchema.parse((await service.call('GET', '/v1/machines?limit=1000')).body).machines.length).toBe(before);
+    expect(
+      pageSchema.parse((await service.call('GET', '/v1/machines?limit=1000')).body).machines.length,
+    ).toBe(before);
   });
 
   it('lists by tags, key and state, in pages', async () => {
     const made = [];
-    for (let index = 0; index < 5; index += 1) made.push(await service.create({ tags: { set: 'paged', odd: String(index % 2) } }));
+    for (let index = 0; index < 5; index += 1)
+      made.push(await service.create({ tags: { set: 'paged', odd: String(index % 2) } }));
     const seen: string[] = [];
     let page: string | undefined;
     do {
-      const answer = pageSchema.parse((await service.call('GET', `/v1/machines?tag=set%3Dpaged&limit=2${page === undefined ? '' : `&page=${page}`}`)).body);
+      const answer = pageSchema.parse(
+        (
+          await service.call(
+            'GET',
+            `/v1/machines?tag=set%3Dpaged&limit=2${page === undefined ? '' : `&page=${page}`}`,
+          )
+        ).body,
+      );
       expect(answer.machines.length).toBeLessThanOrEqual(2);
       seen.push(...answer.machines.map((machine) => machine.id));
       page = answer.next;
     } while (page !== undefined);
     expect(seen.toSorted()).toEqual(made.toSorted());
-    expect(pageSchema.parse((await service.call('GET', '/v1/machines?tag=set%3Dpaged&tag=odd%3D1')).body).machines).toHaveLength(2);
-    expect(pageSchema.parse((await service.call('GET', '/v1/machines?tag=set%3Dpaged&state=stopped')).body).machines).toHaveLength(0);
+    expect(
+      pageSchema.parse((await service.call('GET', '/v1/machines?tag=set%3Dpaged&tag=odd%3D1')).body).machines,
+    ).toHaveLength(2);
+    expect(
+      pageSchema.parse((await service.call('GET', '/v1/machines?tag=set%3Dpaged&state=stopped')).body)
+        .machines,
+    ).toHaveLength(0);
     expect((await service.call('GET', '/v1/machines?state=odd')).status).toBe(400);
   });
 
@@ -93,17 +129,24 @@ describe('machine service API', () => {
 
   it('switches power off and on, and lets a machine die', async () => {
     const { id } = await service.createRunning();
-    expect(await service.call('POST', `/v1/machines/${id}/power`, { power: 'off' })).toMatchObject({ status: 202, body: { state: 'stopped' } });
+    expect(await service.call('POST', `/v1/machines/${id}/power`, { power: 'off' })).toMatchObject({
+      status: 202,
+      body: { state: 'stopped' },
+    });
     await service.call('POST', `/v1/machines/${id}/power`, { power: 'on' });
     await service.waitForState(id, 'running');
     await service.call('POST', `/v1/machines/${id}/kill`);
-    expect(await service.describe(id)).toMatchObject({ state: 'failed', reason: 'it was killed through the API' });
+    expect(await service.describe(id)).toMatchObject({
+      state: 'failed',
+      reason: 'it was killed through the API',
+    });
   });
 
   it('does what was asked last when power is switched faster than it boots', async () => {
     const ids = await Promise.all([1, 2, 3, 4, 5].map(() => service.create()));
     for (const id of ids) {
-      for (const power of ['off', 'on', 'off', 'on', 'off']) await service.call('POST', `/v1/machines/${id}/power`, { power });
+      for (const power of ['off', 'on', 'off', 'on', 'off'])
+        await service.call('POST', `/v1/machines/${id}/power`, { power });
     }
     await service.createRunning();
     for (const id of ids) expect((await service.describe(id)).state).toBe('stopped');
@@ -118,7 +161,10 @@ describe('machine service API', () => {
   });
 
   it('holds the quota and says what is used', async () => {
-    const quotaSchema = z.object({ use: z.object({ machines: z.number() }), byFlavor: z.record(z.string(), z.object({ machines: z.number() })) });
+    const quotaSchema = z.object({
+      use: z.object({ machines: z.number() }),
+      byFlavor: z.record(z.string(), z.object({ machines: z.number() })),
+    });
     const { use, byFlavor } = quotaSchema.parse((await service.call('GET', '/v1/quota')).body);
     expect(byFlavor['tiny']?.machines).toBe(use.machines);
     await service.call('PUT', '/v1/quota', { machines: use.machines });
@@ -129,24 +175,39 @@ describe('machine service API', () => {
   });
 
   it('journals every accepted call, in order, and no refused one', async () => {
-    const last = journalSchema.parse((await service.call('GET', '/v1/journal?limit=100000')).body).entries.at(-1)?.seq ?? 0;
+    const last =
+      journalSchema.parse((await service.call('GET', '/v1/journal?limit=100000')).body).entries.at(-1)?.seq ??
+      0;
     const body = createBody();
-    const { id } = z.object({ id: z.string() }).parse((await service.call('POST', '/v1/machines', body)).body);
+    const { id } = z
+      .object({ id: z.string() })
+      .parse((await service.call('POST', '/v1/machines', body)).body);
     await service.call('POST', '/v1/machines', body);
     await service.call('POST', '/v1/machines', createBody({ flavor: 'huge' }));
     await service.call('GET', '/v1/machines');
     await service.call('DELETE', `/v1/machines/${id}`);
     const { entries } = journalSchema.parse((await service.call('GET', `/v1/journal?after=${last}`)).body);
-    expect(entries.map(({ operation, repeated }) => (repeated ? `${operation} again` : operation))).toEqual(['create', 'create again', 'list', 'delete']);
+    expect(entries.map(({ operation, repeated }) => (repeated ? `${operation} again` : operation))).toEqual([
+      'create',
+      'create again',
+      'list',
+      'delete',
+    ]);
     expect(entries.map((entry) => entry.seq)).toEqual([1, 2, 3, 4].map((step) => last + step));
-    const creations = journalSchema.parse((await service.call('GET', `/v1/journal?after=${last}&operation=create`)).body).entries;
+    const creations = journalSchema.parse(
+      (await service.call('GET', `/v1/journal?after=${last}&operation=create`)).body,
+    ).entries;
     expect(creations.map((entry) => entry.id)).toEqual([id, id]);
   });
 
   it('answers 404, 405 and 400 to what is no call of the API', async () => {
     expect((await service.call('GET', '/v1/nothing')).status).toBe(404);
     expect((await service.call('PUT', '/v1/machines')).status).toBe(405);
-    const response = await fetch(`${service.about.endpoint}/v1/machines`, { method: 'POST', headers: { authorization: `Bearer ${service.apiKey}` }, body: '{' });
+    const response = await fetch(`${service.about.endpoint}/v1/machines`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.apiKey}` },
+      body: '{',
+    });
     expect(response.status).toBe(400);
   });
 });

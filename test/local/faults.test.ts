@@ -7,12 +7,18 @@ import { createBody, TestService, until } from './support/service.js';
 
 const idSchema = z.object({ id: z.string() });
 const listSchema = z.object({ machines: z.array(z.object({ id: z.string() })) });
-const faultsSchema = z.object({ faults: z.array(z.object({ id: z.string(), met: z.number(), held: z.number() })) });
+const faultsSchema = z.object({
+  faults: z.array(z.object({ id: z.string(), met: z.number(), held: z.number() })),
+});
 
 describe('scripted faults', () => {
   let service: TestService;
-  beforeAll(async () => { service = await TestService.start(['--kind', 'directory']); });
-  afterEach(async () => { await service.call('DELETE', '/v1/faults'); });
+  beforeAll(async () => {
+    service = await TestService.start(['--kind', 'directory']);
+  });
+  afterEach(async () => {
+    await service.call('DELETE', '/v1/faults');
+  });
 
   const arm = async (fault: object): Promise<string> => {
     const answer = await service.call('POST', '/v1/faults', fault);
@@ -20,7 +26,9 @@ describe('scripted faults', () => {
     return idSchema.parse(answer.body).id;
   };
   const idsWithTag = async (tag: string): Promise<readonly string[]> =>
-    listSchema.parse((await service.call('GET', `/v1/machines?tag=${encodeURIComponent(tag)}`)).body).machines.map((machine) => machine.id);
+    listSchema
+      .parse((await service.call('GET', `/v1/machines?tag=${encodeURIComponent(tag)}`)).body)
+      .machines.map((machine) => machine.id);
 
   it('answers 429 with Retry-After as often as told, and makes nothing', async () => {
     await arm({ fault: 'http', status: 429, retryAfterSeconds: 2, count: 2, operation: 'create' });
@@ -42,7 +50,8 @@ describe('scripted faults', () => {
 
   it('meets only calls about machines that its filter names', async () => {
     await arm({ fault: 'http', status: 500, count: 0, hostname: 'db-*', tags: { tier: 'data' } });
-    const attempt = async (hostname: string, tier: string) => (await service.call('POST', '/v1/machines', createBody({ hostname, tags: { tier } }))).status;
+    const attempt = async (hostname: string, tier: string) =>
+      (await service.call('POST', '/v1/machines', createBody({ hostname, tags: { tier } }))).status;
     expect(await attempt('db-1', 'data')).toBe(500);
     expect(await attempt('db-1', 'web')).toBe(201);
     expect(await attempt('web-1', 'data')).toBe(201);
@@ -60,7 +69,11 @@ describe('scripted faults', () => {
   it('holds an answer after the machine was made, until it is released', async () => {
     const fault = await arm({ fault: 'hold-answer', operation: 'create' });
     let answered = false;
-    const answer = service.call('POST', '/v1/machines', createBody({ tags: { case: 'held' } })).finally(() => { answered = true; });
+    const answer = service
+      .call('POST', '/v1/machines', createBody({ tags: { case: 'held' } }))
+      .finally(() => {
+        answered = true;
+      });
     await until(async () => (await idsWithTag('case=held')).length === 1);
     const held = faultsSchema.parse((await service.call('GET', '/v1/faults')).body).faults;
     expect(held).toMatchObject([{ id: fault, met: 1, held: 1 }]);
@@ -73,13 +86,17 @@ describe('scripted faults', () => {
     await arm({ fault: 'hold-answer', operation: 'create' });
     const caller = new AbortController();
     const call = fetch(`${service.about.endpoint}/v1/machines`, {
-      method: 'POST', headers: { authorization: `Bearer ${service.apiKey}` }, body: JSON.stringify(createBody()), signal: caller.signal,
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.apiKey}` },
+      body: JSON.stringify(createBody()),
+      signal: caller.signal,
     });
-    const heldNow = async () => faultsSchema.parse((await service.call('GET', '/v1/faults')).body).faults[0]?.held;
-    await until(async () => await heldNow() === 1);
+    const heldNow = async () =>
+      faultsSchema.parse((await service.call('GET', '/v1/faults')).body).faults[0]?.held;
+    await until(async () => (await heldNow()) === 1);
     caller.abort();
     await expect(call).rejects.toThrow('abort');
-    await until(async () => await heldNow() === 0);
+    await until(async () => (await heldNow()) === 0);
   });
 
   it('answers late', async () => {
@@ -91,7 +108,10 @@ describe('scripted faults', () => {
 
   it('has no capacity', async () => {
     await arm({ fault: 'no-capacity' });
-    expect(await service.call('POST', '/v1/machines', createBody())).toMatchObject({ status: 503, body: { error: { code: 'InsufficientCapacity' } } });
+    expect(await service.call('POST', '/v1/machines', createBody())).toMatchObject({
+      status: 503,
+      body: { error: { code: 'InsufficientCapacity' } },
+    });
   });
 
   it('hides a new machine from lists and describes, but not from its token or a deletion', async () => {
@@ -131,7 +151,9 @@ describe('scripted faults', () => {
   it('dies some time after it booted', async () => {
     await arm({ fault: 'dies', ms: 50 });
     const { id } = await service.createRunning();
-    expect(await service.waitForState(id, 'failed')).toMatchObject({ reason: 'it died, as a scripted fault wanted' });
+    expect(await service.waitForState(id, 'failed')).toMatchObject({
+      reason: 'it died, as a scripted fault wanted',
+    });
   });
 
   it('refuses a fault it does not know', async () => {

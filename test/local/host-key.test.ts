@@ -21,5 +21,7 @@ it('makes host keys that OpenSSH reads', (context) => {
   const key = newHostKey();
   const file = join(temporaryFolder(), 'key');
   writeFileSync(file, key.private, { mode: 0o600 });
-  expect(execFileSync('/usr/bin/ssh-keygen', ['-y', '-f', file], { encoding: 'utf8' }).trim()).toBe(key.public);
+  expect(execFileSync('/usr/bin/ssh-keygen', ['-y', '-f', file], { encoding: 'utf8' }).trim()).toBe(
+    key.public,
+  );
 });

@@ -5,13 +5,21 @@ import { parseOptions } from '../../src/local/options.js';
 describe('command line of the machine service', () => {
   it('needs no more than a data folder', () => {
     expect(parseOptions(['--data', 'some folder'])).toEqual({
-      dataFolder: resolve('some folder'), port: 0, kind: 'auto', sshd: undefined, addressRange: undefined, bootDelayMs: 300, deleteDelayMs: 200, writeDelayMs: 0, logLevel: 'info',
+      dataFolder: resolve('some folder'),
+      port: 0,
+      kind: 'auto',
+      sshd: undefined,
+      addressRange: undefined,
+      bootDelayMs: 300,
+      deleteDelayMs: 200,
+      writeDelayMs: 0,
+      logLevel: 'info',
     });
   });
 
   it.each([
     [[], '--data FOLDER is missing'],
-    [['--data', 'd', '--kind', 'cloud'], '--kind must be one of auto, sandbox, directory, not \'cloud\''],
+    [['--data', 'd', '--kind', 'cloud'], "--kind must be one of auto, sandbox, directory, not 'cloud'"],
     [['--data', 'd', '--port', 'http'], '--port must be a whole number'],
     [['--data', 'd', '--port', '70000'], '--port must be a whole number from 0 to 65535'],
     [['--data', 'd', '--address-range', '10.0.0'], '--address-range must be 127.A.B'],

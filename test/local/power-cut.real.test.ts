@@ -9,7 +9,10 @@ import { exec, runs } from './support/ssh.js';
 
 describe('the end of the service is a power cut', () => {
   it.each([
-    ['directory', 'SIGINT'], ['directory', 'SIGKILL'], ['auto', 'SIGTERM'], ['auto', 'SIGKILL'],
+    ['directory', 'SIGINT'],
+    ['directory', 'SIGKILL'],
+    ['auto', 'SIGTERM'],
+    ['auto', 'SIGKILL'],
   ] as const)('of kind %s: on %s all machines end, and come up again as they were', async (kind, signal) => {
     const service = await TestService.start(['--kind', kind]);
     const body = createBody({ hostname: 'kept' });
@@ -18,7 +21,10 @@ describe('the end of the service is a power cut', () => {
     const off = await service.createRunning();
     await service.call('POST', `/v1/machines/${off.id}/power`, { power: 'off' });
     const word = `heddle-test-${randomBytes(6).toString('hex')}`;
-    await exec(before, `echo kept >"$HOME/file"; (setsid sh -c 'sleep 1000; : ${word}' >/dev/null 2>&1 </dev/null &)`);
+    await exec(
+      before,
+      `echo kept >"$HOME/file"; (setsid sh -c 'sleep 1000; : ${word}' >/dev/null 2>&1 </dev/null &)`,
+    );
     await until(async () => runs(word));
 
     await service.end(signal);
@@ -52,20 +58,26 @@ describe('machine service on a data folder', () => {
     await service.end('SIGKILL');
     await service.restart();
     await service.create();
-    const { entries } = z.object({ entries: z.array(z.object({ seq: z.number() })) }).parse((await service.call('GET', '/v1/journal?operation=create')).body);
+    const { entries } = z
+      .object({ entries: z.array(z.object({ seq: z.number() })) })
+      .parse((await service.call('GET', '/v1/journal?operation=create')).body);
     expect(entries.map((entry) => entry.seq)).toEqual([1, 2]);
   });
 
   it('refuses a second service on the same folder, and goes on', async () => {
     const service = await TestService.start(['--kind', 'directory']);
-    await expect(TestService.start(['--kind', 'directory'], service.folder)).rejects.toThrow('Another machine service (process');
+    await expect(TestService.start(['--kind', 'directory'], service.folder)).rejects.toThrow(
+      'Another machine service (process',
+    );
     expect((await service.call('GET', '/v1/machines')).status).toBe(200);
   });
 
   it('lets only one of two win that start at the same time on the folder of a dead one', async () => {
     const dead = await TestService.start(['--kind', 'directory']);
     await dead.end('SIGKILL');
-    const starts = await Promise.allSettled([1, 2, 3].map(() => TestService.start(['--kind', 'directory'], dead.folder)));
+    const starts = await Promise.allSettled(
+      [1, 2, 3].map(() => TestService.start(['--kind', 'directory'], dead.folder)),
+    );
     expect(starts.filter((start) => start.status === 'fulfilled')).toHaveLength(1);
   });
 
@@ -102,8 +114,15 @@ describe('machine service on a data folder', () => {
     const service = await TestService.start(['--kind', 'directory']);
     const id = await service.create();
     await service.end('SIGTERM');
-    const writer = spawn('/bin/sh', ['-c', 'echo nonsense >"$1"', 'sh', `${service.folder}/machines/${id}/machine.json`]);
+    const writer = spawn('/bin/sh', [
+      '-c',
+      'echo nonsense >"$1"',
+      'sh',
+      `${service.folder}/machines/${id}/machine.json`,
+    ]);
     await once(writer, 'exit');
-    await expect(service.restart()).rejects.toThrow(`${id}/machine.json is not a file this machine service wrote`);
+    await expect(service.restart()).rejects.toThrow(
+      `${id}/machine.json is not a file this machine service wrote`,
+    );
   });
 });

@@ -4,7 +4,10 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { temporaryFolder, TestService, until, type Machine } from './support/service.js';
 import { exec } from './support/ssh.js';
 
-const variants = [{ server: 'our SSH server', args: ['--sshd', 'none'] }, { server: 'OpenSSH', args: [] }];
+const variants = [
+  { server: 'our SSH server', args: ['--sshd', 'none'] },
+  { server: 'OpenSSH', args: [] },
+];
 
 describe.each(variants)('a sandbox with $server', ({ server, args }) => {
   let service: TestService;
@@ -15,13 +18,19 @@ describe.each(variants)('a sandbox with $server', ({ server, args }) => {
   });
   beforeEach((context) => {
     context.skip(service.about.kind !== 'sandbox', 'sandboxes need Linux, root and the right to mount');
-    context.skip(server === 'OpenSSH' && service.about.sshServer === 'ssh2', 'OpenSSH\'s server is not installed');
+    context.skip(
+      server === 'OpenSSH' && service.about.sshServer === 'ssh2',
+      "OpenSSH's server is not installed",
+    );
   });
 
   it('writes to its own copy of the system: the host and other sandboxes do not see it', async () => {
     const other = await service.createRunning({ hostname: 'box-2' });
     const file = `/etc/heddle-test-${process.pid}`;
-    expect(await exec(machine, `echo mine >${file} && rm /etc/profile && cat ${file}`)).toMatchObject({ code: 0, stdout: 'mine\n' });
+    expect(await exec(machine, `echo mine >${file} && rm /etc/profile && cat ${file}`)).toMatchObject({
+      code: 0,
+      stdout: 'mine\n',
+    });
     expect(existsSync(file)).toBe(false);
     expect(existsSync('/etc/profile')).toBe(true);
     expect((await exec(other, `cat ${file}`)).code).not.toBe(0);
@@ -38,7 +47,7 @@ describe.each(variants)('a sandbox with $server', ({ server, args }) => {
     expect(hostname()).toBe(before);
   });
 
-  it('sees neither the users\' homes nor the data folder', async () => {
+  it("sees neither the users' homes nor the data folder", async () => {
     expect((await exec(machine, 'ls -A /home; ls -A /root')).stdout.trim()).toBe('.ssh');
     expect((await exec(machine, `ls -A '${service.folder}'`)).stdout).toBe('');
     expect((await exec(machine, `cat '${service.folder}/api-key'`)).code).not.toBe(0);
@@ -49,7 +58,9 @@ describe.each(variants)('a sandbox with $server', ({ server, args }) => {
     const apart = await TestService.start(['--kind', 'auto', ...args], folder);
     try {
       const inside = await apart.createRunning();
-      expect(await exec(inside, `[ -d ${folder} ] && ls -A ${folder} | wc -l`)).toMatchObject({ stdout: '0\n' });
+      expect(await exec(inside, `[ -d ${folder} ] && ls -A ${folder} | wc -l`)).toMatchObject({
+        stdout: '0\n',
+      });
     } finally {
       await apart.end('SIGTERM');
       rmSync(folder, { recursive: true, force: true });
@@ -68,7 +79,9 @@ describe.each(variants)('a sandbox with $server', ({ server, args }) => {
 
   it('has failed once its first process is gone', async () => {
     const victim = await service.createRunning();
-    await exec(victim, 'kill -9 $(ps -eo pid=,ppid= | awk \'$2 == 1 { print $1; exit }\')').catch(() => undefined);
+    await exec(victim, "kill -9 $(ps -eo pid=,ppid= | awk '$2 == 1 { print $1; exit }')").catch(
+      () => undefined,
+    );
     expect((await service.waitForState(victim.id, 'failed')).reason).toContain('its first process ended');
     await service.call('POST', `/v1/machines/${victim.id}/power`, { power: 'on' });
     expect((await service.waitForState(victim.id, 'running')).password).toBe(victim.password);

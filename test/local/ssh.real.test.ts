@@ -2,7 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { TestService, until, type Machine } from './support/service.js';
-import { connect, exec, hasSystemSsh, makeKeyPair, openExec, outcomeOf, runs, runSystemSsh, type KeyPair } from './support/ssh.js';
+import {
+  connect,
+  exec,
+  hasSystemSsh,
+  makeKeyPair,
+  openExec,
+  outcomeOf,
+  runs,
+  runSystemSsh,
+  type KeyPair,
+} from './support/ssh.js';
 
 const kinds = [
   { title: 'a directory', args: ['--kind', 'directory'] },
@@ -22,14 +32,25 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
 
   /** Whether this system can make what the title says; the reason is shown where it cannot. */
   const needs = (context: TestContext): void => {
-    context.skip(title.includes('sandbox') && service.about.kind !== 'sandbox', 'sandboxes need Linux, root and the right to mount');
-    context.skip(title.includes('OpenSSH') && service.about.sshServer === 'ssh2', 'OpenSSH\'s server is not installed');
+    context.skip(
+      title.includes('sandbox') && service.about.kind !== 'sandbox',
+      'sandboxes need Linux, root and the right to mount',
+    );
+    context.skip(
+      title.includes('OpenSSH') && service.about.sshServer === 'ssh2',
+      "OpenSSH's server is not installed",
+    );
   };
 
-  it('lets the system\'s own ssh in with a key, under the host key that the service tells', async (context) => {
+  it("lets the system's own ssh in with a key, under the host key that the service tells", async (context) => {
     needs(context);
     context.skip(!hasSystemSsh, 'there is no /usr/bin/ssh');
-    const outcome = await runSystemSsh(machine, key, ['echo out; echo err >&2; cat; pwd; exit 3'], 'from stdin\n');
+    const outcome = await runSystemSsh(
+      machine,
+      key,
+      ['echo out; echo err >&2; cat; pwd; exit 3'],
+      'from stdin\n',
+    );
     expect(outcome).toMatchObject({ code: 3, stderr: 'err\n' });
     expect(outcome.stdout).toMatch(/^out\nfrom stdin\n\//);
   });
@@ -71,9 +92,15 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
 
   it('passes a signal on to the command', async (context) => {
     needs(context);
-    context.skip(service.about.sshServer !== 'ssh2', 'OpenSSH passes no signals to sessions of root: it needs its privilege separation for that');
+    context.skip(
+      service.about.sshServer !== 'ssh2',
+      'OpenSSH passes no signals to sessions of root: it needs its privilege separation for that',
+    );
     const client = await connect(machine);
-    const channel = await openExec(client, 'trap "echo got it; exit 5" TERM; echo ready; while :; do sleep 0.05; done');
+    const channel = await openExec(
+      client,
+      'trap "echo got it; exit 5" TERM; echo ready; while :; do sleep 0.05; done',
+    );
     const outcome = outcomeOf(channel);
     await once(channel, 'data');
     channel.signal('TERM');
@@ -84,7 +111,10 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
   it('goes on sending after the client closed its side', async (context) => {
     needs(context);
     const client = await connect(machine);
-    const channel = await openExec(client, 'read -r word; cat >/dev/null; sleep 0.1; echo "after $word"; exit 6');
+    const channel = await openExec(
+      client,
+      'read -r word; cat >/dev/null; sleep 0.1; echo "after $word"; exit 6',
+    );
     const outcome = outcomeOf(channel);
     channel.end('eof\n');
     expect(await outcome).toMatchObject({ code: 6, stdout: 'after eof\n' });
@@ -108,7 +138,10 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
     needs(context);
     const word = `heddle-test-${randomBytes(6).toString('hex')}`;
     const client = await connect(machine);
-    const channel = await openExec(client, `: ${word}; i=0; while printf %1048576s x; do i=$((i+1)); echo $i >"$HOME/${word}"; done`);
+    const channel = await openExec(
+      client,
+      `: ${word}; i=0; while printf %1048576s x; do i=$((i+1)); echo $i >"$HOME/${word}"; done`,
+    );
     const writtenMb = async () => Number((await exec(machine, `cat "$HOME/${word}"`)).stdout);
     let last = -1;
     await until(async () => {
@@ -124,11 +157,20 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
 
   it('gives a terminal of the size asked for, and follows its changes', async (context) => {
     needs(context);
-    context.skip(process.platform !== 'linux' && service.about.sshServer === 'ssh2', 'terminals of our server need util-linux\'s script');
+    context.skip(
+      process.platform !== 'linux' && service.about.sshServer === 'ssh2',
+      "terminals of our server need util-linux's script",
+    );
     const client = await connect(machine);
-    const channel = await openExec(client, 'trap "stty size" WINCH; stty size; while [ ! -e "$HOME/sized" ]; do sleep 0.05; done; exit 7', { term: 'xterm', rows: 33, cols: 101 });
+    const channel = await openExec(
+      client,
+      'trap "stty size" WINCH; stty size; while [ ! -e "$HOME/sized" ]; do sleep 0.05; done; exit 7',
+      { term: 'xterm', rows: 33, cols: 101 },
+    );
     let seen = '';
-    channel.on('data', (chunk: Buffer) => { seen += chunk.toString(); });
+    channel.on('data', (chunk: Buffer) => {
+      seen += chunk.toString();
+    });
     const outcome = outcomeOf(channel);
     await until(async () => seen.includes('33 101'));
     channel.setWindow(44, 111, 0, 0);
@@ -151,7 +193,9 @@ describe.each(kinds)('SSH of $title', ({ title, args }) => {
   it('copies files with sftp where the system has its server', async (context) => {
     needs(context);
     const client = await connect(machine);
-    const offered = await new Promise<boolean>((resolve) => client.sftp((error) => resolve(error === undefined)));
+    const offered = await new Promise<boolean>((resolve) =>
+      client.sftp((error) => resolve(error === undefined)),
+    );
     client.end();
     context.skip(!offered, 'there is no sftp-server program');
     expect(offered).toBe(true);

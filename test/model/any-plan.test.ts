@@ -12,25 +12,60 @@ const names = ['a', 'b', 'c', 'd', 'e'];
 const actionKeys: readonly ActionKey[] = ['install', 'configure', 'initialize', 'start', 'stop', 'remove'];
 
 /** Random clusters. Services need only those named before them, so that there is no circle. */
-const anySpec = fc.record({
-  needs: fc.uniqueArray(fc.tuple(fc.nat(4), fc.nat(4), fc.constantFrom(needing, toInstall, toRun)), { maxLength: 8, selector: ([x, y]) => `${x}-${y}` }),
-  groups: fc.array(fc.record({ count: fc.integer({ min: 1, max: 4 }), services: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 5 }) }), { minLength: 1, maxLength: 3 }),
-  missing: fc.uniqueArray(fc.tuple(fc.constantFrom(...names), fc.constantFrom(...actionKeys)), { maxLength: 6, selector: ([x, y]) => x + y }),
-  peers: fc.constantFrom('all' as const, 'dependencies' as const, 'none' as const),
-  onPeersChange: fc.constantFrom('configure' as const, 'restart' as const, 'nothing' as const),
-  script: fc.constantFrom('one', 'two'),
-  hardware: fc.constantFrom('small', 'small', 'large'),
-}).map(({ needs, groups, missing, peers, onPeersChange, script, hardware }): ClusterSpec => {
-  const services = Object.fromEntries(names.map((name, place) => {
-    const own = needs.filter(([from, to]) => from === place && to < place).map(([, to, how]) => how(names[to] ?? ''));
-    const install = own.flatMap((need) => ('install' in need ? need.install.requires : []));
-    const runtime = own.flatMap((need) => ('runtime' in need ? need.runtime.requires : []));
-    const actions = Object.fromEntries(Object.entries({ ...all, configure: { type: 'shell', fields: { script } } })
-      .filter(([key]) => !missing.some(([of, action]) => of === name && action === key)));
-    return [name, service({ ...toInstall(...install), ...toRun(...runtime), actions, peers, onPeersChange: 'configure' in actions ? onPeersChange : 'nothing' })];
-  }));
-  return spec(Object.fromEntries(groups.map(({ count, services: on }, place) => [`g${place}`, { ...group(count, ...on), hardware }])), services);
-});
+const anySpec = fc
+  .record({
+    needs: fc.uniqueArray(fc.tuple(fc.nat(4), fc.nat(4), fc.constantFrom(needing, toInstall, toRun)), {
+      maxLength: 8,
+      selector: ([x, y]) => `${x}-${y}`,
+    }),
+    groups: fc.array(
+      fc.record({
+        count: fc.integer({ min: 1, max: 4 }),
+        services: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 5 }),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    missing: fc.uniqueArray(fc.tuple(fc.constantFrom(...names), fc.constantFrom(...actionKeys)), {
+      maxLength: 6,
+      selector: ([x, y]) => x + y,
+    }),
+    peers: fc.constantFrom('all' as const, 'dependencies' as const, 'none' as const),
+    onPeersChange: fc.constantFrom('configure' as const, 'restart' as const, 'nothing' as const),
+    script: fc.constantFrom('one', 'two'),
+    hardware: fc.constantFrom('small', 'small', 'large'),
+  })
+  .map(({ needs, groups, missing, peers, onPeersChange, script, hardware }): ClusterSpec => {
+    const services = Object.fromEntries(
+      names.map((name, place) => {
+        const own = needs
+          .filter(([from, to]) => from === place && to < place)
+          .map(([, to, how]) => how(names[to] ?? ''));
+        const install = own.flatMap((need) => ('install' in need ? need.install.requires : []));
+        const runtime = own.flatMap((need) => ('runtime' in need ? need.runtime.requires : []));
+        const actions = Object.fromEntries(
+          Object.entries({ ...all, configure: { type: 'shell', fields: { script } } }).filter(
+            ([key]) => !missing.some(([of, action]) => of === name && action === key),
+          ),
+        );
+        return [
+          name,
+          service({
+            ...toInstall(...install),
+            ...toRun(...runtime),
+            actions,
+            peers,
+            onPeersChange: 'configure' in actions ? onPeersChange : 'nothing',
+          }),
+        ];
+      }),
+    );
+    return spec(
+      Object.fromEntries(
+        groups.map(({ count, services: on }, place) => [`g${place}`, { ...group(count, ...on), hardware }]),
+      ),
+      services,
+    );
+  });
 
 const width = fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined });
 
@@ -41,21 +76,47 @@ interface Asked {
   readonly service: number;
   readonly nodes: readonly number[] | undefined;
   readonly stopped: number | undefined;
-  readonly drifts: readonly { readonly node: number; readonly seen: 'gone' | 'rebooted' | 'moved' | 'stopped' }[];
+  readonly drifts: readonly {
+    readonly node: number;
+    readonly seen: 'gone' | 'rebooted' | 'moved' | 'stopped';
+  }[];
 }
 
 const anyIntent: fc.Arbitrary<Asked> = fc.record({
-  kind: fc.constantFrom<Intent['kind'][]>('apply', 'rollback', 'delete', 'start', 'stop', 'restart', 'reconfigure', 'replace', 'exec'),
-  width, service: fc.nat(4),
+  kind: fc.constantFrom<Intent['kind'][]>(
+    'apply',
+    'rollback',
+    'delete',
+    'start',
+    'stop',
+    'restart',
+    'reconfigure',
+    'replace',
+    'exec',
+  ),
+  width,
+  service: fc.nat(4),
   nodes: fc.option(fc.array(fc.nat(11), { minLength: 1, maxLength: 4 }), { nil: undefined }),
   stopped: fc.option(fc.nat(4), { nil: undefined, freq: 3 }),
-  drifts: fc.array(fc.record({ node: fc.nat(11), seen: fc.constantFrom('gone' as const, 'rebooted' as const, 'moved' as const, 'stopped' as const) }), { maxLength: 2 }),
+  drifts: fc.array(
+    fc.record({
+      node: fc.nat(11),
+      seen: fc.constantFrom('gone' as const, 'rebooted' as const, 'moved' as const, 'stopped' as const),
+    }),
+    { maxLength: 2 },
+  ),
 });
 
 /** The choices of a run, so that a failing case can be played again. */
-const anyPicks = fc.infiniteStream(fc.nat(1_000)).map((stream) => (choices: number): number => (stream.next().value ?? 0) % choices);
+const anyPicks = fc.infiniteStream(fc.nat(1_000)).map(
+  (stream) =>
+    (choices: number): number =>
+      (stream.next().value ?? 0) % choices,
+);
 
-/** Makes what was asked for fit to what the cluster has; undefined where the cluster has nothing of the kind. */
+/**
+ * Makes what was asked for fit to what the cluster has; undefined where the cluster has nothing of the kind.
+ */
 function intentFor(cluster: TestCluster, asked: Asked): Intent | undefined {
   const ids = Object.keys(cluster.state.nodes);
   const chosen = asked.nodes?.map((node) => ids[node % ids.length] ?? '');
@@ -63,13 +124,28 @@ function intentFor(cluster: TestCluster, asked: Asked): Intent | undefined {
   const rolling = asked.width === undefined ? {} : { width: asked.width };
   const services = [names[asked.service] ?? 'a'];
   switch (asked.kind) {
-    case 'apply': case 'rollback': return { kind: asked.kind, ...rolling };
-    case 'delete': return { kind: 'delete' };
-    case 'start': case 'stop': return { kind: asked.kind, services };
-    case 'restart': return { kind: 'restart', services, ...nodes, ...rolling };
-    case 'reconfigure': return { kind: 'reconfigure', services, ...nodes, ...rolling, ...(asked.service % 2 === 0 ? { restart: true } : {}) };
-    case 'replace': return { kind: 'replace', nodes: nodes.nodes ?? ids.slice(0, 2), ...rolling };
-    case 'exec': return { kind: 'exec', ...nodes, ...rolling, command: 'true' };
+    case 'apply':
+    case 'rollback':
+      return { kind: asked.kind, ...rolling };
+    case 'delete':
+      return { kind: 'delete' };
+    case 'start':
+    case 'stop':
+      return { kind: asked.kind, services };
+    case 'restart':
+      return { kind: 'restart', services, ...nodes, ...rolling };
+    case 'reconfigure':
+      return {
+        kind: 'reconfigure',
+        services,
+        ...nodes,
+        ...rolling,
+        ...(asked.service % 2 === 0 ? { restart: true } : {}),
+      };
+    case 'replace':
+      return { kind: 'replace', nodes: nodes.nodes ?? ids.slice(0, 2), ...rolling };
+    case 'exec':
+      return { kind: 'exec', ...nodes, ...rolling, command: 'true' };
   }
 }
 
@@ -79,13 +155,19 @@ interface Story {
   readonly target: ClusterSpec;
 }
 
-function tell(first: ClusterSpec, second: ClusterSpec, asked: Asked, pick: (choices: number) => number): Story | undefined {
+function tell(
+  first: ClusterSpec,
+  second: ClusterSpec,
+  asked: Asked,
+  pick: (choices: number) => number,
+): Story | undefined {
   const cluster = new TestCluster(pick);
   cluster.run({ kind: 'apply' }, first);
   const stopped = asked.stopped === undefined ? [] : [names[asked.stopped] ?? 'a'];
   cluster.state = { ...cluster.state, stopped };
   const ids = Object.keys(cluster.state.nodes);
-  if (asked.kind === 'apply') for (const { node, seen } of asked.drifts) cluster.facts(ids[node % ids.length] ?? '', { seen });
+  if (asked.kind === 'apply')
+    for (const { node, seen } of asked.drifts) cluster.facts(ids[node % ids.length] ?? '', { seen });
   const intent = intentFor(cluster, asked);
   if (intent === undefined) return undefined;
   cluster.begin(intent);
@@ -106,85 +188,126 @@ describe('any operation on any cluster', () => {
 
   it('runs to its end in any order of tasks, never with more nodes in a turn than the width, and leaves nothing to do', () => {
     let told = 0;
-    fc.assert(fc.property(...story, (first, second, asked, pick) => {
-      const found = tell(first, second, asked, pick);
-      if (found === undefined) return;
-      told += 1;
-      const { cluster, target } = found;
-      for (let plan = cluster.plan(target), round = 0; !isEmptyPlan(plan) || round === 0; plan = cluster.plan(target), round += 1) {
-        const play = cluster.play(plan);
-        expect(play.stuck).toEqual([]);
-        expect(play.widest).toBeLessThanOrEqual(plan.width ?? 0);
-        // Only what was left for later may remain.
-        if (plan.later === undefined) expect(isEmptyPlan(cluster.plan(target)), describePlan(cluster.plan(target))).toBe(true);
-        expect(round).toBeLessThan(30);
-      }
-      if (asked.kind === 'delete') expect(cluster.state.nodes).toEqual({});
-    }), runs);
+    fc.assert(
+      fc.property(...story, (first, second, asked, pick) => {
+        const found = tell(first, second, asked, pick);
+        if (found === undefined) return;
+        told += 1;
+        const { cluster, target } = found;
+        for (
+          let plan = cluster.plan(target), round = 0;
+          !isEmptyPlan(plan) || round === 0;
+          plan = cluster.plan(target), round += 1
+        ) {
+          const play = cluster.play(plan);
+          expect(play.stuck).toEqual([]);
+          expect(play.widest).toBeLessThanOrEqual(plan.width ?? 0);
+          // Only what was left for later may remain.
+          if (plan.later === undefined)
+            expect(isEmptyPlan(cluster.plan(target)), describePlan(cluster.plan(target))).toBe(true);
+          expect(round).toBeLessThan(30);
+        }
+        if (asked.kind === 'delete') expect(cluster.state.nodes).toEqual({});
+      }),
+      runs,
+    );
     expect(told).toBeGreaterThan(30);
   });
 
   it('gives a reason for every step that is done again', () => {
-    fc.assert(fc.property(...story, (first, second, asked, pick) => {
-      const found = tell(first, second, asked, pick);
-      if (found === undefined) return;
-      const { cluster, target } = found;
-      for (const { group: of, purpose, nodes: [range], chain } of cluster.plan(target).kinds) {
-        const facts = cluster.state.nodes[`${of}-${range?.[0]}`]?.facts;
-        for (const step of purpose === 'update' ? chain : []) {
-          const known = step.service === undefined ? facts : facts?.services[step.service];
-          if (known !== undefined && step.action in known) expect(step.reason, titleOf(of, step)).toBeDefined();
+    fc.assert(
+      fc.property(...story, (first, second, asked, pick) => {
+        const found = tell(first, second, asked, pick);
+        if (found === undefined) return;
+        const { cluster, target } = found;
+        for (const {
+          group: of,
+          purpose,
+          nodes: [range],
+          chain,
+        } of cluster.plan(target).kinds) {
+          const facts = cluster.state.nodes[`${of}-${range?.[0]}`]?.facts;
+          for (const step of purpose === 'update' ? chain : []) {
+            const known = step.service === undefined ? facts : facts?.services[step.service];
+            if (known !== undefined && step.action in known)
+              expect(step.reason, titleOf(of, step)).toBeDefined();
+          }
         }
-      }
-    }), runs);
+      }),
+      runs,
+    );
   });
 
   it('goes on after a failure with exactly what is left, and nothing that depends on the failed task was done before', () => {
-    fc.assert(fc.property(...story, fc.nat(), (first, second, asked, pick, victim) => {
-      const found = tell(first, second, asked, pick);
-      if (found === undefined) return;
-      const { cluster, target } = found;
-      const plan = cluster.plan(target);
-      const titles = titlesOf(plan);
-      const broken = titles[victim % Math.max(1, titles.length)];
-      const play = cluster.play(plan, (title) => title === broken);
-      for (const title of play.failed) expectNothingAfter(plan, title, play.done);
-      let left = cluster.plan(target);
-      for (let round = 0; !isEmptyPlan(left); round += 1) {
-        expect(cluster.play(left).stuck).toEqual([]);
-        left = cluster.plan(target);
-        expect(round, describePlan(left)).toBeLessThan(30);
-      }
-    }), runs);
+    fc.assert(
+      fc.property(...story, fc.nat(), (first, second, asked, pick, victim) => {
+        const found = tell(first, second, asked, pick);
+        if (found === undefined) return;
+        const { cluster, target } = found;
+        const plan = cluster.plan(target);
+        const titles = titlesOf(plan);
+        const broken = titles[victim % Math.max(1, titles.length)];
+        const play = cluster.play(plan, (title) => title === broken);
+        for (const title of play.failed) expectNothingAfter(plan, title, play.done);
+        let left = cluster.plan(target);
+        for (let round = 0; !isEmptyPlan(left); round += 1) {
+          expect(cluster.play(left).stuck).toEqual([]);
+          left = cluster.plan(target);
+          expect(round, describePlan(left)).toBeLessThan(30);
+        }
+      }),
+      runs,
+    );
   });
 
   it('keeps services up in a rolling operation: no more nodes than the width are down at any time', () => {
-    fc.assert(fc.property(anySpec, anySpec, fc.integer({ min: 1, max: 2 }), anyPicks, (first, second, places, pick) => {
-      const cluster = new TestCluster(pick);
-      cluster.run({ kind: 'apply' }, first);
-      const before = runningOn(cluster);
-      cluster.begin({ kind: 'apply', width: places });
-      const target = { ...second, groups: mapCounts(second, first) };
-      for (let plan = cluster.plan(target), round = 0; !isEmptyPlan(plan); plan = cluster.plan(target), round += 1) {
-        const watched = watch(before, target, places);
-        for (const done of cluster.play(plan).done) watched(done);
-        expect(round).toBeLessThan(30);
-      }
-    }), runs);
+    fc.assert(
+      fc.property(
+        anySpec,
+        anySpec,
+        fc.integer({ min: 1, max: 2 }),
+        anyPicks,
+        (first, second, places, pick) => {
+          const cluster = new TestCluster(pick);
+          cluster.run({ kind: 'apply' }, first);
+          const before = runningOn(cluster);
+          cluster.begin({ kind: 'apply', width: places });
+          const target = { ...second, groups: mapCounts(second, first) };
+          for (
+            let plan = cluster.plan(target), round = 0;
+            !isEmptyPlan(plan);
+            plan = cluster.plan(target), round += 1
+          ) {
+            const watched = watch(before, target, places);
+            for (const done of cluster.play(plan).done) watched(done);
+            expect(round).toBeLessThan(30);
+          }
+        },
+      ),
+      runs,
+    );
   });
 });
 
 function titlesOf(plan: Plan): readonly string[] {
-  return plan.kinds.flatMap(({ group: of, nodes, chain }) => nodes.flatMap(([from]) => chain.map((step) => titleOf(`${of}-${from}`, step))));
+  return plan.kinds.flatMap(({ group: of, nodes, chain }) =>
+    nodes.flatMap(([from]) => chain.map((step) => titleOf(`${of}-${from}`, step))),
+  );
 }
 
-/** No task that waits for the failed one, directly, was done: its service's dependents are still where they were. */
+/**
+ * No task that waits for the failed one, directly, was done: its service's dependents are still where they
+ * were.
+ */
 function expectNothingAfter(plan: Plan, failed: string, done: readonly Done[]): void {
   const [action = '', id = '', name] = failed.split(' ');
-  const own = plan.kinds.find((kind) => kind.nodes.some(([from]) => `${kind.group}-${from}` === id))?.chain ?? [];
+  const own =
+    plan.kinds.find((kind) => kind.nodes.some(([from]) => `${kind.group}-${from}` === id))?.chain ?? [];
   const place = own.findIndex((one) => one.action === action && one.service === name);
   const later = own.slice(place + 1).map((one) => titleOf(id, one));
-  expect(done.map((one) => titleOf(one.nodeId, one.step)).filter((title) => later.includes(title))).toEqual([]);
+  expect(done.map((one) => titleOf(one.nodeId, one.step)).filter((title) => later.includes(title))).toEqual(
+    [],
+  );
   const gate = own[place]?.counts;
   if (gate !== undefined) expect(done.filter((one) => one.step.after?.includes(gate) === true)).toEqual([]);
 }
@@ -201,17 +324,30 @@ function runningOn(cluster: TestCluster): ReadonlyMap<string, ReadonlySet<string
 
 /** The second spec with the groups and counts of the first: nodes stay, machines and services change. */
 function mapCounts(second: ClusterSpec, first: ClusterSpec): ClusterSpec['groups'] {
-  return Object.fromEntries(Object.entries(first.groups).map(([name, wanted]) => [name, { ...wanted, hardware: Object.values(second.groups)[0]?.hardware ?? 'small' }]));
+  return Object.fromEntries(
+    Object.entries(first.groups).map(([name, wanted]) => [
+      name,
+      { ...wanted, hardware: Object.values(second.groups)[0]?.hardware ?? 'small' },
+    ]),
+  );
 }
 
-/** Follows START and STOP of services that ran before and are to run after, and complains when too many are down. */
-function watch(before: ReadonlyMap<string, ReadonlySet<string>>, target: ClusterSpec, places: number): (done: Done) => void {
+/**
+ * Follows START and STOP of services that ran before and are to run after, and complains when too many are
+ * down.
+ */
+function watch(
+  before: ReadonlyMap<string, ReadonlySet<string>>,
+  target: ClusterSpec,
+  places: number,
+): (done: Done) => void {
   const outlines = outlinesOf(target.services);
   const down = new Map<string, Set<string>>();
   return ({ nodeId, step }) => {
     const touched = step.action === 'DELETE' ? [...before.keys()] : [step.service ?? ''];
     for (const name of touched) {
-      if (before.get(name)?.has(nodeId) !== true || outlines[name]?.actions.includes('START') !== true) continue;
+      if (before.get(name)?.has(nodeId) !== true || outlines[name]?.actions.includes('START') !== true)
+        continue;
       const gone = down.get(name) ?? new Set<string>();
       down.set(name, gone);
       if (step.action === 'START') gone.delete(nodeId);
@@ -222,5 +358,10 @@ function watch(before: ReadonlyMap<string, ReadonlySet<string>>, target: Cluster
 }
 
 function describePlan(plan: Plan): string {
-  return plan.kinds.map(({ group: of, purpose, chain, nodes }) => `${purpose} ${of} ${JSON.stringify(nodes)}: ${chain.map((step) => titleOf('', step)).join(', ')}`).join('\n');
+  return plan.kinds
+    .map(
+      ({ group: of, purpose, chain, nodes }) =>
+        `${purpose} ${of} ${JSON.stringify(nodes)}: ${chain.map((step) => titleOf('', step)).join(', ')}`,
+    )
+    .join('\n');
 }

@@ -1,18 +1,46 @@
 import { describe, expect, it } from 'vitest';
-import { planOperation, emptyCluster, type CurrentCluster, type NodeSummary } from '../../src/model/plan/plan-operation.js';
+import {
+  planOperation,
+  emptyCluster,
+  type CurrentCluster,
+  type NodeSummary,
+} from '../../src/model/plan/plan-operation.js';
 import type { Action } from '../../src/model/action.js';
-import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan, type PlannedPlacement } from '../../src/model/plan/plan.js';
+import {
+  indexesOf,
+  isEmptyPlan,
+  taskCount,
+  type Kind,
+  type Plan,
+  type PlannedPlacement,
+} from '../../src/model/plan/plan.js';
 import { stableJson } from '../../src/model/payload.js';
 import type { Json } from '../../src/model/json.js';
 import type { PlannedFacts } from '../../src/model/plan/current.js';
 import { defaultRepair, type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../src/model/spec.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });
-const all = { install: shell('i'), configure: shell('c'), initialize: shell('n'), start: shell('s'), stop: shell('t'), remove: shell('r') };
+const all = {
+  install: shell('i'),
+  configure: shell('c'),
+  initialize: shell('n'),
+  start: shell('s'),
+  stop: shell('t'),
+  remove: shell('r'),
+};
 
 function service(changes: Partial<ServiceSpec> = {}): ServiceSpec {
   const none = { requires: [], uses: [] };
-  return { provides: [], conflicts: [], install: none, runtime: none, peers: 'all', onPeersChange: 'configure', actions: all, ...changes };
+  return {
+    provides: [],
+    conflicts: [],
+    install: none,
+    runtime: none,
+    peers: 'all',
+    onPeersChange: 'configure',
+    actions: all,
+    ...changes,
+  };
 }
 
 function needing(...names: string[]): Pick<ServiceSpec, 'install' | 'runtime'> {
@@ -23,21 +51,44 @@ function group(count: number, services: readonly string[]): GroupSpec {
   return { count, services, provider: 'local', hardware: 'small', image: 'host', fields: {} };
 }
 
-function spec(groups: Record<string, GroupSpec>, services: Record<string, ServiceSpec>, config: Record<string, Json> = {}): ClusterSpec {
+function spec(
+  groups: Record<string, GroupSpec>,
+  services: Record<string, ServiceSpec>,
+  config: Record<string, Json> = {},
+): ClusterSpec {
   return { name: 'web', config, groups, services, onFailure: 'hold', repair: defaultRepair };
 }
 
 const digest = (value: Json): string => stableJson(value);
-const placement: PlannedPlacement = { provider: 'local', type: 'local', site: 'default', flavor: 'small', image: 'host', fields: {}, digest: 'm1' };
+const placement: PlannedPlacement = {
+  provider: 'local',
+  type: 'local',
+  site: 'default',
+  flavor: 'small',
+  image: 'host',
+  fields: {},
+  digest: 'm1',
+};
 
 function plan(wanted: ClusterSpec | undefined, current: CurrentCluster = emptyCluster): Plan {
   const placements = Object.fromEntries(Object.keys(wanted?.groups ?? {}).map((name) => [name, [placement]]));
-  return planOperation({ intent: { kind: wanted === undefined ? 'delete' : 'apply' }, ...(wanted === undefined ? {} : { spec: wanted }), current, placements, digest, bootstrapDigest: () => 'b1' });
+  return planOperation({
+    intent: { kind: wanted === undefined ? 'delete' : 'apply' },
+    ...(wanted === undefined ? {} : { spec: wanted }),
+    current,
+    placements,
+    digest,
+    bootstrapDigest: () => 'b1',
+  });
 }
 
 /** The facts of nodes on which a plan was carried out to its end. */
 function carriedOut(made: Plan, outlines: CurrentCluster['services']): CurrentCluster {
-  const nodes = made.kinds.map((kind): NodeSummary => ({ group: kind.group, nodes: kind.nodes, facts: factsAfter(kind) }));
+  const nodes = made.kinds.map((kind): NodeSummary => ({
+    group: kind.group,
+    nodes: kind.nodes,
+    facts: factsAfter(kind),
+  }));
   return { nodes, services: outlines };
 }
 
@@ -50,13 +101,17 @@ function factsAfter(kind: Kind): PlannedFacts {
 }
 
 function titles(kind: Kind | undefined): readonly string[] {
-  return (kind?.chain ?? []).map((step) => (step.service === undefined ? step.action : `${step.action} ${step.service}`));
+  return (kind?.chain ?? []).map((step) =>
+    step.service === undefined ? step.action : `${step.action} ${step.service}`,
+  );
 }
 
 /** All gates that a node has passed when it comes to an action. */
 function waitsBefore(kind: Kind | undefined, action: Action): readonly string[] {
   const chain = kind?.chain ?? [];
-  return chain.slice(0, chain.findIndex((step) => step.action === action) + 1).flatMap(({ after = [] }) => after);
+  return chain
+    .slice(0, chain.findIndex((step) => step.action === action) + 1)
+    .flatMap(({ after = [] }) => after);
 }
 
 const twoTiers = spec(
@@ -65,15 +120,35 @@ const twoTiers = spec(
 );
 
 function outlinesOf(wanted: ClusterSpec): CurrentCluster['services'] {
-  return Object.fromEntries(Object.entries(wanted.services).map(([name, { actions, provides, install, runtime, peers, onPeersChange }]) =>
-    [name, { provides, install, runtime, peers, onPeersChange,
-      actions: Object.keys(actions).map((key) => key.toUpperCase() as 'INSTALL') }]));
+  return Object.fromEntries(
+    Object.entries(wanted.services).map(
+      ([name, { actions, provides, install, runtime, peers, onPeersChange }]) => [
+        name,
+        {
+          provides,
+          install,
+          runtime,
+          peers,
+          onPeersChange,
+          actions: Object.keys(actions).map((key) => key.toUpperCase() as 'INSTALL'),
+        },
+      ],
+    ),
+  );
 }
 
 describe('planOperation', () => {
   it('creates every node with the whole chain, and gates between services', () => {
     const made = plan(twoTiers);
-    expect(titles(made.kinds[0])).toEqual(['CREATE', 'CONFIRM', 'BOOTSTRAP', 'INSTALL app', 'CONFIGURE app', 'INITIALIZE app', 'START app']);
+    expect(titles(made.kinds[0])).toEqual([
+      'CREATE',
+      'CONFIRM',
+      'BOOTSTRAP',
+      'INSTALL app',
+      'CONFIGURE app',
+      'INITIALIZE app',
+      'START app',
+    ]);
     const install = made.kinds[1]?.chain.find((step) => step.action === 'INSTALL');
     expect(install?.after).toEqual(['INSTALL:app']);
     expect(waitsBefore(made.kinds[1], 'START')).toContain('START:app');
@@ -116,17 +191,32 @@ describe('planOperation', () => {
   });
 
   it('goes on from the failed task after a half-done plan, with the corrected script', () => {
-    const half: PlannedFacts = { machine: 'm1', CREATE: true, CONFIRM: true, BOOTSTRAP: 'b1', services: {
-      app: { INSTALL: digest(shell('i')), begun: 'CONFIGURE' } } };
-    const corrected = spec({ app: group(1, ['app']) }, { app: service({ actions: { ...all, configure: shell('better') } }) });
-    const made = plan(corrected, { nodes: [{ group: 'app', nodes: [[1, 1]], facts: half }], services: outlinesOf(corrected) });
+    const half: PlannedFacts = {
+      machine: 'm1',
+      CREATE: true,
+      CONFIRM: true,
+      BOOTSTRAP: 'b1',
+      services: { app: { INSTALL: digest(shell('i')), begun: 'CONFIGURE' } },
+    };
+    const corrected = spec(
+      { app: group(1, ['app']) },
+      { app: service({ actions: { ...all, configure: shell('better') } }) },
+    );
+    const made = plan(corrected, {
+      nodes: [{ group: 'app', nodes: [[1, 1]], facts: half }],
+      services: outlinesOf(corrected),
+    });
     expect(titles(made.kinds[0])).toEqual(['CONFIGURE app', 'INITIALIZE app', 'START app']);
   });
 
   it('replaces a node whose machine no longer fits', () => {
     const current = carriedOut(plan(twoTiers), outlinesOf(twoTiers));
     const made = planOperation({
-      intent: { kind: 'apply' }, spec: twoTiers, current, digest, bootstrapDigest: () => 'b1',
+      intent: { kind: 'apply' },
+      spec: twoTiers,
+      current,
+      digest,
+      bootstrapDigest: () => 'b1',
       placements: { app: [{ ...placement, flavor: 'large', digest: 'm2' }], lb: [placement] },
     });
     const replaced = made.kinds.find((kind) => kind.purpose === 'replace');
@@ -137,23 +227,42 @@ describe('planOperation', () => {
     const before = spec({ app: group(1, ['app']) }, { app: service() });
     const after = spec({ app: group(1, ['other']) }, { other: service() });
     const made = plan(after, carriedOut(plan(before), outlinesOf(before)));
-    expect(titles(made.kinds[0])).toEqual(['INSTALL other', 'CONFIGURE other', 'INITIALIZE other', 'START other', 'STOP app', 'REMOVE app']);
+    expect(titles(made.kinds[0])).toEqual([
+      'INSTALL other',
+      'CONFIGURE other',
+      'INITIALIZE other',
+      'START other',
+      'STOP app',
+      'REMOVE app',
+    ]);
   });
 
   it('configures again when the configuration changed, and restarts where the service says so', () => {
     const calm = spec({ app: group(1, ['app']) }, { app: service() }, { size: 1 });
     const current = carriedOut(plan(calm), outlinesOf(calm));
     expect(titles(plan({ ...calm, config: { size: 2 } }, current).kinds[0])).toEqual(['CONFIGURE app']);
-    const restarting = spec({ app: group(1, ['app']) }, { app: service({ onPeersChange: 'restart' }) }, { size: 2 });
+    const restarting = spec(
+      { app: group(1, ['app']) },
+      { app: service({ onPeersChange: 'restart' }) },
+      { size: 2 },
+    );
     expect(titles(plan(restarting, current).kinds[0])).toEqual(['STOP app', 'CONFIGURE app', 'START app']);
   });
 
   it('passes a gate through a service that has no such action', () => {
     const { start: _start, ...noStart } = all;
-    const made = plan(spec({ a: group(1, ['a']), b: group(1, ['b']), c: group(1, ['c']) }, {
-      a: service(needing('b')), b: service({ ...needing('c'), actions: noStart }), c: service(),
-    }));
-    expect(waitsBefore(made.kinds.find((kind) => kind.group === 'a'), 'START')).toContain('START:c');
+    const made = plan(
+      spec(
+        { a: group(1, ['a']), b: group(1, ['b']), c: group(1, ['c']) },
+        { a: service(needing('b')), b: service({ ...needing('c'), actions: noStart }), c: service() },
+      ),
+    );
+    expect(
+      waitsBefore(
+        made.kinds.find((kind) => kind.group === 'a'),
+        'START',
+      ),
+    ).toContain('START:c');
   });
 
   it('names the cycle when services wait for each other', () => {
@@ -162,8 +271,12 @@ describe('planOperation', () => {
   });
 
   it('is linear in nodes: the plan of 10,000 nodes is as small as that of 10', () => {
-    const services = Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name, place, names) =>
-      [name, service(place === 0 ? {} : needing(names[place - 1] ?? ''))]));
+    const services = Object.fromEntries(
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((name, place, names) => [
+        name,
+        service(place === 0 ? {} : needing(names[place - 1] ?? '')),
+      ]),
+    );
     const sized = (count: number): Plan => plan(spec({ app: group(count, Object.keys(services)) }, services));
     expect(sized(10_000).kinds[0]?.chain).toEqual(sized(10).kinds[0]?.chain);
     expect(taskCount(sized(10_000))).toBe(10_000 * 27);

@@ -6,7 +6,10 @@ import { TestCluster } from './support/cluster.js';
 import { group, reading, service, spec, toRun } from './support/specs.js';
 import { inWords } from './support/words.js';
 
-const web = spec({ app: group(3, 'app'), lb: group(1, 'lb') }, { app: service(), lb: service({ ...reading, ...toRun('app') }) });
+const web = spec(
+  { app: group(3, 'app'), lb: group(1, 'lb') },
+  { app: service(), lb: service({ ...reading, ...toRun('app') }) },
+);
 const up = 'CREATE, CONFIRM, BOOTSTRAP, INSTALL app, CONFIGURE app, INITIALIZE app, START app';
 
 function standing(): TestCluster {
@@ -17,18 +20,60 @@ function standing(): TestCluster {
 
 describe('an apply finds a machine that is not as it should be', () => {
   it.each<[string, Partial<NodeFacts>, Partial<RepairSpec>, readonly string[], string?]>([
-    ['gone: another machine, without a script on the old one', { seen: 'gone' }, {}, [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'], 'its machine is gone'],
+    [
+      'gone: another machine, without a script on the old one',
+      { seen: 'gone' },
+      {},
+      [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
+      'its machine is gone',
+    ],
     ['gone, and left so', { seen: 'gone' }, { gone: 'nothing' }, []],
     ['switched off, and left so', { seen: 'stopped' }, {}, []],
-    ['switched off: another machine', { seen: 'stopped' }, { stopped: 'replace' }, [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'], 'its machine is switched off'],
+    [
+      'switched off: another machine',
+      { seen: 'stopped' },
+      { stopped: 'replace' },
+      [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
+      'its machine is switched off',
+    ],
     ['silent, and left so', { seen: 'unreachable' }, {}, []],
-    ['silent: another machine', { seen: 'unreachable' }, { unreachable: 'replace' }, [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'], 'its machine does not answer'],
-    ['rebooted: looked at, and started', { seen: 'rebooted' }, {}, ['update app 2: CONFIRM, START app'], 'its machine came up again'],
+    [
+      'silent: another machine',
+      { seen: 'unreachable' },
+      { unreachable: 'replace' },
+      [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
+      'its machine does not answer',
+    ],
+    [
+      'rebooted: looked at, and started',
+      { seen: 'rebooted' },
+      {},
+      ['update app 2: CONFIRM, START app'],
+      'its machine came up again',
+    ],
     ['rebooted, and left so', { seen: 'rebooted' }, { rebooted: 'nothing' }, []],
-    ['moved: looked at, and its readers told', { seen: 'moved' }, {}, ['update app 2: CONFIRM', 'update lb 1: CONFIGURE lb'], 'its machine has another address'],
+    [
+      'moved: looked at, and its readers told',
+      { seen: 'moved' },
+      {},
+      ['update app 2: CONFIRM', 'update lb 1: CONFIGURE lb'],
+      'its machine has another address',
+    ],
     ['moved, and left so', { seen: 'moved' }, { moved: 'nothing' }, []],
-    ['condemned: drained as far as it goes, and replaced', { condemned: true }, {}, [`replace app 2: STOP app, REMOVE app, DELETE, ${up}`, 'update lb 1: CONFIGURE lb'], 'its replacement was asked for'],
-    ['condemned and gone', { condemned: true, seen: 'gone' }, { gone: 'nothing' }, [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'], 'its replacement was asked for'],
+    [
+      'condemned: drained as far as it goes, and replaced',
+      { condemned: true },
+      {},
+      [`replace app 2: STOP app, REMOVE app, DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
+      'its replacement was asked for',
+    ],
+    [
+      'condemned and gone',
+      { condemned: true, seen: 'gone' },
+      { gone: 'nothing' },
+      [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
+      'its replacement was asked for',
+    ],
   ])('%s', (_title, facts, repair, kinds, reason) => {
     const cluster = standing();
     cluster.facts('app-2', facts);
@@ -45,20 +90,30 @@ describe('an apply finds a machine that is not as it should be', () => {
     const cluster = standing();
     cluster.facts('app-2', { seen: 'gone' });
     cluster.begin({ kind: 'apply' });
-    expect(cluster.plan(web).kinds.find((kind) => kind.group === 'lb')?.chain[0]?.after).toEqual(['CONFIRM:@app']);
+    expect(cluster.plan(web).kinds.find((kind) => kind.group === 'lb')?.chain[0]?.after).toEqual([
+      'CONFIRM:@app',
+    ]);
   });
 
   it('a script on a condemned machine may fail, DELETE may not', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-2'] });
-    expect(cluster.plan().kinds[0]?.chain.slice(0, 3).map(({ mayFail }) => mayFail)).toEqual([true, true, undefined]);
+    expect(
+      cluster
+        .plan()
+        .kinds[0]?.chain.slice(0, 3)
+        .map(({ mayFail }) => mayFail),
+    ).toEqual([true, true, undefined]);
   });
 
   it('a node that leaves with a machine that is gone runs no scripts', () => {
     const cluster = standing();
     cluster.facts('app-3', { seen: 'gone' });
     cluster.begin({ kind: 'apply' });
-    expect(inWords(cluster.plan({ ...web, groups: { ...web.groups, app: group(2, 'app') } }))).toEqual(['remove app 3: DELETE', 'update lb 1: CONFIGURE lb']);
+    expect(inWords(cluster.plan({ ...web, groups: { ...web.groups, app: group(2, 'app') } }))).toEqual([
+      'remove app 3: DELETE',
+      'update lb 1: CONFIGURE lb',
+    ]);
   });
 });
 
@@ -67,19 +122,26 @@ describe('replace', () => {
     const cluster = standing();
     cluster.facts('app-1', { seen: 'gone' });
     cluster.begin({ kind: 'replace', nodes: ['app-2'] });
-    expect(inWords(cluster.plan())).toEqual([`replace app 2: STOP app, REMOVE app, DELETE, ${up}`, 'update lb 1: CONFIGURE lb']);
+    expect(inWords(cluster.plan())).toEqual([
+      `replace app 2: STOP app, REMOVE app, DELETE, ${up}`,
+      'update lb 1: CONFIGURE lb',
+    ]);
   });
 
   it('goes on with a node whose old machine is gone already', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-2'] });
     cluster.play(cluster.plan(), (title) => title === 'INSTALL app-2 app');
-    expect(inWords(cluster.plan())).toEqual(['update app 2: INSTALL app, CONFIGURE app, INITIALIZE app, START app']);
+    expect(inWords(cluster.plan())).toEqual([
+      'update app 2: INSTALL app, CONFIGURE app, INITIALIZE app, START app',
+    ]);
   });
 
   it('refuses a node that is on its way out', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-3'] });
-    expect(() => cluster.plan({ ...web, groups: { ...web.groups, app: group(2, 'app') } })).toThrow(/app-3 is not in the cluster's spec any more/);
+    expect(() => cluster.plan({ ...web, groups: { ...web.groups, app: group(2, 'app') } })).toThrow(
+      /app-3 is not in the cluster's spec any more/,
+    );
   });
 });

@@ -3,9 +3,10 @@ import { TestCluster } from './support/cluster.js';
 import { changed, group, only, reading, service, spec, toInstall, toRun } from './support/specs.js';
 import { inWords, tasksOf, waitsOf } from './support/words.js';
 
-const web = spec({ db: group(2, 'db'), app: group(3, 'app'), lb: group(1, 'lb') }, {
-  db: service(), app: service(toRun('db')), lb: service({ ...reading, ...toRun('app') }),
-});
+const web = spec(
+  { db: group(2, 'db'), app: group(3, 'app'), lb: group(1, 'lb') },
+  { db: service(), app: service(toRun('db')), lb: service({ ...reading, ...toRun('app') }) },
+);
 
 function standing(pick?: (choices: number) => number): TestCluster {
   const cluster = new TestCluster(pick);
@@ -16,23 +17,59 @@ function standing(pick?: (choices: number) => number): TestCluster {
 describe('a rolling operation', () => {
   it('finishes a node before it begins the next', () => {
     const cluster = standing();
-    expect(tasksOf(cluster.run({ kind: 'restart', services: ['app'], width: 1 }).flatMap(({ done }) => done))).toEqual([
-      'STOP app app-1', 'START app app-1', 'STOP app app-2', 'START app app-2', 'STOP app app-3', 'START app app-3',
+    expect(
+      tasksOf(cluster.run({ kind: 'restart', services: ['app'], width: 1 }).flatMap(({ done }) => done)),
+    ).toEqual([
+      'STOP app app-1',
+      'START app app-1',
+      'STOP app app-2',
+      'START app app-2',
+      'STOP app app-3',
+      'START app app-3',
     ]);
   });
 
   it('is done with a service before it touches what needs it', () => {
     const cluster = standing();
-    const wanted = { ...web, services: { ...web.services, db: service({ actions: changed('install') }), app: service({ ...toRun('db'), actions: changed('start') }) } };
-    expect(tasksOf(cluster.run({ kind: 'apply', width: 2 }, wanted).flatMap(({ done }) => done).filter(({ step }) => step.action === 'STOP' || step.action === 'START'))).toEqual([
-      'STOP db db-1', 'START db db-1', 'STOP db db-2', 'START db db-2',
-      'STOP app app-1', 'START app app-1', 'STOP app app-2', 'START app app-2', 'STOP app app-3', 'START app app-3',
+    const wanted = {
+      ...web,
+      services: {
+        ...web.services,
+        db: service({ actions: changed('install') }),
+        app: service({ ...toRun('db'), actions: changed('start') }),
+      },
+    };
+    expect(
+      tasksOf(
+        cluster
+          .run({ kind: 'apply', width: 2 }, wanted)
+          .flatMap(({ done }) => done)
+          .filter(({ step }) => step.action === 'STOP' || step.action === 'START'),
+      ),
+    ).toEqual([
+      'STOP db db-1',
+      'START db db-1',
+      'STOP db db-2',
+      'START db db-2',
+      'STOP app app-1',
+      'START app app-1',
+      'STOP app app-2',
+      'START app app-2',
+      'STOP app app-3',
+      'START app app-3',
     ]);
   });
 
   it('waits for gates before a turn, never in it', () => {
     const cluster = standing();
-    const wanted = { ...web, services: { ...web.services, db: service({ actions: changed('start') }), app: service({ ...toRun('db'), actions: changed('install') }) } };
+    const wanted = {
+      ...web,
+      services: {
+        ...web.services,
+        db: service({ actions: changed('start') }),
+        app: service({ ...toRun('db'), actions: changed('install') }),
+      },
+    };
     cluster.begin({ kind: 'apply', width: 1 });
     expect(waitsOf(cluster.plan(wanted))).toEqual({ 'STOP app': ['START:db'] });
   });
@@ -58,11 +95,25 @@ describe('a rolling operation', () => {
   it('new nodes need no turn, and come before nodes that run are touched', () => {
     const cluster = standing();
     cluster.begin({ kind: 'apply', width: 1 });
-    const wanted = { ...web, groups: { ...web.groups, app: group(4, 'app') }, services: { ...web.services, app: service({ ...toRun('db'), actions: changed('start') }) } };
+    const wanted = {
+      ...web,
+      groups: { ...web.groups, app: group(4, 'app') },
+      services: { ...web.services, app: service({ ...toRun('db'), actions: changed('start') }) },
+    };
     const plan = cluster.plan(wanted);
-    expect(plan.kinds.find(({ purpose }) => purpose === 'create')?.chain.some(({ turn }) => turn !== undefined)).toBe(false);
-    expect(tasksOf(cluster.play(plan).done).filter((task) => task.startsWith('ST') && task.includes(' app '))).toEqual([
-      'START app app-4', 'STOP app app-1', 'START app app-1', 'STOP app app-2', 'START app app-2', 'STOP app app-3', 'START app app-3',
+    expect(
+      plan.kinds.find(({ purpose }) => purpose === 'create')?.chain.some(({ turn }) => turn !== undefined),
+    ).toBe(false);
+    expect(
+      tasksOf(cluster.play(plan).done).filter((task) => task.startsWith('ST') && task.includes(' app ')),
+    ).toEqual([
+      'START app app-4',
+      'STOP app app-1',
+      'START app app-1',
+      'STOP app app-2',
+      'START app app-2',
+      'STOP app app-3',
+      'START app app-3',
     ]);
   });
 
@@ -92,14 +143,21 @@ describe('a rolling operation', () => {
   it('exec runs on so many nodes at once', () => {
     const cluster = standing();
     cluster.begin({ kind: 'exec', command: 'true', width: 2 });
-    expect(cluster.plan()).toMatchObject({ width: 2, kinds: [{ chain: [{ action: 'EXEC', turn: '@exec' }] }, {}, {}] });
+    expect(cluster.plan()).toMatchObject({
+      width: 2,
+      kinds: [{ chain: [{ action: 'EXEC', turn: '@exec' }] }, {}, {}],
+    });
   });
 
   it('names the circle of a service that must be installed before another and run after it', () => {
-    const services = { a: service(toInstall('b')), b: service({ ...toRun('a'), actions: only('install', 'start') }) };
+    const services = {
+      a: service(toInstall('b')),
+      b: service({ ...toRun('a'), actions: only('install', 'start') }),
+    };
     const cluster = new TestCluster();
     cluster.begin({ kind: 'apply', width: 1 });
     expect(() => cluster.plan(spec({ g: group(1, 'a', 'b') }, services))).toThrow(
-      'services need each other in a circle (a needs b to be installed, b needs a to run), so they cannot be done one after the other; do it without a width');
+      'services need each other in a circle (a needs b to be installed, b needs a to run), so they cannot be done one after the other; do it without a width',
+    );
   });
 });

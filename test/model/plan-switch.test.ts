@@ -6,9 +6,15 @@ import { TestCluster } from './support/cluster.js';
 import { changed, group, only, service, spec, toRun } from './support/specs.js';
 import { inWords, tasksOf } from './support/words.js';
 
-const web = spec({ db: group(1, 'db'), app: group(2, 'app', 'tools'), lb: group(1, 'lb') }, {
-  db: service(), app: service(toRun('db')), lb: service(toRun('app')), tools: service({ actions: only('install', 'configure') }),
-});
+const web = spec(
+  { db: group(1, 'db'), app: group(2, 'app', 'tools'), lb: group(1, 'lb') },
+  {
+    db: service(),
+    app: service(toRun('db')),
+    lb: service(toRun('app')),
+    tools: service({ actions: only('install', 'configure') }),
+  },
+);
 
 function standing(stopped: readonly string[] = []): TestCluster {
   const cluster = new TestCluster();
@@ -27,20 +33,84 @@ function planned(cluster: TestCluster, intent: Intent): readonly string[] {
 
 describe('start, stop, restart, reconfigure', () => {
   it.each<[string, readonly string[], Intent, readonly string[]]>([
-    ['stop takes what needs the service along', [], { kind: 'stop', services: ['app'] }, ['update app 1-2: STOP app', 'update lb 1: STOP lb']],
+    [
+      'stop takes what needs the service along',
+      [],
+      { kind: 'stop', services: ['app'] },
+      ['update app 1-2: STOP app', 'update lb 1: STOP lb'],
+    ],
     ['stop of what does not run does nothing', ['db', 'app', 'lb'], { kind: 'stop', services: ['lb'] }, []],
-    ['stop of all', [], { kind: 'stop', services: [] }, ['update db 1: STOP db', 'update app 1-2: STOP app', 'update lb 1: STOP lb']],
-    ['start takes what the service needs along', ['db', 'app', 'lb'], { kind: 'start', services: ['app'] }, ['update db 1: START db', 'update app 1-2: START app']],
+    [
+      'stop of all',
+      [],
+      { kind: 'stop', services: [] },
+      ['update db 1: STOP db', 'update app 1-2: STOP app', 'update lb 1: STOP lb'],
+    ],
+    [
+      'start takes what the service needs along',
+      ['db', 'app', 'lb'],
+      { kind: 'start', services: ['app'] },
+      ['update db 1: START db', 'update app 1-2: START app'],
+    ],
     ['start of what runs does nothing', [], { kind: 'start', services: ['lb'] }, []],
-    ['restart stops and starts what needs the service', [], { kind: 'restart', services: ['app'] }, ['update app 1-2: STOP app, START app', 'update lb 1: STOP lb, START lb']],
-    ['restart of one node leaves others alone', [], { kind: 'restart', services: ['app'], nodes: ['app-2'] }, ['update app 2: STOP app, START app']],
-    ['restart leaves down what a user stopped', ['lb'], { kind: 'restart', services: ['app'] }, ['update app 1-2: STOP app, START app']],
-    ['rolling restart is of the service alone', [], { kind: 'restart', services: ['app'], width: 1 }, ['update app 1-2: STOP app, START app']],
-    ['reconfigure of all', [], { kind: 'reconfigure', services: [] }, ['update db 1: CONFIGURE db', 'update app 1-2: CONFIGURE app, CONFIGURE tools', 'update lb 1: CONFIGURE lb']],
-    ['reconfigure with restart', [], { kind: 'reconfigure', services: ['app', 'tools'], restart: true }, ['update app 1-2: STOP app, CONFIGURE app, CONFIGURE tools, START app']],
-    ['reconfigure starts nothing that a user stopped', ['lb'], { kind: 'reconfigure', services: ['lb'], restart: true }, ['update lb 1: CONFIGURE lb']],
-    ['exec on all nodes', [], { kind: 'exec', command: 'true' }, ['exec db 1: EXEC', 'exec app 1-2: EXEC', 'exec lb 1: EXEC']],
-    ['exec on some', [], { kind: 'exec', command: 'true', nodes: ['app-1', 'lb-1'] }, ['exec app 1: EXEC', 'exec lb 1: EXEC']],
+    [
+      'restart stops and starts what needs the service',
+      [],
+      { kind: 'restart', services: ['app'] },
+      ['update app 1-2: STOP app, START app', 'update lb 1: STOP lb, START lb'],
+    ],
+    [
+      'restart of one node leaves others alone',
+      [],
+      { kind: 'restart', services: ['app'], nodes: ['app-2'] },
+      ['update app 2: STOP app, START app'],
+    ],
+    [
+      'restart leaves down what a user stopped',
+      ['lb'],
+      { kind: 'restart', services: ['app'] },
+      ['update app 1-2: STOP app, START app'],
+    ],
+    [
+      'rolling restart is of the service alone',
+      [],
+      { kind: 'restart', services: ['app'], width: 1 },
+      ['update app 1-2: STOP app, START app'],
+    ],
+    [
+      'reconfigure of all',
+      [],
+      { kind: 'reconfigure', services: [] },
+      [
+        'update db 1: CONFIGURE db',
+        'update app 1-2: CONFIGURE app, CONFIGURE tools',
+        'update lb 1: CONFIGURE lb',
+      ],
+    ],
+    [
+      'reconfigure with restart',
+      [],
+      { kind: 'reconfigure', services: ['app', 'tools'], restart: true },
+      ['update app 1-2: STOP app, CONFIGURE app, CONFIGURE tools, START app'],
+    ],
+    [
+      'reconfigure starts nothing that a user stopped',
+      ['lb'],
+      { kind: 'reconfigure', services: ['lb'], restart: true },
+      ['update lb 1: CONFIGURE lb'],
+    ],
+    [
+      'exec on all nodes',
+      [],
+      { kind: 'exec', command: 'true' },
+      ['exec db 1: EXEC', 'exec app 1-2: EXEC', 'exec lb 1: EXEC'],
+    ],
+    [
+      'exec on some',
+      [],
+      { kind: 'exec', command: 'true', nodes: ['app-1', 'lb-1'] },
+      ['exec app 1: EXEC', 'exec lb 1: EXEC'],
+    ],
   ])('%s', (_title, stopped, intent, kinds) => {
     const cluster = standing(stopped);
     expect(planned(cluster, intent)).toEqual(kinds);
@@ -51,35 +121,77 @@ describe('start, stop, restart, reconfigure', () => {
   it('restart goes down from the dependents and up from what they need', () => {
     const cluster = standing();
     expect(tasksOf(cluster.run({ kind: 'restart', services: ['db'] }).flatMap(({ done }) => done))).toEqual([
-      'STOP lb lb-1', 'STOP app app-1', 'STOP app app-2', 'STOP db db-1', 'START db db-1', 'START app app-1', 'START app app-2', 'START lb lb-1',
+      'STOP lb lb-1',
+      'STOP app app-1',
+      'STOP app app-2',
+      'STOP db db-1',
+      'START db db-1',
+      'START app app-1',
+      'START app app-2',
+      'START lb lb-1',
     ]);
   });
 
   it('the same again is a new operation and does it again', () => {
     const cluster = standing();
     cluster.run({ kind: 'restart', services: ['lb'] });
-    expect(planned(cluster, { kind: 'restart', services: ['lb'] })).toEqual(['update lb 1: STOP lb, START lb']);
+    expect(planned(cluster, { kind: 'restart', services: ['lb'] })).toEqual([
+      'update lb 1: STOP lb, START lb',
+    ]);
   });
 
   it('a restart that failed half way is planned from there, a half-done STOP once more', () => {
     const cluster = standing();
     cluster.begin({ kind: 'restart', services: ['app'] });
     cluster.play(cluster.plan(), (title) => title === 'STOP app-1 app' || title === 'START app-2 app');
-    expect(inWords(cluster.plan())).toEqual(['update app 1: STOP app, START app', 'update app 2: START app', 'update lb 1: START lb']);
+    expect(inWords(cluster.plan())).toEqual([
+      'update app 1: STOP app, START app',
+      'update app 2: START app',
+      'update lb 1: START lb',
+    ]);
   });
 
   it.each<[string, Intent, RegExp]>([
-    ['a service that is not there', { kind: 'stop', services: ['cache'] }, /no service cache; the cluster has db, app, lb, tools/],
-    ['a service without the action', { kind: 'restart', services: ['tools'] }, /restart needs an action start, which service tools does not declare; those that do: db, app, lb/],
-    ['a node that is not there', { kind: 'exec', command: 'true', nodes: ['app-1', 'app-9'] }, /no node app-9; the cluster has app-1, app-2, db-1, lb-1/],
+    [
+      'a service that is not there',
+      { kind: 'stop', services: ['cache'] },
+      /no service cache; the cluster has db, app, lb, tools/,
+    ],
+    [
+      'a service without the action',
+      { kind: 'restart', services: ['tools'] },
+      /restart needs an action start, which service tools does not declare; those that do: db, app, lb/,
+    ],
+    [
+      'a node that is not there',
+      { kind: 'exec', command: 'true', nodes: ['app-1', 'app-9'] },
+      /no node app-9; the cluster has app-1, app-2, db-1, lb-1/,
+    ],
     ['no node at all', { kind: 'exec', command: 'true', nodes: [] }, /exec names no node/],
-    ['a service that is on none of the nodes', { kind: 'restart', services: ['db'], nodes: ['app-1'] }, /service db is on none of the nodes app-1/],
+    [
+      'a service that is on none of the nodes',
+      { kind: 'restart', services: ['db'], nodes: ['app-1'] },
+      /service db is on none of the nodes app-1/,
+    ],
     ['a node to replace that is not there', { kind: 'replace', nodes: ['db-3'] }, /no node db-3/],
     ['a width of nothing', { kind: 'restart', services: ['db'], width: 0 }, /width is 0/],
   ])('%s is refused', (_title, intent, words) => {
     const cluster = standing();
     if (intent.kind !== 'replace') cluster.begin(intent);
-    else cluster.state = { ...cluster.state, operation: { id: '9', kind: 'replace', intent, what: '', state: 'running', by: '', requestedAt: '', tasks: { total: 0, done: 0, failed: 0 } } };
+    else
+      cluster.state = {
+        ...cluster.state,
+        operation: {
+          id: '9',
+          kind: 'replace',
+          intent,
+          what: '',
+          state: 'running',
+          by: '',
+          requestedAt: '',
+          tasks: { total: 0, done: 0, failed: 0 },
+        },
+      };
     expect(() => cluster.plan()).toThrow(PlanError);
     expect(() => cluster.plan()).toThrow(words);
   });
@@ -90,7 +202,10 @@ describe('an apply while services are stopped', () => {
     const cluster = standing(['db', 'app', 'lb']);
     cluster.begin({ kind: 'apply' });
     expect(isEmptyPlan(cluster.plan(web))).toBe(true);
-    const wanted = { ...web, services: { ...web.services, app: service({ ...toRun('db'), actions: changed('install') }) } };
+    const wanted = {
+      ...web,
+      services: { ...web.services, app: service({ ...toRun('db'), actions: changed('install') }) },
+    };
     expect(inWords(cluster.plan(wanted))).toEqual(['update app 1-2: INSTALL app, CONFIGURE app']);
   });
 
@@ -99,12 +214,19 @@ describe('an apply while services are stopped', () => {
     const wanted = { ...web, groups: { ...web.groups, app: group(3, 'app') } };
     cluster.run({ kind: 'apply' }, wanted);
     cluster.state = { ...cluster.state, stopped: [] };
-    expect(planned(cluster, { kind: 'start', services: ['app'] })).toEqual(['update app 1-2: START app', 'update app 3: INITIALIZE app, START app']);
+    expect(planned(cluster, { kind: 'start', services: ['app'] })).toEqual([
+      'update app 1-2: START app',
+      'update app 3: INITIALIZE app, START app',
+    ]);
   });
 
   it('stops what is to be stopped and runs', () => {
     const cluster = standing();
     cluster.state = { ...cluster.state, stopped: ['app'] };
-    expect(tasksOf(cluster.run({ kind: 'apply' }).flatMap(({ done }) => done))).toEqual(['STOP lb lb-1', 'STOP app app-1', 'STOP app app-2']);
+    expect(tasksOf(cluster.run({ kind: 'apply' }).flatMap(({ done }) => done))).toEqual([
+      'STOP lb lb-1',
+      'STOP app app-1',
+      'STOP app app-2',
+    ]);
   });
 });

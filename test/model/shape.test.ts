@@ -47,7 +47,12 @@ describe('a shape', () => {
     ['a name that every object inherits', id(), 'constructor', 'and must be a name of 1 to 200 characters'],
     ['an unknown word', oneOf('on', 'off'), 'up', 'and must be one of on, off'],
     ['an unknown variant', variants('kind', { on: {} }), { kind: 'toString' }, 'kind: is a text of 8'],
-    ['a field of another variant', variants('kind', { on: {}, off: { now: flag } }), { kind: 'on', now: true }, 'now: is not'],
+    [
+      'a field of another variant',
+      variants('kind', { on: {}, off: { now: flag } }),
+      { kind: 'on', now: true },
+      'now: is not',
+    ],
     ['a wrong entry of a list', list(person, 9), [{ by: 'me' }, { by: '' }], '[1].by: is an empty text'],
     ['a list that is too long', list(flag, 1), [true, true], 'is a list of 2, and must be a list of 0 to 1'],
     ['free JSON that is too large', json(100), ['x'.repeat(60), 'x'.repeat(60)], 'is larger than 100 bytes'],

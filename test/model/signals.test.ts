@@ -15,10 +15,15 @@ function limited(ms: number, nested: boolean): AbortSignal {
   return nested ? anySignal([new AbortController().signal, signal]) : signal;
 }
 
-it.each([['a signal', false], ['a signal made of such signals', true]])('%s has a time limit that garbage collection does not take away', async (_, nested) => {
+it.each([
+  ['a signal', false],
+  ['a signal made of such signals', true],
+])('%s has a time limit that garbage collection does not take away', async (_, nested) => {
   const signal = limited(300, nested);
   let told = false;
-  signal.addEventListener('abort', () => { told = true; });
+  signal.addEventListener('abort', () => {
+    told = true;
+  });
   for (let round = 0; round < 10; round += 1) {
     collectGarbage();
     await pause(10);

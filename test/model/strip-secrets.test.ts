@@ -3,19 +3,33 @@ import { stripSecrets } from '../../src/model/strip-secrets.js';
 
 it('leaves of a payload what people may see, at any depth, and does not change it', () => {
   const payload = {
-    'providerid': 'i-1', 'ipaddress': '127.0.0.1', 'ssh-port': 22, 'ssh-host-key': 'ssh-ed25519 AAAA', 'key': 'value',
+    providerid: 'i-1',
+    ipaddress: '127.0.0.1',
+    'ssh-port': 22,
+    'ssh-host-key': 'ssh-ed25519 AAAA',
+    key: 'value',
     'ssh-auth': { user: 'root', password: 'hunter2', key: '-----BEGIN', port: 22 },
-    'admin': { userPassword: 'x', name: 'a', token: null },
-    'api_token': ['a', 'b'], 'private-key': { pem: 'x' }, 'privateKey': 'x', 'PASSPHRASE': 'x',
-    'fields': { login: { secret: 'env:NAME' }, list: [{ secret: 'file:x' }, { password: 'x' }, 'plain'] },
+    admin: { userPassword: 'x', name: 'a', token: null },
+    api_token: ['a', 'b'],
+    'private-key': { pem: 'x' },
+    privateKey: 'x',
+    PASSPHRASE: 'x',
+    fields: { login: { secret: 'env:NAME' }, list: [{ secret: 'file:x' }, { password: 'x' }, 'plain'] },
   };
   const before = structuredClone(payload);
   expect(stripSecrets(payload)).toEqual({
-    'providerid': 'i-1', 'ipaddress': '127.0.0.1', 'ssh-port': 22, 'ssh-host-key': 'ssh-ed25519 AAAA', 'key': 'value',
+    providerid: 'i-1',
+    ipaddress: '127.0.0.1',
+    'ssh-port': 22,
+    'ssh-host-key': 'ssh-ed25519 AAAA',
+    key: 'value',
     'ssh-auth': { user: 'root', password: '(secret)', key: '(secret)', port: 22 },
-    'admin': { userPassword: '(secret)', name: 'a', token: null },
-    'api_token': '(secret)', 'private-key': '(secret)', 'privateKey': '(secret)', 'PASSPHRASE': '(secret)',
-    'fields': { login: '(secret)', list: ['(secret)', { password: '(secret)' }, 'plain'] },
+    admin: { userPassword: '(secret)', name: 'a', token: null },
+    api_token: '(secret)',
+    'private-key': '(secret)',
+    privateKey: '(secret)',
+    PASSPHRASE: '(secret)',
+    fields: { login: '(secret)', list: ['(secret)', { password: '(secret)' }, 'plain'] },
   });
   expect(payload).toEqual(before);
 });

@@ -2,7 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { highestIncarnation, isMachineOf, ownershipAmong, wasAbandoned } from '../../src/model/ownership.js';
 import type { NodeState } from '../../src/model/node.js';
 import { standingOfLeak } from '../../src/model/sweep/sweep-text.js';
-import { decideSweep, leakId, rememberedLeaks, type AccountLook, type Evidence, type Leak, type LeakKind, type Suspect, type SweepPolicy } from '../../src/model/sweep/sweep.js';
+import {
+  decideSweep,
+  leakId,
+  rememberedLeaks,
+  type AccountLook,
+  type Evidence,
+  type Leak,
+  type LeakKind,
+  type Suspect,
+  type SweepPolicy,
+} from '../../src/model/sweep/sweep.js';
 import { fc } from '../support/property.js';
 
 const hour = 3_600_000;
@@ -10,7 +20,14 @@ const policy: SweepPolicy = { minimumAgeMs: hour, cap: 2, delete: true };
 const account = { name: 'aws', type: 'aws', site: 'default', lagMs: 0 };
 
 function suspect(providerid: string, more: Partial<Suspect> = {}): Suspect {
-  return { kind: 'orphan', providerid, key: `u/app-${providerid}/1`, cluster: 'web', state: 'running', ...more };
+  return {
+    kind: 'orphan',
+    providerid,
+    key: `u/app-${providerid}/1`,
+    cluster: 'web',
+    state: 'running',
+    ...more,
+  };
 }
 
 function look(suspects: readonly Suspect[], more: Partial<AccountLook> = {}): AccountLook {
@@ -31,23 +48,112 @@ describe('what is deleted', () => {
   const a = suspect('a');
   const cases: readonly (readonly [string, Partial<Evidence>, readonly string[]])[] = [
     ['nothing that is seen for the first time', { looks: [look([a])] }, []],
-    ['what was seen before, long enough ago', { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)] }, ['a']],
+    [
+      'what was seen before, long enough ago',
+      { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)] },
+      ['a'],
+    ],
     ['nothing younger than the policy says', { looks: [look([a])], earlier: [seenBefore(a, hour - 1)] }, []],
-    ['nothing younger than the provider may lag', { looks: [look([a], { account: { ...account, lagMs: 3 * hour } })], earlier: [seenBefore(a, 2 * hour)] }, []],
-    ['nothing in a dry run', { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)], input: { policy: { ...policy, delete: false } } }, []],
-    ['in a dry run what is named', { looks: [look([a])], earlier: [seenBefore(a, 1)], input: { policy: { ...policy, delete: false }, named: ['a'] } }, ['a']],
-    ['nothing that is named and was not seen before', { looks: [look([a])], input: { policy, named: ['a'] } }, []],
+    [
+      'nothing younger than the provider may lag',
+      {
+        looks: [look([a], { account: { ...account, lagMs: 3 * hour } })],
+        earlier: [seenBefore(a, 2 * hour)],
+      },
+      [],
+    ],
+    [
+      'nothing in a dry run',
+      {
+        looks: [look([a])],
+        earlier: [seenBefore(a, 2 * hour)],
+        input: { policy: { ...policy, delete: false } },
+      },
+      [],
+    ],
+    [
+      'in a dry run what is named',
+      {
+        looks: [look([a])],
+        earlier: [seenBefore(a, 1)],
+        input: { policy: { ...policy, delete: false }, named: ['a'] },
+      },
+      ['a'],
+    ],
+    [
+      'nothing that is named and was not seen before',
+      { looks: [look([a])], input: { policy, named: ['a'] } },
+      [],
+    ],
     ['nothing that is not shown any more', { looks: [look([])], earlier: [seenBefore(a, 2 * hour)] }, []],
-    ['nothing else when something is named', { looks: [look([a, suspect('b')])], earlier: [seenBefore(a, 2 * hour), seenBefore(suspect('b'), 2 * hour)], input: { policy, named: ['b'] } }, ['b']],
-    ['nothing when another account could not be read', { looks: [look([a]), look([], { account: { ...account, name: 'other' }, problems: ['no answer'] })], earlier: [seenBefore(a, 2 * hour)] }, []],
-    ['nothing when no cluster is on record', { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)], recorded: false }, []],
-    ['no second machine of a key', { looks: [look([{ ...a, kind: 'duplicate' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
-    ['nothing that a person gave up', { looks: [look([{ ...a, kind: 'abandoned' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
-    ['nothing that a person had captured', { looks: [look([{ ...a, kind: 'captured', what: 'image' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
-    ['what a person had captured, by name', { looks: [look([{ ...a, kind: 'captured', what: 'image' }])], earlier: [seenBefore(a, 2 * hour)], input: { policy, named: ['a'] } }, ['a']],
-    ['what a person gave up, by name', { looks: [look([{ ...a, kind: 'abandoned' }])], earlier: [seenBefore(a, 2 * hour)], input: { policy, named: ['a'] } }, ['a']],
-    ['of two machines of one key one at a time', { looks: [look([a, { ...suspect('b'), key: a.key }])], earlier: [seenBefore(a, 3 * hour), seenBefore({ ...suspect('b'), key: a.key }, 2 * hour)] }, ['a']],
-    ['a machine under another key is another machine', { looks: [look([{ ...a, key: 'u/app-a/2' }])], earlier: [seenBefore(a, 2 * hour)] }, []],
+    [
+      'nothing else when something is named',
+      {
+        looks: [look([a, suspect('b')])],
+        earlier: [seenBefore(a, 2 * hour), seenBefore(suspect('b'), 2 * hour)],
+        input: { policy, named: ['b'] },
+      },
+      ['b'],
+    ],
+    [
+      'nothing when another account could not be read',
+      {
+        looks: [look([a]), look([], { account: { ...account, name: 'other' }, problems: ['no answer'] })],
+        earlier: [seenBefore(a, 2 * hour)],
+      },
+      [],
+    ],
+    [
+      'nothing when no cluster is on record',
+      { looks: [look([a])], earlier: [seenBefore(a, 2 * hour)], recorded: false },
+      [],
+    ],
+    [
+      'no second machine of a key',
+      { looks: [look([{ ...a, kind: 'duplicate' }])], earlier: [seenBefore(a, 2 * hour)] },
+      [],
+    ],
+    [
+      'nothing that a person gave up',
+      { looks: [look([{ ...a, kind: 'abandoned' }])], earlier: [seenBefore(a, 2 * hour)] },
+      [],
+    ],
+    [
+      'nothing that a person had captured',
+      { looks: [look([{ ...a, kind: 'captured', what: 'image' }])], earlier: [seenBefore(a, 2 * hour)] },
+      [],
+    ],
+    [
+      'what a person had captured, by name',
+      {
+        looks: [look([{ ...a, kind: 'captured', what: 'image' }])],
+        earlier: [seenBefore(a, 2 * hour)],
+        input: { policy, named: ['a'] },
+      },
+      ['a'],
+    ],
+    [
+      'what a person gave up, by name',
+      {
+        looks: [look([{ ...a, kind: 'abandoned' }])],
+        earlier: [seenBefore(a, 2 * hour)],
+        input: { policy, named: ['a'] },
+      },
+      ['a'],
+    ],
+    [
+      'of two machines of one key one at a time',
+      {
+        looks: [look([a, { ...suspect('b'), key: a.key }])],
+        earlier: [seenBefore(a, 3 * hour), seenBefore({ ...suspect('b'), key: a.key }, 2 * hour)],
+      },
+      ['a'],
+    ],
+    [
+      'a machine under another key is another machine',
+      { looks: [look([{ ...a, key: 'u/app-a/2' }])], earlier: [seenBefore(a, 2 * hour)] },
+      [],
+    ],
   ];
   it.each(cases)('%s', (_title, given, expected) => {
     expect(ids(decideSweep(evidence(given)).ripe)).toEqual(expected);
@@ -61,56 +167,106 @@ describe('what is deleted', () => {
 
   it('of an account that could not be read keeps what was seen before as it was', () => {
     const before = seenBefore(a, 2 * hour, 4);
-    const { leaks } = decideSweep(evidence({ looks: [look([], { problems: ['no answer'] })], earlier: [before] }));
+    const { leaks } = decideSweep(
+      evidence({ looks: [look([], { problems: ['no answer'] })], earlier: [before] }),
+    );
     expect(leaks).toEqual([before]);
   });
 });
 
 describe('whatever is seen', () => {
   const kinds: readonly LeakKind[] = ['orphan', 'lost', 'abandoned', 'duplicate', 'unreadable', 'captured'];
-  const suspects = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), kind: fc.constantFrom(...kinds), incarnation: fc.integer({ min: 1, max: 2 }) }), { maxLength: 6 })
-    .map((list) => list.map(({ id, kind, incarnation }) => suspect(id, { kind, key: `u/app-${id}/${incarnation}` })));
-  const looks = fc.array(fc.record({ name: fc.constantFrom('one', 'two'), suspects, fails: fc.boolean() }), { maxLength: 2 })
-    .map((list) => list.filter(({ name }, index) => list.findIndex((other) => other.name === name) === index)
-      .map(({ name, suspects: seen, fails }) => look(fails ? [] : seen, { account: { ...account, name }, problems: fails ? ['no answer'] : [] })));
-  const passes = fc.array(fc.record({ looks, minutes: fc.integer({ min: 1, max: 90 }), recorded: fc.boolean() }), { minLength: 1, maxLength: 8 });
-  const policies = fc.record({ minimumAgeMs: fc.constantFrom(1, hour), cap: fc.integer({ min: 1, max: 3 }), delete: fc.boolean() });
+  const suspects = fc
+    .array(
+      fc.record({
+        id: fc.constantFrom('a', 'b', 'c', 'd'),
+        kind: fc.constantFrom(...kinds),
+        incarnation: fc.integer({ min: 1, max: 2 }),
+      }),
+      { maxLength: 6 },
+    )
+    .map((list) =>
+      list.map(({ id, kind, incarnation }) => suspect(id, { kind, key: `u/app-${id}/${incarnation}` })),
+    );
+  const looks = fc
+    .array(fc.record({ name: fc.constantFrom('one', 'two'), suspects, fails: fc.boolean() }), {
+      maxLength: 2,
+    })
+    .map((list) =>
+      list
+        .filter(({ name }, index) => list.findIndex((other) => other.name === name) === index)
+        .map(({ name, suspects: seen, fails }) =>
+          look(fails ? [] : seen, { account: { ...account, name }, problems: fails ? ['no answer'] : [] }),
+        ),
+    );
+  const passes = fc.array(
+    fc.record({ looks, minutes: fc.integer({ min: 1, max: 90 }), recorded: fc.boolean() }),
+    { minLength: 1, maxLength: 8 },
+  );
+  const policies = fc.record({
+    minimumAgeMs: fc.constantFrom(1, hour),
+    cap: fc.integer({ min: 1, max: 3 }),
+    delete: fc.boolean(),
+  });
 
   it('deletes only what the pass before saw too, for long enough, within the cap, and nothing when anything could not be read', () => {
-    fc.assert(fc.property(passes, policies, (made, chosen) => {
-      let now = 0;
-      let earlier: readonly Leak[] = [];
-      const since = new Map<string, number>();
-      for (const pass of made) {
-        now += pass.minutes * 60_000;
-        const decision = decideSweep({ now, input: { policy: chosen }, earlier, looks: pass.looks, recorded: pass.recorded });
-        const seen = new Set(pass.looks.flatMap(({ account: { name }, suspects: list }) => list.map((one) => leakId({ ...one, account: name }))));
-        const unread = new Set(pass.looks.flatMap(({ account: { name }, problems }) => (problems.length > 0 ? [name] : [])));
-        const readable = unread.size === 0 && pass.recorded;
-        if (!chosen.delete || !readable) expect(decision.ripe).toEqual([]);
-        expect(decision.ripe.length).toBeLessThanOrEqual(chosen.cap);
-        for (const leak of decision.ripe) {
-          const first = since.get(leakId(leak));
-          expect(seen).toContain(leakId(leak));
-          expect(['orphan', 'lost']).toContain(leak.kind);
-          expect(first).toBeDefined();
-          expect(now - (first ?? now)).toBeGreaterThanOrEqual(chosen.minimumAgeMs);
+    fc.assert(
+      fc.property(passes, policies, (made, chosen) => {
+        let now = 0;
+        let earlier: readonly Leak[] = [];
+        const since = new Map<string, number>();
+        for (const pass of made) {
+          now += pass.minutes * 60_000;
+          const decision = decideSweep({
+            now,
+            input: { policy: chosen },
+            earlier,
+            looks: pass.looks,
+            recorded: pass.recorded,
+          });
+          const seen = new Set(
+            pass.looks.flatMap(({ account: { name }, suspects: list }) =>
+              list.map((one) => leakId({ ...one, account: name })),
+            ),
+          );
+          const unread = new Set(
+            pass.looks.flatMap(({ account: { name }, problems }) => (problems.length > 0 ? [name] : [])),
+          );
+          const readable = unread.size === 0 && pass.recorded;
+          if (!chosen.delete || !readable) expect(decision.ripe).toEqual([]);
+          expect(decision.ripe.length).toBeLessThanOrEqual(chosen.cap);
+          for (const leak of decision.ripe) {
+            const first = since.get(leakId(leak));
+            expect(seen).toContain(leakId(leak));
+            expect(['orphan', 'lost']).toContain(leak.kind);
+            expect(first).toBeDefined();
+            expect(now - (first ?? now)).toBeGreaterThanOrEqual(chosen.minimumAgeMs);
+          }
+          for (const id of [...since.keys()]) {
+            const [of] = JSON.parse(id) as readonly [string];
+            if (!seen.has(id) && !unread.has(of)) since.delete(id);
+          }
+          for (const id of seen) if (!since.has(id)) since.set(id, now);
+          expect(decision.leaks.length).toBeLessThanOrEqual(rememberedLeaks);
+          earlier = decision.leaks;
         }
-        for (const id of [...since.keys()]) {
-          const [of] = JSON.parse(id) as readonly [string];
-          if (!seen.has(id) && !unread.has(of)) since.delete(id);
-        }
-        for (const id of seen) if (!since.has(id)) since.set(id, now);
-        expect(decision.leaks.length).toBeLessThanOrEqual(rememberedLeaks);
-        earlier = decision.leaks;
-      }
-    }), { numRuns: 500 });
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('says of every leak what becomes of it', () => {
     for (const kind of kinds) {
       const leak = seenBefore(suspect('a', { kind }), hour, 2);
-      const report = { reportVersion: 1, at: new Date(10 * hour).toISOString(), policy, accounts: [], leaks: [leak], deleted: [], refused: [] } as const;
+      const report = {
+        reportVersion: 1,
+        at: new Date(10 * hour).toISOString(),
+        policy,
+        accounts: [],
+        leaks: [leak],
+        deleted: [],
+        refused: [],
+      } as const;
       expect(standingOfLeak(leak, report)).not.toBe('');
     }
   });
@@ -120,21 +276,32 @@ describe('whose machine it is', () => {
   const node = { nodeId: 'app-1', incarnation: 3, payload: { providerid: 'm-1' } } as unknown as NodeState;
   const adopted = { ...node, keyUid: 'old' };
   const cases: readonly (readonly [string, NodeState, string, boolean])[] = [
-    ['the node\'s own', node, 'u/app-1/3', true],
+    ["the node's own", node, 'u/app-1/3', true],
     ['of an earlier incarnation', node, 'u/app-1/2', false],
     ['of a later incarnation, after a reset', node, 'u/app-1/4', false],
     ['of another life', node, 'old/app-1/3', false],
     ['adopted from another life', adopted, 'old/app-1/3', true],
-    ['of this life\'s key on a node that adopted', adopted, 'u/app-1/3', false],
+    ["of this life's key on a node that adopted", adopted, 'u/app-1/3', false],
     ['no key', node, 'app-1', false],
   ];
   it.each(cases)('%s', (_title, of, key, mine) => {
     expect(isMachineOf(of, 'u', key)).toBe(mine);
-    expect(ownershipAmong({ 'app-1': of }, 'u', { key, providerid: 'm-9' })).toEqual(mine ? { is: 'mine', providerid: 'm-1' } : { is: 'free' });
+    expect(ownershipAmong({ 'app-1': of }, 'u', { key, providerid: 'm-9' })).toEqual(
+      mine ? { is: 'mine', providerid: 'm-1' } : { is: 'free' },
+    );
   });
 
   it('the counter is raised by keys of this life alone', () => {
-    expect(highestIncarnation([{ key: 'u/app-1/5', providerid: '' }, { key: 'v/app-1/9', providerid: '' }, { key: '?', providerid: '' }], 'u')).toBe(5);
+    expect(
+      highestIncarnation(
+        [
+          { key: 'u/app-1/5', providerid: '' },
+          { key: 'v/app-1/9', providerid: '' },
+          { key: '?', providerid: '' },
+        ],
+        'u',
+      ),
+    ).toBe(5);
   });
 
   it('a machine was given up when an operation says so of its node and its id', () => {

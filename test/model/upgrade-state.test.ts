@@ -1,9 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { type Lift, liftState, stateVersion, StateVersionError, upgradeState } from '../../src/model/upgrade-state.js';
+import {
+  type Lift,
+  liftState,
+  stateVersion,
+  StateVersionError,
+  upgradeState,
+} from '../../src/model/upgrade-state.js';
 
 const present = {
-  stateVersion: 1, name: 'web', uid: 'u', retired: {}, nodes: {}, counters: { operation: 3, incarnation: 2, nodenum: 2 },
-  peers: { version: 1, gone: {}, changedAt: {} }, queue: [], history: [], features: { searchAttributes: true },
+  stateVersion: 1,
+  name: 'web',
+  uid: 'u',
+  retired: {},
+  nodes: {},
+  counters: { operation: 3, incarnation: 2, nodenum: 2 },
+  peers: { version: 1, gone: {}, changedAt: {} },
+  queue: [],
+  history: [],
+  features: { searchAttributes: true },
 } as const;
 
 describe('a state that an earlier run carried over', () => {
@@ -13,7 +27,11 @@ describe('a state that an earlier run carried over', () => {
   });
 
   const wrong: readonly (readonly [what: string, carried: unknown, words: RegExp])[] = [
-    ['a newer version', { ...present, stateVersion: 2 }, /version 2, and this build of Heddle knows versions up to 1.*Run workers of that build/],
+    [
+      'a newer version',
+      { ...present, stateVersion: 2 },
+      /version 2, and this build of Heddle knows versions up to 1.*Run workers of that build/,
+    ],
     ['no version', { name: 'web' }, /stateVersion .* is missing/],
     ['version 0', { stateVersion: 0 }, /stateVersion .* is 0/],
     ['half a version', { stateVersion: 1.5 }, /is 1\.5; it is a whole number/],

@@ -17,19 +17,28 @@ const outside = 'http://192.0.2.1:1';
 const unlimited = { take: () => Promise.resolve() };
 
 const accounts: readonly (readonly [string, string, JsonObject])[] = [
-  ['docker', 'endpoint', {}], ['aws', 'endpoint', { region: 'eu-1' }], ['local', 'endpoint', { apiKey: 'k' }], ['example', 'endpoint', { apiKey: 'k' }],
+  ['docker', 'endpoint', {}],
+  ['aws', 'endpoint', { region: 'eu-1' }],
+  ['local', 'endpoint', { apiKey: 'k' }],
+  ['example', 'endpoint', { apiKey: 'k' }],
   ['openstack', 'authUrl', { applicationCredentialId: 'i', applicationCredentialSecret: 's' }],
 ];
 
 describe.each(accounts)('an account of %s whose %s is http:// outside of loopback', (type, key, fields) => {
   let registry: Registry;
-  beforeAll(async () => { registry = await loadRegistry({ folders: [], log: { info: () => undefined } }); });
+  beforeAll(async () => {
+    registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
+  });
   afterAll(() => registry.close());
-  const accountAt = (address: string | JsonObject, more: JsonObject = {}) => ({ box: { type, site: 'here', fields: { ...fields, [key]: address, ...more } } });
+  const accountAt = (address: string | JsonObject, more: JsonObject = {}) => ({
+    box: { type, site: 'here', fields: { ...fields, [key]: address, ...more } },
+  });
 
   // Promise: no-cleartext
   test('is refused when the configuration is checked, unless it says insecure: true', () => {
-    expect(() => checkAccounts(registry, accountAt(outside))).toThrow(`providers.box.fields.${key}: is not encrypted, and leaves this machine. Use https://, or set \`insecure: true\` beside it.`);
+    expect(() => checkAccounts(registry, accountAt(outside))).toThrow(
+      `providers.box.fields.${key}: is not encrypted, and leaves this machine. Use https://, or set \`insecure: true\` beside it.`,
+    );
     expect(() => checkAccounts(registry, accountAt(outside, { insecure: true }))).not.toThrow();
     expect(() => checkAccounts(registry, accountAt('http://127.0.0.1:1'))).not.toThrow();
     expect(() => checkAccounts(registry, accountAt('https://192.0.2.1'))).not.toThrow();
@@ -50,36 +59,52 @@ describe.each(accounts)('an account of %s whose %s is http:// outside of loopbac
         { name: 'box' },
         { hide: () => undefined },
       );
-    await expect(open()).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('insecure: true') as string });
+    await expect(open()).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('insecure: true') as string,
+    });
     expect((await open({ insecure: true })).fields[key]).toBe(outside);
     await bench.close();
   });
 });
 
-test('an address of OpenStack\'s catalogue that is http:// outside of loopback gets no token', async () => {
+test("an address of OpenStack's catalogue that is http:// outside of loopback gets no token", async () => {
   const keystone = createServer((_request, answer) => {
-    const catalog = [{ type: 'compute', endpoints: [{ interface: 'public', region_id: 'one', url: `${outside}/v2.1` }] }];
-    answer.writeHead(201, { 'x-subject-token': 'the token', 'content-type': 'application/json' }).end(JSON.stringify({ token: { expires_at: new Date(Date.now() + 3_600_000).toISOString(), catalog } }));
+    const catalog = [
+      { type: 'compute', endpoints: [{ interface: 'public', region_id: 'one', url: `${outside}/v2.1` }] },
+    ];
+    answer
+      .writeHead(201, { 'x-subject-token': 'the token', 'content-type': 'application/json' })
+      .end(
+        JSON.stringify({ token: { expires_at: new Date(Date.now() + 3_600_000).toISOString(), catalog } }),
+      );
   });
   keystone.listen(0, '127.0.0.1');
   await once(keystone, 'listening');
-  const fields = readFields({ authUrl: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`, applicationCredentialId: 'i', applicationCredentialSecret: 's' });
-  await expect(new Session(fields, AbortSignal.timeout(5_000), unlimited).remove('compute', '/servers/x')).rejects.toMatchObject({
-    kind: 'Invalid', message: expect.stringContaining('insecure: true') as string,
+  const fields = readFields({
+    authUrl: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
+    applicationCredentialId: 'i',
+    applicationCredentialSecret: 's',
   });
+  await expect(
+    new Session(fields, AbortSignal.timeout(5_000), unlimited).remove('compute', '/servers/x'),
+  ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('insecure: true') as string });
   keystone.close();
 });
 
 test('a Redfish controller that is http:// outside of loopback gets no password', async () => {
   const controller = { url: outside, user: 'admin', password: 'secret', insecure: false };
-  await expect(new RedfishHttp(controller, AbortSignal.timeout(5_000), unlimited).call('GET', '/redfish/v1')).rejects.toMatchObject({
-    kind: 'Invalid', message: expect.stringContaining('insecure: true') as string,
-  });
+  await expect(
+    new RedfishHttp(controller, AbortSignal.timeout(5_000), unlimited).call('GET', '/redfish/v1'),
+  ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('insecure: true') as string });
 });
 
 test('a Vault that is http:// outside of loopback gets no token', async () => {
   const sources = { environment: {}, vault: { address: outside, token: 'the token' }, timeoutMs: 1_000 };
-  await expect(resolveSecrets(
-    { secret: 'vault:secret/data/a#b' }, sources, { writtenBy: 'administrator', place: 'a test' },
-  )).rejects.toThrow('VAULT_ADDR must be https://');
+  await expect(
+    resolveSecrets({ secret: 'vault:secret/data/a#b' }, sources, {
+      writtenBy: 'administrator',
+      place: 'a test',
+    }),
+  ).rejects.toThrow('VAULT_ADDR must be https://');
 });

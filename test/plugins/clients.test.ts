@@ -36,13 +36,24 @@ describe('a class in the plugin host that has a client', () => {
   let bench: ProgramBench;
   let folder: string;
   let ledger: string;
-  const said = (): readonly string[] => readFileSync(ledger, 'utf8').split('\n').filter((line) => line !== '');
+  const said = (): readonly string[] =>
+    readFileSync(ledger, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
   const open = async (changes: Parameters<typeof openPrograms>[1] = {}): Promise<void> => {
     const admin = { region: { title: 'Region', type: 'string' }, flaky: { title: 'Flaky', type: 'string' } };
-    bench = await openPrograms({
-      'providers/p/p.mjs': toy,
-      'providers/p/p.json': providerDescriptor({ entry: './p.mjs', class: 'Toy', environment: { LEDGER: ledger }, fields: { admin, user: { how: { title: 'How', type: 'string' } } } }),
-    }, changes);
+    bench = await openPrograms(
+      {
+        'providers/p/p.mjs': toy,
+        'providers/p/p.json': providerDescriptor({
+          entry: './p.mjs',
+          class: 'Toy',
+          environment: { LEDGER: ledger },
+          fields: { admin, user: { how: { title: 'How', type: 'string' } } },
+        }),
+      },
+      changes,
+    );
   };
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'heddle-clients-'));
@@ -52,10 +63,21 @@ describe('a class in the plugin host that has a client', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   test('starts it once for an account, gives it to each call, and stops it when the worker is done', async () => {
-    await open({ changes: { providers: { p: { type: 'p', site: 'here', fields: { region: 'north' } }, q: { type: 'p', site: 'here', fields: {} } } } });
+    await open({
+      changes: {
+        providers: {
+          p: { type: 'p', site: 'here', fields: { region: 'north' } },
+          q: { type: 'p', site: 'here', fields: {} },
+        },
+      },
+    });
     expect((await bench.run('CREATE', '')).result).toMatchObject({ providerid: 'p-1' });
-    expect((await bench.run('CREATE', 'other users\' fields change nothing')).result).toMatchObject({ providerid: 'p-2' });
-    expect((await bench.run('CREATE', '', { more: { provider: { name: 'q', type: 'p', fields: {} } } })).result).toMatchObject({ providerid: 'q-1' });
+    expect((await bench.run('CREATE', "other users' fields change nothing")).result).toMatchObject({
+      providerid: 'p-2',
+    });
+    expect(
+      (await bench.run('CREATE', '', { more: { provider: { name: 'q', type: 'p', fields: {} } } })).result,
+    ).toMatchObject({ providerid: 'q-1' });
     expect(said()).toEqual(['start p {"region":"north"}', 'start q {}']);
     await bench.close();
     expect(said().slice(2).toSorted()).toEqual(['stop p after 2', 'stop q after 1']);
@@ -63,7 +85,10 @@ describe('a class in the plugin host that has a client', () => {
 
   test('that does not start fails its task, named, and starts at the next attempt', async () => {
     await open({ changes: { providers: { p: { type: 'p', site: 'here', fields: { flaky: 'once' } } } } });
-    expect(await failureOf(bench.run('CREATE', ''))).toMatchObject({ type: 'Retryable', message: 'CREATE app-1: plugin p could not start its client for p: no line' });
+    expect(await failureOf(bench.run('CREATE', ''))).toMatchObject({
+      type: 'Retryable',
+      message: 'CREATE app-1: plugin p could not start its client for p: no line',
+    });
     expect((await bench.run('CREATE', '')).result).toMatchObject({ providerid: 'p-1' });
     await bench.close();
     expect(said().filter((line) => line.startsWith('start'))).toHaveLength(2);
@@ -78,15 +103,35 @@ describe('a class in the plugin host that has a client', () => {
 });
 
 describe('clients in the worker', () => {
-  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  const contextOf = (name: string, fields: PluginContext['fields']): Pick<PluginContext, 'task' | 'fields' | 'log'> => ({
-    fields, log, task: {
-      taskId: 't', taskName: 'CREATE', clusterId: 'c', clusterUid: 'u', nodeId: 'n', incarnation: 1, attempt: 1, config: {}, nodes: {}, cluster: {}, provider: { name, type: 'p', fields },
+  const log = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: () => undefined,
+  };
+  const contextOf = (
+    name: string,
+    fields: PluginContext['fields'],
+  ): Pick<PluginContext, 'task' | 'fields' | 'log'> => ({
+    fields,
+    log,
+    task: {
+      taskId: 't',
+      taskName: 'CREATE',
+      clusterId: 'c',
+      clusterUid: 'u',
+      nodeId: 'n',
+      incarnation: 1,
+      attempt: 1,
+      config: {},
+      nodes: {},
+      cluster: {},
+      provider: { name, type: 'p', fields },
     },
   });
   const plan = { plugin: 'p', type: 'provider', adminFields: ['region'] } as const;
 
-  test('are shared while they start, told apart by the administrator\'s fields, and stopped each', async () => {
+  test("are shared while they start, told apart by the administrator's fields, and stopped each", async () => {
     const started: string[] = [];
     const stopped: unknown[] = [];
     class Plugin {
@@ -100,12 +145,24 @@ describe('clients in the worker', () => {
       }
     }
     const clients = new Clients(plan, Plugin, () => undefined);
-    const open = (fields: PluginContext['fields']): Promise<unknown> => clients.openerOf(contextOf('main', fields))?.() ?? Promise.reject(new Error('it has no client'));
-    const [one, same, other] = await Promise.all([open({ region: 'a', how: 'x' }), open({ region: 'a', how: 'y' }), open({ region: 'b' })]);
-    expect([one === same, one === other, started]).toEqual([true, false, ['main {"region":"a"}', 'main {"region":"b"}']]);
+    const open = (fields: PluginContext['fields']): Promise<unknown> =>
+      clients.openerOf(contextOf('main', fields))?.() ?? Promise.reject(new Error('it has no client'));
+    const [one, same, other] = await Promise.all([
+      open({ region: 'a', how: 'x' }),
+      open({ region: 'a', how: 'y' }),
+      open({ region: 'b' }),
+    ]);
+    expect([one === same, one === other, started]).toEqual([
+      true,
+      false,
+      ['main {"region":"a"}', 'main {"region":"b"}'],
+    ]);
     await clients.close();
     expect(stopped).toEqual([one, other]);
-    await expect(open({ region: 'c' })).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('this process ends') });
+    await expect(open({ region: 'c' })).rejects.toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('this process ends'),
+    });
   });
 
   test('that fail keep the kind of their failure; one that is starting when the worker ends is told, and what cannot be stopped is said', async () => {
@@ -113,7 +170,10 @@ describe('clients in the worker', () => {
     class Plugin {
       static start({ fields, signal }: ClientAccount): Promise<object> {
         if (fields['region'] === 'refused') return Promise.reject(new PluginError('Auth', 'wrong key'));
-        if (fields['region'] === 'slow') return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        if (fields['region'] === 'slow')
+          return new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason)),
+          );
         return Promise.resolve({});
       }
 
@@ -122,19 +182,28 @@ describe('clients in the worker', () => {
       }
     }
     const clients = new Clients(plan, Plugin, (text) => lines.push(text));
-    const open = (region: string): Promise<unknown> => clients.openerOf(contextOf('main', { region }))?.() ?? Promise.reject(new Error('it has no client'));
-    await expect(open('refused')).rejects.toMatchObject({ kind: 'Auth', message: 'plugin p could not start its client for main: wrong key' });
+    const open = (region: string): Promise<unknown> =>
+      clients.openerOf(contextOf('main', { region }))?.() ?? Promise.reject(new Error('it has no client'));
+    await expect(open('refused')).rejects.toMatchObject({
+      kind: 'Auth',
+      message: 'plugin p could not start its client for main: wrong key',
+    });
     await open('well');
     const slow = open('slow').catch((error: unknown) => error);
     await clients.close();
-    expect(await slow).toMatchObject({ kind: 'Retryable', message: expect.stringContaining('this process ends') });
+    expect(await slow).toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('this process ends'),
+    });
     await until('the failure to be said', () => lines.length > 0);
     expect(lines).toEqual(['plugin p could not stop its client for main: still busy']);
   });
 
   test('that could only be stopped are a fault of the plugin', () => {
     class Plugin {
-      static stop(): void { /* Nothing was started. */ }
+      static stop(): void {
+        /* Nothing was started. */
+      }
     }
     expect(clientFault(Plugin, 'Plugin')).toContain('a static stop and no static start');
   });

@@ -12,10 +12,15 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'heddle-known-hosts-'));
   [one, two] = ['one', 'two'].map((name) => {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
-    return readFileSync(join(folder, `${name}.pub`), 'utf8').split(' ').slice(0, 2).join(' ');
+    return readFileSync(join(folder, `${name}.pub`), 'utf8')
+      .split(' ')
+      .slice(0, 2)
+      .join(' ');
   }) as [string, string];
 });
-afterAll(() => { rmSync(folder, { recursive: true, force: true }); });
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe('known_hosts', () => {
   test('gives the keys of a host at its port, whatever the case of its name', () => {
@@ -28,7 +33,9 @@ describe('known_hosts', () => {
 
   test('with patterns matches, and excludes, as ssh does', () => {
     const text = `*.example,!b.example ${one}\n`;
-    expect(['a.example', 'b.example', 'example', 'aXexample'].map((host) => hostKeysFor(text, host, 22).length)).toEqual([1, 0, 0, 0]);
+    expect(
+      ['a.example', 'b.example', 'example', 'aXexample'].map((host) => hostKeysFor(text, host, 22).length),
+    ).toEqual([1, 0, 0, 0]);
   });
 
   test('hashed by ssh-keygen gives the same', () => {
@@ -42,10 +49,12 @@ describe('known_hosts', () => {
     expect(hostKeysFor(hashed, 'b.example', 22)).toEqual([]);
   });
 
-  test('gives no key that is revoked, broken, or a certificate authority\'s', () => {
+  test("gives no key that is revoked, broken, or a certificate authority's", () => {
     expect(hostKeysFor(`a ${one}\n@revoked * ${one}\n`, 'a', 22)).toEqual([]);
     expect(hostKeysFor(`@cert-authority a ${one}\n`, 'a', 22)).toEqual([]);
-    expect(hostKeysFor(`a ${one.replace('ssh-ed25519', 'ssh-rsa')}\na ssh-ed25519 AAAA\na ssh-ed25519\n`, 'a', 22)).toEqual([]);
+    expect(
+      hostKeysFor(`a ${one.replace('ssh-ed25519', 'ssh-rsa')}\na ssh-ed25519 AAAA\na ssh-ed25519\n`, 'a', 22),
+    ).toEqual([]);
     expect([isHostKey(one), isHostKey('ssh-ed25519 AAAA'), isHostKey('')]).toEqual([true, false, false]);
   });
 });

@@ -7,7 +7,12 @@ import { UniformAutomator } from '../../src/plugins/uniform-automator.js';
 import { startNode, type TestNode } from '../support/ssh-server.js';
 import { closeAll, toolOn } from './automators/support/tool.js';
 
-const tool = { name: 'loom', commands: ['loom-old', 'loom'], packages: { apt: 'loom-agent', dnf: 'loom', zypper: 'loom' }, advice: 'choose an image with loom' };
+const tool = {
+  name: 'loom',
+  commands: ['loom-old', 'loom'],
+  packages: { apt: 'loom-agent', dnf: 'loom', zypper: 'loom' },
+  advice: 'choose an image with loom',
+};
 
 class Loom extends UniformAutomator {
   override async bootstrap(): Promise<void> {
@@ -32,7 +37,10 @@ beforeEach(async () => {
   node = await startNode();
   mkdirSync(join(node.home, 'bin'));
   // Whoever logs in is root to this sudo.
-  for (const [name, text] of [['apt-get', packageManager], ['sudo', '#!/bin/sh\nwhile [ "$1" != sh ]; do shift; done\nexec "$@"\n']] as const) {
+  for (const [name, text] of [
+    ['apt-get', packageManager],
+    ['sudo', '#!/bin/sh\nwhile [ "$1" != sh ]; do shift; done\nexec "$@"\n'],
+  ] as const) {
     writeFileSync(join(node.home, 'bin', name), text, { mode: 0o755 });
   }
   node.env['PATH'] = `${join(node.home, 'bin')}:${node.env['PATH'] ?? ''}`;
@@ -43,7 +51,11 @@ afterEach(async () => {
 });
 
 const bootstrap = (): Promise<void> => toolOn(Loom, node, {}, `op-${operation++}`).automator.bootstrap();
-const asked = (): readonly string[] => readFileSync(join(node.home, 'asked'), 'utf8').trim().split('\n').filter((line) => line.includes('install'));
+const asked = (): readonly string[] =>
+  readFileSync(join(node.home, 'asked'), 'utf8')
+    .trim()
+    .split('\n')
+    .filter((line) => line.includes('install'));
 
 test('what is missing is installed, and a second BOOTSTRAP is one command that looks', async () => {
   await bootstrap();
@@ -60,9 +72,14 @@ test('what was removed since is installed again', async () => {
   expect(asked().length).toBe(2);
 });
 
-test('what cannot be installed fails BOOTSTRAP, with the package manager\'s words and what to do; it is asked again the next time', async () => {
+test("what cannot be installed fails BOOTSTRAP, with the package manager's words and what to do; it is asked again the next time", async () => {
   writeFileSync(join(node.home, 'broken'), '');
-  await expect(bootstrap()).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringMatching(/loom-old or loom, and installing it ended with exit code 100: E: Unable to locate package loom-agent; choose an image with loom/) });
+  await expect(bootstrap()).rejects.toMatchObject({
+    kind: 'ScriptFailed',
+    message: expect.stringMatching(
+      /loom-old or loom, and installing it ended with exit code 100: E: Unable to locate package loom-agent; choose an image with loom/,
+    ),
+  });
   rmSync(join(node.home, 'broken'));
   await bootstrap();
   expect(asked().length).toBe(1);

@@ -8,8 +8,9 @@ import { startNode, type TestNode } from '../support/ssh-server.js';
 import { openPrograms, type ProgramBench } from './program/support/bench.js';
 import { request } from '../activities/support/parts.js';
 
-// What the older provisioner's own pages promise to whoever writes a plugin, each in their words, held here by the real
-// activities. The plugins are in its own form: a descriptor that names a class, and the folder that tells the type.
+// What the older provisioner's own pages promise to whoever writes a plugin, each in their words, held here
+// by the real activities. The plugins are in its own form: a descriptor that names a class, and the folder
+// that tells the type.
 
 /** Remembers what it was called with in its log; writes back what it is told. */
 const provider = `
@@ -44,38 +45,73 @@ export class ${name} extends Automator {
   async remove(auth, script, data) { return this.act('remove', auth, script, data); }
 }`;
 
-const peers = { 'app-1': { hostname: 'web-app-1', ipaddress: '127.0.0.1', services: ['web'], nodenum: 1, group: 'app' }, 'db-1': { hostname: 'web-db-1', ipaddress: '127.0.0.2', services: [], nodenum: 2, group: 'db' } };
+const peers = {
+  'app-1': { hostname: 'web-app-1', ipaddress: '127.0.0.1', services: ['web'], nodenum: 1, group: 'app' },
+  'db-1': { hostname: 'web-db-1', ipaddress: '127.0.0.2', services: [], nodenum: 2, group: 'db' },
+};
 
-// No server here: whoever asks hears that this attempt is the present one, and that its intent to call CREATE is on record.
-const present = { runId: 'run', firstRunId: 'run', status: 'RUNNING', startedAt: 0, pending: [{ activityId: 'test', attempt: 1, heartbeat: { mark: 'sent' } }] };
-const runs = { list: () => Promise.resolve([]), openGroups: () => Promise.resolve([]), describe: () => Promise.resolve(present), resetAt: () => Promise.resolve(undefined) };
+// No server here: whoever asks hears that this attempt is the present one, and that its intent to call CREATE
+// is on record.
+const present = {
+  runId: 'run',
+  firstRunId: 'run',
+  status: 'RUNNING',
+  startedAt: 0,
+  pending: [{ activityId: 'test', attempt: 1, heartbeat: { mark: 'sent' } }],
+};
+const runs = {
+  list: () => Promise.resolve([]),
+  openGroups: () => Promise.resolve([]),
+  describe: () => Promise.resolve(present),
+  resetAt: () => Promise.resolve(undefined),
+};
 
 let bench: ProgramBench;
 let node: TestNode;
 beforeAll(async () => {
   node = await startNode();
-  bench = await openPrograms({
-    'providers/my_provider/my_provider.json': { my_provider: { classname: 'MyProvider' } }, 'providers/my_provider/my_provider.mjs': provider,
-    'automators/my-automator/my_automator.json': { my_automator: { classname: 'MyAutomator' } }, 'automators/my-automator/my_automator.mjs': automator('MyAutomator'),
-    'automators/other/other.json': { other: { classname: 'Other' } }, 'automators/other/other.mjs': automator('Other'),
-    'automators/other/data/recipe.txt': 'arbitrary data',
-  }, { changes: { runs, askPeers: () => Promise.resolve({ version: 1, changed: peers, gone: [] }) } });
+  bench = await openPrograms(
+    {
+      'providers/my_provider/my_provider.json': { my_provider: { classname: 'MyProvider' } },
+      'providers/my_provider/my_provider.mjs': provider,
+      'automators/my-automator/my_automator.json': { my_automator: { classname: 'MyAutomator' } },
+      'automators/my-automator/my_automator.mjs': automator('MyAutomator'),
+      'automators/other/other.json': { other: { classname: 'Other' } },
+      'automators/other/other.mjs': automator('Other'),
+      'automators/other/data/recipe.txt': 'arbitrary data',
+    },
+    { changes: { runs, askPeers: () => Promise.resolve({ version: 1, changed: peers, gone: [] }) } },
+  );
 });
 afterAll(async () => {
   await bench.close();
   await node.close();
 });
 
-const provide = (action: Action, how = '', more: Partial<TaskRequest> = {}): Promise<TaskOutcome> => bench.run(action, how, { plugin: 'my_provider', more });
+const provide = (action: Action, how = '', more: Partial<TaskRequest> = {}): Promise<TaskOutcome> =>
+  bench.run(action, how, { plugin: 'my_provider', more });
 
 /** A task on a node that can be reached. */
 function onNode(action: Action, service?: TaskRequest['service']): Promise<TaskOutcome> {
   const { host, port, user, password = '', hostKey } = node.target;
-  const config = { hostname: 'web-app-1', ipaddress: host, 'ssh-port': port, 'ssh-auth': { user, password }, 'ssh-host-key': hostKey, foo: 'bar' };
-  return bench.run(action, '', { plugin: 'my_provider', more: { taskId: `u/app-1#1/web/${action}/1`, config, ...(service === undefined ? {} : { service }) } });
+  const config = {
+    hostname: 'web-app-1',
+    ipaddress: host,
+    'ssh-port': port,
+    'ssh-auth': { user, password },
+    'ssh-host-key': hostKey,
+    foo: 'bar',
+  };
+  return bench.run(action, '', {
+    plugin: 'my_provider',
+    more: { taskId: `u/app-1#1/web/${action}/1`, config, ...(service === undefined ? {} : { service }) },
+  });
 }
 
-const web = (type = 'my_automator'): NonNullable<TaskRequest['service']> => ({ name: 'web', action: { type, fields: { script: 'the script', data: 'the data' } } }) as NonNullable<TaskRequest['service']>;
+const web = (type = 'my_automator'): NonNullable<TaskRequest['service']> =>
+  ({ name: 'web', action: { type, fields: { script: 'the script', data: 'the data' } } }) as NonNullable<
+    TaskRequest['service']
+  >;
 
 /** The attributes of the last line of the worker's log that begins so. */
 function logged(words: string): JsonObject {
@@ -85,28 +121,40 @@ function logged(words: string): JsonObject {
 }
 
 async function failureOf(call: Promise<unknown>): Promise<ApplicationFailure> {
-  const error: unknown = await call.then(() => new Error('it did not fail'), (reason: unknown) => reason);
+  const error: unknown = await call.then(
+    () => new Error('it did not fail'),
+    (reason: unknown) => reason,
+  );
   if (error instanceof ApplicationFailure) return error;
   throw error;
 }
 
 describe('provider plugins', () => {
-  test('"flavor = inputmap[\'flavor\'], image = inputmap[\'image\'], hostname = inputmap[\'hostname\']", and the fields', async () => {
+  test("\"flavor = inputmap['flavor'], image = inputmap['image'], hostname = inputmap['hostname']\", and the fields", async () => {
     await provide('CREATE', 'well');
-    expect(logged('called create')).toMatchObject({ input: { flavor: 'small', image: 'host', hostname: 'web-app-1', fields: { how: 'well' } } });
+    expect(logged('called create')).toMatchObject({
+      input: { flavor: 'small', image: 'host', hostname: 'web-app-1', fields: { how: 'well' } },
+    });
   });
 
-  test.each([['CONFIRM', 'confirm'], ['DELETE', 'delete']] as const)('%s: "providerid = inputmap[\'providerid\']"', async (action, method) => {
-    await provide(action, '', { config: { hostname: 'web-app-1', providerid: 'id-1', 'ssh-auth': { user: 'root' } } }).catch(() => undefined);
+  test.each([
+    ['CONFIRM', 'confirm'],
+    ['DELETE', 'delete'],
+  ] as const)('%s: "providerid = inputmap[\'providerid\']"', async (action, method) => {
+    await provide(action, '', {
+      config: { hostname: 'web-app-1', providerid: 'id-1', 'ssh-auth': { user: 'root' } },
+    }).catch(() => undefined);
     expect(logged(`called ${method}`)).toMatchObject({ input: { providerid: 'id-1' }, taskName: action });
   });
 
   test('"the @task instance variable … contains the entire input for this task": config.provider.providertype', async () => {
     await provide('CREATE');
-    expect(logged('called create')).toMatchObject({ config: { provider: { providertype: 'my_provider' }, flavor: 'small' } });
+    expect(logged('called create')).toMatchObject({
+      config: { provider: { providertype: 'my_provider' }, flavor: 'small' },
+    });
   });
 
-  test('"@result[\'result\'][\'key\'] = \'value\' … subsequent tasks will contain this information in \'config\'"', async () => {
+  test("\"@result['result']['key'] = 'value' … subsequent tasks will contain this information in 'config'\"", async () => {
     const { result } = await provide('CREATE');
     expect(result).toEqual({ providerid: 'id-1', foo: 'bar', 'ssh-auth': { user: 'root' } });
     const config = mergePayload(request({}).config, result ?? {});
@@ -118,7 +166,11 @@ describe('provider plugins', () => {
   test('"\'status\': 0 for success, anything else for failure"; what it printed is shown', async () => {
     const failure = await failureOf(provide('CREATE', 'status'));
     expect(failure.message).toContain('plugin my_provider ended with status 7');
-    expect(failure.details?.[0]).toMatchObject({ stdout: 'out of a failure', stderr: 'error of a failure', exitCode: 7 });
+    expect(failure.details?.[0]).toMatchObject({
+      stdout: 'out of a failure',
+      stderr: 'error of a failure',
+      exitCode: 7,
+    });
   });
 
   test('"A raised exception will also result in failure"', async () => {
@@ -127,20 +179,35 @@ describe('provider plugins', () => {
 });
 
 describe('automator plugins', () => {
-  test.each([['INSTALL', 'install'], ['CONFIGURE', 'configure'], ['INITIALIZE', 'init'], ['START', 'start'], ['STOP', 'stop'], ['REMOVE', 'remove']] as const)(
-    '%s: "def %s(ssh_auth_hash, script_string, data_string)"', async (action, method) => {
-      const { result } = await onNode(action, web());
-      expect(logged(`called ${method}`)).toMatchObject({ auth: { user: node.target.user, hasPassword: true }, script: 'the script', data: 'the data' });
-      expect(result).toEqual({ [`did-${method}-MyAutomator`]: true });
+  test.each([
+    ['INSTALL', 'install'],
+    ['CONFIGURE', 'configure'],
+    ['INITIALIZE', 'init'],
+    ['START', 'start'],
+    ['STOP', 'stop'],
+    ['REMOVE', 'remove'],
+  ] as const)('%s: "def %s(ssh_auth_hash, script_string, data_string)"', async (action, method) => {
+    const { result } = await onNode(action, web());
+    expect(logged(`called ${method}`)).toMatchObject({
+      auth: { user: node.target.user, hasPassword: true },
+      script: 'the script',
+      data: 'the data',
     });
+    expect(result).toEqual({ [`did-${method}-MyAutomator`]: true });
+  });
 
   test('"Loom then checks the task JSON for the service action type field to determine which plugin to invoke"', async () => {
     expect((await onNode('INSTALL', web('other'))).result).toEqual({ 'did-install-Other': true });
-    expect(logged('called install')).toMatchObject({ config: { service: { name: 'web', action: { type: 'other' } } } });
+    expect(logged('called install')).toMatchObject({
+      config: { service: { name: 'web', action: { type: 'other' } } },
+    });
   });
 
   test('"def bootstrap(ssh_auth_hash)": "The bootstrap task will actually run the bootstrap impelementation for all registered automator plugins"', async () => {
-    expect((await onNode('BOOTSTRAP')).result).toEqual({ 'did-bootstrap-MyAutomator': true, 'did-bootstrap-Other': true });
+    expect((await onNode('BOOTSTRAP')).result).toEqual({
+      'did-bootstrap-MyAutomator': true,
+      'did-bootstrap-Other': true,
+    });
     expect(logged('called bootstrap')).toMatchObject({ auth: { user: node.target.user } });
   });
 
@@ -157,27 +224,44 @@ describe('automator plugins', () => {
 
   test('"log.debug, log.info, log.warn, log.error"', async () => {
     await onNode('START', web());
-    for (const level of ['debug', 'info', 'warn', 'error']) expect(bench.logged.some((line) => line.startsWith(`${level} of start `))).toBe(true);
+    for (const level of ['debug', 'info', 'warn', 'error'])
+      expect(bench.logged.some((line) => line.startsWith(`${level} of start `))).toBe(true);
   });
 
   test('"each task can return strings representing stdout and stderr to be displayed"', async () => {
-    await expect(onNode('STOP', web())).resolves.toMatchObject({ stdout: 'captured stdout of stop', stderr: 'captured stderr of stop' });
+    await expect(onNode('STOP', web())).resolves.toMatchObject({
+      stdout: 'captured stdout of stop',
+      stderr: 'captured stderr of stop',
+    });
   });
 });
 
 describe('the framework', () => {
   test('"the directory structure": providers/my_provider/my_provider.json with {"my_provider": {"classname": "MyProvider"}}; "The name uniquely identifies each plugin, while the type groups related plugins together"', () => {
     const { registry } = bench.parts;
-    expect(registry.provider('my_provider').descriptor).toMatchObject({ name: 'my_provider', type: 'provider', class: 'MyProvider' });
-    expect(registry.automator('my_automator').descriptor).toMatchObject({ name: 'my_automator', type: 'automator', class: 'MyAutomator' });
+    expect(registry.provider('my_provider').descriptor).toMatchObject({
+      name: 'my_provider',
+      type: 'provider',
+      class: 'MyProvider',
+    });
+    expect(registry.automator('my_automator').descriptor).toMatchObject({
+      name: 'my_automator',
+      type: 'automator',
+      class: 'MyAutomator',
+    });
   });
 
   test('"status is the only required return value"', async () => {
-    await expect(provide('DELETE', '', { config: { providerid: 'id-1' } })).resolves.toMatchObject({ result: {} });
+    await expect(provide('DELETE', '', { config: { providerid: 'id-1' } })).resolves.toMatchObject({
+      result: {},
+    });
   });
 
   test('"A plugin can contain any arbitrary data it needs … packaged with and considered as part of the plugin"', () => {
     const { folder, digest } = bench.parts.registry.automator('other');
-    expect([folder, digest]).toEqual([expect.stringMatching(/automators\/other$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect([folder, digest]).toEqual([
+      expect.stringMatching(/automators\/other$/),
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ]);
   });
 });

@@ -8,7 +8,9 @@ import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { fieldsJsonSchema } from '../../src/schema/fields.js';
 
 let root: string;
-beforeEach(() => { root = mkdtempSync(join(tmpdir(), 'heddle plugins ')); });
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'heddle plugins '));
+});
 const opened: Registry[] = [];
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((registry) => registry.close()));
@@ -21,9 +23,18 @@ function write(path: string, content: string | object): void {
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
 }
 
-const provider = { name: 'cloud', type: 'provider', entry: './cloud.js', class: 'Cloud', version: '1.2.3', description: 'A cloud.' };
-const providerCode = 'export class Cloud { constructor(context) { this.context = context; } create() {} confirm() {} delete() {} list() {} }';
-const automatorMethods = 'bootstrap() {} install() {} configure() {} init() {} start() {} stop() {} remove() {}';
+const provider = {
+  name: 'cloud',
+  type: 'provider',
+  entry: './cloud.js',
+  class: 'Cloud',
+  version: '1.2.3',
+  description: 'A cloud.',
+};
+const providerCode =
+  'export class Cloud { constructor(context) { this.context = context; } create() {} confirm() {} delete() {} list() {} }';
+const automatorMethods =
+  'bootstrap() {} install() {} configure() {} init() {} start() {} stop() {} remove() {}';
 
 function writeProvider(changes: object = {}, code = providerCode, folder = 'providers/cloud'): void {
   write(`${folder}/cloud.json`, { ...provider, ...changes });
@@ -31,26 +42,53 @@ function writeProvider(changes: object = {}, code = providerCode, folder = 'prov
   write(`${folder}/package.json`, { type: 'module' });
 }
 
-async function load(folders = [root]): Promise<{ readonly registry: Registry; readonly lines: readonly string[] }> {
+async function load(
+  folders = [root],
+): Promise<{ readonly registry: Registry; readonly lines: readonly string[] }> {
   const lines: string[] = [];
-  const registry = await loadRegistry({ folders, builtIn: false, log: { info: (message) => lines.push(message) } });
+  const registry = await loadRegistry({
+    folders,
+    builtIn: false,
+    log: { info: (message) => lines.push(message) },
+  });
   opened.push(registry);
   return { registry, lines };
 }
 
-const failure = async (): Promise<string> => load().then(() => 'nothing', (error: unknown) => (error instanceof Error ? error.message : String(error)));
+const failure = async (): Promise<string> =>
+  load().then(
+    () => 'nothing',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
 
 describe('the registry', () => {
   test('registers what it finds, with one line each', async () => {
     writeProvider();
-    write('automators/script/script.json', { name: 'script', type: 'automator', entry: './script.mjs', class: 'Script', version: '0.1.0', description: 'Runs.', prepares: 'users' });
+    write('automators/script/script.json', {
+      name: 'script',
+      type: 'automator',
+      entry: './script.mjs',
+      class: 'Script',
+      version: '0.1.0',
+      description: 'Runs.',
+      prepares: 'users',
+    });
     write('automators/script/script.mjs', `export class Script { ${automatorMethods} }`);
     const { registry, lines } = await load();
-    expect(lines).toEqual(['plugin provider cloud 1.2.3 registered', 'plugin automator script 0.1.0 registered']);
+    expect(lines).toEqual([
+      'plugin provider cloud 1.2.3 registered',
+      'plugin automator script 0.1.0 registered',
+    ]);
     const cloud = registry.provider('cloud');
-    expect(cloud).toMatchObject({ abilities: ['list'], folder: join(root, 'providers/cloud'), descriptor: { idempotency: 'none', callDeadlineMs: 60_000 } });
+    expect(cloud).toMatchObject({
+      abilities: ['list'],
+      folder: join(root, 'providers/cloud'),
+      descriptor: { idempotency: 'none', callDeadlineMs: 60_000 },
+    });
     expect(cloud.digest).toMatch(/^[0-9a-f]{64}$/);
-    expect(registry.automators().map(({ descriptor }) => [descriptor.name, descriptor.prepares])).toEqual([['script', 'users']]);
+    expect(registry.automators().map(({ descriptor }) => [descriptor.name, descriptor.prepares])).toEqual([
+      ['script', 'users'],
+    ]);
   });
 
   test('makes an object for each attempt, with the abilities that the class has', async () => {
@@ -62,23 +100,50 @@ describe('the registry', () => {
     expect(created).not.toHaveProperty('find');
   });
 
-  test('takes the seed\'s own form; the folder tells the type', async () => {
+  test("takes the seed's own form; the folder tells the type", async () => {
     write('providers/my_provider/my_provider.json', { my_provider: { classname: 'MyProvider' } });
     write('providers/my_provider/my_provider.mjs', providerCode.replace('Cloud', 'MyProvider'));
     write('automators/my-automator/my_automator.json', { my_automator: { classname: 'MyAutomator' } });
     write('automators/my-automator/my_automator.cjs', `exports.MyAutomator = class { ${automatorMethods} };`);
     const { registry } = await load();
-    expect(registry.provider('my_provider').descriptor).toMatchObject({ type: 'provider', class: 'MyProvider', version: '0.0.0' });
+    expect(registry.provider('my_provider').descriptor).toMatchObject({
+      type: 'provider',
+      class: 'MyProvider',
+      version: '0.0.0',
+    });
     expect(registry.automator('my_automator').descriptor.type).toBe('automator');
   });
 
   test.each<readonly [string, Readonly<Record<string, string>>, string]>([
-    ['a file of another name', { 'app.mjs': 'export const sizes = 1;', 'my_provider.mjs': providerCode.replace('Cloud', 'MyAutomator2') + providerCode }, 'my_provider.mjs'],
-    ['the file of its name, though another has it too', { 'cloud.mjs': providerCode, 'a.mjs': providerCode }, 'cloud.mjs'],
-    ['the file of its name, which has it from elsewhere', { 'cloud.mjs': 'export * from "./lib/all.mjs";', 'lib/all.mjs': providerCode }, 'cloud.mjs'],
-    ['what is compiled, beside its source', { 'main.mjs': providerCode, 'main.ts': providerCode, 'main.d.ts': 'export declare class Cloud {}' }, 'main.mjs'],
-    ['an expression', { 'main.cjs': providerCode.replace('export class Cloud', 'exports.Cloud = class') }, 'main.cjs'],
-  ])('finds the class of the seed\'s form in any file of the folder: %s', async (_, files, entry) => {
+    [
+      'a file of another name',
+      {
+        'app.mjs': 'export const sizes = 1;',
+        'my_provider.mjs': providerCode.replace('Cloud', 'MyAutomator2') + providerCode,
+      },
+      'my_provider.mjs',
+    ],
+    [
+      'the file of its name, though another has it too',
+      { 'cloud.mjs': providerCode, 'a.mjs': providerCode },
+      'cloud.mjs',
+    ],
+    [
+      'the file of its name, which has it from elsewhere',
+      { 'cloud.mjs': 'export * from "./lib/all.mjs";', 'lib/all.mjs': providerCode },
+      'cloud.mjs',
+    ],
+    [
+      'what is compiled, beside its source',
+      { 'main.mjs': providerCode, 'main.ts': providerCode, 'main.d.ts': 'export declare class Cloud {}' },
+      'main.mjs',
+    ],
+    [
+      'an expression',
+      { 'main.cjs': providerCode.replace('export class Cloud', 'exports.Cloud = class') },
+      'main.cjs',
+    ],
+  ])("finds the class of the seed's form in any file of the folder: %s", async (_, files, entry) => {
     write('providers/my-cloud/cloud.json', { cloud: { classname: 'Cloud' } });
     for (const [file, text] of Object.entries(files)) write(`providers/my-cloud/${file}`, text);
     const [found] = findPlugins([root]).found;
@@ -89,8 +154,12 @@ describe('the registry', () => {
   test('names what is known when asked for what is not', async () => {
     writeProvider();
     const { registry } = await load();
-    expect(() => registry.provider('clowd')).toThrow('there is no provider plugin "clowd" on this worker. Did you mean "cloud"?');
-    expect(() => registry.automator('shell')).toThrow('there is no automator plugin "shell" on this worker. None is registered.');
+    expect(() => registry.provider('clowd')).toThrow(
+      'there is no provider plugin "clowd" on this worker. Did you mean "cloud"?',
+    );
+    expect(() => registry.automator('shell')).toThrow(
+      'there is no automator plugin "shell" on this worker. None is registered.',
+    );
   });
 
   test('gives another digest when a data file of the plugin changes', async () => {
@@ -104,53 +173,240 @@ describe('the registry', () => {
     write('providers/cloud/data/sizes.json', '{"a": 1}');
     const { registry } = await load();
     expect(registry.provider('cloud').digest).not.toBe(before);
-    expect(registry.versions()).toEqual([{ type: 'provider', name: 'cloud', version: '1.2.3', digest: registry.provider('cloud').digest, builtIn: false }]);
+    expect(registry.versions()).toEqual([
+      {
+        type: 'provider',
+        name: 'cloud',
+        version: '1.2.3',
+        digest: registry.provider('cloud').digest,
+        builtIn: false,
+      },
+    ]);
   });
 });
 
 describe('a broken plugin stops the worker, naming file and fault:', () => {
   test.each<readonly [string, () => void, string]>([
     ['broken JSON', () => write('providers/cloud/cloud.json', '{"name": '), 'cloud.json:1:'],
-    ['unknown key', () => writeProvider({ classs: 'x' }), 'cloud.json:8:3: classs: is an unknown key. Did you mean "class"?'],
+    [
+      'unknown key',
+      () => writeProvider({ classs: 'x' }),
+      'cloud.json:8:3: classs: is an unknown key. Did you mean "class"?',
+    ],
     ['missing version', () => writeProvider({ version: undefined }), 'version: is missing'],
-    ['type that is not the folder\'s', () => writeProvider({ type: 'automator' }), 'cloud.json:3:3: type: is automator, but the plugin lies under providers'],
-    ['no descriptor', () => write('providers/cloud/cloud.js', providerCode), 'cloud holds no descriptor. Add cloud.json'],
-    ['missing entry', () => writeProvider({ entry: './other.js' }), 'entry: there is no file ./other.js or ./other.ts'],
-    ['class in Ruby', () => { write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } }); write('providers/cloud/cloud.rb', 'class Cloud'); }, 'cloud.rb is run by "command" in place of a class'],
-    ['class of the seed\'s form that is nowhere', () => { write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } }); write('providers/cloud/other.mjs', 'export class Clouds {}'); }, 'has a class Cloud; looked through other.mjs'],
-    ['class of the seed\'s form that is there twice', () => { write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } }); write('providers/cloud/a.mjs', providerCode); write('providers/cloud/b.mjs', providerCode); }, 'class Cloud is in a.mjs and b.mjs; keep one of them, or name it cloud.mjs'],
-    ['neither class nor command', () => writeProvider({ entry: undefined, class: undefined }), 'entry: is missing. Name the module and its class, or a command.'],
-    ['class and command', () => writeProvider({ command: ['sh'] }), 'entry: is there besides command. Keep one of them.'],
+    [
+      "type that is not the folder's",
+      () => writeProvider({ type: 'automator' }),
+      'cloud.json:3:3: type: is automator, but the plugin lies under providers',
+    ],
+    [
+      'no descriptor',
+      () => write('providers/cloud/cloud.js', providerCode),
+      'cloud holds no descriptor. Add cloud.json',
+    ],
+    [
+      'missing entry',
+      () => writeProvider({ entry: './other.js' }),
+      'entry: there is no file ./other.js or ./other.ts',
+    ],
+    [
+      'class in Ruby',
+      () => {
+        write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } });
+        write('providers/cloud/cloud.rb', 'class Cloud');
+      },
+      'cloud.rb is run by "command" in place of a class',
+    ],
+    [
+      "class of the seed's form that is nowhere",
+      () => {
+        write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } });
+        write('providers/cloud/other.mjs', 'export class Clouds {}');
+      },
+      'has a class Cloud; looked through other.mjs',
+    ],
+    [
+      "class of the seed's form that is there twice",
+      () => {
+        write('providers/cloud/cloud.json', { cloud: { classname: 'Cloud' } });
+        write('providers/cloud/a.mjs', providerCode);
+        write('providers/cloud/b.mjs', providerCode);
+      },
+      'class Cloud is in a.mjs and b.mjs; keep one of them, or name it cloud.mjs',
+    ],
+    [
+      'neither class nor command',
+      () => writeProvider({ entry: undefined, class: undefined }),
+      'entry: is missing. Name the module and its class, or a command.',
+    ],
+    [
+      'class and command',
+      () => writeProvider({ command: ['sh'] }),
+      'entry: is there besides command. Keep one of them.',
+    ],
     ['requests of a class', () => writeProvider({ requests: ['run'] }), 'requests: belongs to a command.'],
-    ['program that is not on PATH', () => writeProvider({ command: ['no-such-program'], entry: undefined, class: undefined }), 'there is no program no-such-program on PATH'],
-    ['program that is not there', () => writeProvider({ command: ['sh', './x.sh'], entry: undefined, class: undefined }), 'command: there is no file ./x.sh in'],
-    ['program that may not be executed', () => writeProvider({ command: ['./cloud.js'], entry: undefined, class: undefined }), './cloud.js may not be executed; chmod +x'],
-    ['program outside its folder', () => { writeProvider({ command: ['./../../outside.sh'], entry: undefined, class: undefined }); write('outside.sh', ''); }, 'lies outside the plugin\'s folder'],
-    ['variable of Heddle that is passed on', () => writeProvider({ passEnvironment: ['HEDDLE_KEYS'] }), 'passEnvironment[0]: "HEDDLE_KEYS" is not valid'],
-    ['class that ends its process while it loads', () => writeProvider({}, 'process.exit(3)'), 'its process ended with exit code 3 while it loaded'],
-    ['entry outside its folder', () => { writeProvider({ entry: '../../outside.js' }); write('outside.js', providerCode); }, 'lies outside the plugin\'s folder'],
-    ['entry that is a link to the outside', () => {
-      writeProvider({ entry: './link.js' }); write('outside.js', providerCode); symlinkSync(join(root, 'outside.js'), join(root, 'providers/cloud/link.js'));
-    }, 'lies outside the plugin\'s folder'],
+    [
+      'program that is not on PATH',
+      () => writeProvider({ command: ['no-such-program'], entry: undefined, class: undefined }),
+      'there is no program no-such-program on PATH',
+    ],
+    [
+      'program that is not there',
+      () => writeProvider({ command: ['sh', './x.sh'], entry: undefined, class: undefined }),
+      'command: there is no file ./x.sh in',
+    ],
+    [
+      'program that may not be executed',
+      () => writeProvider({ command: ['./cloud.js'], entry: undefined, class: undefined }),
+      './cloud.js may not be executed; chmod +x',
+    ],
+    [
+      'program outside its folder',
+      () => {
+        writeProvider({ command: ['./../../outside.sh'], entry: undefined, class: undefined });
+        write('outside.sh', '');
+      },
+      "lies outside the plugin's folder",
+    ],
+    [
+      'variable of Heddle that is passed on',
+      () => writeProvider({ passEnvironment: ['HEDDLE_KEYS'] }),
+      'passEnvironment[0]: "HEDDLE_KEYS" is not valid',
+    ],
+    [
+      'class that ends its process while it loads',
+      () => writeProvider({}, 'process.exit(3)'),
+      'its process ended with exit code 3 while it loaded',
+    ],
+    [
+      'entry outside its folder',
+      () => {
+        writeProvider({ entry: '../../outside.js' });
+        write('outside.js', providerCode);
+      },
+      "lies outside the plugin's folder",
+    ],
+    [
+      'entry that is a link to the outside',
+      () => {
+        writeProvider({ entry: './link.js' });
+        write('outside.js', providerCode);
+        symlinkSync(join(root, 'outside.js'), join(root, 'providers/cloud/link.js'));
+      },
+      "lies outside the plugin's folder",
+    ],
     ['code that does not parse', () => writeProvider({}, 'export class {'), 'cannot be loaded'],
-    ['code that throws', () => writeProvider({}, 'throw new Error("no licence")'), 'cannot be loaded: no licence'],
+    [
+      'code that throws',
+      () => writeProvider({}, 'throw new Error("no licence")'),
+      'cannot be loaded: no licence',
+    ],
     ['class that is not exported', () => writeProvider({}, 'class Cloud {}'), 'exports no class Cloud'],
-    ['missing method', () => writeProvider({}, 'export class Cloud { create() {} delete() {} }'), 'class Cloud in'],
-    ['resource that is not there', () => writeProvider({ resources: { sizes: { path: './sizes.json', format: 'file' } } }), 'resources.sizes: there is no file ./sizes.json in'],
-    ['resource that is a folder', () => { writeProvider({ resources: { sizes: { path: './sizes', format: 'file' } } }); write('providers/cloud/sizes/a.txt', ''); }, 'there is no file ./sizes in'],
-    ['resource outside its folder', () => { writeProvider({ resources: { keys: { path: './../../keys', format: 'file' } } }); write('keys', ''); }, 'resources.keys: ./../../keys lies outside the plugin\'s folder'],
-    ['folder that nobody brings', () => writeProvider({ resources: { keys: { format: 'folder' } } }), 'resources.keys.format: is folder, and there is no path'],
-    ['archive that it brings', () => { writeProvider({ resources: { keys: { path: './keys', format: 'archive' } } }); write('providers/cloud/keys', ''); }, 'resources.keys.format: is archive, and there is a path'],
-    ['permissions of what it brings', () => { writeProvider({ resources: { keys: { path: './keys', format: 'file', permissions: '0400' } } }); write('providers/cloud/keys', ''); }, 'permissions: belong to what people put into the store'],
-    ['permissions that are none', () => writeProvider({ resources: { keys: { format: 'file', permissions: '0999' } } }), 'resources.keys.permissions'],
-    ['resource of a provider\'s field', () => writeProvider({ resources: { keys: { format: 'file' } }, fields: { user: { key: { title: 'Key', type: 'resource', resource: 'keys' } } } }), 'fields.user.key: takes a resource. Only fields that users fill in for an automator can.'],
-    ['machines that are looked for and cannot be found', () => writeProvider({ idempotency: 'tag' }), 'idempotency: is tag: an earlier machine is looked for by find(key), which the plugin does not have'],
-    ['required field that is not declared', () => writeProvider({ fields: { admin: {}, required: { admin: [['key']] } } }), 'names key, which is no field of admin'],
-    ['select without options', () => writeProvider({ fields: { user: { size: { title: 'Size', type: 'select' } } } }), 'is a select without options'],
-    ['default that the field refuses', () => writeProvider({ fields: { user: { n: { title: 'N', type: 'integer', default: 'x' } } } }), 'fields.user.n.default: is not what the field allows'],
-    ['secret with a default', () => writeProvider({ fields: { admin: { p: { title: 'P', type: 'string', secret: true, default: 'x' } } } }), 'is a secret with a default'],
-    ['folder that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud'), 0o777); }, 'may be written by other users (mode 777). chmod go-w'],
-    ['entry that everybody may write', () => { writeProvider(); chmodSync(join(root, 'providers/cloud/cloud.js'), 0o666); }, 'may be written by other users (mode 666)'],
+    [
+      'missing method',
+      () => writeProvider({}, 'export class Cloud { create() {} delete() {} }'),
+      'class Cloud in',
+    ],
+    [
+      'resource that is not there',
+      () => writeProvider({ resources: { sizes: { path: './sizes.json', format: 'file' } } }),
+      'resources.sizes: there is no file ./sizes.json in',
+    ],
+    [
+      'resource that is a folder',
+      () => {
+        writeProvider({ resources: { sizes: { path: './sizes', format: 'file' } } });
+        write('providers/cloud/sizes/a.txt', '');
+      },
+      'there is no file ./sizes in',
+    ],
+    [
+      'resource outside its folder',
+      () => {
+        writeProvider({ resources: { keys: { path: './../../keys', format: 'file' } } });
+        write('keys', '');
+      },
+      "resources.keys: ./../../keys lies outside the plugin's folder",
+    ],
+    [
+      'folder that nobody brings',
+      () => writeProvider({ resources: { keys: { format: 'folder' } } }),
+      'resources.keys.format: is folder, and there is no path',
+    ],
+    [
+      'archive that it brings',
+      () => {
+        writeProvider({ resources: { keys: { path: './keys', format: 'archive' } } });
+        write('providers/cloud/keys', '');
+      },
+      'resources.keys.format: is archive, and there is a path',
+    ],
+    [
+      'permissions of what it brings',
+      () => {
+        writeProvider({ resources: { keys: { path: './keys', format: 'file', permissions: '0400' } } });
+        write('providers/cloud/keys', '');
+      },
+      'permissions: belong to what people put into the store',
+    ],
+    [
+      'permissions that are none',
+      () => writeProvider({ resources: { keys: { format: 'file', permissions: '0999' } } }),
+      'resources.keys.permissions',
+    ],
+    [
+      "resource of a provider's field",
+      () =>
+        writeProvider({
+          resources: { keys: { format: 'file' } },
+          fields: { user: { key: { title: 'Key', type: 'resource', resource: 'keys' } } },
+        }),
+      'fields.user.key: takes a resource. Only fields that users fill in for an automator can.',
+    ],
+    [
+      'machines that are looked for and cannot be found',
+      () => writeProvider({ idempotency: 'tag' }),
+      'idempotency: is tag: an earlier machine is looked for by find(key), which the plugin does not have',
+    ],
+    [
+      'required field that is not declared',
+      () => writeProvider({ fields: { admin: {}, required: { admin: [['key']] } } }),
+      'names key, which is no field of admin',
+    ],
+    [
+      'select without options',
+      () => writeProvider({ fields: { user: { size: { title: 'Size', type: 'select' } } } }),
+      'is a select without options',
+    ],
+    [
+      'default that the field refuses',
+      () => writeProvider({ fields: { user: { n: { title: 'N', type: 'integer', default: 'x' } } } }),
+      'fields.user.n.default: is not what the field allows',
+    ],
+    [
+      'secret with a default',
+      () =>
+        writeProvider({
+          fields: { admin: { p: { title: 'P', type: 'string', secret: true, default: 'x' } } },
+        }),
+      'is a secret with a default',
+    ],
+    [
+      'folder that everybody may write',
+      () => {
+        writeProvider();
+        chmodSync(join(root, 'providers/cloud'), 0o777);
+      },
+      'may be written by other users (mode 777). chmod go-w',
+    ],
+    [
+      'entry that everybody may write',
+      () => {
+        writeProvider();
+        chmodSync(join(root, 'providers/cloud/cloud.js'), 0o666);
+      },
+      'may be written by other users (mode 666)',
+    ],
     ['root without plugins', () => undefined, 'has neither a folder providers nor automators'],
   ])('%s', async (_, arrange, expected) => {
     arrange();
@@ -158,14 +414,21 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
   });
 
   test.each([
-    ['folder of plugins', ''], ['folder of providers', 'providers'], ['plugin\'s folder', 'providers/cloud'], ['descriptor', 'providers/cloud/cloud.json'], ['module', 'providers/cloud/cloud.js'],
-    ['file beside them', 'providers/cloud/package.json'], ['packages', 'providers/cloud/node_modules'],
+    ['folder of plugins', ''],
+    ['folder of providers', 'providers'],
+    ["plugin's folder", 'providers/cloud'],
+    ['descriptor', 'providers/cloud/cloud.json'],
+    ['module', 'providers/cloud/cloud.js'],
+    ['file beside them', 'providers/cloud/package.json'],
+    ['packages', 'providers/cloud/node_modules'],
   ])('%s of another user', async (_, path) => {
     writeProvider();
     mkdirSync(join(root, 'providers/cloud/node_modules'));
     expect(await failure()).toBe('nothing');
     const restore = pretendForeign(join(root, path));
-    expect(await failure().finally(restore)).toMatch(/belongs to user \d+, neither to user \d+ nor to root.*chown/);
+    expect(await failure().finally(restore)).toMatch(
+      /belongs to user \d+, neither to user \d+ nor to root.*chown/,
+    );
   });
 
   // Promise: foreign-plugins
@@ -190,21 +453,36 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
   test('folder below one that others may write', async () => {
     writeProvider();
     chmodSync(root, 0o777);
-    expect(await failure()).toContain(`${root} may be written by other users (mode 777). chmod go-w '${root}'`);
+    expect(await failure()).toContain(
+      `${root} may be written by other users (mode 777). chmod go-w '${root}'`,
+    );
   });
 
   test('the same name twice', async () => {
     writeProvider();
     writeProvider({}, providerCode, 'providers/second');
-    expect(await failure()).toMatch(/second\/cloud\.json:1:1: provider cloud is there already, in .*providers\/cloud\/cloud\.json/);
+    expect(await failure()).toMatch(
+      /second\/cloud\.json:1:1: provider cloud is there already, in .*providers\/cloud\/cloud\.json/,
+    );
   });
 
   test('all faults of all plugins at once, and nothing is registered', async () => {
     writeProvider({ version: '1' });
-    write('automators/a/a.json', { name: 'a', type: 'automator', entry: './a.mjs', class: 'A', version: '1.0.0', description: 'A.' });
+    write('automators/a/a.json', {
+      name: 'a',
+      type: 'automator',
+      entry: './a.mjs',
+      class: 'A',
+      version: '1.0.0',
+      description: 'A.',
+    });
     write('automators/a/a.mjs', 'export class A {}');
     const lines: string[] = [];
-    const message = await loadRegistry({ folders: [root], builtIn: false, log: { info: (line) => lines.push(line) } }).catch((error: unknown) => String(error));
+    const message = await loadRegistry({
+      folders: [root],
+      builtIn: false,
+      log: { info: (line) => lines.push(line) },
+    }).catch((error: unknown) => String(error));
     expect(message).toContain('version: "1" is not valid');
     expect(message).toContain('class A in');
     expect(lines).toEqual([]);
@@ -214,8 +492,12 @@ describe('a broken plugin stops the worker, naming file and fault:', () => {
 describe('the built-in plugins', () => {
   test('are sound', async () => {
     const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
-    expect(registry.providers().map(({ descriptor }) => descriptor.name)).toEqual(expect.arrayContaining(['local', 'static']));
-    expect(registry.automators().map(({ descriptor }) => descriptor.name)).toEqual(expect.arrayContaining(['shell']));
+    expect(registry.providers().map(({ descriptor }) => descriptor.name)).toEqual(
+      expect.arrayContaining(['local', 'static']),
+    );
+    expect(registry.automators().map(({ descriptor }) => descriptor.name)).toEqual(
+      expect.arrayContaining(['shell']),
+    );
     for (const { descriptor } of [...registry.providers(), ...registry.automators()]) {
       expect(Object.keys(fieldsJsonSchema(descriptor, 'user'))).toContain('properties');
     }

@@ -8,8 +8,13 @@ import { runHeddle } from '../cli/support/run-heddle.js';
 test('what `heddle plugin new` writes passes the whole of its suite, after npm install and npm test', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));
   try {
-    for (const [type, name] of [['provider', 'my-cloud'], ['automator', 'my-tool']] as const) {
-      expect(await runHeddle(['plugin', 'new', type, name], { distPath: inject('distPath'), cwd })).toMatchObject({ code: 0 });
+    for (const [type, name] of [
+      ['provider', 'my-cloud'],
+      ['automator', 'my-tool'],
+    ] as const) {
+      expect(
+        await runHeddle(['plugin', 'new', type, name], { distPath: inject('distPath'), cwd }),
+      ).toMatchObject({ code: 0 });
     }
     const npm = (...words: readonly string[]) => spawnSync('npm', words, { cwd, encoding: 'utf8' });
     expect(npm('install', '--offline', '--no-audit', '--no-fund')).toMatchObject({ status: 0 });

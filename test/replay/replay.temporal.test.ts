@@ -6,7 +6,13 @@ import { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type HistoryToReplay, type ReplayOptions, type ReplayReport, replayHistories, runningHistories } from '../../src/replay/index.js';
+import {
+  type HistoryToReplay,
+  type ReplayOptions,
+  type ReplayReport,
+  replayHistories,
+  runningHistories,
+} from '../../src/replay/index.js';
 import { readHistory } from '../../src/replay/read-history.js';
 import { createKeys, type KeyRing, openKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
@@ -25,7 +31,10 @@ describe('replayHistories', () => {
   let stopWorkers: (() => Promise<void>) | undefined;
 
   beforeAll(async () => {
-    Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+    Runtime.install({
+      logger: new DefaultLogger('ERROR', () => undefined),
+      telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+    });
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
     keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
     bundles = await makeBundles(body, inject('distPath'));
@@ -38,20 +47,37 @@ describe('replayHistories', () => {
     await rm(bundles.folder, { recursive: true, force: true });
   });
 
-  /** Three clusters with encrypted payloads and one, on a queue of its own, with plain ones; each stops after its second activity. */
+  /**
+   * Three clusters with encrypted payloads and one, on a queue of its own, with plain ones; each stops after
+   * its second activity.
+   */
   async function startFixtures(): Promise<() => Promise<void>> {
     const { namespace } = stack;
     const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
-    const base = { connection, namespace, workflowBundle: { codePath: present }, activities: { one: () => 'done', two: () => 'fine' } };
+    const base = {
+      connection,
+      namespace,
+      workflowBundle: { codePath: present },
+      activities: { one: () => 'done', two: () => 'fine' },
+    };
     const workers = await Promise.all([
-      Worker.create({ ...base, taskQueue, plugins: [heddle({ keys, namespace })] }), Worker.create({ ...base, taskQueue: 'plain' }),
+      Worker.create({ ...base, taskQueue, plugins: [heddle({ keys, namespace })] }),
+      Worker.create({ ...base, taskQueue: 'plain' }),
     ]);
     const ended = workers.map((worker) => worker.run());
     const { workflow } = stack.client.temporal;
-    for (const id of [1, 2, 3]) await workflow.start('cluster', { workflowId: `cluster/${id}`, taskQueue, args: ['hello'] });
-    await new Client({ connection, namespace }).workflow.start('cluster', { workflowId: 'plain', taskQueue: 'plain', args: ['hello'] });
+    for (const id of [1, 2, 3])
+      await workflow.start('cluster', { workflowId: `cluster/${id}`, taskQueue, args: ['hello'] });
+    await new Client({ connection, namespace }).workflow.start('cluster', {
+      workflowId: 'plain',
+      taskQueue: 'plain',
+      args: ['hello'],
+    });
     for (const id of ['cluster/1', 'cluster/2', 'cluster/3', 'plain']) {
-      await until(`${id} at rest`, async () => ((await workflow.getHandle(id).fetchHistory()).events ?? []).length === 16);
+      await until(
+        `${id} at rest`,
+        async () => ((await workflow.getHandle(id).fetchHistory()).events ?? []).length === 16,
+      );
     }
     return async () => {
       for (const worker of workers) worker.shutdown();
@@ -65,13 +91,33 @@ describe('replayHistories', () => {
   }
 
   async function show(workflowId: string): Promise<string> {
-    const words = ['workflow', 'show', '--workflow-id', workflowId, '--output', 'json', '--namespace', stack.namespace, '--address', inject('temporalAddress')];
+    const words = [
+      'workflow',
+      'show',
+      '--workflow-id',
+      workflowId,
+      '--output',
+      'json',
+      '--namespace',
+      stack.namespace,
+      '--address',
+      inject('temporalAddress'),
+    ];
     return (await promisify(execFile)(inject('temporalBinary'), words)).stdout;
   }
 
-  async function replay(histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>, options: ReplayOptions = {}): Promise<readonly ReplayReport[]> {
+  async function replay(
+    histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>,
+    options: ReplayOptions = {},
+  ): Promise<readonly ReplayReport[]> {
     const reports: ReplayReport[] = [];
-    for await (const report of replayHistories(histories, { keys, namespace: stack.namespace, bundlePath: present, ...options })) reports.push(report);
+    for await (const report of replayHistories(histories, {
+      keys,
+      namespace: stack.namespace,
+      bundlePath: present,
+      ...options,
+    }))
+      reports.push(report);
     return reports;
   }
 
@@ -83,7 +129,9 @@ describe('replayHistories', () => {
 
   async function scheduled(activity: string): Promise<number> {
     const { history } = await fetched();
-    const found = readHistory(history).events?.find((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity);
+    const found = readHistory(history).events?.find(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity,
+    );
     return Number(String(found?.eventId));
   }
 
@@ -91,8 +139,14 @@ describe('replayHistories', () => {
     const { history } = await fetched();
     const text = historyToJSON(readHistory(history));
     const { events } = JSON.parse(text) as { readonly events: readonly object[] };
-    const reports = await replay([history, await show('cluster/1'), text, events, { history: { events } }].map((each) => ({ history: each })));
-    expect(reports.map(({ workflowId, ok, error }) => ({ workflowId, ok, error }))).toEqual(reports.map(() => ({ workflowId: 'cluster/1', ok: true, error: undefined })));
+    const reports = await replay(
+      [history, await show('cluster/1'), text, events, { history: { events } }].map((each) => ({
+        history: each,
+      })),
+    );
+    expect(reports.map(({ workflowId, ok, error }) => ({ workflowId, ok, error }))).toEqual(
+      reports.map(() => ({ workflowId: 'cluster/1', ok: true, error: undefined })),
+    );
     expect(new Set(reports.map(({ runId }) => runId)).size).toBe(1);
   });
 
@@ -100,27 +154,51 @@ describe('replayHistories', () => {
     const text = await show('plain');
     const asHttp = shorten(JSON.parse(text), (values) => values);
     const asWebUi = shorten(JSON.parse(text), (payloads) => ({ payloads }));
-    expect(asHttp).toMatchObject({ events: { 0: { workflowExecutionStartedEventAttributes: { input: ['hello'] } } } });
-    expect(asWebUi).toMatchObject({ events: { 0: { workflowExecutionStartedEventAttributes: { input: { payloads: ['hello'] } } } } });
+    expect(asHttp).toMatchObject({
+      events: { 0: { workflowExecutionStartedEventAttributes: { input: ['hello'] } } },
+    });
+    expect(asWebUi).toMatchObject({
+      events: { 0: { workflowExecutionStartedEventAttributes: { input: { payloads: ['hello'] } } } },
+    });
     const long = readHistory(text);
     expect(readHistory(asHttp)).toEqual(long);
     expect(readHistory(asWebUi)).toEqual(long);
-    const reports = await collect(replayHistories([text, asHttp, asWebUi].map((history) => ({ history })), { bundlePath: present }));
+    const reports = await collect(
+      replayHistories(
+        [text, asHttp, asWebUi].map((history) => ({ history })),
+        { bundlePath: present },
+      ),
+    );
     expect(reports).toMatchObject(Array.from({ length: 3 }, () => ({ ok: true, workflowId: 'plain' })));
   });
 
   it('names the event at which another activity would be scheduled', async () => {
     expect(await fault("two('second')", "three('second')")).toMatchObject({
-      kind: 'nondeterminism', event: { id: await scheduled('two'), type: 'ActivityTaskScheduled' },
-      message: expect.stringMatching(/the history has event \d+, ActivityTaskScheduled.*; this build goes on with another activity type there: three/),
+      kind: 'nondeterminism',
+      event: { id: await scheduled('two'), type: 'ActivityTaskScheduled' },
+      message: expect.stringMatching(
+        /the history has event \d+, ActivityTaskScheduled.*; this build goes on with another activity type there: three/,
+      ),
     });
   });
 
   it('says what the build does where the history has something else, or nothing', async () => {
     const event = { id: await scheduled('two') };
-    expect(await fault('await two', 'await sdk.sleep(1); await two')).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build starts a timer there') });
-    expect(await fault('await two', 'return; await two')).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build completes the workflow there') });
-    expect(await fault('await two', 'await sdk.condition(() => false); await two')).toMatchObject({ kind: 'nondeterminism', event, message: expect.stringContaining('this build does nothing there') });
+    expect(await fault('await two', 'await sdk.sleep(1); await two')).toMatchObject({
+      kind: 'nondeterminism',
+      event,
+      message: expect.stringContaining('this build starts a timer there'),
+    });
+    expect(await fault('await two', 'return; await two')).toMatchObject({
+      kind: 'nondeterminism',
+      event,
+      message: expect.stringContaining('this build completes the workflow there'),
+    });
+    expect(await fault('await two', 'await sdk.condition(() => false); await two')).toMatchObject({
+      kind: 'nondeterminism',
+      event,
+      message: expect.stringContaining('this build does nothing there'),
+    });
   });
 
   it('a change behind patched() replays', async () => {
@@ -129,7 +207,9 @@ describe('replayHistories', () => {
 
   it('tells what the code of a build throws, though its message is encrypted', async () => {
     expect(await fault('await two', "throw new Error('the state is too new'); await two")).toMatchObject({
-      kind: 'failure', message: expect.stringMatching(/^this build's workflow fails at event \d+: the state is too new$/), event: { id: await scheduled('one') + 4, type: 'WorkflowTaskStarted' },
+      kind: 'failure',
+      message: expect.stringMatching(/^this build's workflow fails at event \d+: the state is too new$/),
+      event: { id: (await scheduled('one')) + 4, type: 'WorkflowTaskStarted' },
     });
   });
 
@@ -137,29 +217,63 @@ describe('replayHistories', () => {
     const history = (await show('cluster/1')).replaceAll('"name": "cluster"', '"name": "loom"');
     const [report] = await replay([{ history }]);
     expect(report).toMatchObject({ workflowType: 'loom', error: { kind: 'unknown-type' } });
-    expect(report?.error).toMatchObject({ message: expect.stringContaining('workflow type "loom", which this build does not have') });
+    expect(report?.error).toMatchObject({
+      message: expect.stringContaining('workflow type "loom", which this build does not have'),
+    });
   });
 
   it('says which key is missing, and in which event, and goes on with the next history', async () => {
     const others = createKeys(join(bundles.folder, 'other-keys'));
     const reports = await replay([await fetched(), await fetched('plain')], { keys: others });
     expect(reports).toMatchObject([
-      { ok: false, error: { kind: 'undecryptable', event: { id: 1 }, message: expect.stringMatching(new RegExp(`key ${keys.list()[0]?.id ?? ''} is not in .*heddle keys import`)) } }, { ok: true },
+      {
+        ok: false,
+        error: {
+          kind: 'undecryptable',
+          event: { id: 1 },
+          message: expect.stringMatching(
+            new RegExp(`key ${keys.list()[0]?.id ?? ''} is not in .*heddle keys import`),
+          ),
+        },
+      },
+      { ok: true },
     ]);
-    expect(await replay([await fetched()], { namespace: 'another' })).toMatchObject([{ error: { kind: 'undecryptable', message: expect.stringContaining("namespace 'another'") } }]);
-    expect(await collect(replayHistories([await fetched()], { bundlePath: present }))).toMatchObject([{ error: { kind: 'undecryptable', message: expect.stringContaining('no keys') } }]);
+    expect(await replay([await fetched()], { namespace: 'another' })).toMatchObject([
+      { error: { kind: 'undecryptable', message: expect.stringContaining("namespace 'another'") } },
+    ]);
+    expect(await collect(replayHistories([await fetched()], { bundlePath: present }))).toMatchObject([
+      { error: { kind: 'undecryptable', message: expect.stringContaining('no keys') } },
+    ]);
   });
 
   it('says of what is no history why it is none', async () => {
     const { events } = JSON.parse(await show('cluster/1')) as { readonly events: readonly object[] };
     const cases: readonly (readonly [unknown, RegExp])[] = [
-      ['{', /is not JSON/], ['[]', /without a single event/], ['{}', /no list "events"/], ['null', /no list "events"/], ['{"events":[{}]}', /is JSON, but no history/],
-      [{ events: events.slice(1) }, /does not begin with the start/], [{ events: events.toSpliced(4, 1) }, /lacks event 5/],
-      [{ events: events.map((event, index) => (index === 4 ? { ...event, eventType: 'EVENT_TYPE_NEVER_HEARD_OF' } : event)) }, /is (no whole history|JSON, but no history)/],
+      ['{', /is not JSON/],
+      ['[]', /without a single event/],
+      ['{}', /no list "events"/],
+      ['null', /no list "events"/],
+      ['{"events":[{}]}', /is JSON, but no history/],
+      [{ events: events.slice(1) }, /does not begin with the start/],
+      [{ events: events.toSpliced(4, 1) }, /lacks event 5/],
+      [
+        {
+          events: events.map((event, index) =>
+            index === 4 ? { ...event, eventType: 'EVENT_TYPE_NEVER_HEARD_OF' } : event,
+          ),
+        },
+        /is (no whole history|JSON, but no history)/,
+      ],
     ];
     const reports = await replay(cases.map(([history]) => ({ history })));
-    for (const [index, [, words]] of cases.entries()) expect(reports[index]?.error).toMatchObject({ kind: 'not-a-history', message: expect.stringMatching(words) });
-    expect(await replay([{ history: { events: events.slice(0, 1) } }]), 'a delayed start').toMatchObject([{ ok: true }]);
+    for (const [index, [, words]] of cases.entries())
+      expect(reports[index]?.error).toMatchObject({
+        kind: 'not-a-history',
+        message: expect.stringMatching(words),
+      });
+    expect(await replay([{ history: { events: events.slice(0, 1) } }]), 'a delayed start').toMatchObject([
+      { ok: true },
+    ]);
   });
 
   it('replays all that runs, fetched page by page and only a few ahead', async () => {
@@ -168,7 +282,8 @@ describe('replayHistories', () => {
       calls.push(what);
       return make();
     };
-    const running = (): AsyncGenerator<HistoryToReplay> => runningHistories(stack.client.temporal, { pageSize: 1, ahead: 1, call });
+    const running = (): AsyncGenerator<HistoryToReplay> =>
+      runningHistories(stack.client.temporal, { pageSize: 1, ahead: 1, call });
     await until('all are listed', async () => (await collect(running())).length === 4);
     calls.length = 0;
     const histories = running();
@@ -177,7 +292,12 @@ describe('replayHistories', () => {
     await histories.return(undefined);
     calls.length = 0;
     const reports = await replay(running());
-    expect(reports.map(({ workflowId, ok }) => `${workflowId} ${ok}`).toSorted()).toEqual(['cluster/1 true', 'cluster/2 true', 'cluster/3 true', 'plain true']);
+    expect(reports.map(({ workflowId, ok }) => `${workflowId} ${ok}`).toSorted()).toEqual([
+      'cluster/1 true',
+      'cluster/2 true',
+      'cluster/3 true',
+      'plain true',
+    ]);
     expect(calls.filter((what) => what === 'running workflows').length).toBeGreaterThanOrEqual(4);
   });
 });
@@ -194,7 +314,11 @@ function shorten(value: unknown, wrap: (values: readonly unknown[]) => unknown):
   if (typeof value !== 'object' || value === null) return value;
   if ('payloads' in value && Array.isArray(value.payloads)) {
     const payloads = value.payloads as readonly { readonly data?: string }[];
-    return wrap(payloads.map(({ data }): unknown => (data === undefined ? null : JSON.parse(Buffer.from(data, 'base64').toString('utf8')))));
+    return wrap(
+      payloads.map(({ data }): unknown =>
+        data === undefined ? null : JSON.parse(Buffer.from(data, 'base64').toString('utf8')),
+      ),
+    );
   }
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, shorten(entry, wrap)]));
 }

@@ -6,12 +6,21 @@ import type { History } from '../../src/replay/read-history.js';
 describe('a decoded export', () => {
   it('of a Heddle workflow gets back the envelopes that the codec server removed', () => {
     const { events = [] } = wrapMessages(exportOf('heddle'));
-    expect(events?.map((event) => valuesOf(
-      event.workflowExecutionStartedEventAttributes?.input?.payloads ?? event.workflowExecutionSignaledEventAttributes?.input?.payloads
-      ?? event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.args?.payloads,
-    ))).toEqual([
-      [{ heddle: 'start cluster', args: [{ uid: 'u' }] }], [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }],
-      [{ heddle: 'update apply', args: [1] }], [{ heddle: 'update look', args: [] }], [{ heddle: 'update take', args: ['a', 'b'] }], [],
+    expect(
+      events?.map((event) =>
+        valuesOf(
+          event.workflowExecutionStartedEventAttributes?.input?.payloads ??
+            event.workflowExecutionSignaledEventAttributes?.input?.payloads ??
+            event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.args?.payloads,
+        ),
+      ),
+    ).toEqual([
+      [{ heddle: 'start cluster', args: [{ uid: 'u' }] }],
+      [{ heddle: 'signal requestDelete', args: [{ by: 'me' }] }],
+      [{ heddle: 'update apply', args: [1] }],
+      [{ heddle: 'update look', args: [] }],
+      [{ heddle: 'update take', args: ['a', 'b'] }],
+      [],
     ]);
   });
 
@@ -23,13 +32,28 @@ describe('a decoded export', () => {
 
 function exportOf(queue: string): History {
   const update = (name: string, ...args: unknown[]): NonNullable<History['events']>[number] => ({
-    workflowExecutionUpdateAcceptedEventAttributes: { acceptedRequest: { input: { name, args: { payloads: args.map(payloadOf) } } } },
+    workflowExecutionUpdateAcceptedEventAttributes: {
+      acceptedRequest: { input: { name, args: { payloads: args.map(payloadOf) } } },
+    },
   });
   return {
     events: [
-      { workflowExecutionStartedEventAttributes: { workflowType: { name: 'cluster' }, taskQueue: { name: queue }, input: { payloads: [payloadOf({ uid: 'u' })] } } },
-      { workflowExecutionSignaledEventAttributes: { signalName: 'requestDelete', input: { payloads: [payloadOf({ by: 'me' })] } } },
-      update('apply', 1), update('look', { heddle: 'update look', args: [] }), update('take', { heddle: 'update take', args: ['a', 'b'] }),
+      {
+        workflowExecutionStartedEventAttributes: {
+          workflowType: { name: 'cluster' },
+          taskQueue: { name: queue },
+          input: { payloads: [payloadOf({ uid: 'u' })] },
+        },
+      },
+      {
+        workflowExecutionSignaledEventAttributes: {
+          signalName: 'requestDelete',
+          input: { payloads: [payloadOf({ by: 'me' })] },
+        },
+      },
+      update('apply', 1),
+      update('look', { heddle: 'update look', args: [] }),
+      update('take', { heddle: 'update take', args: ['a', 'b'] }),
       { timerStartedEventAttributes: { timerId: '1' } },
     ],
   };

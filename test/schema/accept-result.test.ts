@@ -29,13 +29,13 @@ function fault(result: Json, action: AnyAction = 'CONFIRM', plugin = plain): str
 }
 
 const valid: Readonly<Record<(typeof identityKeys)[number], Json>> = {
-  'providerid': 'i-1',
-  'hostname': 'web-1',
-  'ipaddress': '192.0.2.1',
+  providerid: 'i-1',
+  hostname: 'web-1',
+  ipaddress: '192.0.2.1',
   'ssh-port': 22,
   'ssh-host-key': 'ssh-ed25519 AAAA',
   'ssh-auth': { user: 'root' },
-  'pool': { name: 'ci' },
+  pool: { name: 'ci' },
 };
 
 /** Every action of every kind of plugin, with every key that names or reaches a machine. */
@@ -195,8 +195,8 @@ describe('the result of a failure', () => {
     (action) => {
       const returned = { ...valid, other: 1 };
       const kept = {
-        'providerid': 'i-1',
-        'ipaddress': '192.0.2.1',
+        providerid: 'i-1',
+        ipaddress: '192.0.2.1',
         'ssh-port': 22,
         'ssh-host-key': 'ssh-ed25519 AAAA',
       };

@@ -4,45 +4,76 @@ import { checkFields, fieldsJsonSchema, passedReferences } from '../../src/schem
 import { formatProblem } from '../../src/schema/problem.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
 
-const field = (type: FieldDeclaration['type'], more: Partial<FieldDeclaration> = {}): FieldDeclaration => ({ title: 'Field', type, ...more });
+const field = (type: FieldDeclaration['type'], more: Partial<FieldDeclaration> = {}): FieldDeclaration => ({
+  title: 'Field',
+  type,
+  ...more,
+});
 
 const fields: FieldDeclarations = {
   admin: {
-    endpoint: field('string', { default: 'https://x' }), apiKey: field('string', { secret: true }), token: field('text', { secret: true }),
-    zone: field('string', { overridable: true, default: 'a' }), machines: field('list', { passReferences: true }),
+    endpoint: field('string', { default: 'https://x' }),
+    apiKey: field('string', { secret: true }),
+    token: field('text', { secret: true }),
+    zone: field('string', { overridable: true, default: 'a' }),
+    machines: field('list', { passReferences: true }),
   },
-  user: { script: field('text'), size: field('select', { options: ['small', 'big'] }), password: field('string', { secret: true }), count: field('integer') },
+  user: {
+    script: field('text'),
+    size: field('select', { options: ['small', 'big'] }),
+    password: field('string', { secret: true }),
+    count: field('integer'),
+  },
   required: { admin: [['apiKey'], ['endpoint', 'token']], user: [['script']] },
 };
 
-const told = (scope: 'admin' | 'user', values: JsonObject): readonly string[] => checkFields({ fields }, scope, values, ['fields']).problems.map(formatProblem);
+const told = (scope: 'admin' | 'user', values: JsonObject): readonly string[] =>
+  checkFields({ fields }, scope, values, ['fields']).problems.map(formatProblem);
 
 describe('fields', () => {
   test('get their defaults', () => {
-    expect(checkFields({ fields }, 'admin', { apiKey: 'k' }, [])).toEqual({ problems: [], values: { endpoint: 'https://x', zone: 'a', apiKey: 'k' } });
+    expect(checkFields({ fields }, 'admin', { apiKey: 'k' }, [])).toEqual({
+      problems: [],
+      values: { endpoint: 'https://x', zone: 'a', apiKey: 'k' },
+    });
   });
 
   test('are required as alternatives', () => {
     expect(told('admin', { token: 't' })).toEqual([]);
-    expect(told('admin', {})).toEqual(['fields: fields are missing. The plugin needs apiKey, or endpoint and token.']);
+    expect(told('admin', {})).toEqual([
+      'fields: fields are missing. The plugin needs apiKey, or endpoint and token.',
+    ]);
     expect(told('user', {})).toEqual(['fields.script: is missing. The plugin needs script.']);
     expect(told('user', { script: '' })).toHaveLength(1);
   });
 
   test('of administrators may be set by users only where they are overridable, and without their defaults', () => {
-    expect(checkFields({ fields }, 'user', { script: 's', zone: 'b' }, [])).toEqual({ problems: [], values: { script: 's', zone: 'b' } });
+    expect(checkFields({ fields }, 'user', { script: 's', zone: 'b' }, [])).toEqual({
+      problems: [],
+      values: { script: 's', zone: 'b' },
+    });
     expect(checkFields({ fields }, 'user', { script: 's' }, []).values).toEqual({ script: 's' });
-    expect(told('user', { script: 's', endpoint: 'x' })).toEqual(['fields.endpoint: is an unknown key. Known are: zone, script, size, password, count.']);
+    expect(told('user', { script: 's', endpoint: 'x' })).toEqual([
+      'fields.endpoint: is an unknown key. Known are: zone, script, size, password, count.',
+    ]);
   });
 
   test('that are listed take from users only the values that the account allows', () => {
     const listed: FieldDeclarations = {
-      admin: { network: field('string', { overridable: 'listed' }), groups: field('list', { overridable: 'listed' }), addresses: field('map', { overridable: 'listed' }) },
-      user: {}, required: { admin: [], user: [] },
+      admin: {
+        network: field('string', { overridable: 'listed' }),
+        groups: field('list', { overridable: 'listed' }),
+        addresses: field('map', { overridable: 'listed' }),
+      },
+      user: {},
+      required: { admin: [], user: [] },
     };
     const allow = { network: ['blue', 'green'], groups: ['a', 'b'], addresses: ['10.0.0.1'] };
-    const said = (values: JsonObject, allowed?: typeof allow): readonly string[] => checkFields({ fields: listed }, 'user', values, ['fields'], allowed).problems.map(formatProblem);
-    expect(said({ network: 'blue', groups: ['b', 'a'], addresses: { 'app-1': '10.0.0.1' } }, allow)).toEqual([]);
+    const said = (values: JsonObject, allowed?: typeof allow): readonly string[] =>
+      checkFields({ fields: listed }, 'user', values, ['fields'], allowed).problems.map(formatProblem);
+    expect(said({ network: 'blue', groups: ['b', 'a'], addresses: { 'app-1': '10.0.0.1' } }, allow)).toEqual(
+      [],
+    );
     expect(said({ network: 'host' }, allow)).toEqual([
       'fields.network: may be set in cluster files only to what the administrator lists. In heddle.yaml of the workers, `allow: {network: [...]}` of the provider account must list "host".',
     ]);
@@ -53,9 +84,11 @@ describe('fields', () => {
     expect(checkFields({ fields: listed }, 'admin', { network: 'host' }, []).problems).toEqual([]);
   });
 
-  test('that are texts or secrets may be references; users\' secrets must be', () => {
+  test("that are texts or secrets may be references; users' secrets must be", () => {
     expect(told('admin', { apiKey: { secret: 'env:KEY' }, endpoint: { secret: 'file:/x' } })).toEqual([]);
-    expect(told('user', { script: { secret: 'vault:secret/data/x#y' }, password: { secret: 'exec:pass show x' } })).toEqual([]);
+    expect(
+      told('user', { script: { secret: 'vault:secret/data/x#y' }, password: { secret: 'exec:pass show x' } }),
+    ).toEqual([]);
     expect(told('user', { script: 's', count: { secret: 'env:N' } })).toHaveLength(1);
     expect(told('user', { script: { secret: 'shell:x' } })).toHaveLength(1);
     const [problem] = told('user', { script: 's', password: 'hunter2' });
@@ -70,12 +103,21 @@ describe('fields', () => {
   });
 
   test('that are unknown are named with what was meant', () => {
-    expect(told('user', { scirpt: 'x', script: 's' })).toEqual(['fields.scirpt: is an unknown key. Did you mean "script"?']);
+    expect(told('user', { scirpt: 'x', script: 's' })).toEqual([
+      'fields.scirpt: is an unknown key. Did you mean "script"?',
+    ]);
   });
 
   test.each<readonly [FieldDeclaration['type'], Json, Json]>([
-    ['string', 'a', 'a\nb'], ['text', 'a\nb', 3], ['number', 1.5, '1'], ['integer', 3, 1.5], ['boolean', false, 'no'], ['list', [1, 'a'], 'a'],
-    ['map', { a: 1 }, []], ['duration', '10m', 'soon'], ['duration', 30, -1],
+    ['string', 'a', 'a\nb'],
+    ['text', 'a\nb', 3],
+    ['number', 1.5, '1'],
+    ['integer', 3, 1.5],
+    ['boolean', false, 'no'],
+    ['list', [1, 'a'], 'a'],
+    ['map', { a: 1 }, []],
+    ['duration', '10m', 'soon'],
+    ['duration', 30, -1],
   ])('of type %s take %j and refuse %j', (type, good, bad) => {
     const declared = { fields: { admin: {}, user: { it: field(type) }, required: { admin: [], user: [] } } };
     expect(checkFields(declared, 'user', { it: good }, []).problems).toEqual([]);
@@ -83,38 +125,69 @@ describe('fields', () => {
   });
 
   test('that are missing are told with those that are wrong, unless a key that nobody knows may be meant', () => {
-    const declared = { fields: { admin: { a: field('string'), b: field('integer'), c: { ...field('string'), default: 'x' } }, user: {}, required: { admin: [['a', 'c']], user: [] } } };
-    const places = (values: object): readonly string[] => checkFields(declared, 'admin', values as JsonObject, []).problems.map(({ path }) => path.join('.'));
+    const declared = {
+      fields: {
+        admin: { a: field('string'), b: field('integer'), c: { ...field('string'), default: 'x' } },
+        user: {},
+        required: { admin: [['a', 'c']], user: [] },
+      },
+    };
+    const places = (values: object): readonly string[] =>
+      checkFields(declared, 'admin', values as JsonObject, []).problems.map(({ path }) => path.join('.'));
     expect(places({ b: 'no number' })).toEqual(['b', 'a']);
     expect(places({ aa: 'x', b: 'no number' })).toEqual(['b', 'aa']);
   });
 
   test('that select take their options only', () => {
-    expect(told('user', { script: 's', size: 'smal' })).toEqual(['fields.size: "smal" is not allowed. Did you mean "small"?']);
+    expect(told('user', { script: 's', size: 'smal' })).toEqual([
+      'fields.size: "smal" is not allowed. Did you mean "small"?',
+    ]);
   });
 
   test('of a plugin that declares none are taken as they are', () => {
-    expect(checkFields({}, 'user', { anything: [1] }, [])).toEqual({ problems: [], values: { anything: [1] } });
+    expect(checkFields({}, 'user', { anything: [1] }, [])).toEqual({
+      problems: [],
+      values: { anything: [1] },
+    });
   });
 
   test('have a JSON Schema for forms and editors, in which secrets are writeOnly', () => {
     expect(fieldsJsonSchema({ fields }, 'admin')).toMatchObject({
-      type: 'object', additionalProperties: false,
+      type: 'object',
+      additionalProperties: false,
       properties: { apiKey: { title: 'Field', writeOnly: true }, endpoint: { default: 'https://x' } },
     });
   });
 
   test.each([
-    [[], {}], [[['a', 'b']], { required: ['a', 'b'] }], [[['a', 'b'], ['c']], { anyOf: [{ required: ['a', 'b'] }, { required: ['c'] }] }],
-    [[['a', 'filled']], { required: ['a'] }], [[['a'], ['filled']], {}],
+    [[], {}],
+    [[['a', 'b']], { required: ['a', 'b'] }],
+    [[['a', 'b'], ['c']], { anyOf: [{ required: ['a', 'b'] }, { required: ['c'] }] }],
+    [[['a', 'filled']], { required: ['a'] }],
+    [[['a'], ['filled']], {}],
   ])('required as %j say so in their JSON Schema', (admin, expected) => {
-    const keys = { a: field('string'), b: field('string'), c: field('string'), filled: { ...field('string'), default: 'x' } };
-    const { required, anyOf } = fieldsJsonSchema({ fields: { admin: keys, user: {}, required: { admin, user: [] } } }, 'admin') as Record<string, unknown>;
-    expect({ ...(required === undefined ? {} : { required }), ...(anyOf === undefined ? {} : { anyOf }) }).toEqual(expected);
+    const keys = {
+      a: field('string'),
+      b: field('string'),
+      c: field('string'),
+      filled: { ...field('string'), default: 'x' },
+    };
+    const { required, anyOf } = fieldsJsonSchema(
+      { fields: { admin: keys, user: {}, required: { admin, user: [] } } },
+      'admin',
+    ) as Record<string, unknown>;
+    expect({
+      ...(required === undefined ? {} : { required }),
+      ...(anyOf === undefined ? {} : { anyOf }),
+    }).toEqual(expected);
   });
 
   test('of a plugin that declares none may be anything in their JSON Schema', () => {
-    expect(fieldsJsonSchema({}, 'admin')).toMatchObject({ type: 'object', properties: {}, additionalProperties: {} });
+    expect(fieldsJsonSchema({}, 'admin')).toMatchObject({
+      type: 'object',
+      properties: {},
+      additionalProperties: {},
+    });
   });
 
   test('say which references the plugin passes on', () => {

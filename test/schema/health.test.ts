@@ -3,8 +3,16 @@ import { parseSpec } from '../../src/schema/parse-spec.js';
 import { formatProblem } from '../../src/schema/problem.js';
 
 function read(check: unknown, actions: object = { start: { type: 'shell', fields: { script: 'x' } } }) {
-  const reading = parseSpec({ name: 'web', nodes: { app: { count: 1, provider: 'p', services: ['s'] } }, services: { s: { check, actions } } });
-  return { check: reading.ok ? reading.spec.services['s']?.check : undefined, spec: reading.ok ? reading.spec : undefined, said: (reading.ok ? reading.warnings : reading.problems).map(formatProblem) };
+  const reading = parseSpec({
+    name: 'web',
+    nodes: { app: { count: 1, provider: 'p', services: ['s'] } },
+    services: { s: { check, actions } },
+  });
+  return {
+    check: reading.ok ? reading.spec.services['s']?.check : undefined,
+    spec: reading.ok ? reading.spec : undefined,
+    said: (reading.ok ? reading.warnings : reading.problems).map(formatProblem),
+  };
 }
 
 const patience = { withinMs: 60_000, everyMs: 1_000, timeoutMs: 5_000 };
@@ -12,11 +20,20 @@ const patience = { withinMs: 60_000, everyMs: 1_000, timeoutMs: 5_000 };
 describe('the check of a service', () => {
   test.each([
     [{ command: 'pg_isready -q' }, { probe: { kind: 'command', command: 'pg_isready -q' }, ...patience }],
-    [{ command: 'true', sudo: true }, { probe: { kind: 'command', command: 'true', sudo: true }, ...patience }],
+    [
+      { command: 'true', sudo: true },
+      { probe: { kind: 'command', command: 'true', sudo: true }, ...patience },
+    ],
     [{ tcp: 5432 }, { probe: { kind: 'tcp', host: '127.0.0.1', port: 5432 }, ...patience }],
-    [{ tcp: 'node:5432', within: '2m', every: 2, timeout: '500ms' }, { probe: { kind: 'tcp', host: 'node', port: 5432 }, withinMs: 120_000, everyMs: 2_000, timeoutMs: 500 }],
+    [
+      { tcp: 'node:5432', within: '2m', every: 2, timeout: '500ms' },
+      { probe: { kind: 'tcp', host: 'node', port: 5432 }, withinMs: 120_000, everyMs: 2_000, timeoutMs: 500 },
+    ],
     [{ tcp: '[::1]:80' }, { probe: { kind: 'tcp', host: '[::1]', port: 80 }, ...patience }],
-    [{ http: 'https://node:8443/health?full=1' }, { probe: { kind: 'http', url: 'https://node:8443/health?full=1' }, ...patience }],
+    [
+      { http: 'https://node:8443/health?full=1' },
+      { probe: { kind: 'http', url: 'https://node:8443/health?full=1' }, ...patience },
+    ],
   ])('%j is read', (written, closed) => {
     const { check, spec, said } = read(written);
     expect([said, check]).toEqual([[], closed]);
@@ -41,6 +58,8 @@ describe('the check of a service', () => {
   });
 
   test('without a start action is a warning: nothing waits for it', () => {
-    expect(read({ tcp: 80 }, { install: { type: 'shell', fields: { script: 'x' } } }).said).toEqual([expect.stringContaining('services.s.check: the service has no start action')]);
+    expect(read({ tcp: 80 }, { install: { type: 'shell', fields: { script: 'x' } } }).said).toEqual([
+      expect.stringContaining('services.s.check: the service has no start action'),
+    ]);
   });
 });

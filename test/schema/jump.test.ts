@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { readConfigFile } from '../../src/schema/config.js';
 
 const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkO';
-const read = (jump: string, more = '') => readConfigFile(`providers:\n  rack:\n    type: static\n    jump: ${jump}\n${more}`, 'heddle.yaml');
+const read = (jump: string, more = '') =>
+  readConfigFile(`providers:\n  rack:\n    type: static\n    jump: ${jump}\n${more}`, 'heddle.yaml');
 
 test.each([
   [`{host: bastion.example.org, user: ops, key: {secret: "file:/etc/heddle/key"}, hostKey: "${key}"}`],
@@ -13,12 +14,24 @@ test.each([
 
 test.each([
   ['no host key', `{host: bastion, user: ops, agent: /run/agent}`, 'hostKey'],
-  ['a fingerprint for a host key', `{host: bastion, user: ops, agent: /run/agent, hostKey: "SHA256:abc"}`, 'ssh-ed25519'],
+  [
+    'a fingerprint for a host key',
+    `{host: bastion, user: ops, agent: /run/agent, hostKey: "SHA256:abc"}`,
+    'ssh-ed25519',
+  ],
   ['no credential', `{host: bastion, user: ops, hostKey: "${key}"}`, 'key, password or agent'],
   ['an option for a host', `{host: "-oProxyCommand=id", user: ops, agent: /a, hostKey: "${key}"}`, 'host'],
   ['an option for a user', `{host: bastion, user: "-l", agent: /a, hostKey: "${key}"}`, 'user'],
-  ['a reference that is none', `{host: bastion, user: ops, key: {secret: "CANARY"}, hostKey: "${key}"}`, 'key'],
-  ['a word that means nothing', `{host: bastion, user: ops, agent: /a, hostKey: "${key}", forwardAgent: true}`, 'forwardAgent'],
+  [
+    'a reference that is none',
+    `{host: bastion, user: ops, key: {secret: "CANARY"}, hostKey: "${key}"}`,
+    'key',
+  ],
+  [
+    'a word that means nothing',
+    `{host: bastion, user: ops, agent: /a, hostKey: "${key}", forwardAgent: true}`,
+    'forwardAgent',
+  ],
 ])('%s is refused, with its place', (_name, jump, words) => {
   const reading = read(jump);
   if (reading.ok) throw new Error('it was taken');

@@ -8,6 +8,9 @@ test('the name that a provider gives to an uploaded image is taken as it is', ()
   expect(readUploaded(answer, source)).toEqual(answer);
 });
 
-test.each(['', '--delete', 'a\nb', 'a"b', 'a\0b'])('an uploaded image cannot be named %j', (providerImage) => {
-  expect(() => readUploaded({ answer: 'done', providerImage }, source)).toThrow('providerImage');
-});
+test.each(['', '--delete', 'a\nb', 'a"b', 'a\0b'])(
+  'an uploaded image cannot be named %j',
+  (providerImage) => {
+    expect(() => readUploaded({ answer: 'done', providerImage }, source)).toThrow('providerImage');
+  },
+);

@@ -13,9 +13,15 @@ function groupOf(app: object): object | undefined {
 describe('where the nodes of a group come from', () => {
   test('a pool and a label stand for an account that every worker has', () => {
     expect(groupOf({ pool: 'ci', label: 'small', fields: { priority: 7 } })).toMatchObject({
-      provider: 'pool', hardware: 'small', image: 'default', fields: { pool: 'ci', priority: 7 }, confirmWithinMs: 24 * 60 * 60_000,
+      provider: 'pool',
+      hardware: 'small',
+      image: 'default',
+      fields: { pool: 'ci', priority: 7 },
+      confirmWithinMs: 24 * 60 * 60_000,
     });
-    expect(groupOf({ pool: 'ci', label: 'small', confirmWithin: '1m' })).toMatchObject({ confirmWithinMs: 60_000 });
+    expect(groupOf({ pool: 'ci', label: 'small', confirmWithin: '1m' })).toMatchObject({
+      confirmWithinMs: 60_000,
+    });
   });
 
   test('an alternative to a pool, or a pool as an alternative, takes nothing over from the group', () => {
@@ -23,19 +29,46 @@ describe('where the nodes of a group come from', () => {
     expect(groupOf({ pool: 'ci', label: 'small', alternatives: [{ provider: 'local' }] })).toMatchObject({
       alternatives: [{ provider: 'local', hardware: 'default', image: 'default', fields: {} }],
     });
-    expect(groupOf({ pool: 'ci', label: 'small', alternatives: [{ provider: 'local' }] })).not.toHaveProperty('confirmWithinMs');
-    expect(groupOf({ ...local, alternatives: [{ pool: 'ci', label: 'small' }, { provider: 'other' }] })).toMatchObject({
-      ...local, alternatives: [{ provider: 'pool', hardware: 'small', image: 'default', fields: { pool: 'ci' } }, { provider: 'other' }],
+    expect(groupOf({ pool: 'ci', label: 'small', alternatives: [{ provider: 'local' }] })).not.toHaveProperty(
+      'confirmWithinMs',
+    );
+    expect(
+      groupOf({ ...local, alternatives: [{ pool: 'ci', label: 'small' }, { provider: 'other' }] }),
+    ).toMatchObject({
+      ...local,
+      alternatives: [
+        { provider: 'pool', hardware: 'small', image: 'default', fields: { pool: 'ci' } },
+        { provider: 'other' },
+      ],
     });
   });
 
   test.each<readonly [string, object, readonly RegExp[]]>([
     ['neither', {}, [/nodes\.app\.provider: is missing/]],
-    ['both', { provider: 'local', pool: 'ci', label: 'a' }, [/nodes\.app\.provider: "local" stands beside a pool/]],
+    [
+      'both',
+      { provider: 'local', pool: 'ci', label: 'a' },
+      [/nodes\.app\.provider: "local" stands beside a pool/],
+    ],
     ['no label', { pool: 'ci' }, [/nodes\.app\.label: is missing/]],
-    ['no pool', { provider: 'local', label: 'a' }, [/nodes\.app\.label: "a" names nodes of a pool, and no pool is named/]],
-    ['what the label says', { pool: 'ci', label: 'a', hardware: 'large', image: 'host' }, [/nodes\.app\.hardware: "large" stands beside a pool/, /nodes\.app\.image: "host" stands beside a pool/]],
-    ['an alternative of nothing', { provider: 'local', alternatives: [{ hardware: 'large' }] }, [/nodes\.app\.alternatives\[0\]\.provider: is missing/]],
+    [
+      'no pool',
+      { provider: 'local', label: 'a' },
+      [/nodes\.app\.label: "a" names nodes of a pool, and no pool is named/],
+    ],
+    [
+      'what the label says',
+      { pool: 'ci', label: 'a', hardware: 'large', image: 'host' },
+      [
+        /nodes\.app\.hardware: "large" stands beside a pool/,
+        /nodes\.app\.image: "host" stands beside a pool/,
+      ],
+    ],
+    [
+      'an alternative of nothing',
+      { provider: 'local', alternatives: [{ hardware: 'large' }] },
+      [/nodes\.app\.alternatives\[0\]\.provider: is missing/],
+    ],
   ])('refuses %s', (_what, app, expected) => {
     const parsed = read(app);
     const problems = parsed.ok ? [] : parsed.problems.map(formatProblem);

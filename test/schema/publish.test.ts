@@ -12,25 +12,46 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Every value of `key` in a schema, however deep. */
 function collect(schema: unknown, key: string): readonly unknown[] {
   if (typeof schema !== 'object' || schema === null) return [];
-  return Object.entries(schema).flatMap(([name, value]) => [...(name === key ? [value as unknown] : []), ...collect(value, key)]);
+  return Object.entries(schema).flatMap(([name, value]) => [
+    ...(name === key ? [value as unknown] : []),
+    ...collect(value, key),
+  ]);
 }
 
 /** Objects that a person writes must say what they are, or editors show nothing. */
 function undescribed(schema: unknown, path = ''): readonly string[] {
-  if (typeof schema !== 'object' || schema === null || !('properties' in schema) || typeof schema.properties !== 'object' || schema.properties === null) return [];
+  if (
+    typeof schema !== 'object' ||
+    schema === null ||
+    !('properties' in schema) ||
+    typeof schema.properties !== 'object' ||
+    schema.properties === null
+  )
+    return [];
   return Object.entries(schema.properties).flatMap(([key, value]: [string, unknown]) => {
-    const described = typeof value === 'object' && value !== null && 'title' in value && 'description' in value;
-    const additional: unknown = typeof value === 'object' && value !== null && 'additionalProperties' in value ? value.additionalProperties : undefined;
-    return [...(described ? [] : [`${path}${key}`]), ...undescribed(value, `${path}${key}.`), ...undescribed(additional, `${path}${key}.*.`)];
+    const described =
+      typeof value === 'object' && value !== null && 'title' in value && 'description' in value;
+    const additional: unknown =
+      typeof value === 'object' && value !== null && 'additionalProperties' in value
+        ? value.additionalProperties
+        : undefined;
+    return [
+      ...(described ? [] : [`${path}${key}`]),
+      ...undescribed(value, `${path}${key}.`),
+      ...undescribed(additional, `${path}${key}.*.`),
+    ];
   });
 }
 
 describe('the published JSON Schemas', () => {
   const schemas = Object.entries(publishedSchemas());
 
-  test.each(schemas)('%s is what the code says (else: npm run build && node dist/schema/publish.js schemas)', (name, text) => {
-    expect(readFileSync(join(root, 'schemas', name), 'utf8')).toBe(text);
-  });
+  test.each(schemas)(
+    '%s is what the code says (else: npm run build && node dist/schema/publish.js schemas)',
+    (name, text) => {
+      expect(readFileSync(join(root, 'schemas', name), 'utf8')).toBe(text);
+    },
+  );
 
   test.each(schemas)('%s gives every key a title and a description, and no unknown keys', (_, text) => {
     const schema: unknown = JSON.parse(text);
@@ -40,14 +61,19 @@ describe('the published JSON Schemas', () => {
 });
 
 describe('documents', () => {
-  const blocks = (file: string): readonly string[] => [...readFileSync(join(root, file), 'utf8').matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text ?? '');
+  const blocks = (file: string): readonly string[] =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/```yaml\n([\s\S]*?)```/g)].map(
+      ([, text]) => text ?? '',
+    );
 
   test('show cluster files that are right', () => {
     const found = blocks('docs/cluster-file.md');
     expect(found.length).toBeGreaterThan(0);
     for (const text of found) {
       const reading = readSpecFile(text, 'cluster-file.md');
-      expect(reading.ok ? reading.warnings.map(formatProblem) : reading.problems.map(formatProblem)).toEqual([]);
+      expect(reading.ok ? reading.warnings.map(formatProblem) : reading.problems.map(formatProblem)).toEqual(
+        [],
+      );
     }
   });
 
@@ -60,12 +86,17 @@ describe('documents', () => {
 
 describe('examples', () => {
   const folder = join(root, 'examples');
-  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml') && name !== 'heddle.yaml') : [];
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((name) => name.endsWith('.yaml') && name !== 'heddle.yaml')
+    : [];
 
   test('that are there are right', () => {
     for (const name of files) {
       const reading = loadSpecFile(join(folder, name));
-      expect({ name, problems: reading.ok ? [] : reading.problems.map(formatProblem) }).toEqual({ name, problems: [] });
+      expect({ name, problems: reading.ok ? [] : reading.problems.map(formatProblem) }).toEqual({
+        name,
+        problems: [],
+      });
     }
   });
 });

@@ -29,23 +29,43 @@ describe('references that cluster files may use', () => {
   });
 
   // Promise: own-files
-  it.each([undefined, ['file:*', 'env:*']])('never name a file of Heddle itself, by whatever path (secrets.allow: %j)', (patterns) => {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-')));
-    const [own, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
-    for (const made of [join(own, 'keys'), elsewhere]) mkdirSync(made, { recursive: true });
-    for (const file of [join(own, 'keys', 'key'), join(own, 'dev.json'), join(elsewhere, 'token'), join(folder, 'data-of-app')]) writeFileSync(file, 'x');
-    symlinkSync(join(own, 'keys', 'key'), join(elsewhere, 'link'));
-    symlinkSync(own, join(elsewhere, 'folder'));
-    const config = join(folder, 'heddle.yaml');
-    writeFileSync(config, 'x');
-    const allows = allowReferences(patterns, [own, config]);
-    for (const path of [
-      own, join(own, 'keys', 'key'), join(own, 'secrets', 'account', 'not-there-yet'), join(elsewhere, 'link'), join(elsewhere, 'folder', 'dev.json'), join(elsewhere, 'folder', 'not-there'),
-      `${elsewhere}/../data/dev.json`, `${folder}//data/dev.json`, relative(process.cwd(), join(own, 'dev.json')), `/proc/self/root${join(own, 'dev.json')}`, config,
-    ]) expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: false });
-    for (const path of [join(elsewhere, 'token'), join(folder, 'data-of-app')]) expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: true });
-    rmSync(folder, { recursive: true });
-  });
+  it.each([undefined, ['file:*', 'env:*']])(
+    'never name a file of Heddle itself, by whatever path (secrets.allow: %j)',
+    (patterns) => {
+      const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-own-')));
+      const [own, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
+      for (const made of [join(own, 'keys'), elsewhere]) mkdirSync(made, { recursive: true });
+      for (const file of [
+        join(own, 'keys', 'key'),
+        join(own, 'dev.json'),
+        join(elsewhere, 'token'),
+        join(folder, 'data-of-app'),
+      ])
+        writeFileSync(file, 'x');
+      symlinkSync(join(own, 'keys', 'key'), join(elsewhere, 'link'));
+      symlinkSync(own, join(elsewhere, 'folder'));
+      const config = join(folder, 'heddle.yaml');
+      writeFileSync(config, 'x');
+      const allows = allowReferences(patterns, [own, config]);
+      for (const path of [
+        own,
+        join(own, 'keys', 'key'),
+        join(own, 'secrets', 'account', 'not-there-yet'),
+        join(elsewhere, 'link'),
+        join(elsewhere, 'folder', 'dev.json'),
+        join(elsewhere, 'folder', 'not-there'),
+        `${elsewhere}/../data/dev.json`,
+        `${folder}//data/dev.json`,
+        relative(process.cwd(), join(own, 'dev.json')),
+        `/proc/self/root${join(own, 'dev.json')}`,
+        config,
+      ])
+        expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: false });
+      for (const path of [join(elsewhere, 'token'), join(folder, 'data-of-app')])
+        expect({ path, allowed: allows(`file:${path}`) }).toEqual({ path, allowed: true });
+      rmSync(folder, { recursive: true });
+    },
+  );
 
   // Promise: own-variables
   it('never name what opens the server or the vault to the worker', () => {
@@ -64,18 +84,31 @@ describe('references that cluster files may use', () => {
   it('are refused before anything is made, with their place', async () => {
     const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
     const { PLAN } = createPlanActivity({
-      registry, providers: { local: { type: 'local', site: 'here', fields: {} } }, features: { searchAttributes: false }, limits: defaultLimits,
+      registry,
+      providers: { local: { type: 'local', site: 'here', fields: {} } },
+      features: { searchAttributes: false },
+      limits: defaultLimits,
       forbiddenReferences: (value) => forbiddenReferences(value, allowReferences(['env:APP_*'])),
     });
-    const script = (secret: string): object => ({ type: 'shell', fields: { script: 'true', environment: { TOKEN: { secret } } } });
+    const script = (secret: string): object => ({
+      type: 'shell',
+      fields: { script: 'true', environment: { TOKEN: { secret } } },
+    });
     const spec = {
-      name: 'web', nodes: { app: { count: 1, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } }, config: { key: { secret: 'file:/etc/shadow' } },
+      name: 'web',
+      nodes: { app: { count: 1, provider: 'local', hardware: 'small', image: 'host', services: ['app'] } },
+      config: { key: { secret: 'file:/etc/shadow' } },
       services: { app: { actions: { install: script('env:APP_TOKEN'), start: script('exec:id') } } },
     };
     const planned = new MockActivityEnvironment().run(PLAN, {
-      clusterName: 'web', intent: { kind: 'apply' }, spec, current: { uid: 'u', nodes: {}, services: {}, stopped: [], incarnation: 0, nodenum: 0 },
+      clusterName: 'web',
+      intent: { kind: 'apply' },
+      spec,
+      current: { uid: 'u', nodes: {}, services: {}, stopped: [], incarnation: 0, nodenum: 0 },
     } as never);
-    await expect(planned).rejects.toThrow(/services\.app\.actions\.start\.fields\.environment\.TOKEN: refers to a secret that cluster files may not use here[^]*config\.key: refers/);
+    await expect(planned).rejects.toThrow(
+      /services\.app\.actions\.start\.fields\.environment\.TOKEN: refers to a secret that cluster files may not use here[^]*config\.key: refers/,
+    );
     await expect(planned).rejects.not.toThrow(/actions\.install/);
     await registry.close();
   });

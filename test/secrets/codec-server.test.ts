@@ -11,13 +11,24 @@ import { formatPayloads, parsePayloads } from '../../src/secrets/payload-json.js
 const origin = 'http://127.0.0.1:8233';
 const key = generateKey();
 const keyRing = parseKeyRing(formatKeys({ current: key.id, keys: [key] }), 'the test');
-const hello = { metadata: { encoding: Buffer.from('json/plain').toString('base64') }, data: Buffer.from('"hello"').toString('base64') };
-const body = JSON.stringify({ payloads: [hello, { metadata: { encoding: Buffer.from('binary/null').toString('base64') } }] });
+const hello = {
+  metadata: { encoding: Buffer.from('json/plain').toString('base64') },
+  data: Buffer.from('"hello"').toString('base64'),
+};
+const body = JSON.stringify({
+  payloads: [hello, { metadata: { encoding: Buffer.from('binary/null').toString('base64') } }],
+});
 let server: CodecServer;
 let open: CodecServer;
 
 beforeAll(async () => {
-  server = await startCodecServer({ keyRing, port: 0, origins: [origin], token: 's3cret/token', namespaces: ['blue', 'green', 'default'] });
+  server = await startCodecServer({
+    keyRing,
+    port: 0,
+    origins: [origin],
+    token: 's3cret/token',
+    namespaces: ['blue', 'green', 'default'],
+  });
   open = await startCodecServer({ keyRing, port: 0, origins: [origin], namespaces: ['own'] });
 });
 afterAll(async () => {
@@ -43,11 +54,20 @@ describe('a codec server', () => {
 
   // Promise: codec-namespaces
   it('refuses every namespace but its own, and requests that name none', async () => {
-    const sealed = await new EncryptionCodec({ keyRing, namespace: 'other' }).encode([{ data: Buffer.from('x') }]);
-    for (const [verb, sent] of [['/decode', JSON.stringify(formatPayloads(sealed))], ['/encode', body]] as const) {
+    const sealed = await new EncryptionCodec({ keyRing, namespace: 'other' }).encode([
+      { data: Buffer.from('x') },
+    ]);
+    for (const [verb, sent] of [
+      ['/decode', JSON.stringify(formatPayloads(sealed))],
+      ['/encode', body],
+    ] as const) {
       for (const namespace of ['other', 'OWN', 'own ,other', 'ow']) {
         const reply = await post(open.url, verb, { body: sent, namespace });
-        expect([namespace, reply.status, reply.text]).toEqual([namespace, 403, expect.stringContaining('does not serve')]);
+        expect([namespace, reply.status, reply.text]).toEqual([
+          namespace,
+          403,
+          expect.stringContaining('does not serve'),
+        ]);
       }
       for (const headers of [{ 'X-Namespace': '' }, {}]) {
         const reply = await post(open.url, verb, { body: sent, namespace: null, headers });
@@ -58,8 +78,14 @@ describe('a codec server', () => {
 
   it('opens payloads of any workflow in its namespace', async () => {
     const context = { type: 'workflow', namespace: 'own', workflowId: 'cluster/a' } as const;
-    const sealed = await new EncryptionCodec({ keyRing, namespace: 'own' }).encode([{ data: Buffer.from('x') }], context);
-    const decoded = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(sealed)), namespace: 'own' });
+    const sealed = await new EncryptionCodec({ keyRing, namespace: 'own' }).encode(
+      [{ data: Buffer.from('x') }],
+      context,
+    );
+    const decoded = await post(open.url, '/decode', {
+      body: JSON.stringify(formatPayloads(sealed)),
+      namespace: 'own',
+    });
     expect(JSON.parse(decoded.text)).toMatchObject({ payloads: [{ data: 'eA==' }] });
   });
 
@@ -67,13 +93,22 @@ describe('a codec server', () => {
   it('encrypts each message in an envelope whose validity ends', async () => {
     const before = Date.now();
     const own = { heddle: 'update apply', args: [1, 2], until: Number.MAX_SAFE_INTEGER };
-    const payloads = [hello, { metadata: { encoding: base64('binary/null') } }, jsonOf(own), jsonOf([1]), jsonOf({ a: 1 })];
+    const payloads = [
+      hello,
+      { metadata: { encoding: base64('binary/null') } },
+      jsonOf(own),
+      jsonOf([1]),
+      jsonOf({ a: 1 }),
+    ];
     const encoded = await post(open.url, '/encode', { body: JSON.stringify({ payloads }), namespace: 'own' });
     const codec = new EncryptionCodec({ keyRing, namespace: 'own' });
     const opened = (await codec.decode(parsePayloads(JSON.parse(encoded.text)))).map(valueOf);
     expect(opened).toMatchObject([
-      { heddle: '*', args: ['hello'] }, { heddle: '*', args: [null] }, { heddle: 'update apply', args: [1, 2] },
-      { heddle: '*', args: [[1]] }, { heddle: '*', args: [{ a: 1 }] },
+      { heddle: '*', args: ['hello'] },
+      { heddle: '*', args: [null] },
+      { heddle: 'update apply', args: [1, 2] },
+      { heddle: '*', args: [[1]] },
+      { heddle: '*', args: [{ a: 1 }] },
     ]);
     for (const { until } of opened as readonly { readonly until: number }[]) {
       expect(until).toBeGreaterThanOrEqual(before + 10 * 60_000);
@@ -82,7 +117,10 @@ describe('a codec server', () => {
     // A purpose of its own does not lengthen the validity.
     for (const envelope of [opened[0], opened[2]]) {
       expect(openMessage('update apply', [envelope], Date.now())).toMatchObject({ ok: true });
-      expect(openMessage('update apply', [envelope], Date.now() + 10 * 60_000)).toMatchObject({ ok: false, why: expect.stringContaining('send it again') });
+      expect(openMessage('update apply', [envelope], Date.now() + 10 * 60_000)).toMatchObject({
+        ok: false,
+        why: expect.stringContaining('send it again'),
+      });
     }
   });
 
@@ -90,7 +128,10 @@ describe('a codec server', () => {
     const broken = { metadata: { encoding: base64('json/plain') }, data: base64('{') };
     const binary = { metadata: { encoding: base64('binary/plain') }, data: base64('x') };
     for (const payload of [broken, binary, { data: base64('"x"') }]) {
-      const reply = await post(open.url, '/encode', { body: JSON.stringify({ payloads: [payload] }), namespace: 'own' });
+      const reply = await post(open.url, '/encode', {
+        body: JSON.stringify({ payloads: [payload] }),
+        namespace: 'own',
+      });
       expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('JSON')]);
     }
   });
@@ -98,28 +139,50 @@ describe('a codec server', () => {
   it('shows an envelope with one argument as that argument, and any other payload as it is', async () => {
     const codec = new EncryptionCodec({ keyRing, namespace: 'own' });
     const shown = async (value: unknown): Promise<unknown> => {
-      const sealed = await codec.encode([{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) }]);
-      const decoded = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(sealed)), namespace: 'own' });
+      const sealed = await codec.encode([
+        { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) },
+      ]);
+      const decoded = await post(open.url, '/decode', {
+        body: JSON.stringify(formatPayloads(sealed)),
+        namespace: 'own',
+      });
       return valueOf(parsePayloads(JSON.parse(decoded.text))[0] ?? {});
     };
     expect(await shown({ heddle: 'update apply', args: [{ by: 'me' }] })).toEqual({ by: 'me' });
     const inner = { heddle: 'update apply', args: [1] };
-    for (const kept of [{ heddle: 'look', args: [] }, { heddle: 'take', args: ['a', 'b'] }, { heddle: '*', args: [inner] }, 'x', { args: [1] }]) {
+    for (const kept of [
+      { heddle: 'look', args: [] },
+      { heddle: 'take', args: ['a', 'b'] },
+      { heddle: '*', args: [inner] },
+      'x',
+      { args: [1] },
+    ]) {
       expect(await shown(kept)).toEqual(kept);
     }
     const plaintext = jsonOf(inner);
-    const reply = await post(open.url, '/decode', { body: JSON.stringify({ payloads: [plaintext] }), namespace: 'own' });
+    const reply = await post(open.url, '/decode', {
+      body: JSON.stringify({ payloads: [plaintext] }),
+      namespace: 'own',
+    });
     expect(JSON.parse(reply.text)).toEqual({ payloads: [plaintext] });
   });
 
   it('shows plaintext as it is', async () => {
-    expect(JSON.parse((await post(server.url, '/decode', { body })).text)).toMatchObject({ payloads: [hello, {}] });
+    expect(JSON.parse((await post(server.url, '/decode', { body })).text)).toMatchObject({
+      payloads: [hello, {}],
+    });
   });
 
   it('names a key it lacks', async () => {
     const other = generateKey();
-    const codec = new EncryptionCodec({ keyRing: parseKeyRing(formatKeys({ current: other.id, keys: [other] }), 'elsewhere'), namespace: 'own' });
-    const reply = await post(open.url, '/decode', { body: JSON.stringify(formatPayloads(await codec.encode([{ data: Buffer.from('x') }]))), namespace: 'own' });
+    const codec = new EncryptionCodec({
+      keyRing: parseKeyRing(formatKeys({ current: other.id, keys: [other] }), 'elsewhere'),
+      namespace: 'own',
+    });
+    const reply = await post(open.url, '/decode', {
+      body: JSON.stringify(formatPayloads(await codec.encode([{ data: Buffer.from('x') }]))),
+      namespace: 'own',
+    });
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(other.id)]);
   });
 
@@ -128,21 +191,44 @@ describe('a codec server', () => {
     expect((await post(bare, '/decode', { body })).status).toBe(401);
     expect((await post(bare, '/wrong/decode', { body })).status).toBe(401);
     expect((await post(bare, '/%ff/decode', { body })).status).toBe(401);
-    expect((await post(bare, '/decode', { body, headers: { Authorization: 'Bearer wrong' } })).status).toBe(401);
-    expect((await post(bare, '/decode', { body, headers: { Authorization: 'Bearer s3cret/token' } })).status).toBe(200);
+    expect((await post(bare, '/decode', { body, headers: { Authorization: 'Bearer wrong' } })).status).toBe(
+      401,
+    );
+    expect(
+      (await post(bare, '/decode', { body, headers: { Authorization: 'Bearer s3cret/token' } })).status,
+    ).toBe(200);
     expect((await post(server.url, '/decode', { body })).status).toBe(200);
   });
 
   it('answers browsers of the listed origin alone', async () => {
-    const preflight = await send('OPTIONS', server.url, '/decode', { headers: { Origin: origin, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'content-type,x-namespace' } });
+    const preflight = await send('OPTIONS', server.url, '/decode', {
+      headers: {
+        Origin: origin,
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'content-type,x-namespace',
+      },
+    });
     expect(preflight.status).toBe(204);
     expect(preflight.headers['access-control-allow-origin']).toBe(origin);
     expect(preflight.headers['access-control-allow-headers']).toMatch(/Content-Type.*X-Namespace/);
     const granted = await post(server.url, '/decode', { body, headers: { Origin: origin } });
     expect([granted.status, granted.headers['access-control-allow-origin']]).toEqual([200, origin]);
-    for (const other of ['http://evil.example', 'null', `${origin}.evil.example`, 'http://127.0.0.1:82330', 'https://127.0.0.1:8233']) {
-      for (const reply of [await post(server.url, '/decode', { body, headers: { Origin: other } }), await send('OPTIONS', server.url, '/decode', { headers: { Origin: other } })]) {
-        expect([other, reply.status, reply.headers['access-control-allow-origin']]).toEqual([other, 403, undefined]);
+    for (const other of [
+      'http://evil.example',
+      'null',
+      `${origin}.evil.example`,
+      'http://127.0.0.1:82330',
+      'https://127.0.0.1:8233',
+    ]) {
+      for (const reply of [
+        await post(server.url, '/decode', { body, headers: { Origin: other } }),
+        await send('OPTIONS', server.url, '/decode', { headers: { Origin: other } }),
+      ]) {
+        expect([other, reply.status, reply.headers['access-control-allow-origin']]).toEqual([
+          other,
+          403,
+          undefined,
+        ]);
       }
     }
   });
@@ -185,23 +271,51 @@ function valueOf({ data }: Payload): unknown {
 }
 
 /** The namespace is `default` unless given, and null for none. */
-interface Sent { readonly body?: string; readonly namespace?: string | null; readonly headers?: Readonly<Record<string, string>> }
-interface Reply { readonly status: number | undefined; readonly headers: Readonly<Record<string, unknown>>; readonly text: string }
+interface Sent {
+  readonly body?: string;
+  readonly namespace?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+interface Reply {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
 
 function post(base: string, path: string, sent: Sent): Promise<Reply> {
   return send('POST', base, path, sent);
 }
 
 /** fetch sets origins itself. */
-function send(method: string, base: string, path: string, { body: content = '', namespace = 'default', headers = {} }: Sent): Promise<Reply> {
+function send(
+  method: string,
+  base: string,
+  path: string,
+  { body: content = '', namespace = 'default', headers = {} }: Sent,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${base}${path}`, {
-      method, headers: { 'Content-Type': 'application/json', ...(namespace === null ? {} : { 'X-Namespace': namespace }), ...headers },
-    }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString() }));
-    });
+    const outgoing = request(
+      `${base}${path}`,
+      {
+        method,
+        headers: {
+          'Content-Type': 'application/json',
+          ...(namespace === null ? {} : { 'X-Namespace': namespace }),
+          ...headers,
+        },
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode,
+            headers: response.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        );
+      },
+    );
     outgoing.on('error', reject);
     outgoing.end(content);
   });

@@ -8,12 +8,15 @@ import { codecFor, inNamespace, json, newRing, payloads, refusalOf, worker, work
 
 describe('EncryptionCodec', () => {
   it('gives back every payload as it was, metadata included, and shows none of it on the way', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(payloads, { maxLength: 4 }), async (originals) => {
-      const codec = codecFor();
-      const sealed = await codec.encode(originals);
-      expect((await codec.decode(sealed)).map(plain)).toEqual(originals.map(plain));
-      for (const payload of sealed) expect(Object.keys(payload.metadata ?? {})).toEqual(['encoding', 'encryption-key-id', 'heddle/2']);
-    }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(payloads, { maxLength: 4 }), async (originals) => {
+        const codec = codecFor();
+        const sealed = await codec.encode(originals);
+        expect((await codec.decode(sealed)).map(plain)).toEqual(originals.map(plain));
+        for (const payload of sealed)
+          expect(Object.keys(payload.metadata ?? {})).toEqual(['encoding', 'encryption-key-id', 'heddle/2']);
+      }),
+    );
   });
 
   it('shows neither content nor encoding', async () => {
@@ -29,19 +32,28 @@ describe('EncryptionCodec', () => {
 
   it('refuses data with any bit changed', async () => {
     const codec = codecFor();
-    await fc.assert(fc.asyncProperty(payloads, fc.nat(), fc.nat(7), async (original, at, bit) => {
-      const [sealed] = await codec.encode([original]);
-      const data = Buffer.from(sealed?.data ?? []);
-      data[at % data.length] = (data[at % data.length] ?? 0) ^ (1 << bit);
-      await expect(codec.decode([{ metadata: sealed?.metadata ?? {}, data }])).rejects.toThrow(PayloadRefusedError);
-    }));
+    await fc.assert(
+      fc.asyncProperty(payloads, fc.nat(), fc.nat(7), async (original, at, bit) => {
+        const [sealed] = await codec.encode([original]);
+        const data = Buffer.from(sealed?.data ?? []);
+        data[at % data.length] = (data[at % data.length] ?? 0) ^ (1 << bit);
+        await expect(codec.decode([{ metadata: sealed?.metadata ?? {}, data }])).rejects.toThrow(
+          PayloadRefusedError,
+        );
+      }),
+    );
   });
 
   it('refuses cut, empty and lengthened data', async () => {
     const codec = codecFor();
     const [sealed] = await codec.encode([json('x')]);
     const data = Buffer.from(sealed?.data ?? []);
-    for (const changed of [Buffer.alloc(0), data.subarray(0, 27), data.subarray(0, -1), Buffer.concat([data, Buffer.alloc(1)])]) {
+    for (const changed of [
+      Buffer.alloc(0),
+      data.subarray(0, 27),
+      data.subarray(0, -1),
+      Buffer.concat([data, Buffer.alloc(1)]),
+    ]) {
       await expect(codec.decode([{ ...sealed, data: changed }])).rejects.toThrow(PayloadRefusedError);
     }
     await expect(codec.decode([{ metadata: sealed?.metadata ?? {} }])).rejects.toThrow(PayloadRefusedError);
@@ -51,7 +63,10 @@ describe('EncryptionCodec', () => {
     const two = newRing(2);
     const [, other] = two.list();
     const [sealed] = await codecFor({ keyRing: two }).encode([json('x')]);
-    const moved = { ...sealed, metadata: { ...sealed?.metadata, 'encryption-key-id': Buffer.from(other?.id ?? '') } };
+    const moved = {
+      ...sealed,
+      metadata: { ...sealed?.metadata, 'encryption-key-id': Buffer.from(other?.id ?? '') },
+    };
     await expect(codecFor({ keyRing: two }).decode([moved])).rejects.toThrow(PayloadRefusedError);
   });
 
@@ -59,12 +74,16 @@ describe('EncryptionCodec', () => {
     const sealed = await codecFor({ namespace: 'blue' }).encode([json('x')], inNamespace('blue'));
     await expect(codecFor({ namespace: 'green' }).decode(sealed)).rejects.toThrow(/namespace 'green'/);
     expect(await codecFor({ namespace: 'green' }).decode(sealed, inNamespace('blue'))).toHaveLength(1);
-    await expect(codecFor({ namespace: 'blue' }).decode(sealed, inNamespace('green'))).rejects.toThrow(PayloadRefusedError);
+    await expect(codecFor({ namespace: 'blue' }).decode(sealed, inNamespace('green'))).rejects.toThrow(
+      PayloadRefusedError,
+    );
   });
 
   it('pins its namespace for replays', async () => {
     const sealed = await codecFor({ namespace: 'blue' }).encode([json('x')], inNamespace('blue'));
-    expect(await codecFor({ namespace: 'blue', pinNamespace: true }).decode(sealed, inNamespace('default'))).toHaveLength(1);
+    expect(
+      await codecFor({ namespace: 'blue', pinNamespace: true }).decode(sealed, inNamespace('default')),
+    ).toHaveLength(1);
   });
 
   it('fails closed on an unknown key, naming it', async () => {
@@ -83,7 +102,10 @@ describe('EncryptionCodec', () => {
     ['JSON', json('x')],
     ['null', { metadata: { encoding: Buffer.from('binary/null') } }],
     ['nothing', {}],
-    ['another\'s encryption', { metadata: { encoding: Buffer.from('binary/encrypted') }, data: Buffer.from('?') }],
+    [
+      "another's encryption",
+      { metadata: { encoding: Buffer.from('binary/encrypted') }, data: Buffer.from('?') },
+    ],
   ])('takes %s for plaintext: refused, marked or passed', async (_, payload: Payload) => {
     await expect(codecFor().decode([payload], workflow('w'))).rejects.toThrow(/codec-endpoint/);
     expect(await refusalOf(payload, workflow('w'))).toMatch(/codec-endpoint/);
@@ -91,8 +113,9 @@ describe('EncryptionCodec', () => {
     expect(await worker({ onPlaintext: 'pass' }).decode([payload], workflow('w'))).toEqual([payload]);
   });
 
-  it('leaves 248 characters of a summary\'s 400 bytes, whatever the length of the workflow id', async () => {
-    const sizeOf = (payload: Payload): number => proto.temporal.api.common.v1.Payload.encode(payload).finish().length;
+  it("leaves 248 characters of a summary's 400 bytes, whatever the length of the workflow id", async () => {
+    const sizeOf = (payload: Payload): number =>
+      proto.temporal.api.common.v1.Payload.encode(payload).finish().length;
     const summary = json('x'.repeat(248));
     const [sealed] = await codecFor().encode([summary], workflow('w'.repeat(1_000)));
     expect(sizeOf(sealed ?? {})).toBe(400);
@@ -102,6 +125,9 @@ describe('EncryptionCodec', () => {
 
 /** Protobuf keeps no difference between an empty field and none, nor between kinds of byte arrays. */
 function plain({ metadata, data }: Payload): unknown {
-  const shown = Object.entries(metadata ?? {}).map(([key, value]) => [key, Buffer.from(value).toString('hex')]);
+  const shown = Object.entries(metadata ?? {}).map(([key, value]) => [
+    key,
+    Buffer.from(value).toString('hex'),
+  ]);
   return { metadata: Object.fromEntries(shown), data: Buffer.from(data ?? []).toString('hex') };
 }

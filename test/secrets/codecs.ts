@@ -8,8 +8,10 @@ import { fc } from '../support/property.js';
 export const ring = newRing();
 
 const bytes = fc.uint8Array({ maxLength: 200 });
-export const payloads: fc.Arbitrary<Payload> =
-  fc.record({ metadata: fc.dictionary(fc.string({ maxLength: 20 }), bytes), data: bytes });
+export const payloads: fc.Arbitrary<Payload> = fc.record({
+  metadata: fc.dictionary(fc.string({ maxLength: 20 }), bytes),
+  data: bytes,
+});
 
 export function codecFor(options: Partial<EncryptionCodecOptions> = {}): EncryptionCodec {
   return new EncryptionCodec({ keyRing: ring, namespace: 'default', ...options });
@@ -43,7 +45,9 @@ export function worker(options: Partial<EncryptionCodecOptions> = {}): Encryptio
 
 /** The reason for which a worker refuses a payload; undefined when it accepts it. */
 export async function refusalOf(
-  payload: Payload | undefined, context?: SerializationContext, options: Partial<EncryptionCodecOptions> = {},
+  payload: Payload | undefined,
+  context?: SerializationContext,
+  options: Partial<EncryptionCodecOptions> = {},
 ): Promise<string | undefined> {
   const [decoded] = await worker(options).decode(payload === undefined ? [] : [payload], context);
   return readRefusal(JSON.parse(Buffer.from(decoded?.data ?? []).toString()));

@@ -8,12 +8,26 @@ import { promisify } from 'node:util';
 import { Context } from '@temporalio/activity';
 import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { EncryptionCodec } from '../../src/secrets/codec.js';
 import { startCodecServer, type CodecServer } from '../../src/secrets/codec-server.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
-import { createKeys, exportKeys, importKeys, openKeyRing, parseKeyRing, rotateKeys } from '../../src/secrets/keys.js';
+import {
+  createKeys,
+  exportKeys,
+  importKeys,
+  openKeyRing,
+  parseKeyRing,
+  rotateKeys,
+} from '../../src/secrets/keys.js';
 import { formatPayloads, parsePayloads } from '../../src/secrets/payload-json.js';
 import { heddle, type HeddlePluginOptions } from '../../src/temporal-plugin.js';
 import { addUpdate, careful, everyWay, finishSignal, stateQuery } from './fixture-workflows.js';
@@ -27,16 +41,24 @@ const keys = formatKeys({ current: key.id, keys: [key] });
 
 /** Lets the activity end once the test has seen its heartbeat on the server. */
 let release = (): void => undefined;
-const released = new Promise<void>((resolve) => { release = resolve; });
+const released = new Promise<void>((resolve) => {
+  release = resolve;
+});
 const activities = {
   work: async (input: string): Promise<string> => {
     Context.current().heartbeat('canary-heartbeat');
     await released;
     return `canary-activity-result ${input}`;
   },
-  fail: (input: string): Promise<void> => Promise.reject(ApplicationFailure.create({
-    message: `canary-activity-failure ${input}`, type: 'Visible', details: ['canary-activity-detail'], cause: new Error('canary-cause'),
-  })),
+  fail: (input: string): Promise<void> =>
+    Promise.reject(
+      ApplicationFailure.create({
+        message: `canary-activity-failure ${input}`,
+        type: 'Visible',
+        details: ['canary-activity-detail'],
+        cause: new Error('canary-cause'),
+      }),
+    ),
 };
 
 let connection: Connection;
@@ -50,8 +72,18 @@ beforeAll(async () => {
   workerConnection = await NativeConnection.connect({ address });
   await temporal('operator', 'namespace', 'create', '--retention', '24h');
   const workflowsPath = fileURLToPath(new URL('fixture-workflows.ts', import.meta.url));
-  bundle = await bundleWorkflowCode({ workflowsPath, plugins: [heddle({ keys })], logger: new DefaultLogger('ERROR') });
-  codecServer = await startCodecServer({ keyRing: parseKeyRing(keys, 'the test'), port: 0, origins: [], token: 'test-token', namespaces: [namespace] });
+  bundle = await bundleWorkflowCode({
+    workflowsPath,
+    plugins: [heddle({ keys })],
+    logger: new DefaultLogger('ERROR'),
+  });
+  codecServer = await startCodecServer({
+    keyRing: parseKeyRing(keys, 'the test'),
+    port: 0,
+    origins: [],
+    token: 'test-token',
+    namespaces: [namespace],
+  });
 }, 60_000);
 afterAll(async () => {
   await codecServer.stop();
@@ -78,12 +110,32 @@ describe('a worker and a client with the Heddle plugin', () => {
   it('show everything to whoever asks through the codec server', async () => {
     const payloads = payloadsIn(JSON.parse(stored));
     const response = await fetch(`${codecServer.url}/decode`, {
-      method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Namespace': namespace }, body: JSON.stringify({ payloads }),
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Namespace': namespace },
+      body: JSON.stringify({ payloads }),
     });
     const shown = decodedBase64(await response.text());
     const words = [
-      'input', 'memo', 'memo-later', 'memo-child', 'summary', 'details', 'activity-summary', 'activity-input', 'activity-result', 'heartbeat', 'activity-failure',
-      'activity-detail', 'cause', 'child-input', 'child-failure', 'child-detail', 'signal', 'update', 'update-result', 'result',
+      'input',
+      'memo',
+      'memo-later',
+      'memo-child',
+      'summary',
+      'details',
+      'activity-summary',
+      'activity-input',
+      'activity-result',
+      'heartbeat',
+      'activity-failure',
+      'activity-detail',
+      'cause',
+      'child-input',
+      'child-failure',
+      'child-detail',
+      'signal',
+      'update',
+      'update-result',
+      'result',
     ];
     expect(words.filter((word) => !shown.includes(`canary-${word}`))).toEqual([]);
     expect(shown).toContain('fixture-workflows');
@@ -92,37 +144,82 @@ describe('a worker and a client with the Heddle plugin', () => {
   it('replay a history of any namespace, given its name', async () => {
     const history = await handle.fetchHistory();
     const replay = (options: HeddlePluginOptions): Promise<void> =>
-      Worker.runReplayHistory({ workflowBundle: bundle, plugins: [heddle(options)] }, history, handle.workflowId);
+      Worker.runReplayHistory(
+        { workflowBundle: bundle, plugins: [heddle(options)] },
+        history,
+        handle.workflowId,
+      );
     await replay({ keys, namespace });
-    await withWorker(async () => clientWith({ keys }).workflow.execute(careful, { taskQueue, workflowId: 'replayed', args: [1] }));
+    await withWorker(async () =>
+      clientWith({ keys }).workflow.execute(careful, { taskQueue, workflowId: 'replayed', args: [1] }),
+    );
     const other = await clientWith({ keys }).workflow.getHandle('replayed').fetchHistory();
     const plugins = [heddle({ keys })];
-    await expect(Worker.runReplayHistory({ workflowBundle: bundle, plugins }, other, 'replayed')).rejects.toThrow();
+    await expect(
+      Worker.runReplayHistory({ workflowBundle: bundle, plugins }, other, 'replayed'),
+    ).rejects.toThrow();
   });
 });
 
 describe('a workflow that is started in plaintext', () => {
   it('fails with words that name the way out', async () => {
-    await expect(withWorker(async () => {
-      await temporal('workflow', 'start', '--type', 'careful', '-t', taskQueue, '-w', 'plain', '-i', '{"a":1}', '--memo', 'm="x"');
-      return clientWith({ keys }).workflow.getHandle<typeof careful>('plain').result();
-    })).rejects.toSatisfy((error) => error instanceof WorkflowFailedError && /codec-endpoint/.test(error.cause?.message ?? ''));
+    await expect(
+      withWorker(async () => {
+        await temporal(
+          'workflow',
+          'start',
+          '--type',
+          'careful',
+          '-t',
+          taskQueue,
+          '-w',
+          'plain',
+          '-i',
+          '{"a":1}',
+          '--memo',
+          'm="x"',
+        );
+        return clientWith({ keys }).workflow.getHandle<typeof careful>('plain').result();
+      }),
+    ).rejects.toSatisfy(
+      (error) => error instanceof WorkflowFailedError && /codec-endpoint/.test(error.cause?.message ?? ''),
+    );
   }, 30_000);
 
   it('runs when the CLI goes through the codec server', async () => {
     const result = await withWorker(async () => {
-      await temporal('workflow', 'start', '--type', 'careful', '-t', taskQueue, '-w', 'coded', '-i', '{"a":1}', '--codec-endpoint', codecServer.url);
+      await temporal(
+        'workflow',
+        'start',
+        '--type',
+        'careful',
+        '-t',
+        taskQueue,
+        '-w',
+        'coded',
+        '-i',
+        '{"a":1}',
+        '--codec-endpoint',
+        codecServer.url,
+      );
       return clientWith({ keys }).workflow.getHandle<typeof careful>('coded').result();
     });
     expect(result).toBe('took {"a":1}');
   }, 30_000);
 
   it('is refused by a client that reads its result', async () => {
-    const plain = await Worker.create({ connection: workerConnection, namespace, taskQueue: 'plain', workflowBundle: bundle });
+    const plain = await Worker.create({
+      connection: workerConnection,
+      namespace,
+      taskQueue: 'plain',
+      workflowBundle: bundle,
+    });
     await plain.runUntil(async () => {
       const client = new Client({ connection, namespace });
       await client.workflow.execute(careful, { taskQueue: 'plain', workflowId: 'unencrypted', args: [1] });
-      await expect(clientWith({ keys }).workflow.getHandle('unencrypted').result()).rejects.toThrow(/not encrypted/);
+      await expect(clientWith({ keys }).workflow.getHandle('unencrypted').result()).rejects.toThrow(
+        /not encrypted/,
+      );
     });
   }, 30_000);
 });
@@ -135,21 +232,38 @@ describe('a worker whose keys are rotated elsewhere', () => {
       createKeys(ours);
       await importKeys(theirs, exportKeys(ours), 'ours');
       const rotated = await rotateKeys(ours);
-      await withWorker(async () => {
-        const handle = await clientWith({ keys: openKeyRing({ folder: ours, create: false }) })
-          .workflow.start(careful, { taskQueue, workflowId: 'rotated', args: [2] });
-        const failure = await vi.waitFor(async () => {
-          const history: { events: readonly { workflowTaskFailedEventAttributes?: object }[] } = JSON.parse(await temporal('workflow', 'show', '-w', 'rotated'));
-          const found = history.events.find((event) => event.workflowTaskFailedEventAttributes !== undefined);
-          expect(found).toBeDefined();
-          return found;
-        }, { timeout: 240_000, interval: 200 });
-        const codec = new EncryptionCodec({ keyRing: openKeyRing({ folder: theirs, create: false }), namespace });
-        const shown = decodedBase64(JSON.stringify(formatPayloads(await codec.decode(parsePayloads({ payloads: payloadsIn(failure) })))));
-        expect(shown).toMatch(new RegExp(`Payload key ${rotated} is not in .*heddle keys import`));
-        await importKeys(theirs, exportKeys(ours), 'ours');
-        expect(await handle.result()).toBe('took 2');
-      }, { keys: openKeyRing({ folder: theirs, create: false }) });
+      await withWorker(
+        async () => {
+          const handle = await clientWith({
+            keys: openKeyRing({ folder: ours, create: false }),
+          }).workflow.start(careful, { taskQueue, workflowId: 'rotated', args: [2] });
+          const failure = await vi.waitFor(
+            async () => {
+              const history: { events: readonly { workflowTaskFailedEventAttributes?: object }[] } =
+                JSON.parse(await temporal('workflow', 'show', '-w', 'rotated'));
+              const found = history.events.find(
+                (event) => event.workflowTaskFailedEventAttributes !== undefined,
+              );
+              expect(found).toBeDefined();
+              return found;
+            },
+            { timeout: 240_000, interval: 200 },
+          );
+          const codec = new EncryptionCodec({
+            keyRing: openKeyRing({ folder: theirs, create: false }),
+            namespace,
+          });
+          const shown = decodedBase64(
+            JSON.stringify(
+              formatPayloads(await codec.decode(parsePayloads({ payloads: payloadsIn(failure) }))),
+            ),
+          );
+          expect(shown).toMatch(new RegExp(`Payload key ${rotated} is not in .*heddle keys import`));
+          await importKeys(theirs, exportKeys(ours), 'ours');
+          expect(await handle.result()).toBe('took 2');
+        },
+        { keys: openKeyRing({ folder: theirs, create: false }) },
+      );
     } finally {
       await rm(base, { recursive: true });
     }
@@ -161,29 +275,53 @@ async function runEveryWay(): Promise<[WorkflowHandle<typeof everyWay>, string]>
   const workflowId = `encrypted-${randomUUID()}`;
   return withWorker(async () => {
     const handle = await clientWith({ keys }).workflow.start(everyWay, {
-      taskQueue, workflowId, args: ['canary-input'], memo: { first: 'canary-memo' }, staticSummary: 'canary-summary'.padEnd(248, '.'), staticDetails: 'canary-details',
+      taskQueue,
+      workflowId,
+      args: ['canary-input'],
+      memo: { first: 'canary-memo' },
+      staticSummary: 'canary-summary'.padEnd(248, '.'),
+      staticDetails: 'canary-details',
     });
-    const running = await vi.waitFor(async () => {
-      const described = await temporal('workflow', 'describe', '-w', workflowId);
-      expect(described).toContain('heartbeatDetails');
-      return described;
-    }, { timeout: 240_000, interval: 200 });
+    const running = await vi.waitFor(
+      async () => {
+        const described = await temporal('workflow', 'describe', '-w', workflowId);
+        expect(described).toContain('heartbeatDetails');
+        return described;
+      },
+      { timeout: 240_000, interval: 200 },
+    );
     release();
-    expect(await handle.executeUpdate(addUpdate, { args: ['canary-update'] })).toBe('canary-update-result canary-update');
+    expect(await handle.executeUpdate(addUpdate, { args: ['canary-update'] })).toBe(
+      'canary-update-result canary-update',
+    );
     expect(await handle.query(stateQuery)).toContain('canary-query');
     await handle.signal(finishSignal, 'canary-signal');
     const result = await handle.result();
-    for (const word of ['canary-activity-result canary-activity-input canary-input', 'canary-signal', 'canary-activity-failure', 'canary-child-failure']) {
+    for (const word of [
+      'canary-activity-result canary-activity-input canary-input',
+      'canary-signal',
+      'canary-activity-failure',
+      'canary-child-failure',
+    ]) {
       expect(result).toContain(word);
     }
-    const histories = await Promise.all([workflowId, `${workflowId}-child`].map((id) => temporal('workflow', 'show', '-w', id)));
+    const histories = await Promise.all(
+      [workflowId, `${workflowId}-child`].map((id) => temporal('workflow', 'show', '-w', id)),
+    );
     const ended = await temporal('workflow', 'describe', '-w', workflowId);
     return [handle, `[${[...histories, running, ended].join()}]`] as const;
   });
 }
 
 async function withWorker<T>(work: () => Promise<T>, options: HeddlePluginOptions = { keys }): Promise<T> {
-  const worker = await Worker.create({ connection: workerConnection, namespace, taskQueue, workflowBundle: bundle, activities, plugins: [heddle(options)] });
+  const worker = await Worker.create({
+    connection: workerConnection,
+    namespace,
+    taskQueue,
+    workflowBundle: bundle,
+    activities,
+    plugins: [heddle(options)],
+  });
   return worker.runUntil(work);
 }
 
@@ -192,7 +330,11 @@ function clientWith(options: HeddlePluginOptions): Client {
 }
 
 async function temporal(...words: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(binary, [...words, '--address', address, '--namespace', namespace, '-o', 'json'], { maxBuffer: 1e8 });
+  const { stdout } = await promisify(execFile)(
+    binary,
+    [...words, '--address', address, '--namespace', namespace, '-o', 'json'],
+    { maxBuffer: 1e8 },
+  );
   return stdout;
 }
 
@@ -205,5 +347,7 @@ function payloadsIn(value: unknown): unknown[] {
 
 /** Everything in the text that reads as base64, decoded. */
 function decodedBase64(text: string): string {
-  return (text.match(/[A-Za-z0-9+/]{8,}={0,2}/g) ?? []).map((part) => Buffer.from(part, 'base64').toString('latin1')).join('\n');
+  return (text.match(/[A-Za-z0-9+/]{8,}={0,2}/g) ?? [])
+    .map((part) => Buffer.from(part, 'base64').toString('latin1'))
+    .join('\n');
 }

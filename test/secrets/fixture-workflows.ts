@@ -1,5 +1,15 @@
 import {
-  ApplicationFailure, condition, defineQuery, defineSignal, defineUpdate, executeChild, proxyActivities, setCurrentDetails, setHandler, upsertMemo, workflowInfo,
+  ApplicationFailure,
+  condition,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  executeChild,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  upsertMemo,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { isEnvelope, openMessage } from '../../src/model/envelope.js';
 import { readRefusal } from '../../src/model/refusal.js';
@@ -11,7 +21,10 @@ export interface Activities {
 }
 
 const { work, fail } = proxyActivities<Activities>({
-  startToCloseTimeout: '20 s', heartbeatTimeout: '30 s', retry: { maximumAttempts: 2, initialInterval: '100 ms' }, summary: 'canary-activity-summary',
+  startToCloseTimeout: '20 s',
+  heartbeatTimeout: '30 s',
+  retry: { maximumAttempts: 2, initialInterval: '100 ms' },
+  summary: 'canary-activity-summary',
 });
 
 export const finishSignal = defineSignal<[string]>('finish');
@@ -22,7 +35,9 @@ export const stateQuery = defineQuery<string>('state');
 export async function everyWay(input: string): Promise<string> {
   let finished = '';
   const added: string[] = [];
-  setHandler(finishSignal, (text) => { finished = text; });
+  setHandler(finishSignal, (text) => {
+    finished = text;
+  });
   setHandler(addUpdate, (text) => {
     added.push(text);
     return `canary-update-result ${text}`;
@@ -32,13 +47,22 @@ export async function everyWay(input: string): Promise<string> {
   upsertMemo({ later: 'canary-memo-later' });
   const result = await work(`canary-activity-input ${input}`);
   await fail('canary-activity-input').catch((error: unknown) => added.push(messageOf(error)));
-  await executeChild(failingChild, { workflowId: `${workflowInfo().workflowId}-child`, args: ['canary-child-input'], memo: { child: 'canary-memo-child' } }).catch((error: unknown) => added.push(messageOf(error)));
+  await executeChild(failingChild, {
+    workflowId: `${workflowInfo().workflowId}-child`,
+    args: ['canary-child-input'],
+    memo: { child: 'canary-memo-child' },
+  }).catch((error: unknown) => added.push(messageOf(error)));
   await condition(() => finished !== '');
   return `canary-result ${result} ${finished} ${added.join()}`;
 }
 
 export async function failingChild(input: string): Promise<void> {
-  throw ApplicationFailure.create({ message: `canary-child-failure ${input}`, type: 'Visible', nonRetryable: true, details: ['canary-child-detail'] });
+  throw ApplicationFailure.create({
+    message: `canary-child-failure ${input}`,
+    type: 'Visible',
+    nonRetryable: true,
+    details: ['canary-child-detail'],
+  });
 }
 
 /** Refuses what the codec refused, and opens envelopes, as Heddle's workflows do. */

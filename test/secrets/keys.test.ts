@@ -6,7 +6,17 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateKey } from '../../src/secrets/key-document.js';
 import { createKeyFolder } from '../../src/secrets/key-folder.js';
-import { addKey, createKeys, exportKeys, importKeys, KeyError, openKeyRing, parseKeyRing, rotateKeys, useKey } from '../../src/secrets/keys.js';
+import {
+  addKey,
+  createKeys,
+  exportKeys,
+  importKeys,
+  KeyError,
+  openKeyRing,
+  parseKeyRing,
+  rotateKeys,
+  useKey,
+} from '../../src/secrets/keys.js';
 
 const modes = process.platform === 'win32' ? describe.skip : describe;
 let base: string;
@@ -34,7 +44,11 @@ describe('openKeyRing', () => {
     const [mine, theirs] = [generateKey(), generateKey()];
     expect(createKeyFolder(folder, { current: theirs.id, keys: [theirs] })).toBe(true);
     expect(createKeyFolder(folder, { current: mine.id, keys: [mine] })).toBe(false);
-    expect(openKeyRing({ folder, create: true }).list().map((key) => key.id)).toEqual([theirs.id]);
+    expect(
+      openKeyRing({ folder, create: true })
+        .list()
+        .map((key) => key.id),
+    ).toEqual([theirs.id]);
   });
 
   it('sees a key that was added while it is open, and encrypts with a rotated one', async () => {
@@ -63,9 +77,12 @@ describe('openKeyRing', () => {
 
   it('shows no key bytes when it is dumped or listed', async () => {
     const ring = openKeyRing({ folder, create: true });
-    const [bytes = ''] = (await readFile(join(folder, 'keys.json'), 'utf8')).match(/[A-Za-z0-9+/]{43}=/) ?? [];
+    const [bytes = ''] =
+      (await readFile(join(folder, 'keys.json'), 'utf8')).match(/[A-Za-z0-9+/]{43}=/) ?? [];
     expect(bytes).toHaveLength(44);
-    const shown = inspect([ring, ring.current(), ring.list()], { depth: 10, showHidden: true }) + JSON.stringify([ring, ring.current(), ring.list()]);
+    const shown =
+      inspect([ring, ring.current(), ring.list()], { depth: 10, showHidden: true }) +
+      JSON.stringify([ring, ring.current(), ring.list()]);
     expect(shown).not.toContain(bytes);
     expect(shown).not.toContain(Buffer.from(bytes, 'base64').toString('hex'));
   });
@@ -102,7 +119,9 @@ describe('a key folder', () => {
     createKeys(folder);
     const { pid } = spawnSync(process.execPath, ['-e', '']);
     await writeFile(join(folder, 'keys.lock'), `${pid}\n`);
-    await expect(rotateKeys(folder)).rejects.toThrow(new RegExp(`keys\\.lock was left by process ${pid}.*Remove that file`));
+    await expect(rotateKeys(folder)).rejects.toThrow(
+      new RegExp(`keys\\.lock was left by process ${pid}.*Remove that file`),
+    );
   });
 
   it('refuses to change what is not there', async () => {
@@ -119,7 +138,10 @@ modes('a key folder open to others', () => {
     expect((await stat(join(folder, 'keys.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it.each([['keys.json', 0o640, /keys\.json has mode 640.*chmod 600/], ['.', 0o750, /has mode 750.*chmod 700/]])('is refused (%s)', async (name, mode, message) => {
+  it.each([
+    ['keys.json', 0o640, /keys\.json has mode 640.*chmod 600/],
+    ['.', 0o750, /has mode 750.*chmod 700/],
+  ])('is refused (%s)', async (name, mode, message) => {
     createKeys(folder);
     await chmod(join(folder, name), mode);
     expect(() => openKeyRing({ folder, create: true })).toThrow(message);
@@ -134,8 +156,12 @@ describe('export and import', () => {
     const exported = exportKeys(folder);
     expect(exported.trimEnd()).not.toContain('\n');
     await importKeys(copy, exported, 'standard input');
-    expect(openKeyRing({ folder: copy, create: false }).list()).toEqual(openKeyRing({ folder, create: false }).list());
-    expect(parseKeyRing(exported, 'HEDDLE_KEYS').current().id).toBe(openKeyRing({ folder, create: false }).current().id);
+    expect(openKeyRing({ folder: copy, create: false }).list()).toEqual(
+      openKeyRing({ folder, create: false }).list(),
+    );
+    expect(parseKeyRing(exported, 'HEDDLE_KEYS').current().id).toBe(
+      openKeyRing({ folder, create: false }).current().id,
+    );
   });
 
   it('merges, keeps the current key, and repeats without effect', async () => {
@@ -154,7 +180,9 @@ describe('export and import', () => {
     createKeys(folder);
     const before = exportKeys(folder);
     const forged = before.replace(/[A-Za-z0-9+/]{43}=/, Buffer.alloc(32, 7).toString('base64'));
-    await expect(importKeys(folder, forged, 'backup.json')).rejects.toThrow(/backup\.json: key k[0-9a-f]{8} differs/);
+    await expect(importKeys(folder, forged, 'backup.json')).rejects.toThrow(
+      /backup\.json: key k[0-9a-f]{8} differs/,
+    );
     expect(exportKeys(folder)).toBe(before);
   });
 
@@ -163,9 +191,21 @@ describe('export and import', () => {
     ['a newer version', '{"version":2}', /unknown version/],
     ['no keys', '{"version":1,"current":"a","keys":[]}', /holds no keys/],
     ['an illegal id', `{"version":1,"current":"a","keys":[{"id":"../a"}]}`, /keys\[0\]\.id/],
-    ['a bad date', `{"version":1,"current":"a","keys":[{"id":"a","createdAt":"when"}]}`, /keys\[0\]\.createdAt/],
-    ['a short key', `{"version":1,"current":"a","keys":[{"id":"a","createdAt":"2026-01-01","key":"AAAA"}]}`, /keys\[0\]\.key/],
-    ['a current key that is absent', `{"version":1,"current":"b","keys":[{"id":"a","createdAt":"2026-01-01","key":"${Buffer.alloc(32).toString('base64')}"}]}`, /current/],
+    [
+      'a bad date',
+      `{"version":1,"current":"a","keys":[{"id":"a","createdAt":"when"}]}`,
+      /keys\[0\]\.createdAt/,
+    ],
+    [
+      'a short key',
+      `{"version":1,"current":"a","keys":[{"id":"a","createdAt":"2026-01-01","key":"AAAA"}]}`,
+      /keys\[0\]\.key/,
+    ],
+    [
+      'a current key that is absent',
+      `{"version":1,"current":"b","keys":[{"id":"a","createdAt":"2026-01-01","key":"${Buffer.alloc(32).toString('base64')}"}]}`,
+      /current/,
+    ],
   ])('refuses %s, naming the source and never quoting it', (_, text, message) => {
     expect(() => parseKeyRing(text, 'HEDDLE_KEYS')).toThrow(message);
     expect(() => parseKeyRing(text, 'HEDDLE_KEYS')).toThrow(/^HEDDLE_KEYS: /);

@@ -1,10 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { CompleteAsyncError, Context } from '@temporalio/activity';
-import { Client, Connection, ScheduleOverlapPolicy, WithStartWorkflowOperation, type WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  ScheduleOverlapPolicy,
+  WithStartWorkflowOperation,
+  type WorkflowHandleWithFirstExecutionRunId,
+} from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { isRefusal } from '../../src/model/refusal.js';
 import { EncryptionCodec } from '../../src/secrets/codec.js';
@@ -13,7 +26,16 @@ import { parseKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { until } from '../support/until.js';
 import { Attacker } from './attacker.js';
-import { endSignal, everyPath, scheduled, takeQuery, takeSignal, takeUpdate, target, type Activities } from './moved-workflows.js';
+import {
+  endSignal,
+  everyPath,
+  scheduled,
+  takeQuery,
+  takeSignal,
+  takeUpdate,
+  target,
+  type Activities,
+} from './moved-workflows.js';
 
 const address = inject('temporalAddress');
 const namespace = `moved-${randomUUID()}`;
@@ -46,17 +68,34 @@ let ended: Promise<void>;
 let client: Client;
 
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined),
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
   connection = await Connection.connect({ address });
   workerConnection = await NativeConnection.connect({ address });
-  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: { seconds: 86_400 as never } });
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
   const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
   bundle = await bundleWorkflowCode({
-    workflowsPath: pathOf('moved-workflows.ts'), workflowInterceptorModules: [pathOf('../../src/workflows/refused-results.ts')],
-    plugins: [heddle({ keys })], logger: new DefaultLogger('ERROR'),
+    workflowsPath: pathOf('moved-workflows.ts'),
+    workflowInterceptorModules: [pathOf('../../src/workflows/refused-results.ts')],
+    plugins: [heddle({ keys })],
+    logger: new DefaultLogger('ERROR'),
   });
-  client = new Client({ connection, namespace, plugins: [heddle({ keys, scheduledWorkflowIds: ['nightly'] })] });
-  await until('the namespace is ready', () => client.workflow.count().then(() => true, () => false));
+  client = new Client({
+    connection,
+    namespace,
+    plugins: [heddle({ keys, scheduledWorkflowIds: ['nightly'] })],
+  });
+  await until('the namespace is ready', () =>
+    client.workflow.count().then(
+      () => true,
+      () => false,
+    ),
+  );
   worker = await workerOn(taskQueue);
   ended = worker.run();
 }, 120_000);
@@ -69,21 +108,40 @@ afterAll(async () => {
 
 function workerOn(queue: string): Promise<Worker> {
   const plugins = [heddle({ keys, scheduledWorkflowIds: ['nightly'] })];
-  return Worker.create({ connection: workerConnection, namespace, taskQueue: queue, workflowBundle: bundle, activities, plugins });
+  return Worker.create({
+    connection: workerConnection,
+    namespace,
+    taskQueue: queue,
+    workflowBundle: bundle,
+    activities,
+    plugins,
+  });
 }
 
 /** Runs a workflow along every path on which Temporal carries payloads. */
-async function runEveryPath(workflowId: string): Promise<WorkflowHandleWithFirstExecutionRunId<typeof everyPath>> {
+async function runEveryPath(
+  workflowId: string,
+): Promise<WorkflowHandleWithFirstExecutionRunId<typeof everyPath>> {
   const handle = await client.workflow.start(everyPath, {
-    taskQueue, workflowId, args: ['input'], memo: { first: 'memo' }, staticSummary: 'summary', staticDetails: 'details',
+    taskQueue,
+    workflowId,
+    args: ['input'],
+    memo: { first: 'memo' },
+    staticSummary: 'summary',
+    staticDetails: 'details',
   });
   const activityId = await until('the asynchronous activity runs', async () => {
     const { raw } = await handle.describe();
-    return raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'completeLater')?.activityId ?? false;
+    return (
+      raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'completeLater')?.activityId ??
+      false
+    );
   });
   await client.activity.complete({ workflowId, activityId }, 'asynchronous');
   expect(await client.workflow.getHandle(workflowId).query(takeQuery, 'query')).toEqual({ value: 'query' });
-  expect(await client.workflow.getHandle(workflowId).executeUpdate(takeUpdate, { args: ['update'] })).toBe('update');
+  expect(await client.workflow.getHandle(workflowId).executeUpdate(takeUpdate, { args: ['update'] })).toBe(
+    'update',
+  );
   await client.workflow.getHandle(workflowId).signal(takeSignal, 'signal');
   return handle;
 }
@@ -92,8 +150,16 @@ describe('a payload', () => {
   it('arrives on every path on which Temporal carries payloads', async () => {
     const handle = await runEveryPath('every-path');
     expect(await handle.result()).toEqual({
-      input: 'input', memo: 'memo', signal: 'signal', update: 'update', activity: 'activity', local: 'local', heartbeat: 'heartbeat',
-      asynchronous: 'asynchronous', failure: { message: 'failed', details: ['failure'] }, timeout: { timeout: 'timeout' },
+      input: 'input',
+      memo: 'memo',
+      signal: 'signal',
+      update: 'update',
+      activity: 'activity',
+      local: 'local',
+      heartbeat: 'heartbeat',
+      asynchronous: 'asynchronous',
+      failure: { message: 'failed', details: ['failure'] },
+      timeout: { timeout: 'timeout' },
       child: { input: 'child-input', taken: 'child-signal', memo: 'child-memo' },
       childFailure: { message: 'failing', details: ['child-failure'] },
     });
@@ -102,31 +168,57 @@ describe('a payload', () => {
     const first = await client.workflow.getHandle('every-path', handle.firstExecutionRunId).describe();
     expect([await first.staticSummary(), await first.staticDetails()]).toEqual(['summary', 'details']);
     const history = await handle.fetchHistory();
-    await Worker.runReplayHistory({ workflowBundle: bundle, plugins: [heddle({ keys, namespace })] }, history, 'every-path');
+    await Worker.runReplayHistory(
+      { workflowBundle: bundle, plugins: [heddle({ keys, namespace })] },
+      history,
+      'every-path',
+    );
   });
 
   it('arrives with signal-with-start and update-with-start', async () => {
     const options = { taskQueue, args: ['input', 0] as [unknown, number] };
-    const signalled = await client.workflow.signalWithStart(target, { ...options, workflowId: 'with-signal', signal: takeSignal, signalArgs: ['signal'] });
-    const startWorkflowOperation = new WithStartWorkflowOperation(target, { ...options, workflowId: 'with-update', workflowIdConflictPolicy: 'FAIL' });
+    const signalled = await client.workflow.signalWithStart(target, {
+      ...options,
+      workflowId: 'with-signal',
+      signal: takeSignal,
+      signalArgs: ['signal'],
+    });
+    const startWorkflowOperation = new WithStartWorkflowOperation(target, {
+      ...options,
+      workflowId: 'with-update',
+      workflowIdConflictPolicy: 'FAIL',
+    });
     await client.workflow.executeUpdateWithStart(takeUpdate, { args: ['update'], startWorkflowOperation });
     const updated = await startWorkflowOperation.workflowHandle();
     for (const handle of [signalled, updated]) await handle.signal(endSignal);
-    expect([await signalled.result(), await updated.result()]).toEqual([['input', null, 'signal'], ['input', null, 'update']]);
+    expect([await signalled.result(), await updated.result()]).toEqual([
+      ['input', null, 'signal'],
+      ['input', null, 'update'],
+    ]);
   });
 
   it('arrives from a schedule whose workflow id the worker was told, and from no other', async () => {
     for (const id of ['nightly', 'other']) {
       await client.schedule.create({
-        scheduleId: id, spec: {},
-        action: { type: 'startWorkflow', workflowType: scheduled, workflowId: id, taskQueue, args: ['input'], memo: { first: 'memo' } },
+        scheduleId: id,
+        spec: {},
+        action: {
+          type: 'startWorkflow',
+          workflowType: scheduled,
+          workflowId: id,
+          taskQueue,
+          args: ['input'],
+          memo: { first: 'memo' },
+        },
       });
       const schedule = client.schedule.getHandle(id);
       expect((await schedule.describe()).action).toMatchObject({ args: ['input'], memo: { first: 'memo' } });
       const run = async (nth: number) => {
         await schedule.trigger(ScheduleOverlapPolicy.BUFFER_ONE);
-        const started = await until(`the schedule started workflow ${nth}`, async () =>
-          (await schedule.describe()).info.recentActions[nth - 1] ?? false);
+        const started = await until(
+          `the schedule started workflow ${nth}`,
+          async () => (await schedule.describe()).info.recentActions[nth - 1] ?? false,
+        );
         const { workflowId } = started.action.workflow;
         expect(workflowId).toMatch(new RegExp(`^${id}-\\d{4}-`));
         return client.workflow.getHandle<typeof scheduled>(workflowId).result();
@@ -163,18 +255,37 @@ describe('a recorded payload', () => {
     }
   });
 
-  it('is refused as a signal, an update, a query and as the result, failure or heartbeat of another workflow\'s tasks', async () => {
-    const handle = await client.workflow.start(target, { taskQueue, workflowId: 'target', args: ['input', stolen.length] });
+  it("is refused as a signal, an update, a query and as the result, failure or heartbeat of another workflow's tasks", async () => {
+    const handle = await client.workflow.start(target, {
+      taskQueue,
+      workflowId: 'target',
+      args: ['input', stolen.length],
+    });
     const execution = { workflowId: 'target' };
     const { workflowService } = connection;
     for (const payload of stolen) {
       const input = { payloads: [payload] };
-      await workflowService.signalWorkflowExecution({ namespace, workflowExecution: execution, signalName: 'take', input });
-      await workflowService.updateWorkflowExecution({
-        namespace, workflowExecution: execution, request: { meta: { updateId: randomUUID() }, input: { name: 'take', args: input } },
-        waitPolicy: { lifecycleStage: temporal.api.enums.v1.UpdateWorkflowExecutionLifecycleStage.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED },
+      await workflowService.signalWorkflowExecution({
+        namespace,
+        workflowExecution: execution,
+        signalName: 'take',
+        input,
       });
-      const answer = await workflowService.queryWorkflow({ namespace, execution, query: { queryType: 'take', queryArgs: input } });
+      await workflowService.updateWorkflowExecution({
+        namespace,
+        workflowExecution: execution,
+        request: { meta: { updateId: randomUUID() }, input: { name: 'take', args: input } },
+        waitPolicy: {
+          lifecycleStage:
+            temporal.api.enums.v1.UpdateWorkflowExecutionLifecycleStage
+              .UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED,
+        },
+      });
+      const answer = await workflowService.queryWorkflow({
+        namespace,
+        execution,
+        query: { queryType: 'take', queryArgs: input },
+      });
       expect(await open(answer.queryResult?.payloads ?? [], 'target')).toEqual([refused()]);
     }
     for (const payload of stolen) {
@@ -183,13 +294,17 @@ describe('a recorded payload', () => {
       await attacker.completeWorkflow(payload);
     }
     const failed = new Set<string>();
-    while (failed.size < stolen.length) failed.add(await attacker.failActivity('heartbeats', stolen[failed.size] ?? {}));
+    while (failed.size < stolen.length)
+      failed.add(await attacker.failActivity('heartbeats', stolen[failed.size] ?? {}));
     await handle.signal(endSignal);
     const heartbeats = await workerOn('heartbeats');
     const [input, memo, ...taken] = await heartbeats.runUntil(handle.result());
     expect([input, memo]).toEqual(['input', null]);
     expect(taken).toHaveLength(6 * stolen.length);
-    const failedBy = { message: expect.stringMatching(/^The result was refused\. A payload was refused/), details: [] };
+    const failedBy = {
+      message: expect.stringMatching(/^The result was refused\. A payload was refused/),
+      details: [],
+    };
     for (const value of taken) expect(isRefusal(value) ? failedBy : value).toEqual(failedBy);
     expect(taken.filter(isRefusal)).toHaveLength(2 * stolen.length);
     await expectNoFailedTask('target');
@@ -197,14 +312,25 @@ describe('a recorded payload', () => {
 
   it('is refused as the input of an activity that another workflow schedules', async () => {
     await connection.workflowService.startWorkflowExecution({
-      namespace, workflowId: 'attack', workflowType: { name: 'attack' }, taskQueue: { name: 'attacker' }, requestId: randomUUID(),
+      namespace,
+      workflowId: 'attack',
+      workflowType: { name: 'attack' },
+      taskQueue: { name: 'attacker' },
+      requestId: randomUUID(),
     });
     await attacker.scheduleActivities(taskQueue, 'echo', stolen);
     const events = await until('the activities ended', async () => {
-      const { events: all } = await new Client({ connection, namespace }).workflow.getHandle('attack').fetchHistory();
-      return (all ?? []).filter((event) => event.activityTaskCompletedEventAttributes).length === stolen.length && all;
+      const { events: all } = await new Client({ connection, namespace }).workflow
+        .getHandle('attack')
+        .fetchHistory();
+      return (
+        (all ?? []).filter((event) => event.activityTaskCompletedEventAttributes).length === stolen.length &&
+        all
+      );
     });
-    const results = (events ?? []).flatMap((event) => event.activityTaskCompletedEventAttributes?.result?.payloads ?? []);
+    const results = (events ?? []).flatMap(
+      (event) => event.activityTaskCompletedEventAttributes?.result?.payloads ?? [],
+    );
     expect(await open(results)).toEqual(stolen.map(() => refused()));
   });
 });
@@ -216,8 +342,11 @@ function refused(): object {
 /** Decrypts without checking whose the payloads are, unless a workflow is given. */
 async function open(payloads: Payload[], workflowId?: string): Promise<readonly unknown[]> {
   const codec = new EncryptionCodec({ keyRing: parseKeyRing(keys, 'the test'), namespace });
-  const context = workflowId === undefined ? undefined : { type: 'workflow', namespace, workflowId } as const;
-  return (await codec.decode(payloads, context)).map(({ data }): unknown => JSON.parse(Buffer.from(data ?? []).toString()));
+  const context =
+    workflowId === undefined ? undefined : ({ type: 'workflow', namespace, workflowId } as const);
+  return (await codec.decode(payloads, context)).map(({ data }): unknown =>
+    JSON.parse(Buffer.from(data ?? []).toString()),
+  );
 }
 
 /** All encrypted payloads in the histories of workflows. */
@@ -234,11 +363,18 @@ async function payloadsOf(workflowIds: readonly string[]): Promise<readonly Payl
 }
 
 async function startWith(workflowId: string, payload: Payload): Promise<void> {
-  const [attempts] = await new EncryptionCodec({ keyRing: parseKeyRing(keys, 'the test'), namespace })
-    .encode([{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('0') }], { type: 'workflow', namespace, workflowId });
+  const [attempts] = await new EncryptionCodec({ keyRing: parseKeyRing(keys, 'the test'), namespace }).encode(
+    [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('0') }],
+    { type: 'workflow', namespace, workflowId },
+  );
   await connection.workflowService.startWorkflowExecution({
-    namespace, workflowId, workflowType: { name: 'target' }, taskQueue: { name: taskQueue }, requestId: randomUUID(),
-    input: { payloads: [payload, ...(attempts === undefined ? [] : [attempts])] }, memo: { fields: { first: payload } },
+    namespace,
+    workflowId,
+    workflowType: { name: 'target' },
+    taskQueue: { name: taskQueue },
+    requestId: randomUUID(),
+    input: { payloads: [payload, ...(attempts === undefined ? [] : [attempts])] },
+    memo: { fields: { first: payload } },
   });
 }
 

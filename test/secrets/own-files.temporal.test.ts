@@ -11,10 +11,16 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 test.each([
-  ['keys', 'keys/key'], ['data folder', 'worker/secrets/local/apiKey'], ['configuration', 'worker.yaml'],
+  ['keys', 'keys/key'],
+  ['data folder', 'worker/secrets/local/apiKey'],
+  ['configuration', 'worker.yaml'],
 ])('a cluster file cannot refer to the %s of a worker', async (_what, path) => {
   const config = { token: { secret: `file:${join(stack.folder, path)}` } };
-  const { operation } = await stack.client.apply(closed({ name: 'thief', nodes: { app: nodes(1, []) }, config }));
+  const { operation } = await stack.client.apply(
+    closed({ name: 'thief', nodes: { app: nodes(1, []) }, config }),
+  );
   const ended = await stack.client.waitFor('thief', operation);
-  expect(JSON.stringify(ended)).toContain('config.token: refers to a secret that cluster files may not use here');
+  expect(JSON.stringify(ended)).toContain(
+    'config.token: refers to a secret that cluster files may not use here',
+  );
 });

@@ -4,7 +4,13 @@ import { createRedactor, type Redactor } from '../../src/secrets/redact.js';
 import { fc } from '../support/property.js';
 
 const secret = 'p4$$ wörd/+"\\z?';
-const key = ['-----BEGIN PRIVATE KEY-----', 'MC4CAQAwBQYDK2VwBCIEIOaaQ7fB', 'xkRk0dQ2pY8m+T/c7w9LkQ==', '-----END PRIVATE KEY-----', ''].join('\n');
+const key = [
+  '-----BEGIN PRIVATE KEY-----',
+  'MC4CAQAwBQYDK2VwBCIEIOaaQ7fB',
+  'xkRk0dQ2pY8m+T/c7w9LkQ==',
+  '-----END PRIVATE KEY-----',
+  '',
+].join('\n');
 
 describe('createRedactor', () => {
   const redactor = createRedactor([secret, key]);
@@ -35,11 +41,15 @@ describe('createRedactor', () => {
   });
 
   it('finds the lines of a key that a tool indented, and leaves its frame', () => {
-    expect(redactor.redact(key.replaceAll(/^/gm, '  | '))).toBe('  | -----BEGIN PRIVATE KEY-----\n  | (secret)\n  | (secret)\n  | -----END PRIVATE KEY-----\n  | ');
+    expect(redactor.redact(key.replaceAll(/^/gm, '  | '))).toBe(
+      '  | -----BEGIN PRIVATE KEY-----\n  | (secret)\n  | (secret)\n  | -----END PRIVATE KEY-----\n  | ',
+    );
   });
 
   it('prefers the longer of two secrets', () => {
-    expect(createRedactor(['secret', 'secret-of-old']).redact('a secret-of-old b secret c')).toBe('a (secret) b (secret) c');
+    expect(createRedactor(['secret', 'secret-of-old']).redact('a secret-of-old b secret c')).toBe(
+      'a (secret) b (secret) c',
+    );
   });
 
   it('says which secrets it cannot look for', () => {
@@ -60,11 +70,19 @@ describe('a redacting stream', () => {
   const secrets = fc.array(fc.string({ unit: letter, minLength: 6, maxLength: 9 }), { maxLength: 3 });
 
   it('finds what stands across chunks, exactly as in the whole text', () => {
-    fc.assert(fc.property(secrets, fc.string({ unit: letter, maxLength: 60 }), fc.array(fc.nat(80), { maxLength: 12 }), (hidden, around, cuts) => {
-      const text = `${around}${hidden.join('a')}${around}`;
-      const redactor = createRedactor(hidden);
-      expect(throughStream(redactor, cut(Buffer.from(text), cuts))).toBe(redactor.redact(text));
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(
+        secrets,
+        fc.string({ unit: letter, maxLength: 60 }),
+        fc.array(fc.nat(80), { maxLength: 12 }),
+        (hidden, around, cuts) => {
+          const text = `${around}${hidden.join('a')}${around}`;
+          const redactor = createRedactor(hidden);
+          expect(throughStream(redactor, cut(Buffer.from(text), cuts))).toBe(redactor.redact(text));
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   it('shows nothing of a secret that comes byte by byte', () => {
@@ -94,8 +112,15 @@ describe('a redacting stream', () => {
 
 /** What a redactor must give, without regard to time: every occurrence is looked for at every place. */
 function redactNaively(secrets: readonly string[], text: string): string {
-  const forms = secrets.filter((secret) => secret.length >= 6).flatMap(formsOf).filter((form) => form.length >= 6);
-  const found = forms.flatMap((form) => Array.from(text).flatMap((_, from) => (text.startsWith(form, from) ? [{ from, to: from + form.length }] : [])));
+  const forms = secrets
+    .filter((secret) => secret.length >= 6)
+    .flatMap(formsOf)
+    .filter((form) => form.length >= 6);
+  const found = forms.flatMap((form) =>
+    Array.from(text).flatMap((_, from) =>
+      text.startsWith(form, from) ? [{ from, to: from + form.length }] : [],
+    ),
+  );
   const runs: { from: number; to: number }[] = [];
   for (const { from, to } of found.toSorted((a, b) => a.from - b.from)) {
     const last = runs.at(-1);
@@ -111,13 +136,32 @@ describe('the result of a redactor', () => {
 
   // Promise: redaction
   it('equals that of a search for every form at every place, overlaps included', () => {
-    fc.assert(fc.property(fc.array(words, { maxLength: 5 }), words, fc.array(fc.nat(4), { maxLength: 6 }), (hidden, around, order) => {
-      const forms = hidden.flatMap((one) => [one, Buffer.from(one).toString('hex'), Buffer.from(one).toString('base64'), one.slice(2)]);
-      const text = around + order.map((index) => forms[index % Math.max(1, forms.length)] ?? '').join('') + around;
-      const expected = redactNaively(hidden, text);
-      expect(createRedactor(hidden).redact(text)).toBe(expected);
-      expect(throughStream(createRedactor(hidden), Array.from(text).map((letter) => Buffer.from(letter)))).toBe(expected);
-    }), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(
+        fc.array(words, { maxLength: 5 }),
+        words,
+        fc.array(fc.nat(4), { maxLength: 6 }),
+        (hidden, around, order) => {
+          const forms = hidden.flatMap((one) => [
+            one,
+            Buffer.from(one).toString('hex'),
+            Buffer.from(one).toString('base64'),
+            one.slice(2),
+          ]);
+          const text =
+            around + order.map((index) => forms[index % Math.max(1, forms.length)] ?? '').join('') + around;
+          const expected = redactNaively(hidden, text);
+          expect(createRedactor(hidden).redact(text)).toBe(expected);
+          expect(
+            throughStream(
+              createRedactor(hidden),
+              Array.from(text).map((letter) => Buffer.from(letter)),
+            ),
+          ).toBe(expected);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
   });
 
   it('shows no part of a secret that overlaps another occurrence', () => {
@@ -127,19 +171,40 @@ describe('the result of a redactor', () => {
   });
 
   it('keeps half of a surrogate pair as it is', () => {
-    expect(createRedactor(['hunter2']).redact('\ud800hunter2\udc00 \u{1f600}')).toBe('\ud800(secret)\udc00 \u{1f600}');
+    expect(createRedactor(['hunter2']).redact('\ud800hunter2\udc00 \u{1f600}')).toBe(
+      '\ud800(secret)\udc00 \u{1f600}',
+    );
   });
 });
 
 describe('the work of a redactor', () => {
   const length = 50_000;
-  /** Text, secrets and sizes of pieces for which other searches take time that grows with the length of the secrets or with their number. */
+  /**
+   * Text, secrets and sizes of pieces for which other searches take time that grows with the length of the
+   * secrets or with their number.
+   */
   const cases: readonly (readonly [string, readonly string[], string])[] = [
     ['one letter, many times, that a longer secret consists of', ['a'.repeat(20_000)], 'a'.repeat(length)],
-    ['all but the last letter of a secret, again and again', [`${'a'.repeat(5_000)}b`], `${'a'.repeat(4_999)}c`.repeat(length / 5_000)],
-    ['many secrets with one beginning', Array.from({ length: 300 }, (_, index) => `${'same-beginning-'.repeat(10)}${index}`), 'same-beginning-'.repeat(length / 15)],
-    ['each a secret that ends the next', Array.from({ length: 40 }, (_, index) => 'ab'.repeat(3 + index)), 'ab'.repeat(length / 2)],
-    ['a long key of several lines', [Array.from({ length: 100 }, (_, index) => `line ${index} ${'MIIEvQ'.repeat(10)}`).join('\n')], 'MIIEvQ'.repeat(length / 6)],
+    [
+      'all but the last letter of a secret, again and again',
+      [`${'a'.repeat(5_000)}b`],
+      `${'a'.repeat(4_999)}c`.repeat(length / 5_000),
+    ],
+    [
+      'many secrets with one beginning',
+      Array.from({ length: 300 }, (_, index) => `${'same-beginning-'.repeat(10)}${index}`),
+      'same-beginning-'.repeat(length / 15),
+    ],
+    [
+      'each a secret that ends the next',
+      Array.from({ length: 40 }, (_, index) => 'ab'.repeat(3 + index)),
+      'ab'.repeat(length / 2),
+    ],
+    [
+      'a long key of several lines',
+      [Array.from({ length: 100 }, (_, index) => `line ${index} ${'MIIEvQ'.repeat(10)}`).join('\n')],
+      'MIIEvQ'.repeat(length / 6),
+    ],
   ];
 
   it.each(cases)('is linear in the text for %s, whatever the pieces', (_, secrets, text) => {
@@ -149,7 +214,8 @@ describe('the work of a redactor', () => {
       const bytes = Buffer.from(text);
       for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size));
       stream.end();
-      // At most two moves for each byte, some brothers to look at, and each byte copied in, out and once more when room is made.
+      // At most two moves for each byte, some brothers to look at, and each byte copied in, out and once more
+      // when room is made.
       expect(stream.steps).toBeLessThan(8 * bytes.length);
     }
   });
@@ -161,6 +227,10 @@ function throughStream(redactor: Redactor, chunks: readonly Buffer[]): string {
 }
 
 function cut(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
-  const at = [0, ...cuts.map((position) => Math.min(position, bytes.length)).toSorted((a, b) => a - b), bytes.length];
+  const at = [
+    0,
+    ...cuts.map((position) => Math.min(position, bytes.length)).toSorted((a, b) => a - b),
+    bytes.length,
+  ];
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }

@@ -7,10 +7,20 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/secrets/command.js';
-import { isSecretReference, resolveSecrets, SecretError, type SecretSources } from '../../src/secrets/reference.js';
+import {
+  isSecretReference,
+  resolveSecrets,
+  SecretError,
+  type SecretSources,
+} from '../../src/secrets/reference.js';
 
 const node = process.execPath;
-const environment = { TOKEN: 'token-from-env', EMPTY: '', SEEN: 'by the command', HEDDLE_KEYS: 'opens-all-payloads' };
+const environment = {
+  TOKEN: 'token-from-env',
+  EMPTY: '',
+  SEEN: 'by the command',
+  HEDDLE_KEYS: 'opens-all-payloads',
+};
 let folder: string;
 
 beforeEach(async () => {
@@ -22,9 +32,19 @@ const origin = { writtenBy: 'administrator', place: '$' } as const;
 
 describe('resolveSecrets', () => {
   it('replaces references at any depth, leaves all else, and lists each secret once', async () => {
-    const value = { a: { secret: 'env:TOKEN' }, list: [{ secret: 'env:TOKEN' }, 1, null], deep: { secret: 'env:TOKEN', note: 'no reference' }, text: 'env:TOKEN' };
+    const value = {
+      a: { secret: 'env:TOKEN' },
+      list: [{ secret: 'env:TOKEN' }, 1, null],
+      deep: { secret: 'env:TOKEN', note: 'no reference' },
+      text: 'env:TOKEN',
+    };
     const { value: resolved, secrets } = await resolve(value);
-    expect(resolved).toEqual({ a: 'token-from-env', list: ['token-from-env', 1, null], deep: { secret: 'env:TOKEN', note: 'no reference' }, text: 'env:TOKEN' });
+    expect(resolved).toEqual({
+      a: 'token-from-env',
+      list: ['token-from-env', 1, null],
+      deep: { secret: 'env:TOKEN', note: 'no reference' },
+      text: 'env:TOKEN',
+    });
     expect(secrets).toEqual(['token-from-env']);
     expect(value.a).toEqual({ secret: 'env:TOKEN' });
   });
@@ -37,7 +57,10 @@ describe('resolveSecrets', () => {
   it('reads no environment of a process through a link', async () => {
     await symlink('/proc/self/environ', join(folder, 'link'));
     await symlink('/proc/self', join(folder, 'process'));
-    for (const file of ['link', 'process/environ']) await expect(resolve({ secret: `file:${join(folder, file)}` })).rejects.toThrow('belongs to the system');
+    for (const file of ['link', 'process/environ'])
+      await expect(resolve({ secret: `file:${join(folder, file)}` })).rejects.toThrow(
+        'belongs to the system',
+      );
   });
 
   it('sees a changed secret the next time', async () => {
@@ -117,12 +140,16 @@ describe('exec:', () => {
   });
 
   it('does not get the keys of payloads', async () => {
-    const { value } = await resolve({ secret: `exec:${node} -p 'String(process.env.SEEN) + String(process.env.HEDDLE_KEYS)'` });
+    const { value } = await resolve({
+      secret: `exec:${node} -p 'String(process.env.SEEN) + String(process.env.HEDDLE_KEYS)'`,
+    });
     expect(value).toBe('by the commandundefined');
   });
 
   it('tells the exit code, and neither output nor arguments', async () => {
-    const error = await resolve({ secret: `exec:${node} -e 'console.log("hunter2");console.error("hunter2");process.exit(3)'` }).catch((thrown: unknown) => thrown);
+    const error = await resolve({
+      secret: `exec:${node} -e 'console.log("hunter2");console.error("hunter2");process.exit(3)'`,
+    }).catch((thrown: unknown) => thrown);
     expect(String(error)).toMatch(/ended with exit code 3/);
     expect(inspect(error)).not.toContain('hunter2');
   });
@@ -130,9 +157,12 @@ describe('exec:', () => {
   it('is ended at the deadline, with what it started', async () => {
     const pidFile = join(folder, 'pid');
     const script = join(folder, 'hang.mjs');
-    await writeFile(script, `import { spawn } from 'node:child_process'; import { writeFileSync } from 'node:fs';
+    await writeFile(
+      script,
+      `import { spawn } from 'node:child_process'; import { writeFileSync } from 'node:fs';
       const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
-      writeFileSync(${JSON.stringify(pidFile)}, String(child.pid)); setInterval(() => {}, 1000);`);
+      writeFileSync(${JSON.stringify(pidFile)}, String(child.pid)); setInterval(() => {}, 1000);`,
+    );
     await expect(
       resolveSecrets({ secret: `exec:${node} '${script}'` }, { environment, timeoutMs: 1500 }, origin),
     ).rejects.toThrow(/did not end within 1500 ms/);
@@ -150,12 +180,20 @@ describe('exec:', () => {
         origin,
       ),
     ).rejects.toThrow(/was cancelled/);
-    await expect(resolve({ secret: `exec:${node} -e 'process.stdout.write("x".repeat(1e6))'` })).rejects.toThrow(/more than/);
+    await expect(
+      resolve({ secret: `exec:${node} -e 'process.stdout.write("x".repeat(1e6))'` }),
+    ).rejects.toThrow(/more than/);
     await expect(resolve({ secret: `exec:${node} -e 0` })).rejects.toThrow(/gives nothing/);
   });
 
   it.each([
-    ['a  b\tc', ['a', 'b', 'c']], [`'a b' "c d"`, ['a b', 'c d']], [`a'b c'd`, ['ab cd']], [`"a\\"b\\\\" \\'`, ['a"b\\', '\'']], [`''`, ['']], ['', []], [`'a\nb'`, ['a\nb']],
+    ['a  b\tc', ['a', 'b', 'c']],
+    [`'a b' "c d"`, ['a b', 'c d']],
+    [`a'b c'd`, ['ab cd']],
+    [`"a\\"b\\\\" \\'`, ['a"b\\', "'"]],
+    [`''`, ['']],
+    ['', []],
+    [`'a\nb'`, ['a\nb']],
   ])('splits %j as a shell would', (line, words) => {
     expect(splitWords(line)).toEqual(words);
   });
@@ -169,10 +207,14 @@ describe('vault:', () => {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
   const server = createServer(({ url = '', headers }, response) => {
     requests.push({ path: url, headers });
-    if (headers['x-vault-token'] !== 'vault-token') response.writeHead(403).end('{"errors":["permission denied"]}');
+    if (headers['x-vault-token'] !== 'vault-token')
+      response.writeHead(403).end('{"errors":["permission denied"]}');
     else if (url.endsWith('/broken')) response.end('hunter2 is not JSON');
     else if (url.endsWith('/moved')) response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end();
-    else if (url.endsWith('/cloud%20one')) response.end(JSON.stringify({ data: { data: { token: 'from-vault', port: 1 }, metadata: { version: 2 } } }));
+    else if (url.endsWith('/cloud%20one'))
+      response.end(
+        JSON.stringify({ data: { data: { token: 'from-vault', port: 1 }, metadata: { version: 2 } } }),
+      );
     else response.writeHead(404).end('{"errors":[]}');
   });
   let vault: { address: string; token: string; namespace: string };
@@ -180,7 +222,11 @@ describe('vault:', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
-    vault = { address: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, token: 'vault-token', namespace: 'team' };
+    vault = {
+      address: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+      token: 'vault-token',
+      namespace: 'team',
+    };
   });
   afterAll(() => {
     server.closeAllConnections();
@@ -188,8 +234,13 @@ describe('vault:', () => {
   });
 
   it('reads a field of a KV version 2 secret', async () => {
-    expect((await resolve({ secret: 'vault:secret/data/cloud one#token' }, { vault })).value).toBe('from-vault');
-    expect(requests.at(-1)).toMatchObject({ path: '/v1/secret/data/cloud%20one', headers: { 'x-vault-namespace': 'team' } });
+    expect((await resolve({ secret: 'vault:secret/data/cloud one#token' }, { vault })).value).toBe(
+      'from-vault',
+    );
+    expect(requests.at(-1)).toMatchObject({
+      path: '/v1/secret/data/cloud%20one',
+      headers: { 'x-vault-namespace': 'team' },
+    });
   });
 
   it.each([
@@ -202,22 +253,35 @@ describe('vault:', () => {
     ['secret/../sys/seal#a', /expected is vault:/],
     ['secret/data/a', /expected is vault:/],
   ])('says what is wrong with %s', async (reference, message) => {
-    const error = await resolve({ secret: `vault:${reference}` }, { vault }).catch((thrown: unknown) => thrown);
+    const error = await resolve({ secret: `vault:${reference}` }, { vault }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(String(error)).toMatch(message);
     expect(inspect(error)).not.toMatch(/hunter2|vault-token/);
   });
 
   it('tells a refused token from an absent server', async () => {
-    await expect(resolve({ secret: 'vault:secret/data/a#b' }, { vault: { ...vault, token: 'old' } })).rejects.toThrow(/403.*expired/);
-    await expect(resolve({ secret: 'vault:secret/data/a#b' }, { vault: { ...vault, address: 'http://127.0.0.1:9' } })).rejects.toThrow(/127\.0\.0\.1:9 gave no answer/);
+    await expect(
+      resolve({ secret: 'vault:secret/data/a#b' }, { vault: { ...vault, token: 'old' } }),
+    ).rejects.toThrow(/403.*expired/);
+    await expect(
+      resolve({ secret: 'vault:secret/data/a#b' }, { vault: { ...vault, address: 'http://127.0.0.1:9' } }),
+    ).rejects.toThrow(/127\.0\.0\.1:9 gave no answer/);
   });
 });
 
 it('takes for a reference only an object whose one key is secret', () => {
-  expect([{ secret: 'env:A' }, { secret: 1 }, { secret: 'a', b: 1 }, 'secret', null, [], undefined].map(isSecretReference)).toEqual([true, false, false, false, false, false, false]);
+  expect(
+    [{ secret: 'env:A' }, { secret: 1 }, { secret: 'a', b: 1 }, 'secret', null, [], undefined].map(
+      isSecretReference,
+    ),
+  ).toEqual([true, false, false, false, false, false, false]);
 });
 
-function resolve(value: Parameters<typeof resolveSecrets>[0], sources: Partial<SecretSources> = {}): ReturnType<typeof resolveSecrets> {
+function resolve(
+  value: Parameters<typeof resolveSecrets>[0],
+  sources: Partial<SecretSources> = {},
+): ReturnType<typeof resolveSecrets> {
   return resolveSecrets(value, { environment, ...sources }, origin);
 }
 

@@ -25,7 +25,9 @@ test('a port where nothing listens is refused with words about what to do', asyn
   await once(server, 'close');
   const error = await checkServer({ address }).catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(ServerUnreachableError);
-  expect(String(error)).toContain(`No Temporal server answers at ${address}: connect ECONNREFUSED ${address}. Start one (\`heddle dev\``);
+  expect(String(error)).toContain(
+    `No Temporal server answers at ${address}: connect ECONNREFUSED ${address}. Start one (\`heddle dev\``,
+  );
 });
 
 test('a server that never says a word is given up at the limit', async () => {
@@ -46,7 +48,10 @@ test.each([
 ])('a server that refuses us (gRPC status %s) is not taken for an absent one', async (status, message) => {
   const server = createHttp2Server();
   server.on('stream', (stream) => {
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': message }, { endStream: true });
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': message },
+      { endStream: true },
+    );
   });
   const address = await listen(server);
   await expect(checkServer({ address })).rejects.toThrow(/does not let us in: .*Check the API key/);

@@ -6,7 +6,12 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pinnedCli, pinnedDigest } from '../../src/server/pinned-cli.js';
 import { pretendForeign } from '../support/foreign.js';
-import { BinaryNotFoundError, cachedBinaryPath, findBinary, type BinarySearch } from '../../src/server/find-binary.js';
+import {
+  BinaryNotFoundError,
+  cachedBinaryPath,
+  findBinary,
+  type BinarySearch,
+} from '../../src/server/find-binary.js';
 
 let folder: string;
 let said: string[];
@@ -18,7 +23,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function search(changes: Partial<BinarySearch> = {}): BinarySearch {
-  return { temporalCli: undefined, path: '', cacheFolder: join(folder, 'cache'), say: (line) => said.push(line), ...changes };
+  return {
+    temporalCli: undefined,
+    path: '',
+    cacheFolder: join(folder, 'cache'),
+    say: (line) => said.push(line),
+    ...changes,
+  };
 }
 
 /** A program that prints what `temporal --version` does: the search looks at nothing else. */
@@ -30,26 +41,38 @@ async function put(file: string, server: string): Promise<string> {
 }
 
 async function digestOf(file: string): Promise<string> {
-  return createHash('sha256').update(await readFile(file)).digest('hex');
+  return createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
 }
 
 describe('the order of places', () => {
   test('TEMPORAL_CLI comes before PATH, PATH before the cache', async () => {
     const cached = await put(cachedBinaryPath(join(folder, 'cache')), '1.32.0');
-    expect(await findBinary(search({ cachedDigest: await digestOf(cached) }))).toEqual({ path: cached, cliVersion: '9.9.9', serverVersion: '1.32.0', source: 'cache' });
+    expect(await findBinary(search({ cachedDigest: await digestOf(cached) }))).toEqual({
+      path: cached,
+      cliVersion: '9.9.9',
+      serverVersion: '1.32.0',
+      source: 'cache',
+    });
 
     const onPath = await put(join(folder, 'bin', 'temporal'), '1.31.0');
     const path = [join(folder, 'nowhere'), dirname(onPath)].join(delimiter);
     expect(await findBinary(search({ path }))).toMatchObject({ path: onPath, source: 'PATH' });
 
     const named = await put(join(folder, 'my temporal'), '1.30.4');
-    expect(await findBinary(search({ path, temporalCli: named }))).toMatchObject({ path: named, source: 'TEMPORAL_CLI' });
+    expect(await findBinary(search({ path, temporalCli: named }))).toMatchObject({
+      path: named,
+      source: 'TEMPORAL_CLI',
+    });
   });
 
   test('one on PATH that is too old is passed over, with a word about it', async () => {
     const old = await put(join(folder, 'bin', 'temporal'), '1.29.1');
     const cached = await put(cachedBinaryPath(join(folder, 'cache')), '1.32.0');
-    expect(await findBinary(search({ path: dirname(old), cachedDigest: await digestOf(cached) }))).toMatchObject({ path: cached });
+    expect(
+      await findBinary(search({ path: dirname(old), cachedDigest: await digestOf(cached) })),
+    ).toMatchObject({ path: cached });
     expect(said.join()).toMatch(/bin\/temporal is passed over: .*1\.29\.1.*CVE-2026-5724/);
   });
 
@@ -72,7 +95,9 @@ describe('a program in the cache', () => {
   // Promise: pinned-cli
   test('is not run when its digest is not the pinned one', async () => {
     const { mark, digest } = await plant();
-    await expect(findBinary(search())).rejects.toThrow(`its SHA-256 digest is ${digest}, not ${pinnedDigest()}. Remove it`);
+    await expect(findBinary(search())).rejects.toThrow(
+      `its SHA-256 digest is ${digest}, not ${pinnedDigest()}. Remove it`,
+    );
     expect(existsSync(mark)).toBe(false);
   });
 
@@ -88,10 +113,18 @@ describe('a program in the cache', () => {
   test('is not run when another user owns it, may write it, or may replace it', async () => {
     const { file, mark, digest } = await plant();
     const restore = pretendForeign(file);
-    await expect(findBinary(search({ cachedDigest: digest })).finally(restore)).rejects.toThrow(/belongs to user \d+, neither/);
-    for (const [path, mode] of [[file, 0o777], [dirname(file), 0o777], [join(folder, 'cache'), 0o777]] as const) {
+    await expect(findBinary(search({ cachedDigest: digest })).finally(restore)).rejects.toThrow(
+      /belongs to user \d+, neither/,
+    );
+    for (const [path, mode] of [
+      [file, 0o777],
+      [dirname(file), 0o777],
+      [join(folder, 'cache'), 0o777],
+    ] as const) {
       await chmod(path, mode);
-      await expect(findBinary(search({ cachedDigest: digest }))).rejects.toThrow(`${path} may be written by other users`);
+      await expect(findBinary(search({ cachedDigest: digest }))).rejects.toThrow(
+        `${path} may be written by other users`,
+      );
       await chmod(path, 0o755);
     }
     expect(existsSync(mark)).toBe(false);
@@ -99,10 +132,19 @@ describe('a program in the cache', () => {
   });
 
   test('has a pinned digest for each platform that the wheels serve, and is not run elsewhere', async () => {
-    expect(Object.keys(pinnedCli.programs)).toEqual(['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64']);
+    expect(Object.keys(pinnedCli.programs)).toEqual([
+      'linux-x64',
+      'linux-arm64',
+      'darwin-arm64',
+      'darwin-x64',
+    ]);
     const digests = [...Object.values(pinnedCli.programs), ...pinnedCli.wheels];
     expect(new Set(digests.filter((digest) => /^[0-9a-f]{64}$/.test(digest))).size).toBe(8);
-    expect([pinnedDigest('win32', 'x64'), pinnedDigest('linux', 'riscv64'), pinnedDigest('toString', '')]).toEqual([undefined, undefined, undefined]);
+    expect([
+      pinnedDigest('win32', 'x64'),
+      pinnedDigest('linux', 'riscv64'),
+      pinnedDigest('toString', ''),
+    ]).toEqual([undefined, undefined, undefined]);
   });
 });
 
@@ -117,7 +159,9 @@ describe('a TEMPORAL_CLI that cannot be used ends the search', () => {
   });
 
   test('when it is missing, may not be executed, or fails', async () => {
-    await expect(findBinary(search({ temporalCli: join(folder, 'none') }))).rejects.toThrow('there is no such file');
+    await expect(findBinary(search({ temporalCli: join(folder, 'none') }))).rejects.toThrow(
+      'there is no such file',
+    );
     await expect(findBinary(search({ temporalCli: folder }))).rejects.toThrow('it is no file');
     const failing = join(folder, 'failing');
     await writeFile(failing, '#!/bin/sh\necho broken >&2; exit 3\n');
@@ -130,5 +174,7 @@ describe('a TEMPORAL_CLI that cannot be used ends the search', () => {
 test('without any, the error names each place and what to do', async () => {
   const error = await findBinary(search({ path: folder })).catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(BinaryNotFoundError);
-  expect(String(error)).toMatch(/TEMPORAL_CLI: it is not set[^]*PATH: none[^]*cache.*1\.9\.1.*no such file[^]*What to do: install/);
+  expect(String(error)).toMatch(
+    /TEMPORAL_CLI: it is not set[^]*PATH: none[^]*cache.*1\.9\.1.*no such file[^]*What to do: install/,
+  );
 });

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
-import { checkSearchAttributes, heddleSearchAttributes, registerSearchAttributes } from '../../src/server/setup.js';
+import {
+  checkSearchAttributes,
+  heddleSearchAttributes,
+  registerSearchAttributes,
+} from '../../src/server/setup.js';
 import { startServer, type RunningServer } from '../../src/server/start.js';
 
 let dataFolder: string;
@@ -14,8 +18,15 @@ let connection: Connection;
 
 beforeAll(async () => {
   dataFolder = await mkdtemp(join(tmpdir(), 'heddle-setup-'));
-  const options = { binary: inject('temporalBinary'), dataFolder, port: 0, ui: false, say: () => undefined } as const;
-  for (const name of ['HEDDLE_KEYS', 'TEMPORAL_API_KEY', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, `leak:${name}`);
+  const options = {
+    binary: inject('temporalBinary'),
+    dataFolder,
+    port: 0,
+    ui: false,
+    say: () => undefined,
+  } as const;
+  for (const name of ['HEDDLE_KEYS', 'TEMPORAL_API_KEY', 'AWS_SECRET_ACCESS_KEY'])
+    vi.stubEnv(name, `leak:${name}`);
   server = await startServer({ ...options, namespace: 'fresh' });
   vi.unstubAllEnvs();
   connection = await Connection.connect({ address: server.address });
@@ -26,15 +37,21 @@ afterAll(async () => {
   await rm(dataFolder, { recursive: true, force: true });
 });
 
-test.runIf(process.platform === 'linux')('the environment of the Temporal server holds no credential of the process that started it', async () => {
-  const environment = await readFile(`/proc/${server.pid}/environ`, 'utf8');
-  expect(environment).toContain('PATH=');
-  expect(environment).not.toContain('leak:');
-});
+test.runIf(process.platform === 'linux')(
+  'the environment of the Temporal server holds no credential of the process that started it',
+  async () => {
+    const environment = await readFile(`/proc/${server.pid}/environ`, 'utf8');
+    expect(environment).toContain('PATH=');
+    expect(environment).not.toContain('leak:');
+  },
+);
 
 test('the server of the run has our search attributes', async () => {
   const shared = await Connection.connect({ address: inject('temporalAddress') });
-  expect(await checkSearchAttributes(shared, 'default')).toEqual({ present: heddleSearchAttributes, missing: [] });
+  expect(await checkSearchAttributes(shared, 'default')).toEqual({
+    present: heddleSearchAttributes,
+    missing: [],
+  });
   await shared.close();
 });
 
@@ -51,7 +68,10 @@ test('what is missing is named, registered by several at once, and then present'
 
 test('an attribute of another type counts as missing, and the report says why', async () => {
   const text = 1;
-  await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes: { HeddlePhase: text } });
+  await connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: { HeddlePhase: text },
+  });
   const report = await registerSearchAttributes(connection, 'default');
   expect(report).toMatchObject({ missing: expect.arrayContaining(['HeddlePhase']) });
   expect(report.problem).toContain('HeddlePhase');
@@ -60,7 +80,10 @@ test('an attribute of another type counts as missing, and the report says why', 
 test('a server that does not permit it is no error: the report names the command for someone who may', async () => {
   const strict = createServer();
   strict.on('stream', (stream) => {
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '7', 'grpc-message': 'no' }, { endStream: true });
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '7', 'grpc-message': 'no' },
+      { endStream: true },
+    );
   });
   strict.listen(0, '127.0.0.1');
   await once(strict, 'listening');
@@ -70,7 +93,9 @@ test('a server that does not permit it is no error: the report names the command
   try {
     const report = await registerSearchAttributes(refused, 'prod');
     expect(report.missing).toEqual(heddleSearchAttributes);
-    expect(report.problem).toContain('temporal operator search-attribute create --namespace prod --name HeddleCluster --type Keyword');
+    expect(report.problem).toContain(
+      'temporal operator search-attribute create --namespace prod --name HeddleCluster --type Keyword',
+    );
   } finally {
     await refused.close();
     strict.close();

@@ -26,7 +26,13 @@ afterEach(async () => {
 });
 
 async function start(changes: Partial<StartOptions> = {}): Promise<RunningServer> {
-  const options = { binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false, say: (line: string) => said.push(line) };
+  const options = {
+    binary: inject('temporalBinary'),
+    dataFolder: folder,
+    port: 0,
+    ui: false,
+    say: (line: string) => said.push(line),
+  };
   const server = await startServer({ ...options, ...changes });
   servers.push(server);
   return server;
@@ -42,9 +48,14 @@ async function withClient<T>(server: { address: string }, work: (client: Client)
 }
 
 const startWorkflow = (server: RunningServer) =>
-  withClient(server, (client) => client.workflow.start('sleeper', { workflowId: 'cluster/kept', taskQueue: 'nobody' }));
+  withClient(server, (client) =>
+    client.workflow.start('sleeper', { workflowId: 'cluster/kept', taskQueue: 'nobody' }),
+  );
 const statusOf = (server: RunningServer) =>
-  withClient(server, async (client) => (await client.workflow.getHandle('cluster/kept').describe()).status.name);
+  withClient(
+    server,
+    async (client) => (await client.workflow.getHandle('cluster/kept').describe()).status.name,
+  );
 
 describe('stopping and starting', () => {
   test('keeps the data, and leaves neither process nor claim', async () => {
@@ -78,7 +89,9 @@ describe('stopping and starting', () => {
 describe('several at once', () => {
   test('a second start of the same data folder is refused and names who has it', async () => {
     const first = await start();
-    await expect(start()).rejects.toThrow(new RegExp(`in use: process ${process.pid} runs it at ${first.address}`));
+    await expect(start()).rejects.toThrow(
+      new RegExp(`in use: process ${process.pid} runs it at ${first.address}`),
+    );
     await expect(checkServer({ address: first.address })).resolves.toMatchObject({ serverVersion: '1.32.0' });
   });
 
@@ -89,9 +102,13 @@ describe('several at once', () => {
     const address = blocker.address();
     const port = address !== null && typeof address === 'object' ? address.port : 0;
     try {
-      const [a, b] = await Promise.all(['a', 'b'].map((name) => start({ dataFolder: join(folder, name), port })));
+      const [a, b] = await Promise.all(
+        ['a', 'b'].map((name) => start({ dataFolder: join(folder, name), port })),
+      );
       expect(new Set([a?.address, b?.address, `127.0.0.1:${port}`]).size).toBe(3);
-      expect(said.filter((line) => line.includes(`port ${port} is in use: Temporal listens at`))).toHaveLength(2);
+      expect(
+        said.filter((line) => line.includes(`port ${port} is in use: Temporal listens at`)),
+      ).toHaveLength(2);
     } finally {
       blocker.close();
     }
@@ -102,12 +119,20 @@ describe('when the process that started it is killed', () => {
   /** Starts a server in a process of its own, kills that process, and returns the server's record. */
   async function abandon(path: string | undefined) {
     const module = pathToFileURL(join(inject('distPath'), 'server', 'start.js')).href;
-    const options = JSON.stringify({ binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false });
+    const options = JSON.stringify({
+      binary: inject('temporalBinary'),
+      dataFolder: folder,
+      port: 0,
+      ui: false,
+    });
     const code = `const { startServer } = await import('${module}');
       const server = await startServer({ ...${options}, say() {} });
       console.log(server.pid); setInterval(() => {}, 1000);`;
     const env = path === undefined ? {} : { env: { PATH: path } };
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', code], { ...env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      ...env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [output] = (await once(parent.stdout, 'data')) as [Buffer];
     const record = await recordProcess(Number(output.toString()));
     parent.kill('SIGKILL');
@@ -116,12 +141,15 @@ describe('when the process that started it is killed', () => {
     return record;
   }
 
-  test.runIf(process.platform === 'linux')('the kernel ends the server, where setpriv is installed', async () => {
-    const server = await abandon(undefined);
-    while (await isRunning(server)) await sleep(50);
-    await start();
-    expect(said).toEqual([]);
-  });
+  test.runIf(process.platform === 'linux')(
+    'the kernel ends the server, where setpriv is installed',
+    async () => {
+      const server = await abandon(undefined);
+      while (await isRunning(server)) await sleep(50);
+      await start();
+      expect(said).toEqual([]);
+    },
+  );
 
   test('the next start of that data folder ends it, where the kernel does not', async () => {
     const server = await abandon('/nonexistent');
@@ -146,20 +174,28 @@ describe('when the process that started it is killed', () => {
 describe('what cannot start', () => {
   test('is started again when another process had its port first', async () => {
     const binary = join(folder, 'loses-a-port-once');
-    await writeFile(binary, `#!/bin/sh
+    await writeFile(
+      binary,
+      `#!/bin/sh
 if mkdir '${folder}/lost' 2>/dev/null; then
   echo 'listen tcp 127.0.0.1:1: bind: address already in use'
   exit 1
 fi
 exec '${inject('temporalBinary')}' "$@"
-`, { mode: 0o700 });
+`,
+      { mode: 0o700 },
+    );
     const server = await start({ binary });
     expect(await readFile(server.logFile, 'utf8')).toContain('address already in use');
   });
 
   test('gives the end of its log, and can be tried again', async () => {
-    await expect(start({ binary: '/bin/false' })).rejects.toThrow('did not start: it ended with exit code 1. The end of its log');
-    await expect(start({ searchAttributes: ['Bad=Name'] })).rejects.toThrow(/did not start: it ended with exit code 1\.[^]*\n.*invalid search attribute/);
+    await expect(start({ binary: '/bin/false' })).rejects.toThrow(
+      'did not start: it ended with exit code 1. The end of its log',
+    );
+    await expect(start({ searchAttributes: ['Bad=Name'] })).rejects.toThrow(
+      /did not start: it ended with exit code 1\.[^]*\n.*invalid search attribute/,
+    );
     await start({ dynamicConfig: { 'history.maxInFlightUpdates': 1 } });
   });
 

@@ -15,9 +15,14 @@ test('offers neither SHA-1 nor CBC, compression, DSA, nor what Terrapin can cut'
   expect(algorithmsFor([]).compress).toEqual(['none']);
 });
 
-test('asks for the pinned key\'s own algorithm first', () => {
+test("asks for the pinned key's own algorithm first", () => {
   expect(algorithmsFor([`ssh-rsa ${rsa.line.split(' ')[1]}`]).serverHostKey).toEqual([
-    'rsa-sha2-512', 'rsa-sha2-256', 'ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521',
+    'rsa-sha2-512',
+    'rsa-sha2-256',
+    'ssh-ed25519',
+    'ecdsa-sha2-nistp256',
+    'ecdsa-sha2-nistp384',
+    'ecdsa-sha2-nistp521',
   ]);
 });
 
@@ -29,23 +34,35 @@ const weakHostKeys: ServerHostKeyAlgorithm[] = ['ssh-rsa'];
 test.each([
   ['key exchange with SHA-1', { kex: weakKex }],
   ['CBC', { cipher: weakCiphers }],
-  ['chacha20, which is open to prefix truncation', { cipher: ['chacha20-poly1305@openssh.com'] satisfies CipherAlgorithm[] }],
+  [
+    'chacha20, which is open to prefix truncation',
+    { cipher: ['chacha20-poly1305@openssh.com'] satisfies CipherAlgorithm[] },
+  ],
   ['MACs of SHA-1 and MD5', { cipher: ['aes128-ctr'] satisfies CipherAlgorithm[], hmac: weakMacs }],
   ['host keys signed with SHA-1', { serverHostKey: weakHostKeys }],
   ['compression as a must', { compress: ['zlib@openssh.com'] satisfies ['zlib@openssh.com'] }],
 ])('agrees on nothing with a server that knows only %s', async (_name, algorithms) => {
   node = await startNode({ hostKeys: [rsa.private], algorithms });
-  await expect(probe(node.target)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('no algorithm that is accepted here') });
+  await expect(probe(node.target)).rejects.toMatchObject({
+    kind: 'Invalid',
+    message: expect.stringContaining('no algorithm that is accepted here'),
+  });
 });
 
 test('logs in with an RSA key by SHA-2', async () => {
   node = await startNode();
   const { password: _, ...target } = node.target;
-  await expect(probe({ ...target, privateKey: rsa.private })).resolves.toMatchObject({ hostKey: node.target.hostKey });
+  await expect(probe({ ...target, privateKey: rsa.private })).resolves.toMatchObject({
+    hostKey: node.target.hostKey,
+  });
 });
 
 test.each([
-  ['is refused where it knows only what such a server lets others cut', 'chacha20-poly1305@openssh.com', 'Invalid'],
+  [
+    'is refused where it knows only what such a server lets others cut',
+    'chacha20-poly1305@openssh.com',
+    'Invalid',
+  ],
   ['is fine with a cipher that nothing can be cut out of', 'aes128-gcm@openssh.com', undefined],
 ] as const)('a server without strict key exchange %s', async (_name, cipher, kind) => {
   node = await startNode({ withoutStrict: true, algorithms: { cipher: [cipher] } });

@@ -5,7 +5,9 @@ import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js'
 
 /** Answers on the address of a node before the node does, and takes whatever it is given. */
 let impostor: TestNode;
-beforeEach(async () => { impostor = await startNode({ hostKeys: [makeHostKey().private], password: 'the password of the account' }); });
+beforeEach(async () => {
+  impostor = await startNode({ hostKeys: [makeHostKey().private], password: 'the password of the account' });
+});
 afterEach(() => impostor.close());
 
 function targetWith(credentials: Partial<SshTarget>): SshTarget {
@@ -18,7 +20,10 @@ const { private: privateKey } = makeHostKey();
 
 // Promise: password-known-host
 test('a host whose key is not known never gets a password', async () => {
-  await expect(probe(targetWith({ password }))).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('hostKeys: pin') as string });
+  await expect(probe(targetWith({ password }))).rejects.toMatchObject({
+    kind: 'Invalid',
+    message: expect.stringContaining('hostKeys: pin') as string,
+  });
   expect(impostor.passwords).toEqual([]);
 });
 
@@ -29,7 +34,10 @@ test('a host whose key is not known gets no password after it refused the privat
 });
 
 test('a host that shows another key than the known one gets no password', async () => {
-  await expect(probe(targetWith({ password, hostKey: makeHostKey().line }))).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('shows host key') as string });
+  await expect(probe(targetWith({ password, hostKey: makeHostKey().line }))).rejects.toMatchObject({
+    kind: 'Invalid',
+    message: expect.stringContaining('shows host key') as string,
+  });
   expect(impostor.passwords).toEqual([]);
 });
 
@@ -39,6 +47,8 @@ test('a private key logs in to a host whose key is not known, and the key is pin
 });
 
 test('an administrator may have the first key pinned with a password', async () => {
-  expect(await probe(targetWith({ password, pinsWithPassword: true }))).toMatchObject({ hostKey: impostor.target.hostKey });
+  expect(await probe(targetWith({ password, pinsWithPassword: true }))).toMatchObject({
+    hostKey: impostor.target.hostKey,
+  });
   expect(impostor.passwords).toEqual([password]);
 });

@@ -19,28 +19,62 @@ async function read(bytes: Buffer, sizes: readonly number[] = [bytes.length || 1
   return frames;
 }
 
-const wire = (parts: readonly (string | Buffer)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+const wire = (parts: readonly (string | Buffer)[]): Buffer =>
+  Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
 describe('frames', () => {
   test('output passes byte for byte, however the stream is cut into pieces and whatever it holds', async () => {
-    await fc.assert(fc.asyncProperty(
-      fc.array(fc.record({ stream: fc.constantFrom('o', 'e', 'r'), bytes: fc.oneof(fc.uint8Array({ maxLength: 50 }), fc.constant(Buffer.from('\nN0 end exit 0\nN0 o 5\n'))) }), { maxLength: 6 }),
-      fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 }),
-      async (pieces, sizes) => {
-        const bytes = wire(['motd without end\nN0 hello\n', ...pieces.flatMap((piece) => [`N0 ${piece.stream} ${piece.bytes.length}\n`, Buffer.from(piece.bytes)]), 'N0 end exit 0\n']);
-        const frames = await read(bytes, sizes);
-        for (const [letter, stream] of [['o', 'stdout'], ['e', 'stderr'], ['r', 'result']] as const) {
-          const got = frames.flatMap((frame) => (frame.kind === 'output' && frame.stream === stream ? [frame.chunk] : []));
-          expect(Buffer.concat(got)).toEqual(Buffer.concat(pieces.filter((piece) => piece.stream === letter).map((piece) => Buffer.from(piece.bytes))));
-        }
-        expect(frames.flatMap((frame) => (frame.kind === 'line' ? [frame.words] : []))).toEqual([['hello'], ['end', 'exit', '0']]);
-      },
-    ), { numRuns: 200 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            stream: fc.constantFrom('o', 'e', 'r'),
+            bytes: fc.oneof(
+              fc.uint8Array({ maxLength: 50 }),
+              fc.constant(Buffer.from('\nN0 end exit 0\nN0 o 5\n')),
+            ),
+          }),
+          { maxLength: 6 },
+        ),
+        fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 }),
+        async (pieces, sizes) => {
+          const bytes = wire([
+            'motd without end\nN0 hello\n',
+            ...pieces.flatMap((piece) => [
+              `N0 ${piece.stream} ${piece.bytes.length}\n`,
+              Buffer.from(piece.bytes),
+            ]),
+            'N0 end exit 0\n',
+          ]);
+          const frames = await read(bytes, sizes);
+          for (const [letter, stream] of [
+            ['o', 'stdout'],
+            ['e', 'stderr'],
+            ['r', 'result'],
+          ] as const) {
+            const got = frames.flatMap((frame) =>
+              frame.kind === 'output' && frame.stream === stream ? [frame.chunk] : [],
+            );
+            expect(Buffer.concat(got)).toEqual(
+              Buffer.concat(
+                pieces.filter((piece) => piece.stream === letter).map((piece) => Buffer.from(piece.bytes)),
+              ),
+            );
+          }
+          expect(frames.flatMap((frame) => (frame.kind === 'line' ? [frame.words] : []))).toEqual([
+            ['hello'],
+            ['end', 'exit', '0'],
+          ]);
+        },
+      ),
+      { numRuns: 200 },
+    );
   });
 
   test('a stream that is cut simply ends', async () => {
     expect(await read(wire(['\nN0 hello\nN0 o 10\nabc']))).toEqual([
-      { kind: 'line', words: ['hello'] }, { kind: 'output', stream: 'stdout', chunk: Buffer.from('abc') },
+      { kind: 'line', words: ['hello'] },
+      { kind: 'output', stream: 'stdout', chunk: Buffer.from('abc') },
     ]);
   });
 
@@ -56,7 +90,8 @@ describe('frames', () => {
 
 test('what a command of the node said is printable in the words of a line', async () => {
   expect(await read(wire(['N0 hello\nN0 fail folder mkdir:\t\x1b[31mno\x07\r\n']))).toEqual([
-    { kind: 'line', words: ['hello'] }, { kind: 'line', words: ['fail', 'folder', 'mkdir:', '?[31mno?'] },
+    { kind: 'line', words: ['hello'] },
+    { kind: 'line', words: ['fail', 'folder', 'mkdir:', '?[31mno?'] },
   ]);
 });
 
@@ -68,21 +103,31 @@ describe('an excerpt', () => {
   };
 
   test('keeps all of what is short', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.integer({ min: 1, max: 100 }), (text, size) => {
-      expect(excerptOf(Buffer.from(text), size)).toBe(Buffer.from(text).toString());
-    }));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 3_000 }),
+        fc.integer({ min: 1, max: 100 }),
+        (text, size) => {
+          expect(excerptOf(Buffer.from(text), size)).toBe(Buffer.from(text).toString());
+        },
+      ),
+    );
   });
 
-  test.each([1, 1_000, 32_768, 65_536, 1_000_000])('keeps both ends of what is long, in pieces of %i', (size) => {
-    const bytes = Buffer.from(Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`).join(''));
-    const text = excerptOf(bytes, size);
-    expect(text.startsWith(bytes.toString('utf8', 0, 32_768))).toBe(true);
-    expect(text.endsWith(bytes.toString('utf8', bytes.length - 32_768))).toBe(true);
-    expect(text).toContain(`\n[... ${bytes.length - 65_536} bytes left out ...]\n`);
-  });
+  test.each([1, 1_000, 32_768, 65_536, 1_000_000])(
+    'keeps both ends of what is long, in pieces of %i',
+    (size) => {
+      const bytes = Buffer.from(Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`).join(''));
+      const text = excerptOf(bytes, size);
+      expect(text.startsWith(bytes.toString('utf8', 0, 32_768))).toBe(true);
+      expect(text.endsWith(bytes.toString('utf8', bytes.length - 32_768))).toBe(true);
+      expect(text).toContain(`\n[... ${bytes.length - 65_536} bytes left out ...]\n`);
+    },
+  );
 
   test('cuts no character in two', () => {
-    for (const shift of ['', 'x', 'xx', 'xxx']) expect(excerptOf(Buffer.from(shift + '€😀ü'.repeat(20_000)), 777)).not.toContain('\uFFFD');
+    for (const shift of ['', 'x', 'xx', 'xxx'])
+      expect(excerptOf(Buffer.from(shift + '€😀ü'.repeat(20_000)), 777)).not.toContain('\uFFFD');
   });
 
   test('survives bytes that are no text', () => {
@@ -98,12 +143,15 @@ test('results are read strictly', () => {
 });
 
 test('the command for the login shell holds nothing that shells read differently', () => {
-  const inner = /^(?:mkdir -m 700 -p(?: "\$HOME\/[.\w/]+")+; exec sudo -n -H |exec )sh -c '([^']*)'(?: heddle "\$HOME")?$/;
+  const inner =
+    /^(?:mkdir -m 700 -p(?: "\$HOME\/[.\w/]+")+; exec sudo -n -H |exec )sh -c '([^']*)'(?: heddle "\$HOME")?$/;
   for (const command of [remoteCommand(), remoteCommand({ sudo: true })]) expect(command).toMatch(inner);
   expect(inner.exec(remoteCommand())?.[1]).not.toMatch(/[!\n]|\\(?!n)/);
 });
 
 test('a program keeps its lines and loses comments and indentation', () => {
   expect(compact('\n# why\nif x; then\n  # also why\n  y "#z"\nfi\n')).toBe('if x; then\ny "#z"\nfi');
-  expect(programText('x', 'N0', { a: `it's`, b: 1 }, ' # as it is\n')).toBe(`#N0\nnonce=N0\na='it'\\''s'\nb=1\n # as it is\nx\n#N0\n`);
+  expect(programText('x', 'N0', { a: `it's`, b: 1 }, ' # as it is\n')).toBe(
+    `#N0\nnonce=N0\na='it'\\''s'\nb=1\n # as it is\nx\n#N0\n`,
+  );
 });

@@ -11,7 +11,8 @@ const rawOf = (line: string): Buffer => parseHostKey(line) ?? Buffer.alloc(0);
 const raw = rawOf(pinned);
 
 describe('the verifier answers exactly true or false, at once', () => {
-  // ssh2 takes every answer but `false` for a yes: a promise, undefined, null, 0 and an Error all let a stranger in.
+  // ssh2 takes every answer but `false` for a yes: a promise, undefined, null, 0 and an Error all let a
+  // stranger in.
   test.each([
     ['the pinned key', [pinned], raw, true],
     ['the pinned key, with a comment', [`${pinned} root@node`], raw, true],
@@ -23,7 +24,7 @@ describe('the verifier answers exactly true or false, at once', () => {
     ['an empty key', [pinned], Buffer.alloc(0), false],
     ['no pinned key at all', [], raw, false],
     ['pinned keys that cannot be read', ['ssh-ed25519', 'ssh-ed25519 !!!', '', 'ssh-rsa AAAA'], raw, false],
-    ['a pinned key under another type\'s name', [pinned.replace('ssh-ed25519', 'ssh-rsa')], raw, false],
+    ["a pinned key under another type's name", [pinned.replace('ssh-ed25519', 'ssh-rsa')], raw, false],
     ['an empty key, where an unreadable one is pinned', [''], Buffer.alloc(0), false],
   ])('%s', (_name, expected, key, answer) => {
     expect(createVerifier(expected).verify(key)).toBe(answer);
@@ -31,7 +32,8 @@ describe('the verifier answers exactly true or false, at once', () => {
 
   test('refuses what is no key at all', () => {
     const verify: (key: never) => unknown = createVerifier([pinned]).verify;
-    for (const odd of [undefined, null, 0, '', pinned, {}, [], Promise.resolve(raw)]) expect(verify(odd as never)).toBe(false);
+    for (const odd of [undefined, null, 0, '', pinned, {}, [], Promise.resolve(raw)])
+      expect(verify(odd as never)).toBe(false);
   });
 
   test('keeps what it saw, though ssh2 uses its buffer again', () => {
@@ -52,12 +54,16 @@ describe('against a server', () => {
   const key = makeHostKey();
   const rsa = makeHostKey('rsa');
   let node: TestNode;
-  beforeAll(async () => { node = await startNode({ hostKeys: [key.private, rsa.private] }); });
+  beforeAll(async () => {
+    node = await startNode({ hostKeys: [key.private, rsa.private] });
+  });
   afterAll(() => node.close());
 
   test('a probe without a pinned key returns the key to be pinned', async () => {
     const { hostKey: _, ...unknown } = node.target;
-    await expect(probe({ ...unknown, pinsWithPassword: true })).resolves.toMatchObject({ hostKey: publicLine(key.private) });
+    await expect(probe({ ...unknown, pinsWithPassword: true })).resolves.toMatchObject({
+      hostKey: publicLine(key.private),
+    });
   });
 
   test('a probe with the pinned key succeeds', async () => {
@@ -65,29 +71,43 @@ describe('against a server', () => {
   });
 
   test('a server with several keys shows the pinned one', async () => {
-    await expect(probe({ ...node.target, hostKey: publicLine(rsa.private) })).resolves.toMatchObject({ hostKey: publicLine(rsa.private) });
+    await expect(probe({ ...node.target, hostKey: publicLine(rsa.private) })).resolves.toMatchObject({
+      hostKey: publicLine(rsa.private),
+    });
   });
 
   test('another key is refused, with both fingerprints, before the password is sent', async () => {
     const before = node.connections.total;
     await expect(probe({ ...node.target, hostKey: pinned })).rejects.toMatchObject({
       kind: 'Invalid',
-      message: expect.stringMatching(new RegExp([fingerprint(rawOf(node.target.hostKey)), fingerprint(raw), 'possible man in the middle']
-        .map((part) => part.replaceAll('+', '\\+')).join('.*'))),
+      message: expect.stringMatching(
+        new RegExp(
+          [fingerprint(rawOf(node.target.hostKey)), fingerprint(raw), 'possible man in the middle']
+            .map((part) => part.replaceAll('+', '\\+'))
+            .join('.*'),
+        ),
+      ),
     });
     expect(node.connections.total).toBe(before);
   });
 
-  test.each([[undefined], [[]], [''], ['nonsense']])('no connection is pooled with %j for a host key', async (hostKey) => {
-    const pool = createPool();
-    const { hostKey: _, ...unknown } = node.target;
-    await expect(pool.acquire(hostKey === undefined ? unknown : { ...unknown, hostKey })).rejects.toMatchObject({ kind: 'Invalid' });
-    await pool.closeAll();
-  });
+  test.each([[undefined], [[]], [''], ['nonsense']])(
+    'no connection is pooled with %j for a host key',
+    async (hostKey) => {
+      const pool = createPool();
+      const { hostKey: _, ...unknown } = node.target;
+      await expect(
+        pool.acquire(hostKey === undefined ? unknown : { ...unknown, hostKey }),
+      ).rejects.toMatchObject({ kind: 'Invalid' });
+      await pool.closeAll();
+    },
+  );
 
   test('a pinned node that comes back with another key is refused', async () => {
     const reborn = await startNode({ hostKeys: [makeHostKey().private] });
-    await expect(probe({ ...node.target, port: reborn.target.port })).rejects.toMatchObject({ kind: 'Invalid' });
+    await expect(probe({ ...node.target, port: reborn.target.port })).rejects.toMatchObject({
+      kind: 'Invalid',
+    });
     await reborn.close();
   });
 });

@@ -13,7 +13,8 @@ import { startProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 const missing = sshdIsMissing();
-if (missing !== undefined) console.info(`left out what is tried through a real OpenSSH server as jump host: ${missing}`);
+if (missing !== undefined)
+  console.info(`left out what is tried through a real OpenSSH server as jump host: ${missing}`);
 
 type Jump = NonNullable<SshTarget['jump']>;
 
@@ -47,8 +48,12 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     return proxy;
   };
 
-  test('a script runs, and a probe pins the target\'s key, not the jump host\'s', async () => {
-    expect(await onTarget('run', 'echo x >> "$HOME/count"; echo done; exit 3')).toMatchObject({ reason: 'exit', exitCode: 3, stdout: 'done\n' });
+  test("a script runs, and a probe pins the target's key, not the jump host's", async () => {
+    expect(await onTarget('run', 'echo x >> "$HOME/count"; echo done; exit 3')).toMatchObject({
+      reason: 'exit',
+      exitCode: 3,
+      stdout: 'done\n',
+    });
     const { hostKey: _, ...rest } = target;
     const unknown = { ...rest, pinsWithPassword: true };
     expect((await probe(unknown)).hostKey).toBe(node.target.hostKey);
@@ -59,7 +64,9 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
     const nodes = await Promise.all(Array.from({ length: 12 }, () => startNode()));
     const first = await pool.acquire(jump);
     const connections = await Promise.all(nodes.map((one) => pool.acquire({ ...one.target, jump })));
-    const outcomes = await Promise.all(connections.map((connection) => exec(connection, ['sh', '-c', 'echo "$HOME"'])));
+    const outcomes = await Promise.all(
+      connections.map((connection) => exec(connection, ['sh', '-c', 'echo "$HOME"'])),
+    );
     expect(outcomes.map(({ stdout }) => stdout.trim())).toEqual(nodes.map(({ home }) => home));
     expect(await pool.acquire(jump)).toBe(first);
     expect(first.busy).toBe(true);
@@ -87,24 +94,44 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
 
   test('both host keys are checked, each by its own pin', async () => {
     const stranger = makeHostKey().line;
-    await expect(pool.acquire({ ...target, hostKey: stranger })).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringMatching(/127\.0\.0\.1:\d+ through .* shows host key/) });
-    await expect(pool.acquire({ ...target, hostKey: String(bastion.target.hostKey) })).rejects.toMatchObject({ kind: 'Invalid' });
-    await expect(pool.acquire({ ...target, jump: { ...jump, hostKey: stranger } })).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringMatching(/^jump host of 127\.0\.0\.1: .* shows host key/) });
-    await expect(pool.acquire({ ...target, jump: { ...jump, hostKey: [] } })).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('no host key is known') });
+    await expect(pool.acquire({ ...target, hostKey: stranger })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringMatching(/127\.0\.0\.1:\d+ through .* shows host key/),
+    });
+    await expect(pool.acquire({ ...target, hostKey: String(bastion.target.hostKey) })).rejects.toMatchObject({
+      kind: 'Invalid',
+    });
+    await expect(pool.acquire({ ...target, jump: { ...jump, hostKey: stranger } })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringMatching(/^jump host of 127\.0\.0\.1: .* shows host key/),
+    });
+    await expect(pool.acquire({ ...target, jump: { ...jump, hostKey: [] } })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('no host key is known'),
+    });
     expect(node.connections.total).toBe(0);
   });
 
   test('a jump host that refuses the login, forwards nothing, or does not reach the target says so', async () => {
-    await expect(pool.acquire({ ...target, jump: { ...jump, privateKey: makeHostKey().private } })).rejects.toMatchObject({ kind: 'Auth', message: expect.stringContaining('jump host') });
-    await expect(pool.acquire({ ...target, port: 1 })).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('does not reach 127.0.0.1:1') });
+    await expect(
+      pool.acquire({ ...target, jump: { ...jump, privateKey: makeHostKey().private } }),
+    ).rejects.toMatchObject({ kind: 'Auth', message: expect.stringContaining('jump host') });
+    await expect(pool.acquire({ ...target, port: 1 })).rejects.toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('does not reach 127.0.0.1:1'),
+    });
     const strict = await startSshd(['AllowTcpForwarding no']);
-    await expect(pool.acquire({ ...target, jump: { ...strict.target, hostKey: strict.target.hostKey ?? '' } }))
-      .rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('AllowTcpForwarding') });
+    await expect(
+      pool.acquire({ ...target, jump: { ...strict.target, hostKey: strict.target.hostKey ?? '' } }),
+    ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('AllowTcpForwarding') });
     await strict.close();
   });
 
   test('a jump host that is killed and comes back costs nothing', async () => {
-    const run = onTarget('restart', 'echo x >> "$HOME/count"; touch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done; exit 5');
+    const run = onTarget(
+      'restart',
+      'echo x >> "$HOME/count"; touch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done; exit 5',
+    );
     await until('it runs', () => existsSync(join(node.home, 'running')));
     await bastion.restart();
     await runOn(node, pool, 'go', { text: 'touch "$HOME/go"' });
@@ -115,14 +142,21 @@ describe.skipIf(missing !== undefined)('through a real OpenSSH server as jump ho
   test('a link that swallows everything is noticed within 20 s: to the jump host, behind it, and without one', async () => {
     // Pings as they are set up for everybody, every 5 s.
     const [mute, inner] = [await between(bastion.target), await between(node.target)];
-    const ways: readonly SshTarget[] = [{ ...target, jump: { ...jump, port: mute.port } }, { ...target, port: inner.port }, { ...node.target, port: inner.port }];
+    const ways: readonly SshTarget[] = [
+      { ...target, jump: { ...jump, port: mute.port } },
+      { ...target, port: inner.port },
+      { ...node.target, port: inner.port },
+    ];
     const connections = await Promise.all(ways.map((way) => pool.acquire(way)));
-    const commands = connections.map((connection) => exec(connection, ['sleep', '600'], { timeoutMs: 600_000 }));
+    const commands = connections.map((connection) =>
+      exec(connection, ['sleep', '600'], { timeoutMs: 600_000 }),
+    );
     const lost = Promise.allSettled(commands);
     mute.blackhole();
     inner.blackhole();
     await until('all are noticed', () => connections.every((connection) => !connection.open));
-    for (const end of await lost) expect(end).toMatchObject({ status: 'rejected', reason: { kind: 'Retryable' } });
+    for (const end of await lost)
+      expect(end).toMatchObject({ status: 'rejected', reason: { kind: 'Retryable' } });
   }, 60_000);
 
   test('a target that starts again behind its jump host is another connection: through a pool and by itself', async () => {

@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 async function start(options: NodeOptions = {}): Promise<TestNode> {
-  return node = await startNode(options);
+  return (node = await startNode(options));
 }
 
 /** A node whose only commands are these; `sh` is the given shell. */
@@ -42,39 +42,72 @@ const stubborn = { text: 'sh -c "sleep 64; : $HOME" & touch "$HOME/running"; sle
 
 describe('with only a POSIX shell and a few commands', () => {
   const busybox = findCommand('busybox');
-  const nodes: readonly (readonly [string, string | undefined, Readonly<Record<string, string | undefined>>])[] = [
+  const nodes: readonly (readonly [
+    string,
+    string | undefined,
+    Readonly<Record<string, string | undefined>>,
+  ])[] = [
     ['dash', findCommand('dash'), { ...commandsOf(posixCommands), setsid: findCommand('setsid') }],
     ['bash', findCommand('bash'), { ...commandsOf(posixCommands), setsid: findCommand('setsid') }],
     ['bash without setsid and perl, by job control', findCommand('bash'), commandsOf(posixCommands)],
-    ['dash without setsid, by perl', findCommand('dash'), { ...commandsOf(posixCommands), perl: findCommand('perl') }],
+    [
+      'dash without setsid, by perl',
+      findCommand('dash'),
+      { ...commandsOf(posixCommands), perl: findCommand('perl') },
+    ],
     ['busybox', busybox, Object.fromEntries([...posixCommands, 'setsid'].map((name) => [name, busybox]))],
   ];
-  test.for(nodes)('%s: a run starts, ends and can be cancelled', async ([name, shell, commands], { skip }) => {
-    if (shell === undefined) return skip(`${name} is not installed here`);
-    const odd = await startWith(shell, commands);
-    const { home } = odd;
-    expect(await runOn(odd, pool, 'run', script)).toMatchObject({ reason: 'exit', exitCode: 3, stdout: 'input\n', stderr: 'err\n' });
-    expect(await runOn(odd, pool, 'run', script)).toMatchObject({ reason: 'exit', exitCode: 3, stdout: 'input\n' });
-    expect(countLines(join(home, 'count'))).toBe(1);
-    const cancel = new AbortController();
-    const run = runOn(odd, pool, 'cancel', stubborn, { signal: cancel.signal });
-    await until('the script runs', () => existsSync(join(home, 'running')));
-    cancel.abort();
-    expect(await run).toMatchObject({ reason: 'cancel' });
-    await until('its processes are gone', () => processesWith(home).length === 0);
-    const deaf = { text: `trap "" TERM; touch "$HOME/deaf"; while :; do sleep 0.1; done; : ${home}` };
-    const turn = { node: 'node', time: 1, operation: '1' };
-    const zombie = runOnce({ runId: 'deaf', script: deaf, turn }, { connect: () => pool.acquire(odd.target) });
-    await until('the deaf script runs', () => existsSync(join(home, 'deaf')));
-    const next = { runId: 'next', script: { text: 'echo alone' }, turn: { ...turn, time: 2, operation: '2' } };
-    expect(await runOnce(next, { connect: () => pool.acquire(odd.target) })).toMatchObject({ exitCode: 0, stdout: 'alone\n' });
-    expect(await zombie).toMatchObject({ reason: 'superseded' });
-    await until('nothing is left of it', () => processesWith(home).length === 0);
-  });
+  test.for(nodes)(
+    '%s: a run starts, ends and can be cancelled',
+    async ([name, shell, commands], { skip }) => {
+      if (shell === undefined) return skip(`${name} is not installed here`);
+      const odd = await startWith(shell, commands);
+      const { home } = odd;
+      expect(await runOn(odd, pool, 'run', script)).toMatchObject({
+        reason: 'exit',
+        exitCode: 3,
+        stdout: 'input\n',
+        stderr: 'err\n',
+      });
+      expect(await runOn(odd, pool, 'run', script)).toMatchObject({
+        reason: 'exit',
+        exitCode: 3,
+        stdout: 'input\n',
+      });
+      expect(countLines(join(home, 'count'))).toBe(1);
+      const cancel = new AbortController();
+      const run = runOn(odd, pool, 'cancel', stubborn, { signal: cancel.signal });
+      await until('the script runs', () => existsSync(join(home, 'running')));
+      cancel.abort();
+      expect(await run).toMatchObject({ reason: 'cancel' });
+      await until('its processes are gone', () => processesWith(home).length === 0);
+      const deaf = { text: `trap "" TERM; touch "$HOME/deaf"; while :; do sleep 0.1; done; : ${home}` };
+      const turn = { node: 'node', time: 1, operation: '1' };
+      const zombie = runOnce(
+        { runId: 'deaf', script: deaf, turn },
+        { connect: () => pool.acquire(odd.target) },
+      );
+      await until('the deaf script runs', () => existsSync(join(home, 'deaf')));
+      const next = {
+        runId: 'next',
+        script: { text: 'echo alone' },
+        turn: { ...turn, time: 2, operation: '2' },
+      };
+      expect(await runOnce(next, { connect: () => pool.acquire(odd.target) })).toMatchObject({
+        exitCode: 0,
+        stdout: 'alone\n',
+      });
+      expect(await zombie).toMatchObject({ reason: 'superseded' });
+      await until('nothing is left of it', () => processesWith(home).length === 0);
+    },
+  );
 
   test('where nothing gives a process group, the script is refused and not started', async () => {
     const odd = await startWith(findCommand('dash') ?? '/bin/sh', commandsOf(posixCommands));
-    await expect(runOn(odd, pool, 'run', script)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('install setsid (util-linux) or perl') });
+    await expect(runOn(odd, pool, 'run', script)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('install setsid (util-linux) or perl'),
+    });
     expect(countLines(join(odd.home, 'count'))).toBe(0);
   });
 });
@@ -95,9 +128,23 @@ describe('with a login that is not quiet', () => {
 
   test('a login script that prints on both streams is no part of the output', async () => {
     const odd = await start();
-    odd.faults.loginShell = [findCommand('dash') ?? '/bin/sh', '-c', 'echo hello; echo warning >&2; exec /bin/sh -c "$0"'];
-    expect(await runOn(odd, pool, 'run', script)).toMatchObject({ exitCode: 3, stdout: 'input\n', stderr: 'err\n' });
-    expect(await createShell({ pool, target: odd.target, runId: 'x' }).exec(['sh', '-c', 'echo out; echo err >&2'])).toEqual({ exitCode: 0, stdout: 'out\n', stderr: 'err\n' });
+    odd.faults.loginShell = [
+      findCommand('dash') ?? '/bin/sh',
+      '-c',
+      'echo hello; echo warning >&2; exec /bin/sh -c "$0"',
+    ];
+    expect(await runOn(odd, pool, 'run', script)).toMatchObject({
+      exitCode: 3,
+      stdout: 'input\n',
+      stderr: 'err\n',
+    });
+    expect(
+      await createShell({ pool, target: odd.target, runId: 'x' }).exec([
+        'sh',
+        '-c',
+        'echo out; echo err >&2',
+      ]),
+    ).toEqual({ exitCode: 0, stdout: 'out\n', stderr: 'err\n' });
   });
 
   test.for(['bash', 'zsh', 'fish', 'csh', 'tcsh', 'ksh'])('%s as the login shell', async (name, { skip }) => {
@@ -110,9 +157,19 @@ describe('with a login that is not quiet', () => {
 
   test('what a node says reaches no message with what a terminal would obey', async () => {
     const odd = await start();
-    odd.faults.loginShell = ['/bin/sh', '-c', 'printf "\\033[2Jgone\\r\\n\\342\\200\\256ERROR all is well\\007" >&2; exit 1'];
-    for (const attempt of [() => runOn(odd, pool, 'run', script), () => createShell({ pool, target: odd.target, runId: 'x' }).exec(['true'])]) {
-      const { message } = await attempt().then(() => new Error('no error'), (error: Error) => error);
+    odd.faults.loginShell = [
+      '/bin/sh',
+      '-c',
+      'printf "\\033[2Jgone\\r\\n\\342\\200\\256ERROR all is well\\007" >&2; exit 1',
+    ];
+    for (const attempt of [
+      () => runOn(odd, pool, 'run', script),
+      () => createShell({ pool, target: odd.target, runId: 'x' }).exec(['true']),
+    ]) {
+      const { message } = await attempt().then(
+        () => new Error('no error'),
+        (error: Error) => error,
+      );
       expect(message).toContain('?[2Jgone ?ERROR all is well?');
     }
   });
@@ -122,7 +179,9 @@ describe('with a login that is not quiet', () => {
     odd.faults.loginShell = ['/bin/sh', '-c', 'echo This account is currently not available.; exit 1'];
     const wanted = { kind: 'Invalid', message: expect.stringContaining('does not run commands') };
     await expect(runOn(odd, pool, 'run', script)).rejects.toMatchObject(wanted);
-    await expect(createShell({ pool, target: odd.target, runId: 'x' }).exec(['true'])).rejects.toMatchObject(wanted);
+    await expect(createShell({ pool, target: odd.target, runId: 'x' }).exec(['true'])).rejects.toMatchObject(
+      wanted,
+    );
   });
 });
 
@@ -130,16 +189,26 @@ describe('with sudo', () => {
   test('a refusal of sudo is Auth, with its words, and nothing is started', async () => {
     writeCommand(folder, 'sudo', '#!/bin/sh\necho "sudo: a password is required" >&2\nexit 1\n');
     const odd = await start({ env: { PATH: `${folder}:/usr/bin:/bin` } });
-    await expect(runOn(odd, pool, 'run', { ...script, sudo: true })).rejects.toMatchObject({ kind: 'Auth', message: expect.stringContaining('a password is required') });
+    await expect(runOn(odd, pool, 'run', { ...script, sudo: true })).rejects.toMatchObject({
+      kind: 'Auth',
+      message: expect.stringContaining('a password is required'),
+    });
     expect(readdirSync(odd.runs)).toEqual(['.turns']);
   });
 
-  test('the whole run is root\'s: one sudo -n, root\'s own home', async () => {
+  test("the whole run is root's: one sudo -n, root's own home", async () => {
     const root = join(folder, 'root');
     execFileSync('mkdir', [root]);
-    writeCommand(folder, 'sudo', `#!/bin/sh\n[ "$1 $2" = "-n -H" ] || exit 1\nshift 2\necho x >> "${folder}/sudos"\nHOME=${root} exec "$@"\n`);
+    writeCommand(
+      folder,
+      'sudo',
+      `#!/bin/sh\n[ "$1 $2" = "-n -H" ] || exit 1\nshift 2\necho x >> "${folder}/sudos"\nHOME=${root} exec "$@"\n`,
+    );
     const odd = await start({ env: { PATH: `${folder}:/usr/bin:/bin` } });
-    expect(await runOn(odd, pool, 'run', { ...script, sudo: true })).toMatchObject({ exitCode: 3, stdout: 'input\n' });
+    expect(await runOn(odd, pool, 'run', { ...script, sudo: true })).toMatchObject({
+      exitCode: 3,
+      stdout: 'input\n',
+    });
     expect(await runOn(odd, pool, 'run', { ...script, sudo: true })).toMatchObject({ exitCode: 3 });
     expect(countLines(join(root, 'count'))).toBe(1);
     expect(countLines(join(folder, 'sudos'))).toBe(2);
@@ -151,8 +220,9 @@ describe('with a full disk', () => {
     const odd = await start();
     // 4 KiB a file, which is what the shell of every command allows from now on.
     odd.faults.loginShell = ['/bin/sh', '-c', 'ulimit -f 8; exec /bin/sh -c "$0"'];
-    await expect(runOn(odd, pool, 'run', { text: `echo x >> "$HOME/count"; #${'.'.repeat(100_000)}` }))
-      .rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('disk full on node') });
+    await expect(
+      runOn(odd, pool, 'run', { text: `echo x >> "$HOME/count"; #${'.'.repeat(100_000)}` }),
+    ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('disk full on node') });
     expect(countLines(join(odd.home, 'count'))).toBe(0);
   });
 
@@ -160,8 +230,13 @@ describe('with a full disk', () => {
     const home = mountSmall('size=256k');
     if (home === undefined) return skip('no small file system can be mounted here: that takes root');
     const odd = await start({ home });
-    const run = createShell({ pool, target: odd.target, runId: 'fills' }).run({ text: 'dd if=/dev/zero of="$HOME/big" bs=1024 count=1000; exit 0' });
-    await expect(run).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('disk full on node') });
+    const run = createShell({ pool, target: odd.target, runId: 'fills' }).run({
+      text: 'dd if=/dev/zero of="$HOME/big" bs=1024 count=1000; exit 0',
+    });
+    await expect(run).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('disk full on node'),
+    });
   });
 
   test('nothing can be claimed or written, and that is what is said', async ({ skip }) => {
@@ -170,8 +245,14 @@ describe('with a full disk', () => {
     const odd = await start({ home });
     expect(() => writeFileSync(join(home, 'big'), Buffer.alloc(100_000))).toThrow('ENOSPC');
     const shell = createShell({ pool, target: odd.target, runId: 'none' });
-    await expect(shell.run(script)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('disk full on node') });
-    await expect(shell.putFile('x', 'content')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('No space left') });
+    await expect(shell.run(script)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('disk full on node'),
+    });
+    await expect(shell.putFile('x', 'content')).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('No space left'),
+    });
     expect(existsSync(join(home, 'x'))).toBe(false);
     rmSync(join(home, 'big'));
     expect(await shell.run(script)).toMatchObject({ exitCode: 3 });
@@ -191,7 +272,9 @@ describe('with a home that cannot be written', () => {
   const spare = `/var/tmp/heddle-${process.getuid?.()}`;
   const inSpare = (runId: string): string => join(spare, 'runs', runFolderName(runId));
 
-  test('a run goes to /var/tmp, once, and later attempts find it there though the home can be written by then', async ({ skip }) => {
+  test('a run goes to /var/tmp, once, and later attempts find it there though the home can be written by then', async ({
+    skip,
+  }) => {
     const home = mountSmall('ro');
     if (home === undefined) return skip('no file system can be mounted read-only here: that takes root');
     const odd = await start({ home });
@@ -208,16 +291,25 @@ describe('with a home that cannot be written', () => {
     expect(countLines(count)).toBe(1);
     expect(existsSync(inSpare(id))).toBe(true);
     expect(statSync(spare).mode & 0o077).toBe(0);
-    for (const entry of readdirSync(join(spare, 'runs/.turns'))) if (entry.endsWith(runFolderName(id))) rmSync(join(spare, 'runs/.turns', entry));
+    for (const entry of readdirSync(join(spare, 'runs/.turns')))
+      if (entry.endsWith(runFolderName(id))) rmSync(join(spare, 'runs/.turns', entry));
   });
 
-  test('a place that is another\'s is not used', async ({ skip }) => {
+  test("a place that is another's is not used", async ({ skip }) => {
     const home = mountSmall('ro');
-    if (home === undefined || existsSync(spare)) return skip(home === undefined ? 'no file system can be mounted read-only here: that takes root' : `${spare} is in use`);
+    if (home === undefined || existsSync(spare))
+      return skip(
+        home === undefined
+          ? 'no file system can be mounted read-only here: that takes root'
+          : `${spare} is in use`,
+      );
     undo.push(() => rmSync(spare, { force: true }));
     symlinkSync(folder, spare);
     const odd = await start({ home });
-    await expect(runOn(odd, pool, 'x', script)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('cannot take the place of the home') });
+    await expect(runOn(odd, pool, 'x', script)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('cannot take the place of the home'),
+    });
     expect(readdirSync(folder)).not.toContain('runs');
   });
 });
@@ -225,7 +317,10 @@ describe('with a home that cannot be written', () => {
 test('a run folder of another user is said to be one', async () => {
   const odd = await start();
   writeFileSync(join(odd.home, '.heddle'), 'a file where the folder should be');
-  await expect(runOn(odd, pool, 'run', script)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringMatching(/cannot keep the run.*File exists|Not a directory/) });
+  await expect(runOn(odd, pool, 'run', script)).rejects.toMatchObject({
+    kind: 'Invalid',
+    message: expect.stringMatching(/cannot keep the run.*File exists|Not a directory/),
+  });
 });
 
 function mountSmall(options: string): string | undefined {

@@ -10,9 +10,18 @@ import { startNode, type TestNode } from '../support/ssh-server.js';
 let compiled: string;
 let node: TestNode;
 beforeEach(async () => {
-  // Everything that output goes through in a worker: connection, task log with a secret to hide, store with a cap.
-  compiled = compile(['src/ssh/pool.ts', 'src/ssh/shell.ts', 'src/activities/task-log.ts', 'src/store/folder.ts', 'src/secrets/redact.ts']);
-  writeFileSync(join(compiled, 'worker.js'), `
+  // Everything that output goes through in a worker: connection, task log with a secret to hide, store with a
+  // cap.
+  compiled = compile([
+    'src/ssh/pool.ts',
+    'src/ssh/shell.ts',
+    'src/activities/task-log.ts',
+    'src/store/folder.ts',
+    'src/secrets/redact.ts',
+  ]);
+  writeFileSync(
+    join(compiled, 'worker.js'),
+    `
     import { readFileSync } from 'node:fs';
     import { createPool } from './src/ssh/pool.js';
     import { createShell } from './src/ssh/shell.js';
@@ -23,7 +32,8 @@ beforeEach(async () => {
     const pool = createPool();
     const redactor = createRedactor(['a secret that is looked for']);
     const log = openTaskLog(createFolderStore({ folder, logLimit: 1_000_000 }), 'uid/node-1/task.log', () => redactor);
-    // Without the log what the process takes; with it what it holds on to, for strings are collected when the engine likes.
+    // Without the log what the process takes; with it what it holds on to, for strings are collected when the
+    // engine likes.
     const held = () => {
       if (!logged) return process.memoryUsage.rss();
       gc();
@@ -50,7 +60,8 @@ beforeEach(async () => {
     await log.close();
     await pool.closeAll();
     console.log(JSON.stringify({ outcomes, grown: most - first, tail: tails.stdout?.length ?? 0 }));
-  `);
+  `,
+  );
   node = await startNode();
 });
 afterEach(async () => {
@@ -59,7 +70,12 @@ afterEach(async () => {
 });
 
 interface Report {
-  readonly outcomes: readonly { readonly exitCode: number; readonly stdout: number; readonly stderr: number; readonly cut: boolean }[];
+  readonly outcomes: readonly {
+    readonly exitCode: number;
+    readonly stdout: number;
+    readonly stderr: number;
+    readonly cut: boolean;
+  }[];
   readonly grown: number;
   readonly tail: number;
 }
@@ -72,20 +88,27 @@ const scripts = [
 
 async function run(logged: boolean): Promise<Report> {
   const task = { target: node.target, folder: join(compiled, 'store'), scripts, logged };
-  const worker = spawn(process.execPath, ['--expose-gc', join(compiled, 'worker.js'), JSON.stringify(task)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const worker = spawn(process.execPath, ['--expose-gc', join(compiled, 'worker.js'), JSON.stringify(task)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   return JSON.parse(await text(worker.stdout as Readable)) as Report;
 }
 
 test.each([
-  ['a worker grows by less than 50 MB', false], ['a worker that logs it holds less than 50 MB of it', true],
-])('of 300 MB of output, without a line end and of bytes that are no text, %s', async (_name, logged) => {
-  const { outcomes, grown, tail } = await run(logged);
-  expect(outcomes).toMatchObject([{ exitCode: 0 }, { exitCode: 3, cut: true }, { exitCode: 0, cut: true }]);
-  for (const { stdout, stderr } of outcomes) expect(Math.max(stdout, stderr)).toBeLessThan(66_000);
-  expect(grown).toBeLessThan(50_000_000);
-  if (!logged) return;
-  expect(tail).toBeLessThanOrEqual(2_048);
-  const log = readFileSync(join(compiled, 'store/logs/uid/node-1/task.log'), 'utf8');
-  expect(log.length).toBeLessThan(1_001_000);
-  expect(log).toContain('this log was cut at 1000000 bytes');
-}, 180_000);
+  ['a worker grows by less than 50 MB', false],
+  ['a worker that logs it holds less than 50 MB of it', true],
+])(
+  'of 300 MB of output, without a line end and of bytes that are no text, %s',
+  async (_name, logged) => {
+    const { outcomes, grown, tail } = await run(logged);
+    expect(outcomes).toMatchObject([{ exitCode: 0 }, { exitCode: 3, cut: true }, { exitCode: 0, cut: true }]);
+    for (const { stdout, stderr } of outcomes) expect(Math.max(stdout, stderr)).toBeLessThan(66_000);
+    expect(grown).toBeLessThan(50_000_000);
+    if (!logged) return;
+    expect(tail).toBeLessThanOrEqual(2_048);
+    const log = readFileSync(join(compiled, 'store/logs/uid/node-1/task.log'), 'utf8');
+    expect(log.length).toBeLessThan(1_001_000);
+    expect(log).toContain('this log was cut at 1000000 bytes');
+  },
+  180_000,
+);

@@ -37,7 +37,11 @@ test('other credentials, users or host keys get a connection of their own', asyn
 
 test('at most eight commands run on a connection at once, and all of them run', async () => {
   const connection = await pool.acquire(node.target);
-  const command = ['sh', '-c', 'n=$(($(cat "$HOME"/now-* 2>/dev/null | wc -l) + 1)); echo x > "$HOME/now-$$"; sleep 0.1; ls "$HOME" | grep -c now-; rm "$HOME/now-$$"'];
+  const command = [
+    'sh',
+    '-c',
+    'n=$(($(cat "$HOME"/now-* 2>/dev/null | wc -l) + 1)); echo x > "$HOME/now-$$"; sleep 0.1; ls "$HOME" | grep -c now-; rm "$HOME/now-$$"',
+  ];
   const counts = await Promise.all(Array.from({ length: 20 }, () => exec(connection, command)));
   expect(counts.map(({ exitCode }) => exitCode)).toEqual(counts.map(() => 0));
   expect(Math.max(...counts.map(({ stdout }) => Number(stdout)))).toBeLessThanOrEqual(8);
@@ -93,7 +97,10 @@ test('a failed attempt is not remembered', async () => {
 
 test('a port where nobody listens is Retryable', async () => {
   await node.close();
-  await expect(probe(node.target)).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('ECONNREFUSED') });
+  await expect(probe(node.target)).rejects.toMatchObject({
+    kind: 'Retryable',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
   node = await startNode();
 });
 
@@ -102,18 +109,27 @@ test.each([
   ['that is no SSH server', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
 ])('a server %s is Retryable within the deadline', async (_name, greeting) => {
   const server = createServer((socket) => {
-    socket.on('error', () => { /* The client goes away. */ });
+    socket.on('error', () => {
+      /* The client goes away. */
+    });
     socket.write(greeting);
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   const { port } = server.address() as AddressInfo;
-  await expect(probe({ ...node.target, port }, { timeoutMs: 300 })).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('does not answer as an SSH server') });
+  await expect(probe({ ...node.target, port }, { timeoutMs: 300 })).rejects.toMatchObject({
+    kind: 'Retryable',
+    message: expect.stringContaining('does not answer as an SSH server'),
+  });
   server.close();
 });
 
 test('a server that closes at once is Retryable', async () => {
   const server = createServer((socket) => socket.end());
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   const { port } = server.address() as AddressInfo;
   await expect(probe({ ...node.target, port })).rejects.toMatchObject({ kind: 'Retryable' });
   server.close();
@@ -123,7 +139,10 @@ test('a server that lets us in and then opens no channel is given up within the 
   const impatient = createPool({ timeoutMs: 1_500 });
   const connection = await impatient.acquire(node.target);
   node.faults.stall = true;
-  await expect(exec(connection, ['true'])).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('no channel was opened within 1.5 s') });
+  await expect(exec(connection, ['true'])).rejects.toMatchObject({
+    kind: 'Retryable',
+    message: expect.stringContaining('no channel was opened within 1.5 s'),
+  });
   await connection.closed;
   delete node.faults.stall;
   expect((await exec(await impatient.acquire(node.target), ['echo', 'back'])).stdout).toBe('back\n');
@@ -151,6 +170,8 @@ test.each([
 });
 
 test('messages never hold a credential', async () => {
-  const error: unknown = await probe({ ...node.target, password: 'CANARY' }).catch((reason: unknown) => reason);
+  const error: unknown = await probe({ ...node.target, password: 'CANARY' }).catch(
+    (reason: unknown) => reason,
+  );
   expect(`${String(error)} ${JSON.stringify(error)}`).not.toContain('CANARY');
 });

@@ -4,7 +4,9 @@ import { probe } from '../../src/ssh/probe.js';
 import { startNode, type TestNode } from '../support/ssh-server.js';
 
 let node: TestNode;
-beforeEach(async () => { node = await startNode(); });
+beforeEach(async () => {
+  node = await startNode();
+});
 afterEach(() => node.close());
 
 test('tells the boot of the machine, the same at every look', async () => {
@@ -32,10 +34,13 @@ test('leaves no connection behind', async () => {
 });
 
 const unshared = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
-test.runIf(process.platform === 'linux' && unshared)('containers that share a kernel are told apart', async () => {
-  const { bootId } = await probe(node.target);
-  node.faults.loginShell = ['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c'];
-  const inside = await probe(node.target);
-  expect(inside.bootId).toBeDefined();
-  expect(inside.bootId).not.toBe(bootId);
-});
+test.runIf(process.platform === 'linux' && unshared)(
+  'containers that share a kernel are told apart',
+  async () => {
+    const { bootId } = await probe(node.target);
+    node.faults.loginShell = ['unshare', '--pid', '--fork', '--mount-proc', 'sh', '-c'];
+    const inside = await probe(node.target);
+    expect(inside.bootId).toBeDefined();
+    expect(inside.bootId).not.toBe(bootId);
+  },
+);

@@ -19,23 +19,32 @@ afterEach(async () => {
   await node.close();
 });
 
-const lines = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
 /** Prints while it runs, so that it would die of a closed pipe if it were attached to the connection. */
-const chatty = 'echo x >> "$HOME/count"; i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo line $i; sleep 0.02; done; exit 4';
+const chatty =
+  'echo x >> "$HOME/count"; i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo line $i; sleep 0.02; done; exit 4';
 
 test('a connection that is cut while the script runs costs nothing: one execution, all output once, the right exit code', async () => {
   const output = collect();
-  const script = 'echo x >> "$HOME/count"; i=0; until [ -e "$HOME/go" ]; do i=$((i+1)); echo line $i; sleep 0.02; done; echo $i > "$HOME/lines"; exit 4';
+  const script =
+    'echo x >> "$HOME/count"; i=0; until [ -e "$HOME/go" ]; do i=$((i+1)); echo line $i; sleep 0.02; done; echo $i > "$HOME/lines"; exit 4';
   let cut = 0;
-  const end = await runOn(node, pool, 'cut', { text: script }, {
-    onOutput: (stream, chunk) => {
-      void output.listener(stream, chunk);
-      if (cut === node.connections.total) return;
-      cut = node.connections.total;
-      if (cut <= 3) node.cut();
-      else writeFileSync(join(node.home, 'go'), '');
+  const end = await runOn(
+    node,
+    pool,
+    'cut',
+    { text: script },
+    {
+      onOutput: (stream, chunk) => {
+        void output.listener(stream, chunk);
+        if (cut === node.connections.total) return;
+        cut = node.connections.total;
+        if (cut <= 3) node.cut();
+        else writeFileSync(join(node.home, 'go'), '');
+      },
     },
-  });
+  );
   const all = lines(Number(readFileSync(join(node.home, 'lines'), 'utf8')));
   expect(end).toMatchObject({ reason: 'exit', exitCode: 4, stdout: all });
   expect(output.text('stdout')).toBe(all);
@@ -46,22 +55,36 @@ test('a connection that is cut while the script runs costs nothing: one executio
 test('a connection cut within a large piece of output goes on at that very byte', async () => {
   let size = 0;
   node.faults.cutAfterBytes = 700_001;
-  const end = await runOn(node, pool, 'large', { text: 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); echo $i; done' }, {
-    onOutput: (_stream, chunk) => { size += chunk.length; },
-  });
+  const end = await runOn(
+    node,
+    pool,
+    'large',
+    { text: 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); echo $i; done' },
+    {
+      onOutput: (_stream, chunk) => {
+        size += chunk.length;
+      },
+    },
+  );
   expect(size).toBe(1_988_895);
   expect(end.stdout.startsWith('1\n2\n3\n')).toBe(true);
   expect(end.stdout.endsWith('299999\n300000\n')).toBe(true);
 });
 
-test.each([[1], [2_000], [5_500], [8_000], [40_000]])('an upload cut after %i bytes is sent again, and starts once', async (bytes) => {
-  node.faults.cutAfterInput = bytes;
-  const run = runOn(node, pool, 'upload', { text: `echo x >> "$HOME/count"; #${'.'.repeat(50_000)}`, stdin: '' });
-  await until('a connection was cut', () => node.connections.total > 0 && node.connections.open === 0);
-  delete node.faults.cutAfterInput;
-  expect(await run).toMatchObject({ reason: 'exit', exitCode: 0 });
-  expect(countLines(join(node.home, 'count'))).toBe(1);
-});
+test.each([[1], [2_000], [5_500], [8_000], [40_000]])(
+  'an upload cut after %i bytes is sent again, and starts once',
+  async (bytes) => {
+    node.faults.cutAfterInput = bytes;
+    const run = runOn(node, pool, 'upload', {
+      text: `echo x >> "$HOME/count"; #${'.'.repeat(50_000)}`,
+      stdin: '',
+    });
+    await until('a connection was cut', () => node.connections.total > 0 && node.connections.open === 0);
+    delete node.faults.cutAfterInput;
+    expect(await run).toMatchObject({ reason: 'exit', exitCode: 0 });
+    expect(countLines(join(node.home, 'count'))).toBe(1);
+  },
+);
 
 test('an answer without exit status is no success: the run folder is asked', async () => {
   node.faults.noExitStatus = true;
@@ -71,22 +94,41 @@ test('an answer without exit status is no success: the run folder is asked', asy
 test('a node that cannot be reached is Retryable, and a later call finds the run', async () => {
   const proxy = await startProxy(node.target);
   const target = { ...node.target, port: proxy.port };
-  const run = runOn(node, pool, 'later', { text: chatty }, {
-    connect: () => pool.acquire(target),
-    onOutput: () => { void proxy.close(); },
-  });
+  const run = runOn(
+    node,
+    pool,
+    'later',
+    { text: chatty },
+    {
+      connect: () => pool.acquire(target),
+      onOutput: () => {
+        void proxy.close();
+      },
+    },
+  );
   await expect(run).rejects.toMatchObject({ kind: 'Retryable' });
-  expect(await runOn(node, pool, 'later', { text: chatty })).toMatchObject({ exitCode: 4, stdout: lines(20) });
+  expect(await runOn(node, pool, 'later', { text: chatty })).toMatchObject({
+    exitCode: 4,
+    stdout: lines(20),
+  });
   expect(countLines(join(node.home, 'count'))).toBe(1);
 }, 30_000);
 
 test('a reset connection is tried again', async () => {
   const proxy = await startProxy(node.target);
   let resets = 0;
-  const end = await runOn(node, pool, 'reset', { text: chatty }, {
-    connect: () => pool.acquire({ ...node.target, port: proxy.port }),
-    onOutput: () => { if (resets++ === 0) proxy.reset(); },
-  });
+  const end = await runOn(
+    node,
+    pool,
+    'reset',
+    { text: chatty },
+    {
+      connect: () => pool.acquire({ ...node.target, port: proxy.port }),
+      onOutput: () => {
+        if (resets++ === 0) proxy.reset();
+      },
+    },
+  );
   expect(end).toMatchObject({ exitCode: 4, stdout: lines(20) });
   await proxy.close();
 });
@@ -95,16 +137,22 @@ test('a link that went dead without a word is noticed by keepalive, and the run 
   const proxy = await startProxy(node.target);
   const watchful = createPool({ keepaliveMs: 100, timeoutMs: 2_000 });
   let dead = false;
-  const end = await runOn(node, watchful, 'half-open', { text: chatty }, {
-    connect: async () => {
-      if (dead) proxy.heal();
-      return watchful.acquire({ ...node.target, port: proxy.port });
+  const end = await runOn(
+    node,
+    watchful,
+    'half-open',
+    { text: chatty },
+    {
+      connect: async () => {
+        if (dead) proxy.heal();
+        return watchful.acquire({ ...node.target, port: proxy.port });
+      },
+      onOutput: () => {
+        if (!dead) proxy.blackhole();
+        dead = true;
+      },
     },
-    onOutput: () => {
-      if (!dead) proxy.blackhole();
-      dead = true;
-    },
-  });
+  );
   expect(end).toMatchObject({ exitCode: 4, stdout: lines(20) });
   expect(countLines(join(node.home, 'count'))).toBe(1);
   await watchful.closeAll();
@@ -140,24 +188,36 @@ test('a supervisor that is killed takes what is left of the script with it, and 
   await until('the script runs', () => countLines(join(node.home, 'child')) === 1);
   process.kill(Number.parseInt(readFileSync(join(runFolder(node, 'oom'), 'pid'), 'utf8'), 10), 'SIGKILL');
   expect(await run).toMatchObject({ reason: 'died', exitCode: undefined });
-  await until('the script\'s child is gone', () => !isAlive(Number(readFileSync(join(node.home, 'child'), 'utf8'))));
+  await until(
+    "the script's child is gone",
+    () => !isAlive(Number(readFileSync(join(node.home, 'child'), 'utf8'))),
+  );
   expect(await runOn(node, pool, 'oom', { text: 'echo never' })).toMatchObject({ reason: 'died' });
 }, 30_000);
 
 test('an exit code that a power cut emptied is not taken for 0', async () => {
   await runOn(node, pool, 'empty', { text: 'exit 0' });
   writeFileSync(join(runFolder(node, 'empty'), 'rc'), '');
-  expect(await runOn(node, pool, 'empty', { text: 'exit 0' })).toMatchObject({ reason: 'died', exitCode: undefined });
+  expect(await runOn(node, pool, 'empty', { text: 'exit 0' })).toMatchObject({
+    reason: 'died',
+    exitCode: undefined,
+  });
 });
 
 test('a run whose folder vanished under it is reported as unknown, not started again', async () => {
-  const run = runOn(node, pool, 'wiped', { text: 'echo x >> "$HOME/count"; echo hello; sleep 60' }, {
-    onOutput: () => {
-      node.killAll();
-      execFileSync('rm', ['-rf', runFolder(node, 'wiped')]);
-      node.cut();
+  const run = runOn(
+    node,
+    pool,
+    'wiped',
+    { text: 'echo x >> "$HOME/count"; echo hello; sleep 60' },
+    {
+      onOutput: () => {
+        node.killAll();
+        execFileSync('rm', ['-rf', runFolder(node, 'wiped')]);
+        node.cut();
+      },
     },
-  });
+  );
   await expect(run).rejects.toMatchObject({ kind: 'UnknownOutcome' });
   expect(countLines(join(node.home, 'count'))).toBe(1);
 });

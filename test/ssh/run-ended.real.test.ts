@@ -17,8 +17,11 @@ afterEach(async () => {
   await node.close();
 });
 
-/** Starts grandchildren, says so, and waits for good. Its processes carry the node's home in their arguments. */
-const family = 'sh -c "sh -c \'sleep 61; : $HOME\' & sleep 62; : $HOME" & echo started; touch "$HOME/running"; wait; : end';
+/**
+ * Starts grandchildren, says so, and waits for good. Its processes carry the node's home in their arguments.
+ */
+const family =
+  'sh -c "sh -c \'sleep 61; : $HOME\' & sleep 62; : $HOME" & echo started; touch "$HOME/running"; wait; : end';
 const running = (): boolean => existsSync(join(node.home, 'running'));
 
 test('cancelling ends the script with all it started, and says so', async () => {
@@ -32,7 +35,13 @@ test('cancelling ends the script with all it started, and says so', async () => 
 
 test('what a script says while it is ended is kept', async () => {
   const cancel = new AbortController();
-  const run = runOn(node, pool, 'words', { text: 'trap "echo tidied up; exit 9" TERM; touch "$HOME/running"; while :; do sleep 0.05; done' }, { signal: cancel.signal });
+  const run = runOn(
+    node,
+    pool,
+    'words',
+    { text: 'trap "echo tidied up; exit 9" TERM; touch "$HOME/running"; while :; do sleep 0.05; done' },
+    { signal: cancel.signal },
+  );
   await until('the script runs', running);
   cancel.abort();
   expect(await run).toMatchObject({ reason: 'cancel', exitCode: 9, stdout: 'tidied up\n' });
@@ -40,7 +49,15 @@ test('what a script says while it is ended is kept', async () => {
 
 test('a script that does not mind TERM is killed after five seconds', async () => {
   const cancel = new AbortController();
-  const run = runOn(node, pool, 'stubborn', { text: 'trap "" TERM; sh -c "while :; do sleep 0.1; done; : $HOME" & touch "$HOME/running"; while :; do sleep 0.1; done' }, { signal: cancel.signal });
+  const run = runOn(
+    node,
+    pool,
+    'stubborn',
+    {
+      text: 'trap "" TERM; sh -c "while :; do sleep 0.1; done; : $HOME" & touch "$HOME/running"; while :; do sleep 0.1; done',
+    },
+    { signal: cancel.signal },
+  );
   await until('the script runs', running);
   cancel.abort();
   expect(await run).toMatchObject({ reason: 'cancel' });
@@ -59,7 +76,9 @@ test('cancelling reaches the node over a new connection when the old one is gone
 
 test('a run that was cancelled before it started never starts, not even later', async () => {
   const script = { text: 'echo x >> "$HOME/count"' };
-  expect(await runOn(node, pool, 'never', script, { signal: AbortSignal.abort() })).toMatchObject({ reason: 'cancel' });
+  expect(await runOn(node, pool, 'never', script, { signal: AbortSignal.abort() })).toMatchObject({
+    reason: 'cancel',
+  });
   expect(await runOn(node, pool, 'never', script)).toMatchObject({ reason: 'cancel' });
   expect(countLines(join(node.home, 'count'))).toBe(0);
 });
@@ -68,7 +87,13 @@ test('cancelling a run at any moment of its start leaves nothing running, and at
   for (const wait of [0, 5, 10, 20, 30, 40, 60, 90, 130]) {
     const cancel = new AbortController();
     setTimeout(() => cancel.abort(), wait);
-    const end = await runOn(node, pool, `race-${wait}`, { text: `echo x >> "$HOME/count-${wait}"; sleep 63` }, { signal: cancel.signal });
+    const end = await runOn(
+      node,
+      pool,
+      `race-${wait}`,
+      { text: `echo x >> "$HOME/count-${wait}"; sleep 63` },
+      { signal: cancel.signal },
+    );
     expect(end.reason).toBe('cancel');
     expect(countLines(join(node.home, `count-${wait}`))).toBeLessThanOrEqual(1);
   }
@@ -77,15 +102,26 @@ test('cancelling a run at any moment of its start leaves nothing running, and at
 
 test('cancelling a run that has ended changes nothing', async () => {
   await runOn(node, pool, 'over', { text: 'echo done; exit 2' });
-  expect(await runOn(node, pool, 'over', { text: '' }, { signal: AbortSignal.abort() })).toMatchObject({ reason: 'exit', exitCode: 2, stdout: 'done\n' });
+  expect(await runOn(node, pool, 'over', { text: '' }, { signal: AbortSignal.abort() })).toMatchObject({
+    reason: 'exit',
+    exitCode: 2,
+    stdout: 'done\n',
+  });
 });
 
 test('cancelling a run on a node that cannot be reached is said, not passed over', async () => {
   const { port } = node.target;
   await node.close();
   const gone = { ...node.target, port };
-  await expect(runOn(node, pool, 'gone', { text: '' }, { signal: AbortSignal.abort(), connect: () => pool.acquire(gone) }))
-    .rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('could not be cancelled') });
+  await expect(
+    runOn(
+      node,
+      pool,
+      'gone',
+      { text: '' },
+      { signal: AbortSignal.abort(), connect: () => pool.acquire(gone) },
+    ),
+  ).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('could not be cancelled') });
   node = await startNode();
 });
 
@@ -107,12 +143,18 @@ test('time runs out on the node though nobody is connected', async () => {
 
 test('a worker that lets go leaves the script running, and the next one brings its outcome', async () => {
   const detach = new AbortController();
-  const script = { text: 'echo x >> "$HOME/count"; touch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo done; exit 8' };
+  const script = {
+    text: 'echo x >> "$HOME/count"; touch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo done; exit 8',
+  };
   const run = runOn(node, pool, 'handover', script, { detach: detach.signal });
   await until('the script runs', running);
   detach.abort();
   await expect(run).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('goes on') });
   await runOn(node, pool, 'other', { text: 'touch "$HOME/go"' });
-  expect(await runOn(node, pool, 'handover', script)).toMatchObject({ reason: 'exit', exitCode: 8, stdout: 'done\n' });
+  expect(await runOn(node, pool, 'handover', script)).toMatchObject({
+    reason: 'exit',
+    exitCode: 8,
+    stdout: 'done\n',
+  });
   expect(readFileSync(join(node.home, 'count'), 'utf8')).toBe('x\n');
 });

@@ -21,11 +21,15 @@ afterEach(async () => {
   rmSync(bin, { recursive: true });
 });
 
-/** The node's nth call of a command kills the whole process group that called it, before or after the command did its work. */
+/**
+ * The node's nth call of a command kills the whole process group that called it, before or after the command
+ * did its work.
+ */
 function killAt(command: string, nth: number, when: 'before' | 'after'): void {
   const real = findCommand(command) ?? '';
   const strike = `if [ "$(wc -l < "${bin}/${command}.calls")" -eq ${nth} ]; then kill -s KILL 0; fi`;
-  const act = when === 'before' ? `${strike}\nexec ${real} "$@"` : `${real} "$@"; code=$?\n${strike}\nexit $code`;
+  const act =
+    when === 'before' ? `${strike}\nexec ${real} "$@"` : `${real} "$@"; code=$?\n${strike}\nexit $code`;
   writeCommand(bin, command, `#!/bin/sh\necho x >> "${bin}/${command}.calls"\n${act}\n`);
 }
 
@@ -34,13 +38,31 @@ const script = { text: 'echo x >> "$HOME/count"; cat; /bin/sleep 0.2; echo done'
 
 describe('the launcher, killed at any point, is sent again and the script runs once', () => {
   test.each([
-    ['mkdir', 1, 'before'], ['mkdir', 1, 'after'], ['cat', 1, 'before'], ['cat', 1, 'after'],
-    ['dd', 1, 'before'], ['dd', 1, 'after'], ['dd', 2, 'before'], ['dd', 2, 'after'], ['setsid', 1, 'before'],
-    ['sleep', 1, 'before'], ['sleep', 2, 'after'], ['ls', 1, 'before'], ['ls', 2, 'before'], ['ls', 2, 'after'],
-    ['dd', 3, 'before'], ['dd', 3, 'after'], ['dd', 4, 'before'], ['dd', 4, 'after'],
+    ['mkdir', 1, 'before'],
+    ['mkdir', 1, 'after'],
+    ['cat', 1, 'before'],
+    ['cat', 1, 'after'],
+    ['dd', 1, 'before'],
+    ['dd', 1, 'after'],
+    ['dd', 2, 'before'],
+    ['dd', 2, 'after'],
+    ['setsid', 1, 'before'],
+    ['sleep', 1, 'before'],
+    ['sleep', 2, 'after'],
+    ['ls', 1, 'before'],
+    ['ls', 2, 'before'],
+    ['ls', 2, 'after'],
+    ['dd', 3, 'before'],
+    ['dd', 3, 'after'],
+    ['dd', 4, 'before'],
+    ['dd', 4, 'after'],
   ] as const)('%s %i, %s it works', async (command, nth, when) => {
     killAt(command, nth, when);
-    expect(await runOn(node, pool, 'killed', script)).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'input\ndone\n' });
+    expect(await runOn(node, pool, 'killed', script)).toMatchObject({
+      reason: 'exit',
+      exitCode: 0,
+      stdout: 'input\ndone\n',
+    });
     expect(countLines(join(node.home, 'count'))).toBe(1);
     expect(countLines(join(bin, `${command}.calls`))).toBeGreaterThanOrEqual(nth);
   });
@@ -48,8 +70,12 @@ describe('the launcher, killed at any point, is sent again and the script runs o
 
 describe('the supervisor, killed at any point, is no success, and the script is not run again', () => {
   test.each([
-    ['sync', 1, 'before', 0], ['sync', 1, 'after', 0], ['setsid', 2, 'before', 0],
-    ['rm', 1, 'before', 1], ['rm', 1, 'after', 1], ['mv', 1, 'before', 1],
+    ['sync', 1, 'before', 0],
+    ['sync', 1, 'after', 0],
+    ['setsid', 2, 'before', 0],
+    ['rm', 1, 'before', 1],
+    ['rm', 1, 'after', 1],
+    ['mv', 1, 'before', 1],
   ] as const)('%s %i, %s it works', async (command, nth, when, executions) => {
     killAt(command, nth, when);
     expect(await runOn(node, pool, 'killed', script)).toMatchObject({ reason: 'died', exitCode: undefined });
@@ -59,14 +85,23 @@ describe('the supervisor, killed at any point, is no success, and the script is 
 
   test('but once the exit code stands, it is the outcome', async () => {
     killAt('mv', 1, 'after');
-    expect(await runOn(node, pool, 'killed', script)).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'input\ndone\n' });
+    expect(await runOn(node, pool, 'killed', script)).toMatchObject({
+      reason: 'exit',
+      exitCode: 0,
+      stdout: 'input\ndone\n',
+    });
     expect(countLines(join(node.home, 'count'))).toBe(1);
   });
 });
 
 test('killed before it claimed the run, a supervisor is sent again', async () => {
-  // `sh up-…/runner` is the first sh that the launcher starts; the login shell and the bootstrap are started by other means.
-  writeCommand(bin, 'setsid', `#!/bin/sh\necho x >> "${bin}/calls"\n[ "$(wc -l < "${bin}/calls")" -eq 1 ] && exit 137\nexec ${findCommand('setsid')} "$@"\n`);
+  // `sh up-…/runner` is the first sh that the launcher starts; the login shell and the bootstrap are started
+  // by other means.
+  writeCommand(
+    bin,
+    'setsid',
+    `#!/bin/sh\necho x >> "${bin}/calls"\n[ "$(wc -l < "${bin}/calls")" -eq 1 ] && exit 137\nexec ${findCommand('setsid')} "$@"\n`,
+  );
   expect(await runOn(node, pool, 'early', script)).toMatchObject({ reason: 'exit', exitCode: 0 });
   expect(countLines(join(node.home, 'count'))).toBe(1);
 });

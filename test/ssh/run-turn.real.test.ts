@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -24,16 +32,30 @@ afterEach(async () => {
   rmSync(bin, { recursive: true });
 });
 
-const turn = (time: number, operation = String(time), of = 'uid/app-1#1'): Turn => ({ node: of, time, operation });
-function run(runId: string, of: Turn | undefined, text: string, more: Partial<RunOptions & { readonly script: Partial<Script> }> = {}): Promise<RunEnd> {
+const turn = (time: number, operation = String(time), of = 'uid/app-1#1'): Turn => ({
+  node: of,
+  time,
+  operation,
+});
+function run(
+  runId: string,
+  of: Turn | undefined,
+  text: string,
+  more: Partial<RunOptions & { readonly script: Partial<Script> }> = {},
+): Promise<RunEnd> {
   const { script, ...options } = more;
-  return runOnce({ runId, script: { text, ...script }, turn: of }, { connect: () => pool.acquire(node.target), ...options });
+  return runOnce(
+    { runId, script: { text, ...script }, turn: of },
+    { connect: () => pool.acquire(node.target), ...options },
+  );
 }
 /** Says that it runs and goes on for good, with a child that may not mind TERM. */
-const endless = (name: string, trap = ''): string => `sh -c '${trap} touch "$HOME/running-${name}"; while :; do sleep 0.1; done; : $HOME' & wait; : end`;
+const endless = (name: string, trap = ''): string =>
+  `sh -c '${trap} touch "$HOME/running-${name}"; while :; do sleep 0.1; done; : $HOME' & wait; : end`;
 const runs = (name: string): boolean => existsSync(join(node.home, `running-${name}`));
 /** Two scripts at once would both be between a line that begins and one that ends. */
-const marked = (name: string): string => `echo "begin ${name}" >> "$HOME/ledger"; /bin/sleep 0.1; echo "end ${name}" >> "$HOME/ledger"`;
+const marked = (name: string): string =>
+  `echo "begin ${name}" >> "$HOME/ledger"; /bin/sleep 0.1; echo "end ${name}" >> "$HOME/ledger"`;
 const entries = (): string[] => readdirSync(join(node.runs, '.turns'));
 
 test('a script of an earlier operation that still runs is ended first, with all it had started, and the log is told', async () => {
@@ -42,9 +64,16 @@ test('a script of an earlier operation that still runs is ended first, with all 
   // Its worker is cut off; nobody cancelled it.
   node.cut();
   const notes: string[] = [];
-  const end = await run('new/STOP.1', turn(2), `ls "$HOME/.heddle"; kill -0 "$(cut -d' ' -f1 "${runFolder(node, 'old/INSTALL.1')}/starts")" 2>/dev/null || echo alone`, {
-    onNote: (text) => { notes.push(text); },
-  });
+  const end = await run(
+    'new/STOP.1',
+    turn(2),
+    `ls "$HOME/.heddle"; kill -0 "$(cut -d' ' -f1 "${runFolder(node, 'old/INSTALL.1')}/starts")" 2>/dev/null || echo alone`,
+    {
+      onNote: (text) => {
+        notes.push(text);
+      },
+    },
+  );
   expect(end).toMatchObject({ reason: 'exit', stdout: 'runs\nalone\n' });
   expect(notes).toEqual(['ended first: old_INSTALL.1, a script of operation 1 that still ran']);
   expect(await zombie).toMatchObject({ reason: 'superseded' });
@@ -53,7 +82,10 @@ test('a script of an earlier operation that still runs is ended first, with all 
 
 test('an attempt of an earlier operation that arrives late starts nothing, though the later one has ended', async () => {
   await run('new', turn(2), 'true');
-  await expect(run('old', turn(1), 'touch "$HOME/never"')).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('a later task of this node has begun') });
+  await expect(run('old', turn(1), 'touch "$HOME/never"')).rejects.toMatchObject({
+    kind: 'Retryable',
+    message: expect.stringContaining('a later task of this node has begun'),
+  });
   expect(existsSync(join(node.home, 'never'))).toBe(false);
   // The later operation itself is not disturbed by it.
   expect(await run('newer', turn(2, '2'), 'echo on')).toMatchObject({ stdout: 'on\n' });
@@ -69,37 +101,62 @@ test('an earlier run whose supervisor is gone but whose script lives on is ended
   await expect(zombie).rejects.toMatchObject({ kind: 'Retryable' });
   process.kill(supervisor, 'SIGKILL');
   const notes: string[] = [];
-  expect(await run('new', turn(2), 'echo alone', { onNote: (text) => { notes.push(text); } })).toMatchObject({ stdout: 'alone\n' });
+  expect(
+    await run('new', turn(2), 'echo alone', {
+      onNote: (text) => {
+        notes.push(text);
+      },
+    }),
+  ).toMatchObject({ stdout: 'alone\n' });
   expect(notes).toHaveLength(1);
   await until('nothing is left of it', () => processesWith(node.home).length === 0);
 }, 30_000);
 
-test.each([['at once', 0], ['one after the other', 30]])('of many operations that come %s, no two scripts run at once, and the latest runs', async (_name, pauseMs) => {
-  const count = 8;
-  const waits: Promise<RunEnd>[] = [];
-  const order = Array.from({ length: count }, (_, index) => (index * 5) % count + 1);
-  for (const time of order) {
-    waits.push(run(`run-${time}`, turn(time), marked(String(time))));
-    if (pauseMs > 0) await new Promise((resolve) => { setTimeout(resolve, pauseMs); });
-  }
-  const ends = await Promise.allSettled(waits);
-  expect(ends[order.indexOf(count)]).toMatchObject({ status: 'fulfilled', value: { reason: 'exit', exitCode: 0 } });
-  const lines = readFileSync(join(node.home, 'ledger'), 'utf8').trim().split('\n');
-  const started = lines.filter((line) => line.startsWith('begin'));
-  expect(new Set(started).size).toBe(started.length);
-  // One that was ended leaves no end, and then none of its may come after the next began.
-  lines.forEach((line, index) => { if (line.startsWith('end')) expect(lines[index - 1]).toBe(line.replace('end', 'begin')); });
-  expect(lines.at(-1)).toBe(`end ${count}`);
-}, 60_000);
+test.each([
+  ['at once', 0],
+  ['one after the other', 30],
+])(
+  'of many operations that come %s, no two scripts run at once, and the latest runs',
+  async (_name, pauseMs) => {
+    const count = 8;
+    const waits: Promise<RunEnd>[] = [];
+    const order = Array.from({ length: count }, (_, index) => ((index * 5) % count) + 1);
+    for (const time of order) {
+      waits.push(run(`run-${time}`, turn(time), marked(String(time))));
+      if (pauseMs > 0)
+        await new Promise((resolve) => {
+          setTimeout(resolve, pauseMs);
+        });
+    }
+    const ends = await Promise.allSettled(waits);
+    expect(ends[order.indexOf(count)]).toMatchObject({
+      status: 'fulfilled',
+      value: { reason: 'exit', exitCode: 0 },
+    });
+    const lines = readFileSync(join(node.home, 'ledger'), 'utf8').trim().split('\n');
+    const started = lines.filter((line) => line.startsWith('begin'));
+    expect(new Set(started).size).toBe(started.length);
+    // One that was ended leaves no end, and then none of its may come after the next began.
+    lines.forEach((line, index) => {
+      if (line.startsWith('end')) expect(lines[index - 1]).toBe(line.replace('end', 'begin'));
+    });
+    expect(lines.at(-1)).toBe(`end ${count}`);
+  },
+  60_000,
+);
 
 test('scripts of one attempt, attempts of one run, and other nodes of the machine do not end each other', async () => {
   const text = 'touch "$HOME/up-$0"; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo done';
   const waiting = (name: string): string => text.replace('$0', name);
   const all = [
-    run('task.1.a', turn(5), waiting('a')), run('task.1.b', turn(5), waiting('b')),
-    run('other', turn(9, '1', 'uid/app-2#1'), waiting('c')), run('untold', undefined, waiting('d')),
+    run('task.1.a', turn(5), waiting('a')),
+    run('task.1.b', turn(5), waiting('b')),
+    run('other', turn(9, '1', 'uid/app-2#1'), waiting('c')),
+    run('untold', undefined, waiting('d')),
   ];
-  await until('all run', () => ['a', 'b', 'c', 'd'].every((name) => existsSync(join(node.home, `up-${name}`))));
+  await until('all run', () =>
+    ['a', 'b', 'c', 'd'].every((name) => existsSync(join(node.home, `up-${name}`))),
+  );
   all.push(run('task.1.a', turn(6), 'echo never'), run('task.1.a', turn(4), 'echo never'));
   writeFileSync(join(node.home, 'go'), '');
   for (const end of await Promise.all(all)) expect(end).toMatchObject({ reason: 'exit', stdout: 'done\n' });
@@ -107,14 +164,23 @@ test('scripts of one attempt, attempts of one run, and other nodes of the machin
 
 test('scripts by sudo and without take turns with each other', async () => {
   const root = join(bin, 'root');
-  writeCommand(bin, 'sudo', `#!/bin/sh\n[ "$1 $2" = "-n -H" ] || exit 1\nshift 2\nmkdir -p ${root}\necho x >> ${bin}/sudos\nHOME_OF_LOGIN=$HOME HOME=${root} exec "$@"\n`);
+  writeCommand(
+    bin,
+    'sudo',
+    `#!/bin/sh\n[ "$1 $2" = "-n -H" ] || exit 1\nshift 2\nmkdir -p ${root}\necho x >> ${bin}/sudos\nHOME_OF_LOGIN=$HOME HOME=${root} exec "$@"\n`,
+  );
   const sudo = { script: { sudo: true } };
-  const first = run('one', turn(1), `touch "$HOME_OF_LOGIN/root-runs"; ${endless('x').replaceAll('$HOME', '$HOME_OF_LOGIN')}`, sudo);
-  await until('root\'s script runs', () => existsSync(join(node.home, 'root-runs')));
+  const first = run(
+    'one',
+    turn(1),
+    `touch "$HOME_OF_LOGIN/root-runs"; ${endless('x').replaceAll('$HOME', '$HOME_OF_LOGIN')}`,
+    sudo,
+  );
+  await until("root's script runs", () => existsSync(join(node.home, 'root-runs')));
   expect(await run('two', turn(2), 'echo alone')).toMatchObject({ stdout: 'alone\n' });
   expect(await first).toMatchObject({ reason: 'superseded' });
   const second = run('three', turn(3), endless('login'));
-  await until('the login\'s script runs', () => runs('login'));
+  await until("the login's script runs", () => runs('login'));
   expect(await run('four', turn(4), 'echo alone', sudo)).toMatchObject({ stdout: 'alone\n' });
   expect(await second).toMatchObject({ reason: 'superseded' });
   await until('nothing is left of it', () => processesWith(node.home).length === 0);
@@ -126,7 +192,11 @@ test('entries of ended runs do not pile up', async () => {
 });
 
 const days = (count: number): Date => new Date(Date.now() - count * 86_400_000);
-const left = (): string[] => readdirSync(node.runs).filter((name) => !name.startsWith('.')).map((name) => name.replace(/-[0-9a-f]{16}$/, '')).toSorted();
+const left = (): string[] =>
+  readdirSync(node.runs)
+    .filter((name) => !name.startsWith('.'))
+    .map((name) => name.replace(/-[0-9a-f]{16}$/, ''))
+    .toSorted();
 
 test('folders of runs that ended long ago go when another operation begins, and only those', async () => {
   await run('old', turn(1, '1'), 'true');
@@ -136,7 +206,9 @@ test('folders of runs that ended long ago go when another operation begins, and 
   await run('ancient', turn(3, '7', 'uid/app-3#1'), 'true');
   const alive = run('alive', undefined, 'touch "$HOME/up"; until [ -e "$HOME/go" ]; do sleep 0.05; done');
   await until('it runs', () => existsSync(join(node.home, 'up')));
-  const age = (count: number, ...names: string[]) => { for (const name of names) utimesSync(runFolder(node, name), days(count), days(count)); };
+  const age = (count: number, ...names: string[]) => {
+    for (const name of names) utimesSync(runFolder(node, name), days(count), days(count));
+  };
   age(10, 'old', 'held', 'foreign');
   age(100, 'ancient', 'alive');
   // Of the operation under way, however old: its attempt may still come for the outcome.
@@ -155,17 +227,26 @@ test('folders of runs that ended long ago go when another operation begins, and 
 });
 
 test('a hundred attempts that were given up while the first still runs start nothing more', async () => {
-  const text = 'echo x >> "$HOME/starts"; echo up; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo done; exit 7';
+  const text =
+    'echo x >> "$HOME/starts"; echo up; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo done; exit 7';
   const pools = Array.from({ length: 5 }, () => createPool());
   const attempt = (index: number, options: Partial<RunOptions> = {}) =>
-    run('task.1', turn(1_000 + index), text, { connect: () => (pools[index % 5] ?? pool).acquire(node.target), ...options });
+    run('task.1', turn(1_000 + index), text, {
+      connect: () => (pools[index % 5] ?? pool).acquire(node.target),
+      ...options,
+    });
   const first = attempt(0);
   for (let wave = 0; wave < 20; wave++) {
     const given = [0, 1, 2, 3, 4].map(async (one) => {
       const detach = new AbortController();
       let seen = false;
       // Given up at once, when it has shown something, or together with its connection.
-      const waiting = attempt(wave * 5 + one, { detach: detach.signal, onOutput: () => { seen = true; } });
+      const waiting = attempt(wave * 5 + one, {
+        detach: detach.signal,
+        onOutput: () => {
+          seen = true;
+        },
+      });
       if (one > 0) await until('it shows what runs', () => seen || one === 1);
       detach.abort();
       await expect(waiting).rejects.toMatchObject({ kind: 'Retryable' });

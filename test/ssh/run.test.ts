@@ -21,9 +21,17 @@ afterEach(async () => {
 
 test('runs a script with its input and environment, in one remote command, and brings all it left', async () => {
   const end = await runOn(node, pool, 'run 1', {
-    text: 'cat; echo "$FOO" >&2; pwd; umask; echo k=v > "$HEDDLE_RESULT"; exit 3', stdin: 'input\n', environment: { FOO: `a'b  $c\n"d` },
+    text: 'cat; echo "$FOO" >&2; pwd; umask; echo k=v > "$HEDDLE_RESULT"; exit 3',
+    stdin: 'input\n',
+    environment: { FOO: `a'b  $c\n"d` },
   });
-  expect(end).toEqual({ reason: 'exit', exitCode: 3, stdout: `input\n${node.home}\n0022\n`, stderr: `a'b  $c\n"d\n`, result: Buffer.from('k=v\n') });
+  expect(end).toEqual({
+    reason: 'exit',
+    exitCode: 3,
+    stdout: `input\n${node.home}\n0022\n`,
+    stderr: `a'b  $c\n"d\n`,
+    result: Buffer.from('k=v\n'),
+  });
   expect(node.commands).toHaveLength(1);
 });
 
@@ -36,28 +44,51 @@ test('a run id that ran gives its outcome again, and runs nothing', async () => 
 });
 
 test('different ids run each, however alike they look as file names', async () => {
-  for (const runId of ['a/b', 'a_b', 'a#b', `${'x'.repeat(300)}1`, `${'x'.repeat(300)}2`, '../../up', '.hidden', '-rf']) {
-    expect(await runOn(node, pool, runId, { text: 'echo x >> "$HOME/count"' })).toMatchObject({ exitCode: 0 });
+  for (const runId of [
+    'a/b',
+    'a_b',
+    'a#b',
+    `${'x'.repeat(300)}1`,
+    `${'x'.repeat(300)}2`,
+    '../../up',
+    '.hidden',
+    '-rf',
+  ]) {
+    expect(await runOn(node, pool, runId, { text: 'echo x >> "$HOME/count"' })).toMatchObject({
+      exitCode: 0,
+    });
   }
   expect(countLines(join(node.home, 'count'))).toBe(8);
   const runs = await listRuns(await pool.acquire(node.target));
   expect(runs.map(({ runId }) => runId)).toContain('../../up');
-  expect(runs.every(({ starts, exitCode, reason }) => starts === 1 && exitCode === 0 && reason === 'exit')).toBe(true);
+  expect(
+    runs.every(({ starts, exitCode, reason }) => starts === 1 && exitCode === 0 && reason === 'exit'),
+  ).toBe(true);
 });
 
 test('30 starts at once, over three pools, give one execution and one answer', async () => {
   const pools = [pool, createPool(), createPool()];
   const script = { text: 'echo x >> "$HOME/count"; sleep 0.5; echo done; exit 7' };
-  const ends = await Promise.all(Array.from({ length: 30 }, (_, index) => runOn(node, pools[index % 3] ?? pool, 'crowd', script)));
+  const ends = await Promise.all(
+    Array.from({ length: 30 }, (_, index) => runOn(node, pools[index % 3] ?? pool, 'crowd', script)),
+  );
   expect(countLines(join(node.home, 'count'))).toBe(1);
   for (const end of ends) expect(end).toMatchObject({ reason: 'exit', exitCode: 7, stdout: 'done\n' });
-  expect(await listRuns(await pool.acquire(node.target))).toEqual([{ runId: 'crowd', starts: 1, exitCode: 7, reason: 'exit' }]);
+  expect(await listRuns(await pool.acquire(node.target))).toEqual([
+    { runId: 'crowd', starts: 1, exitCode: 7, reason: 'exit' },
+  ]);
   await Promise.all(pools.slice(1).map((one) => one.closeAll()));
 });
 
 test('output is shown while the script runs', async () => {
   const output = collect();
-  const run = runOn(node, pool, 'slow', { text: 'echo first; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo second' }, { onOutput: output.listener });
+  const run = runOn(
+    node,
+    pool,
+    'slow',
+    { text: 'echo first; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo second' },
+    { onOutput: output.listener },
+  );
   await until('the first line is here', () => output.text('stdout') === 'first\n');
   await runOn(node, pool, 'other', { text: 'touch "$HOME/go"' });
   await run;
@@ -67,14 +98,20 @@ test('output is shown while the script runs', async () => {
 test('a reader that takes its time gets everything, in order', async () => {
   let size = 0;
   let wrong = 0;
-  const end = await runOn(node, pool, 'big', { text: 'head -c 8000000 /dev/zero | tr "\\0" "y"; echo end >&2' }, {
-    onOutput: async (stream, chunk) => {
-      if (stream === 'stderr') return;
-      size += chunk.length;
-      if (chunk.some((byte) => byte !== 0x79)) wrong++;
-      await delay(1);
+  const end = await runOn(
+    node,
+    pool,
+    'big',
+    { text: 'head -c 8000000 /dev/zero | tr "\\0" "y"; echo end >&2' },
+    {
+      onOutput: async (stream, chunk) => {
+        if (stream === 'stderr') return;
+        size += chunk.length;
+        if (chunk.some((byte) => byte !== 0x79)) wrong++;
+        await delay(1);
+      },
     },
-  });
+  );
   expect({ size, wrong }).toEqual({ size: 8_000_000, wrong: 0 });
   expect(end.stderr).toBe('end\n');
   expect(end.stdout.length).toBeLessThan(66 * 1024);
@@ -83,12 +120,24 @@ test('a reader that takes its time gets everything, in order', async () => {
 
 test('binary output, without a line end, arrives byte for byte', async () => {
   const chunks: Buffer[] = [];
-  await runOn(node, pool, 'binary', { text: 'printf "\\000\\377\\033[31m\\200"; printf x' }, { onOutput: (_stream, chunk) => { chunks.push(Buffer.from(chunk)); } });
+  await runOn(
+    node,
+    pool,
+    'binary',
+    { text: 'printf "\\000\\377\\033[31m\\200"; printf x' },
+    {
+      onOutput: (_stream, chunk) => {
+        chunks.push(Buffer.from(chunk));
+      },
+    },
+  );
   expect(Buffer.concat(chunks)).toEqual(Buffer.from([0, 255, 0x1b, 0x5b, 0x33, 0x31, 0x6d, 0x80, 0x78]));
 });
 
 test('background processes of a script do not keep its run from ending', async () => {
-  const end = await runOn(node, pool, 'daemon', { text: 'sleep 30 & echo $! > "$HOME/daemon"; echo started' });
+  const end = await runOn(node, pool, 'daemon', {
+    text: 'sleep 30 & echo $! > "$HOME/daemon"; echo started',
+  });
   expect(end).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'started\n' });
   const pid = Number(readFileSync(join(node.home, 'daemon'), 'utf8'));
   // It is the service that the script was there to start.
@@ -97,11 +146,14 @@ test('background processes of a script do not keep its run from ending', async (
 });
 
 test('any interpreter reads the script', async () => {
-  const end = await runOn(node, pool, 'perl', { text: 'print "from perl\\n"; exit 9', interpreter: ['/usr/bin/env', 'perl', '-w'] });
+  const end = await runOn(node, pool, 'perl', {
+    text: 'print "from perl\\n"; exit 9',
+    interpreter: ['/usr/bin/env', 'perl', '-w'],
+  });
   expect(end).toMatchObject({ exitCode: 9, stdout: 'from perl\n' });
 });
 
-test('an interpreter that is not there is the script\'s failure, with its name', async () => {
+test("an interpreter that is not there is the script's failure, with its name", async () => {
   const end = await runOn(node, pool, 'none', { text: '', interpreter: ['/no/such/interpreter'] });
   expect(end).toMatchObject({ reason: 'exit', exitCode: 127 });
   expect(end.stderr).toContain('/no/such/interpreter');
@@ -109,21 +161,27 @@ test('an interpreter that is not there is the script\'s failure, with its name',
 
 test('script, input and environment are never an argument of a process, and are gone after the run', async () => {
   const script = {
-    text: '# CANARY-SCRIPT\ntouch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done', stdin: 'CANARY-STDIN', environment: { SECRET: 'CANARY-VALUE' },
+    text: '# CANARY-SCRIPT\ntouch "$HOME/running"; until [ -e "$HOME/go" ]; do sleep 0.05; done',
+    stdin: 'CANARY-STDIN',
+    environment: { SECRET: 'CANARY-VALUE' },
   };
   const run = runOn(node, pool, 'secret', script);
   await until('the script runs', () => existsSync(join(node.home, 'running')));
   expect(processesWith(runFolder(node, 'secret')).length).toBeGreaterThan(0);
   expect(processesWith('CANARY')).toEqual([]);
-  const uploads = readdirSync(runFolder(node, 'secret')).filter((name) => /^up-[0-9a-f]+$/.test(name)).map((name) => join(runFolder(node, 'secret'), name));
+  const uploads = readdirSync(runFolder(node, 'secret'))
+    .filter((name) => /^up-[0-9a-f]+$/.test(name))
+    .map((name) => join(runFolder(node, 'secret'), name));
   expect(uploads).toHaveLength(1);
-  for (const inside of uploads) for (const file of readdirSync(inside)) expect(statSync(join(inside, file)).mode & 0o077, file).toBe(0);
+  for (const inside of uploads)
+    for (const file of readdirSync(inside)) expect(statSync(join(inside, file)).mode & 0o077, file).toBe(0);
   expect(statSync(runFolder(node, 'secret')).mode & 0o777).toBe(0o700);
   await runOn(node, pool, 'other', { text: 'touch "$HOME/go"' });
   await run;
   const left = readdirSync(runFolder(node, 'secret'));
   expect(left.toSorted()).toEqual(['err', 'id', 'out', 'pid', 'rc', 'starts']);
-  for (const file of left) expect(readFileSync(join(runFolder(node, 'secret'), file), 'utf8')).not.toContain('CANARY');
+  for (const file of left)
+    expect(readFileSync(join(runFolder(node, 'secret'), file), 'utf8')).not.toContain('CANARY');
 });
 
 test('no process of ours stays behind', async () => {

@@ -21,12 +21,16 @@ afterEach(async () => {
   await node.close();
 });
 
-const shellOf = (options: Partial<ShellOptions> = {}): Shell => createShell({ pool, target: node.target, runId: 'task.1', ...options });
+const shellOf = (options: Partial<ShellOptions> = {}): Shell =>
+  createShell({ pool, target: node.target, runId: 'task.1', ...options });
 
 describe('run', () => {
   test('gives exit code, output and results', async () => {
-    expect(await shellOf().run({ text: 'echo out; echo err >&2; echo "a.b-c_d=x = y" > "$HEDDLE_RESULT"; exit 2' }))
-      .toEqual({ exitCode: 2, stdout: 'out\n', stderr: 'err\n', results: { 'a.b-c_d': 'x = y' } });
+    expect(
+      await shellOf().run({
+        text: 'echo out; echo err >&2; echo "a.b-c_d=x = y" > "$HEDDLE_RESULT"; exit 2',
+      }),
+    ).toEqual({ exitCode: 2, stdout: 'out\n', stderr: 'err\n', results: { 'a.b-c_d': 'x = y' } });
   });
 
   test('needs no sudo to run as root where root logs in', async () => {
@@ -35,9 +39,14 @@ describe('run', () => {
     writeFileSync(join(bin, 'sudo'), '#!/bin/sh\necho asked >> "$HOME/sudos"\nexit 1\n', { mode: 0o755 });
     node.env['PATH'] = `${bin}:${node.env['PATH'] ?? ''}`;
     const root = shellOf({ target: { ...node.target, user: 'root' } });
-    expect(await root.run({ text: 'echo done', sudo: true })).toMatchObject({ exitCode: 0, stdout: 'done\n' });
+    expect(await root.run({ text: 'echo done', sudo: true })).toMatchObject({
+      exitCode: 0,
+      stdout: 'done\n',
+    });
     expect(existsSync(join(node.home, 'sudos'))).toBe(false);
-    await expect(shellOf({ runId: 'task.2' }).run({ text: 'true', sudo: true })).rejects.toMatchObject({ kind: 'Auth' });
+    await expect(shellOf({ runId: 'task.2' }).run({ text: 'true', sudo: true })).rejects.toMatchObject({
+      kind: 'Auth',
+    });
   });
 
   test('tells scripts of one task apart by their names', async () => {
@@ -50,8 +59,12 @@ describe('run', () => {
     ['a timeout', 'sleep 60', { timeoutMs: 500 }, 'ran longer than 0.5 s'],
     ['a supervisor that was killed', 'kill -9 $PPID; sleep 60', {}, 'was killed on the node'],
   ])('%s is ScriptFailed, with what was printed', async (_name, command, more, message) => {
-    await expect(shellOf().run({ name: 'setup', text: `echo before; ${command}`, ...more })).rejects.toMatchObject({
-      kind: 'ScriptFailed', stdout: 'before\n', message: expect.stringMatching(new RegExp(`^script setup on tester@127\\.0\\.0\\.1:\\d+ ${message}`)),
+    await expect(
+      shellOf().run({ name: 'setup', text: `echo before; ${command}`, ...more }),
+    ).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      stdout: 'before\n',
+      message: expect.stringMatching(new RegExp(`^script setup on tester@127\\.0\\.0\\.1:\\d+ ${message}`)),
     });
   });
 
@@ -61,28 +74,44 @@ describe('run', () => {
     const run = shellOf({ signal: cancel.signal }).run({ text: 'touch "$HOME/running"; sleep 60' });
     await until('it runs', () => existsSync(join(node.home, 'running')));
     cancel.abort(reason);
-    await expect(run).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('cancelled'), cause: reason });
+    await expect(run).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('cancelled'),
+      cause: reason,
+    });
   });
 
   test('a result line that is none fails the script, naming the line', async () => {
-    await expect(shellOf().run({ text: 'printf "good=1\\n\\nno equals sign\\n" > "$HEDDLE_RESULT"' }))
-      .rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('line 3: "no equals sign"') });
+    await expect(
+      shellOf().run({ text: 'printf "good=1\\n\\nno equals sign\\n" > "$HEDDLE_RESULT"' }),
+    ).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('line 3: "no equals sign"'),
+    });
   });
 
   test('a script that failed is judged by its exit code, whatever its results look like', async () => {
-    expect(await shellOf().run({ text: 'echo nonsense > "$HEDDLE_RESULT"; exit 5' })).toEqual({ exitCode: 5, stdout: '', stderr: '' });
+    expect(await shellOf().run({ text: 'echo nonsense > "$HEDDLE_RESULT"; exit 5' })).toEqual({
+      exitCode: 5,
+      stdout: '',
+      stderr: '',
+    });
   });
 
   test('more than 8 KiB of results are refused', async () => {
-    await expect(shellOf().run({ text: 'echo "k=$(head -c 9000 /dev/zero | tr "\\\\0" y)" > "$HEDDLE_RESULT"' }))
-      .rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('more than 8192 bytes') });
+    await expect(
+      shellOf().run({ text: 'echo "k=$(head -c 9000 /dev/zero | tr "\\\\0" y)" > "$HEDDLE_RESULT"' }),
+    ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('more than 8192 bytes') });
   });
 });
 
 describe('exec', () => {
   test('passes words as they are, and input', async () => {
     const words = ['a b', `it's`, '$HOME', '*', '', '"', '\\', 'new\nline', '-n', '!x'];
-    const { stdout } = await shellOf().exec(['sh', '-c', 'for word in "$@"; do printf "<%s>" "$word"; done; cat', 'sh', ...words], { stdin: 'and input' });
+    const { stdout } = await shellOf().exec(
+      ['sh', '-c', 'for word in "$@"; do printf "<%s>" "$word"; done; cat', 'sh', ...words],
+      { stdin: 'and input' },
+    );
     expect(stdout).toBe(`${words.map((word) => `<${word}>`).join('')}and input`);
   });
 
@@ -97,29 +126,42 @@ describe('exec', () => {
   });
 
   test('gives up at its deadline', async () => {
-    await expect(shellOf().exec(['sleep', '60'], { timeoutMs: 300 })).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('longer than 300 ms') });
+    await expect(shellOf().exec(['sleep', '60'], { timeoutMs: 300 })).rejects.toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('longer than 300 ms'),
+    });
   });
 
   test.each([
-    ['its deadline', {}], ['its cancellation', { cancel: true }],
-  ])('ends the command at %s, with what it started', async (_name, { cancel = false }: { readonly cancel?: boolean }) => {
-    const stop = new AbortController();
-    const text = 'sh -c "sleep 68; : $HOME" & touch "$HOME/running"; sleep 69; : $HOME';
-    const command = shellOf({ signal: stop.signal }).exec(['sh', '-c', text, node.home], { timeoutMs: cancel ? 60_000 : 1_500 });
-    const ended = expect(command).rejects.toThrow(cancel ? 'enough' : 'longer than 1500 ms');
-    await until('it runs', () => existsSync(join(node.home, 'running')));
-    stop.signal.throwIfAborted();
-    if (cancel) stop.abort(new Error('enough'));
-    await ended;
-    await until('its processes are gone', () => processesWith(node.home).length === 0);
-  });
+    ['its deadline', {}],
+    ['its cancellation', { cancel: true }],
+  ])(
+    'ends the command at %s, with what it started',
+    async (_name, { cancel = false }: { readonly cancel?: boolean }) => {
+      const stop = new AbortController();
+      const text = 'sh -c "sleep 68; : $HOME" & touch "$HOME/running"; sleep 69; : $HOME';
+      const command = shellOf({ signal: stop.signal }).exec(['sh', '-c', text, node.home], {
+        timeoutMs: cancel ? 60_000 : 1_500,
+      });
+      const ended = expect(command).rejects.toThrow(cancel ? 'enough' : 'longer than 1500 ms');
+      await until('it runs', () => existsSync(join(node.home, 'running')));
+      stop.signal.throwIfAborted();
+      if (cancel) stop.abort(new Error('enough'));
+      await ended;
+      await until('its processes are gone', () => processesWith(node.home).length === 0);
+    },
+  );
 
   test('passes a word that looks like the end of its own program', async () => {
     expect((await shellOf().exec(['printf', '%s', 'a\n#end\nb'])).stdout).toBe('a\n#end\nb');
   });
 
   test('keeps head and tail of much output', async () => {
-    const { stdout } = await shellOf().exec(['sh', '-c', 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); echo $i; done']);
+    const { stdout } = await shellOf().exec([
+      'sh',
+      '-c',
+      'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); echo $i; done',
+    ]);
     expect(stdout.length).toBeLessThan(66_000);
     expect(stdout.startsWith('1\n2\n')).toBe(true);
     expect(stdout.endsWith('49999\n50000\n')).toBe(true);
@@ -148,7 +190,9 @@ describe('putFile', () => {
   test('leaves the old file when the new one is cut on its way', async () => {
     await shellOf().putFile('file', 'old');
     node.faults.cutAfterInput = 50_000;
-    await expect(shellOf().putFile('file', 'y'.repeat(1_000_000))).rejects.toMatchObject({ kind: 'Retryable' });
+    await expect(shellOf().putFile('file', 'y'.repeat(1_000_000))).rejects.toMatchObject({
+      kind: 'Retryable',
+    });
     expect(readFileSync(join(node.home, 'file'), 'utf8')).toBe('old');
   });
 
@@ -159,14 +203,28 @@ describe('putFile', () => {
 
 describe('a session for a person', () => {
   test('runs a command and gives its exit code', async () => {
-    const session = await openShell(await pool.acquire(node.target), ['sh', '-c', 'cat; echo "$1"; echo err >&2; exit 4', 'sh', 'a b']);
+    const session = await openShell(await pool.acquire(node.target), [
+      'sh',
+      '-c',
+      'cat; echo "$1"; echo err >&2; exit 4',
+      'sh',
+      'a b',
+    ]);
     session.stdin.end('typed\n');
-    const [stdout, stderr, exit] = await Promise.all([text(session.stdout), text(session.stderr), session.exit]);
+    const [stdout, stderr, exit] = await Promise.all([
+      text(session.stdout),
+      text(session.stderr),
+      session.exit,
+    ]);
     expect({ stdout, stderr, exit }).toEqual({ stdout: 'typed\na b\n', stderr: 'err\n', exit: 4 });
   });
 
   test('opens the login shell with a terminal that can be resized', async () => {
-    const session = await openShell(await pool.acquire(node.target), undefined, { pty: true, columns: 100, rows: 30 });
+    const session = await openShell(await pool.acquire(node.target), undefined, {
+      pty: true,
+      columns: 100,
+      rows: 30,
+    });
     session.resize(120, 40);
     session.stdin.end('echo $((40 + 2))\nexit 3\n');
     session.stderr.resume();

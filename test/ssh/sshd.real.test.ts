@@ -11,7 +11,10 @@ import { type Sshd, sshdIsMissing, startSshd } from '../support/sshd.js';
 import { until } from '../support/until.js';
 
 const missing = sshdIsMissing();
-if (missing !== undefined) console.info(`left out what is tried on a real OpenSSH server: ${missing}; the other tests try the same on ssh2's`);
+if (missing !== undefined)
+  console.info(
+    `left out what is tried on a real OpenSSH server: ${missing}; the other tests try the same on ssh2's`,
+  );
 
 describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
   let sshd: Sshd;
@@ -25,37 +28,57 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
     await sshd?.close();
   });
   const run = (runId: string, text: string, more: object = {}) =>
-    runOnce({ runId, script: { text, environment: { FOLDER: sshd.folder } }, runsFolder: sshd.runsFolder }, { connect: () => pool.acquire(sshd.target), ...more });
+    runOnce(
+      { runId, script: { text, environment: { FOLDER: sshd.folder } }, runsFolder: sshd.runsFolder },
+      { connect: () => pool.acquire(sshd.target), ...more },
+    );
 
   test('a probe pins, then enforces the host key', async () => {
     const { hostKey: _, ...unknown } = sshd.target;
     const { hostKey } = await probe(unknown);
     expect(String(sshd.target.hostKey)).toContain(hostKey);
     await expect(probe({ ...sshd.target, hostKey })).resolves.toMatchObject({ hostKey });
-    await expect(probe({ ...sshd.target, hostKey: makeHostKey().line })).rejects.toMatchObject({ kind: 'Invalid' });
-    await expect(probe({ ...sshd.target, privateKey: makeHostKey().private })).rejects.toMatchObject({ kind: 'Auth' });
+    await expect(probe({ ...sshd.target, hostKey: makeHostKey().line })).rejects.toMatchObject({
+      kind: 'Invalid',
+    });
+    await expect(probe({ ...sshd.target, privateKey: makeHostKey().private })).rejects.toMatchObject({
+      kind: 'Auth',
+    });
   });
 
   test('agrees with a server that knows nothing but what we want, and not with an old one', async () => {
-    const strict = await startSshd(['KexAlgorithms curve25519-sha256', 'Ciphers aes128-gcm@openssh.com', 'HostKeyAlgorithms ssh-ed25519']);
+    const strict = await startSshd([
+      'KexAlgorithms curve25519-sha256',
+      'Ciphers aes128-gcm@openssh.com',
+      'HostKeyAlgorithms ssh-ed25519',
+    ]);
     await expect(probe(strict.target)).resolves.toBeDefined();
     await strict.close();
     const old = await startSshd(['KexAlgorithms diffie-hellman-group14-sha1']);
-    await expect(probe(old.target)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('no algorithm') });
+    await expect(probe(old.target)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('no algorithm'),
+    });
     await old.close();
   });
 
   test('twenty commands at once keep within the sessions that sshd allows', async () => {
     const connection = await pool.acquire(sshd.target);
-    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => exec(connection, ['sh', '-c', 'sleep 0.05; echo "$1"', 'sh', String(index)])));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        exec(connection, ['sh', '-c', 'sleep 0.05; echo "$1"', 'sh', String(index)]),
+      ),
+    );
     expect(outcomes.map(({ stdout }) => Number(stdout))).toEqual(outcomes.map((_, index) => index));
   });
 
   test('a server that is killed with all its connections does not touch the script', async () => {
     const output = collect();
-    const running = run('killed', 'echo x >> "$FOLDER/count"; i=0; until [ -e "$FOLDER/go" ]; do i=$((i+1)); echo $i; sleep 0.05; done; touch "$FOLDER/done"; exit 5', {
-      onOutput: output.listener,
-    });
+    const running = run(
+      'killed',
+      'echo x >> "$FOLDER/count"; i=0; until [ -e "$FOLDER/go" ]; do i=$((i+1)); echo $i; sleep 0.05; done; touch "$FOLDER/done"; exit 5',
+      { onOutput: output.listener },
+    );
     await until('it prints', () => output.text('stdout').includes('3\n'));
     await sshd.restart();
     const seen = output.text('stdout').length;
@@ -69,12 +92,18 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
   });
 
   test('a command that takes too long does not hold its caller', async () => {
-    await expect(exec(await pool.acquire(sshd.target), ['sleep', '3'], { timeoutMs: 200 })).rejects.toMatchObject({ kind: 'Retryable' });
+    await expect(
+      exec(await pool.acquire(sshd.target), ['sleep', '3'], { timeoutMs: 200 }),
+    ).rejects.toMatchObject({ kind: 'Retryable' });
   });
 
   test('a worker that lets go leaves no command behind, only the script', async () => {
     const detach = new AbortController();
-    const running = run('let-go', 'touch "$FOLDER/let-go"; until [ -e "$FOLDER/on" ]; do sleep 0.1; done; exit 4', { detach: detach.signal });
+    const running = run(
+      'let-go',
+      'touch "$FOLDER/let-go"; until [ -e "$FOLDER/on" ]; do sleep 0.1; done; exit 4',
+      { detach: detach.signal },
+    );
     await until('it runs', () => existsSync(join(sshd.folder, 'let-go')));
     const connection = await pool.acquire(sshd.target);
     detach.abort();
@@ -87,10 +116,14 @@ describe.skipIf(missing !== undefined)('on a real OpenSSH server', () => {
 
   test('cancelling reaches the process group', async () => {
     const cancel = new AbortController();
-    const running = run('cancel', 'sh -c "sleep 66; : $FOLDER" & touch "$FOLDER/running"; sleep 67; : end', { signal: cancel.signal });
+    const running = run('cancel', 'sh -c "sleep 66; : $FOLDER" & touch "$FOLDER/running"; sleep 67; : end', {
+      signal: cancel.signal,
+    });
     await until('it runs', () => existsSync(join(sshd.folder, 'running')));
     cancel.abort();
     expect(await running).toMatchObject({ reason: 'cancel' });
-    await until('its processes are gone', () => processesWith(sshd.folder).every((line) => line.includes('sshd')));
+    await until('its processes are gone', () =>
+      processesWith(sshd.folder).every((line) => line.includes('sshd')),
+    );
   });
 });

@@ -14,7 +14,9 @@ import { until } from '../support/until.js';
 let compiled: string;
 beforeAll(() => {
   compiled = compile(['src/ssh/pool.ts', 'src/ssh/run.ts']);
-  writeFileSync(join(compiled, 'worker.js'), `
+  writeFileSync(
+    join(compiled, 'worker.js'),
+    `
     import { createPool } from './src/ssh/pool.js';
     import { runOnce } from './src/ssh/run.js';
     const { target, runId, script } = JSON.parse(process.argv[2]);
@@ -30,7 +32,8 @@ beforeAll(() => {
     await runOnce({ runId, script }, { connect: () => pool.acquire(target), onOutput });
     await pool.closeAll();
     console.log(JSON.stringify({ bytes, most }));
-  `);
+  `,
+  );
 });
 afterAll(() => rmSync(compiled, { recursive: true }));
 
@@ -46,11 +49,17 @@ afterEach(async () => {
 });
 
 function startWorker(runId: string, script: object): ChildProcess {
-  return spawn(process.execPath, ['--expose-gc', join(compiled, 'worker.js'), JSON.stringify({ target: node.target, runId, script })], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(
+    process.execPath,
+    ['--expose-gc', join(compiled, 'worker.js'), JSON.stringify({ target: node.target, runId, script })],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
 }
 
 test('a worker killed while its script runs costs nothing: the next one attaches and has all output and the exit code', async () => {
-  const script = { text: 'echo x >> "$HOME/count"; echo first; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo second; exit 6' };
+  const script = {
+    text: 'echo x >> "$HOME/count"; echo first; until [ -e "$HOME/go" ]; do sleep 0.05; done; echo second; exit 6',
+  };
   const worker = startWorker('killed', script);
   await until('the script runs', () => existsSync(join(node.home, 'count')));
   worker.kill('SIGKILL');
@@ -67,17 +76,26 @@ test('workers killed at any moment of a start, one after the other, give one exe
     const worker = startWorker('relay', script);
     const commands = node.commands.length;
     await until('it sent its command', () => node.commands.length > commands || worker.exitCode !== null);
-    await new Promise((resolve) => { setTimeout(resolve, delayMs); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, delayMs);
+    });
     worker.kill('SIGKILL');
     if (worker.exitCode === null && worker.signalCode === null) await once(worker, 'exit');
   }
-  expect(await runOn(node, pool, 'relay', script)).toMatchObject({ reason: 'exit', exitCode: 0, stdout: 'done\n' });
+  expect(await runOn(node, pool, 'relay', script)).toMatchObject({
+    reason: 'exit',
+    exitCode: 0,
+    stdout: 'done\n',
+  });
   expect(countLines(join(node.home, 'count'))).toBe(1);
 });
 
 test('a worker keeps no more of a large output than a few buffers', async () => {
   const worker = startWorker('large', { text: 'head -c 150000000 /dev/zero' });
-  const { bytes, most } = JSON.parse(await text(worker.stdout as Readable)) as { readonly bytes: number; readonly most: number };
+  const { bytes, most } = JSON.parse(await text(worker.stdout as Readable)) as {
+    readonly bytes: number;
+    readonly most: number;
+  };
   expect(bytes).toBe(150_000_000);
   expect(most).toBeLessThan(50_000_000);
 });

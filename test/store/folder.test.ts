@@ -44,16 +44,26 @@ describe('content', () => {
     const digests = await Promise.all(Array.from({ length: 10 }, () => store.put(content)));
     expect(new Set(digests).size).toBe(1);
     expect(await store.size(digests[0] ?? '')).toBe(100_000);
-    expect(await readdir(dirname(join(folder, 'sha256', digests[0]?.slice(7, 9) ?? '', 'x')))).toHaveLength(1);
+    expect(await readdir(dirname(join(folder, 'sha256', digests[0]?.slice(7, 9) ?? '', 'x')))).toHaveLength(
+      1,
+    );
   });
 });
 
 describe('a log', () => {
   it('grows at its end, with two writers too', async () => {
     const other = createFolderStore({ folder });
-    await Promise.all(Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? store : other).append(log, Buffer.from(`line ${index}\n`))));
-    const lines = text(await store.read(log, all)).trimEnd().split('\n');
-    expect(lines.toSorted((a, b) => a.localeCompare(b))).toEqual(Array.from({ length: 40 }, (_, index) => `line ${index}`).toSorted((a, b) => a.localeCompare(b)));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        (index % 2 === 0 ? store : other).append(log, Buffer.from(`line ${index}\n`)),
+      ),
+    );
+    const lines = text(await store.read(log, all))
+      .trimEnd()
+      .split('\n');
+    expect(lines.toSorted((a, b) => a.localeCompare(b))).toEqual(
+      Array.from({ length: 40 }, (_, index) => `line ${index}`).toSorted((a, b) => a.localeCompare(b)),
+    );
     expect(await store.size(log)).toBe(Buffer.byteLength(`${lines.join('\n')}\n`));
   });
 
@@ -72,8 +82,23 @@ describe('a log', () => {
   });
 
   it.each([
-    '../x/y.log', 'a/../y.log', 'a/b/../c.log', '/etc/x/y.log', 'a/b.log', 'a/b/c/d.log', 'a/b/c.txt', 'a/b/.log', 'a//c.log', '.a/b/c.log', 'a/b/c\0.log',
-    'a\\..\\b/c/d.log', `a/b/${'c'.repeat(300)}.log`, 'sha256:abc', '', 'a/b\n/c.log', 'a/-rf/c.log',
+    '../x/y.log',
+    'a/../y.log',
+    'a/b/../c.log',
+    '/etc/x/y.log',
+    'a/b.log',
+    'a/b/c/d.log',
+    'a/b/c.txt',
+    'a/b/.log',
+    'a//c.log',
+    '.a/b/c.log',
+    'a/b/c\0.log',
+    'a\\..\\b/c/d.log',
+    `a/b/${'c'.repeat(300)}.log`,
+    'sha256:abc',
+    '',
+    'a/b\n/c.log',
+    'a/-rf/c.log',
   ])('refuses the name %j and touches nothing', async (name) => {
     await expect(store.append(name, Buffer.from('x'))).rejects.toThrow(StoreError);
     await expect(store.read(name, all)).rejects.toThrow(StoreError);

@@ -6,7 +6,9 @@ import { createFolderStore } from '../../src/store/folder.js';
 import { pruneLogs } from '../../src/store/prune-logs.js';
 
 let folder: string;
-beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'heddle-logs-')); });
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-logs-'));
+});
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const day = 86_400_000;
@@ -18,11 +20,13 @@ function age(name: string, days: number): void {
 
 it('removes logs that nobody has written to for long, with the folders that held nothing else, and nothing besides', async () => {
   const store = createFolderStore({ folder });
-  for (const name of ['old/app-1/1.log', 'mixed/app-1/1.log', 'mixed/app-1/2.log', 'mixed/app-2/1.log']) await store.append(name, Buffer.from('line\n'));
+  for (const name of ['old/app-1/1.log', 'mixed/app-1/1.log', 'mixed/app-1/2.log', 'mixed/app-2/1.log'])
+    await store.append(name, Buffer.from('line\n'));
   const content = await store.put(Buffer.from('kept whatever its age'));
   mkdirSync(join(folder, 'logs', 'mixed', 'app-3'));
   writeFileSync(join(folder, 'logs', 'mixed', 'app-3', 'notes.txt'), 'not ours');
-  for (const name of ['old/app-1/1.log', 'mixed/app-1/1.log', 'mixed/app-2/1.log', 'mixed/app-3/notes.txt']) age(name, 100);
+  for (const name of ['old/app-1/1.log', 'mixed/app-1/1.log', 'mixed/app-2/1.log', 'mixed/app-3/notes.txt'])
+    age(name, 100);
   expect(await pruneLogs({ folder, before: Date.now() - 90 * day })).toBe(3);
   expect(existsSync(join(folder, 'logs', 'old'))).toBe(false);
   expect(existsSync(join(folder, 'logs', 'mixed', 'app-2'))).toBe(false);

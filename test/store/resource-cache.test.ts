@@ -1,5 +1,17 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -83,13 +95,20 @@ it('clears what nobody asked for in a month, and what was left half done an hour
   utimesSync(join(old, '..'), ago(31 * 24), ago(31 * 24));
   utimesSync(half, ago(2), ago(2));
   await cache.clear();
-  expect(new Set(readdirSync(join(folder, 'resources')))).toEqual(new Set(['.fresh', kept.split('/').at(-2)]));
-  await createResourceCache({ folder: join(folder, 'none'), fetch: () => Promise.reject(new Error()) }).clear();
+  expect(new Set(readdirSync(join(folder, 'resources')))).toEqual(
+    new Set(['.fresh', kept.split('/').at(-2)]),
+  );
+  await createResourceCache({
+    folder: join(folder, 'none'),
+    fetch: () => Promise.reject(new Error()),
+  }).clear();
 });
 
 describe('a resource that was changed on the disk', () => {
   const entries = [
-    { path: 'bin/run', kind: 'file', executable: true, bytes: Buffer.from('run') }, { path: 'bin/again', kind: 'link', target: 'run' }, { path: 'empty', kind: 'folder' },
+    { path: 'bin/run', kind: 'file', executable: true, bytes: Buffer.from('run') },
+    { path: 'bin/again', kind: 'link', target: 'run' },
+    { path: 'empty', kind: 'folder' },
   ] as const;
 
   it.each([
@@ -98,8 +117,20 @@ describe('a resource that was changed on the disk', () => {
     ['a file more', (files: string) => writeFileSync(join(files, 'bin', 'planted'), '')],
     ['a file more in an empty folder', (files: string) => writeFileSync(join(files, 'empty', 'planted'), '')],
     ['a file less', (files: string) => rmSync(join(files, 'bin', 'run'))],
-    ['a link in the place of a file', (files: string) => { rmSync(join(files, 'bin', 'run')); symlinkSync('/bin/sh', join(files, 'bin', 'run')); }],
-    ['a link that leads elsewhere', (files: string) => { rmSync(join(files, 'bin', 'again')); symlinkSync('/bin/sh', join(files, 'bin', 'again')); }],
+    [
+      'a link in the place of a file',
+      (files: string) => {
+        rmSync(join(files, 'bin', 'run'));
+        symlinkSync('/bin/sh', join(files, 'bin', 'run'));
+      },
+    ],
+    [
+      'a link that leads elsewhere',
+      (files: string) => {
+        rmSync(join(files, 'bin', 'again'));
+        symlinkSync('/bin/sh', join(files, 'bin', 'again'));
+      },
+    ],
     ['another archive', (files: string) => writeFileSync(join(files, '..', 'archive.tar'), 'x')],
     ['a file beside the archive', (files: string) => writeFileSync(join(files, '..', 'planted'), '')],
     ['a folder that others may write', (files: string) => chmodSync(join(files, '..'), 0o777)],
@@ -114,7 +145,12 @@ describe('a resource that was changed on the disk', () => {
     const again = await open().get(scripts);
     expect(fetched).toHaveLength(2);
     expect(again.path).toBe(path);
-    expect(readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual(['bin', 'bin/again', 'bin/run', 'empty']);
+    expect(readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual([
+      'bin',
+      'bin/again',
+      'bin/run',
+      'empty',
+    ]);
     expect(readFileSync(join(path, 'bin', 'run'), 'utf8')).toBe('run');
     expect(Buffer.compare(readFileSync(again.archive ?? ''), bytes)).toBe(0);
   });
@@ -139,7 +175,9 @@ describe('a resource that was changed on the disk', () => {
     await expect(open().get(key)).rejects.toThrow(/is open to others \(mode 770\).*chmod 700/);
     chmodSync(join(folder, 'resources'), 0o700);
     const restore = pretendForeign(join(folder, 'resources'));
-    await expect(open().get(key)).rejects.toThrow(/belongs to user \d+, not to user \d+/).finally(restore);
+    await expect(open().get(key))
+      .rejects.toThrow(/belongs to user \d+, not to user \d+/)
+      .finally(restore);
     expect(fetched).toEqual([]);
   });
 

@@ -13,11 +13,16 @@ const run = promisify(execFile);
 
 // Debian keeps the server's programs off PATH.
 const debian = '/usr/lib/postgresql';
-const versions = existsSync(debian) ? readdirSync(debian).toSorted((one, other) => Number(other) - Number(one)) : [];
-const programs = versions.map((version) => join(debian, version, 'bin')).find((path) => existsSync(join(path, 'initdb')));
+const versions = existsSync(debian)
+  ? readdirSync(debian).toSorted((one, other) => Number(other) - Number(one))
+  : [];
+const programs = versions
+  .map((version) => join(debian, version, 'bin'))
+  .find((path) => existsSync(join(path, 'initdb')));
 
 /** Why there is no PostgreSQL to be started here; undefined where there is. */
-export const noPostgres = programs === undefined ? 'no initdb in /usr/lib/postgresql: npm run setup:extras' : undefined;
+export const noPostgres =
+  programs === undefined ? 'no initdb in /usr/lib/postgresql: npm run setup:extras' : undefined;
 
 /** The program that docs/providers/service.md shows. */
 export const postgresImage = fileURLToPath(new URL('../../examples/service/postgres-image', import.meta.url));
@@ -25,7 +30,10 @@ export const postgresImage = fileURLToPath(new URL('../../examples/service/postg
 /** A PostgreSQL server with a database of each name. */
 export interface PostgresService {
   /** As heddle.yaml has them. */
-  readonly resources: readonly { readonly name: string; readonly environment: Readonly<Record<string, string>> }[];
+  readonly resources: readonly {
+    readonly name: string;
+    readonly environment: Readonly<Record<string, string>>;
+  }[];
   /** Gives what a query printed. */
   readonly sql: (database: string, query: string) => Promise<string>;
   readonly down: () => Promise<void>;
@@ -46,19 +54,59 @@ export async function startPostgresService(names: readonly string[]): Promise<Po
     await chmod(folder, 0o711);
     await run('chown', ['postgres', data]);
   }
-  const prefix = asRoot ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups', '--'] : [];
-  const [initdb, ...words] = [...prefix, join(bin, 'initdb'), '-D', join(data, 'cluster'), '-U', 'heddle', '-A', 'trust', '--no-sync', '--locale=C.UTF-8'] as const;
+  const prefix = asRoot
+    ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups', '--']
+    : [];
+  const [initdb, ...words] = [
+    ...prefix,
+    join(bin, 'initdb'),
+    '-D',
+    join(data, 'cluster'),
+    '-U',
+    'heddle',
+    '-A',
+    'trust',
+    '--no-sync',
+    '--locale=C.UTF-8',
+  ] as const;
   await run(initdb ?? '', words, { cwd: '/' });
-  const environmentOf = (database: string) => ({ PGHOST: '127.0.0.1', PGPORT: String(port), PGUSER: 'heddle', PGDATABASE: database });
+  const environmentOf = (database: string) => ({
+    PGHOST: '127.0.0.1',
+    PGPORT: String(port),
+    PGUSER: 'heddle',
+    PGDATABASE: database,
+  });
   const sql = async (database: string, query: string): Promise<string> =>
-    (await run('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', query], { env: { PATH: '/usr/bin:/bin', ...environmentOf(database) } })).stdout.trim();
+    (
+      await run('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', query], {
+        env: { PATH: '/usr/bin:/bin', ...environmentOf(database) },
+      })
+    ).stdout.trim();
   let server: ChildProcess | undefined;
   const up = async (): Promise<void> => {
-    const [program, ...options] = [...prefix, join(bin, 'postgres'), '-D', join(data, 'cluster'), '-h', '127.0.0.1', '-p', String(port), '-k', '', '-c', 'fsync=off'] as const;
+    const [program, ...options] = [
+      ...prefix,
+      join(bin, 'postgres'),
+      '-D',
+      join(data, 'cluster'),
+      '-h',
+      '127.0.0.1',
+      '-p',
+      String(port),
+      '-k',
+      '',
+      '-c',
+      'fsync=off',
+    ] as const;
     const log = openSync(join(folder, 'log'), 'a');
     server = spawn(program ?? '', options, { cwd: '/', stdio: ['ignore', log, log] });
     closeSync(log);
-    await until('PostgreSQL answers', () => sql('postgres', 'SELECT 1').then(() => true, () => false));
+    await until('PostgreSQL answers', () =>
+      sql('postgres', 'SELECT 1').then(
+        () => true,
+        () => false,
+      ),
+    );
   };
   const down = async (): Promise<void> => {
     const running = server;
@@ -72,7 +120,9 @@ export async function startPostgresService(names: readonly string[]): Promise<Po
   for (const name of names) await sql('postgres', `CREATE DATABASE ${name}`);
   return {
     resources: names.map((name) => ({ name, environment: environmentOf(name) })),
-    sql, up, down,
+    sql,
+    up,
+    down,
     async stop() {
       await down();
       await rm(folder, { recursive: true, force: true });

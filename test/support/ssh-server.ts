@@ -6,7 +6,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import ssh2, { type Algorithms, type Connection, type KexAlgorithm, type ServerChannel } from 'ssh2';
 import type { SshTarget } from '../../src/ssh/target.js';
 
-/** What a node of a test does differently from a well-behaved one. Changed while it runs, it holds for the next command. */
+/**
+ * What a node of a test does differently from a well-behaved one. Changed while it runs, it holds for the
+ * next command.
+ */
 export interface Faults {
   /** Never tells an exit status. */
   noExitStatus?: boolean;
@@ -57,12 +60,20 @@ export interface NodeOptions {
   readonly listen?: { readonly host: string; readonly port: number };
 }
 
-export function makeHostKey(type: 'ed25519' | 'ecdsa' | 'rsa' = 'ed25519'): { readonly private: string; readonly line: string } {
-  const pair = type === 'rsa' ? ssh2.utils.generateKeyPairSync('rsa', { bits: 2048 })
-    : type === 'ecdsa' ? ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
-      : ssh2.utils.generateKeyPairSync('ed25519');
+export function makeHostKey(type: 'ed25519' | 'ecdsa' | 'rsa' = 'ed25519'): {
+  readonly private: string;
+  readonly line: string;
+} {
+  const pair =
+    type === 'rsa'
+      ? ssh2.utils.generateKeyPairSync('rsa', { bits: 2048 })
+      : type === 'ecdsa'
+        ? ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
+        : ssh2.utils.generateKeyPairSync('ed25519');
   // One in a hundred of ssh2's ed25519 keys cannot be read again.
-  return ssh2.utils.parseKey(pair.private) instanceof Error ? makeHostKey(type) : { private: pair.private, line: pair.public.trim() };
+  return ssh2.utils.parseKey(pair.private) instanceof Error
+    ? makeHostKey(type)
+    : { private: pair.private, line: pair.public.trim() };
 }
 
 const defaultKey = makeHostKey();
@@ -71,7 +82,11 @@ const defaultKey = makeHostKey();
 export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'heddle-node-'));
   const faults: Faults = {};
-  const env: Record<string, string> = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...options.env, HOME: home };
+  const env: Record<string, string> = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    ...options.env,
+    HOME: home,
+  };
   const connections = { total: 0, open: 0 };
   const commands: string[] = [];
   const passwords: string[] = [];
@@ -81,14 +96,21 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const hostKeys = options.hostKeys ?? [defaultKey.private];
   const algorithms = options.withoutStrict === true ? withoutStrict(options.algorithms) : options.algorithms;
   let last: Connection | undefined;
-  const server = new ssh2.Server({ hostKeys: [...hostKeys], ...(algorithms === undefined ? {} : { algorithms }) });
+  const server = new ssh2.Server({
+    hostKeys: [...hostKeys],
+    ...(algorithms === undefined ? {} : { algorithms }),
+  });
 
   server.on('connection', (client) => {
     sockets.add(client);
     last = client;
     socketOf(client)?.setNoDelay(true);
-    client.on('error', () => { /* Cut connections are what these tests are about. */ });
-    client.on('close', () => { if (sockets.delete(client) && loggedIn) connections.open--; });
+    client.on('error', () => {
+      /* Cut connections are what these tests are about. */
+    });
+    client.on('close', () => {
+      if (sockets.delete(client) && loggedIn) connections.open--;
+    });
     let loggedIn = false;
     client.on('authentication', (context) => {
       if (context.method === 'password') passwords.push(context.password);
@@ -133,8 +155,12 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     child.stdout.pipe(channel, { end: false });
     child.stderr.pipe(channel.stderr, { end: false });
     channel.pipe(child.stdin);
-    child.stdin.on('error', () => { /* The command read no more of its input. */ });
-    channel.on('error', () => { /* As for the connection. */ });
+    child.stdin.on('error', () => {
+      /* The command read no more of its input. */
+    });
+    channel.on('error', () => {
+      /* As for the connection. */
+    });
     channel.on('close', () => {
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     });
@@ -150,21 +176,37 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   }
 
   const { host } = options.listen ?? { host: '127.0.0.1' };
-  await new Promise<void>((resolve) => { server.listen(options.listen?.port ?? 0, host, resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(options.listen?.port ?? 0, host, resolve);
+  });
   const { port } = server.address() as AddressInfo;
   const runs = join(home, '.heddle/runs');
-  const cut = () => { for (const client of sockets) socketOf(client)?.destroy(); };
+  const cut = () => {
+    for (const client of sockets) socketOf(client)?.destroy();
+  };
   const killAll = () => {
     for (const child of children) killGroup(child.pid);
-    for (const run of listFolders(runs)) for (const file of ['pid', 'starts']) killGroup(firstNumber(join(runs, run, file)));
+    for (const run of listFolders(runs))
+      for (const file of ['pid', 'starts']) killGroup(firstNumber(join(runs, run, file)));
   };
   return {
     target: { host, port, user: 'tester', password, hostKey: publicLine(hostKeys[0] ?? '') },
-    home, runs, faults, env, connections, commands, passwords, offeredStrict: () => last !== undefined && offerOf(last).includes('kex-strict-s-v00@openssh.com'), cut, killAll,
+    home,
+    runs,
+    faults,
+    env,
+    connections,
+    commands,
+    passwords,
+    offeredStrict: () => last !== undefined && offerOf(last).includes('kex-strict-s-v00@openssh.com'),
+    cut,
+    killAll,
     async close() {
       killAll();
       cut();
-      await new Promise<void>((resolve) => { server.close(() => resolve()); });
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
       if (options.home === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -176,7 +218,10 @@ export function publicLine(privateKey: string): string {
   return `${key.type} ${key.getPublicSSH().toString('base64')}`;
 }
 
-/** ssh2's server always adds its word for strict key exchange to this list; a list that takes nothing more leaves it out. */
+/**
+ * ssh2's server always adds its word for strict key exchange to this list; a list that takes nothing more
+ * leaves it out.
+ */
 function withoutStrict(algorithms: Algorithms = {}): Algorithms {
   const kex: KexAlgorithm[] = ['curve25519-sha256'];
   kex.concat = () => kex;
@@ -184,7 +229,9 @@ function withoutStrict(algorithms: Algorithms = {}): Algorithms {
 }
 
 function offerOf(client: Connection): readonly string[] {
-  const { _offer: offer } = Reflect.get(client, '_protocol') as { readonly _offer: { readonly lists: { readonly kex: { readonly array: readonly string[] } } } };
+  const { _offer: offer } = Reflect.get(client, '_protocol') as {
+    readonly _offer: { readonly lists: { readonly kex: { readonly array: readonly string[] } } };
+  };
   return offer.lists.kex.array;
 }
 

@@ -22,25 +22,39 @@ export interface Sshd {
 
 /** Why no real OpenSSH server can be tried here; undefined when one can. */
 export function sshdIsMissing(): string | undefined {
-  if (!existsSync(program)) return 'OpenSSH\'s server is not installed';
+  if (!existsSync(program)) return "OpenSSH's server is not installed";
   if (existsSync('/run/sshd')) return undefined;
   try {
     mkdirSync('/run/sshd', { mode: 0o755 });
     return undefined;
   } catch {
-    return 'OpenSSH\'s server needs its folder /run/sshd, which only root can make';
+    return "OpenSSH's server needs its folder /run/sshd, which only root can make";
   }
 }
 
 /** A real OpenSSH server on loopback, with keys and configuration of its own, for the current user. */
 export async function startSshd(settings: readonly string[] = []): Promise<Sshd> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-sshd-'));
-  for (const name of ['host', 'user']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
+  for (const name of ['host', 'user'])
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
   const port = await freePort();
-  writeFileSync(join(folder, 'config'), [
-    `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${join(folder, 'host')}`, `AuthorizedKeysFile ${join(folder, 'user.pub')}`, `PidFile ${join(folder, 'sshd.pid')}`,
-    'StrictModes no', 'UsePAM no', 'PermitRootLogin yes', 'PasswordAuthentication no', 'KbdInteractiveAuthentication no', ...settings, '',
-  ].join('\n'));
+  writeFileSync(
+    join(folder, 'config'),
+    [
+      `Port ${port}`,
+      'ListenAddress 127.0.0.1',
+      `HostKey ${join(folder, 'host')}`,
+      `AuthorizedKeysFile ${join(folder, 'user.pub')}`,
+      `PidFile ${join(folder, 'sshd.pid')}`,
+      'StrictModes no',
+      'UsePAM no',
+      'PermitRootLogin yes',
+      'PasswordAuthentication no',
+      'KbdInteractiveAuthentication no',
+      ...settings,
+      '',
+    ].join('\n'),
+  );
   let server = await launch(folder, port);
   const stop = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return;
@@ -51,10 +65,14 @@ export async function startSshd(settings: readonly string[] = []): Promise<Sshd>
   };
   return {
     target: {
-      host: '127.0.0.1', port, user: userInfo().username, privateKey: readFileSync(join(folder, 'user'), 'utf8'),
+      host: '127.0.0.1',
+      port,
+      user: userInfo().username,
+      privateKey: readFileSync(join(folder, 'user'), 'utf8'),
       hostKey: readFileSync(join(folder, 'host.pub'), 'utf8').trim(),
     },
-    runsFolder: join(folder, 'runs'), folder,
+    runsFolder: join(folder, 'runs'),
+    folder,
     restart: async () => {
       await stop();
       server = await launch(folder, port);
@@ -67,9 +85,13 @@ export async function startSshd(settings: readonly string[] = []): Promise<Sshd>
 }
 
 async function launch(folder: string, port: number): Promise<ChildProcess> {
-  const server = spawn(program, ['-D', '-e', '-f', join(folder, 'config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const server = spawn(program, ['-D', '-e', '-f', join(folder, 'config')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
-  server.stderr?.on('data', (chunk: Buffer) => { said += chunk.toString(); });
+  server.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
   while (!(await answers(port))) {
     if (server.exitCode !== null || server.signalCode !== null) throw new Error(`sshd ended: ${said}`);
     await delay(20);
@@ -79,15 +101,23 @@ async function launch(folder: string, port: number): Promise<ChildProcess> {
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
     socket.on('error', () => resolve(false));
   });
 }
 
 /** The server's own processes: those it forked for connections, not the commands in their sessions. */
 function descendants(parent: number): number[] {
-  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,comm='], { encoding: 'utf8' }).trim().split('\n').map((row) => row.trim().split(/\s+/));
-  const children = rows.filter(([, ppid, name]) => Number(ppid) === parent && name?.startsWith('sshd')).map(([pid]) => Number(pid));
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,comm='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/));
+  const children = rows
+    .filter(([, ppid, name]) => Number(ppid) === parent && name?.startsWith('sshd'))
+    .map(([pid]) => Number(pid));
   return [...children, ...children.flatMap((child) => descendants(child))];
 }
 

@@ -29,7 +29,10 @@ export interface Stack {
   readonly namespace: string;
   readonly service: MachineService;
   readonly folder: string;
-  /** Starts a worker process with a data folder of its own name, of another build where one is given; resolves when it polls. */
+  /**
+   * Starts a worker process with a data folder of its own name, of another build where one is given; resolves
+   * when it polls.
+   */
   startWorker(name?: string, distPath?: string): Promise<WorkerProcess>;
   /** A builder of images, likewise. */
   startBuilder(name?: string, distPath?: string): Promise<WorkerProcess>;
@@ -64,17 +67,25 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'));
   const children: ChildProcess[] = [];
   const connection = await Connection.connect({ address: options.temporalAddress });
-  const namespace = options.namespace ?? await makeNamespace(connection, 'test');
+  const namespace = options.namespace ?? (await makeNamespace(connection, 'test'));
   const service = await startMachineService(options, folder, children);
   const keys = join(folder, 'keys');
   await mkdir(folder, { recursive: true });
   const keyRing = openKeyRing({ folder: keys, create: true });
-  const client = new HeddleClient(new Client({ connection, namespace, plugins: [heddle({ keys: keyRing, namespace })] }), { by: 'test', busyMs: 60_000 });
+  const client = new HeddleClient(
+    new Client({ connection, namespace, plugins: [heddle({ keys: keyRing, namespace })] }),
+    { by: 'test', busyMs: 60_000 },
+  );
   const shared = { folder, namespace, keys, service, children };
   return {
-    client, namespace, service, folder,
-    startWorker: (name = 'worker', distPath = options.distPath) => startWorker({ ...options, distPath }, { ...shared, name }),
-    startBuilder: (name = 'builder', distPath = options.distPath) => startWorker({ ...options, distPath }, { ...shared, name, words: ['--builder'] }),
+    client,
+    namespace,
+    service,
+    folder,
+    startWorker: (name = 'worker', distPath = options.distPath) =>
+      startWorker({ ...options, distPath }, { ...shared, name }),
+    startBuilder: (name = 'builder', distPath = options.distPath) =>
+      startWorker({ ...options, distPath }, { ...shared, name, words: ['--builder'] }),
     async stop() {
       for (const child of children.toReversed()) await end(child, 'SIGTERM');
       await connection.close();
@@ -83,16 +94,31 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
 }
 
-async function startMachineService(options: StackOptions, folder: string, children: ChildProcess[]): Promise<MachineService> {
+async function startMachineService(
+  options: StackOptions,
+  folder: string,
+  children: ChildProcess[],
+): Promise<MachineService> {
   const data = join(folder, 'machines');
-  const words = [join(options.distPath, 'local', 'main.js'), '--data', data, '--kind', options.kind ?? 'directory', '--boot-delay', '50', '--delete-delay', '20'];
+  const words = [
+    join(options.distPath, 'local', 'main.js'),
+    '--data',
+    data,
+    '--kind',
+    options.kind ?? 'directory',
+    '--boot-delay',
+    '50',
+    '--delete-delay',
+    '20',
+  ];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   const about = JSON.parse(await firstLine(child)) as { endpoint: string; apiKeyFile: string; pid: number };
   const apiKey = (await readFile(about.apiKeyFile, 'utf8')).trim();
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const response = await fetch(`${about.endpoint}${path}`, {
-      method, headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -100,16 +126,18 @@ async function startMachineService(options: StackOptions, folder: string, childr
     return text === '' ? undefined : JSON.parse(text);
   };
   const listOf = async (path: string, key: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-    (await call('GET', path) as Record<string, readonly Readonly<Record<string, unknown>>[]>)[key] ?? [];
+    ((await call('GET', path)) as Record<string, readonly Readonly<Record<string, unknown>>[]>)[key] ?? [];
   return {
-    ...about, call,
+    ...about,
+    call,
     journal: (operation) => listOf(`/v1/journal?operation=${operation}&limit=10000`, 'entries'),
     machines: () => listOf('/v1/machines', 'machines'),
-    arm: async (fault) => (await call('POST', '/v1/faults', fault) as { id: string }).id,
+    arm: async (fault) => ((await call('POST', '/v1/faults', fault)) as { id: string }).id,
     release: async (fault) => {
       await call('DELETE', `/v1/faults/${fault}`);
     },
-    held: async (fault) => Number((await listOf('/v1/faults', 'faults')).find(({ id }) => id === fault)?.['held'] ?? 0),
+    held: async (fault) =>
+      Number((await listOf('/v1/faults', 'faults')).find(({ id }) => id === fault)?.['held'] ?? 0),
   };
 }
 
@@ -127,16 +155,37 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
   const dataFolder = join(parts.folder, parts.name);
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const config = join(parts.folder, `${parts.name}.yaml`);
-  const local = { type: 'local', fields: { endpoint: parts.service.endpoint, apiKey: { secret: `file:${parts.service.apiKeyFile}` } } };
-  await writeFile(config, stringify({
-    dataFolder, keys: { folder: parts.keys },
-    providers: Object.fromEntries(Object.entries({ local: 'service', ...options.accounts }).map(([name, account]) => [name, account === 'service' ? local : account])),
-    ...options.config,
-  }));
-  const child = spawn(process.execPath, [join(options.distPath, 'worker-main.js'), '--config', config, ...parts.words ?? []], {
-    env: { PATH: '/usr/bin:/bin', HOME: dataFolder, TEMPORAL_ADDRESS: options.temporalAddress, TEMPORAL_NAMESPACE: parts.namespace },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const local = {
+    type: 'local',
+    fields: { endpoint: parts.service.endpoint, apiKey: { secret: `file:${parts.service.apiKeyFile}` } },
+  };
+  await writeFile(
+    config,
+    stringify({
+      dataFolder,
+      keys: { folder: parts.keys },
+      providers: Object.fromEntries(
+        Object.entries({ local: 'service', ...options.accounts }).map(([name, account]) => [
+          name,
+          account === 'service' ? local : account,
+        ]),
+      ),
+      ...options.config,
+    }),
+  );
+  const child = spawn(
+    process.execPath,
+    [join(options.distPath, 'worker-main.js'), '--config', config, ...(parts.words ?? [])],
+    {
+      env: {
+        PATH: '/usr/bin:/bin',
+        HOME: dataFolder,
+        TEMPORAL_ADDRESS: options.temporalAddress,
+        TEMPORAL_NAMESPACE: parts.namespace,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   parts.children.push(child);
   let output = '';
   const read = (chunk: string): void => {
@@ -145,15 +194,19 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
   child.stdout.setEncoding('utf8').on('data', read);
   child.stderr.setEncoding('utf8').on('data', read);
   await until(`worker ${parts.name} is ready`, () => {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
     return output.includes('worker is ready');
   }).catch(async (error: unknown) => {
     await end(child, 'SIGKILL');
     throw new Error(`worker ${parts.name} did not start:\n${output}`, { cause: error });
   });
   return {
-    pid: child.pid ?? 0, dataFolder, output: () => output,
-    kill: () => end(child, 'SIGKILL'), stop: () => end(child, 'SIGTERM'),
+    pid: child.pid ?? 0,
+    dataFolder,
+    output: () => output,
+    kill: () => end(child, 'SIGKILL'),
+    stop: () => end(child, 'SIGTERM'),
   };
 }
 
@@ -174,7 +227,8 @@ async function firstLine(child: ChildProcess): Promise<string> {
     output += chunk;
   });
   await until('the machine service is ready', () => {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the machine service ended with ${child.exitCode ?? child.signalCode}:\n${errors}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the machine service ended with ${child.exitCode ?? child.signalCode}:\n${errors}`);
     return output.includes('\n');
   });
   return output.split('\n')[0] ?? '';

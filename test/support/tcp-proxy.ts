@@ -17,11 +17,18 @@ export async function startProxy(target: { readonly port: number }): Promise<Tcp
   let passing = true;
   const server = createServer((inner) => {
     const outer = connect(target.port, '127.0.0.1');
-    for (const [from, to] of [[inner, outer], [outer, inner]] as const) {
+    for (const [from, to] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
       sockets.add(from);
       from.setNoDelay(true);
-      from.on('data', (chunk) => { if (passing) to.write(chunk); });
-      from.on('end', () => { if (passing) to.end(); });
+      from.on('data', (chunk) => {
+        if (passing) to.write(chunk);
+      });
+      from.on('end', () => {
+        if (passing) to.end();
+      });
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
@@ -29,11 +36,17 @@ export async function startProxy(target: { readonly port: number }): Promise<Tcp
       });
     }
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   return {
     port: (server.address() as AddressInfo).port,
-    blackhole: () => { passing = false; },
-    reset: () => { for (const socket of sockets) socket.resetAndDestroy(); },
+    blackhole: () => {
+      passing = false;
+    },
+    reset: () => {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
     heal: () => {
       passing = true;
       // What was cut off stays lost: its stream has a hole.
@@ -41,7 +54,9 @@ export async function startProxy(target: { readonly port: number }): Promise<Tcp
     },
     close: async () => {
       for (const socket of sockets) socket.destroy();
-      await new Promise<void>((resolve) => { server.close(() => resolve()); });
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
     },
   };
 }

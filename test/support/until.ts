@@ -1,8 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Looks until the check gives something; fails with the words for what never came. Its patience is for machines that are very busy. */
+/**
+ * Looks until the check gives something; fails with the words for what never came. Its patience is for
+ * machines that are very busy.
+ */
 export async function until<Value>(
-  what: string, check: () => Value | undefined | false | Promise<Value | undefined | false>, patienceMs = 240_000,
+  what: string,
+  check: () => Value | undefined | false | Promise<Value | undefined | false>,
+  patienceMs = 240_000,
 ): Promise<Value> {
   const end = Date.now() + patienceMs;
   for (;;) {

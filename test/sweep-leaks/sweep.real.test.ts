@@ -18,11 +18,17 @@ describe('the sweep', () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-leaks-'));
     ledger = openLedger(folder);
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'), distPath: inject('distPath'),
-      config: { sweep: { every: '1h', minimumAge: '1ms', cap: 2, delete: true }, scale: { inlineNodes: 2, groupNodes: 2 } },
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: {
+        sweep: { every: '1h', minimumAge: '1ms', cap: 2, delete: true },
+        scale: { inlineNodes: 2, groupNodes: 2 },
+      },
     });
     await stack.startWorker();
-    const { namespaceInfo } = await stack.client.temporal.workflowService.describeNamespace({ namespace: stack.namespace });
+    const { namespaceInfo } = await stack.client.temporal.workflowService.describeNamespace({
+      namespace: stack.namespace,
+    });
     installation = namespaceInfo?.id ?? '';
   });
   afterAll(async () => {
@@ -31,7 +37,11 @@ describe('the sweep', () => {
   });
 
   const spec = (name: string, count: number, actions: object = {}): ClusterSpec =>
-    closed({ name, nodes: { app: nodes(count, ['app']) }, services: { app: { actions: { start: ledger.script(), ...actions } } } });
+    closed({
+      name,
+      nodes: { app: nodes(count, ['app']) },
+      services: { app: { actions: { start: ledger.script(), ...actions } } },
+    });
   const handle = (name: string) => stack.client.temporal.workflow.getHandle(`cluster/${name}`);
 
   async function up(name: string, count: number): Promise<readonly string[]> {
@@ -42,15 +52,28 @@ describe('the sweep', () => {
   }
 
   async function alive(): Promise<readonly string[]> {
-    return (await stack.service.machines()).filter(({ state }) => state !== 'gone' && state !== 'deleting').map(({ id }) => String(id));
+    return (await stack.service.machines())
+      .filter(({ state }) => state !== 'gone' && state !== 'deleting')
+      .map(({ id }) => String(id));
   }
 
   /** A machine that somebody made at the provider, with these tags. */
   async function plant(key: string, tags: Readonly<Record<string, string>>): Promise<string> {
-    const { id } = await stack.service.call('POST', '/v1/machines', { key, token: `token-of-${key}`, hostname: 'planted', flavor: 'small', image: 'host', tags: { ...tags } }) as { readonly id: string };
+    const { id } = (await stack.service.call('POST', '/v1/machines', {
+      key,
+      token: `token-of-${key}`,
+      hostname: 'planted',
+      flavor: 'small',
+      image: 'host',
+      tags: { ...tags },
+    })) as { readonly id: string };
     return id;
   }
-  const ourTags = (key: string, cluster: string): Readonly<Record<string, string>> => ({ 'heddle-installation': installation, 'heddle-key': key, 'heddle-cluster': cluster });
+  const ourTags = (key: string, cluster: string): Readonly<Record<string, string>> => ({
+    'heddle-installation': installation,
+    'heddle-key': key,
+    'heddle-cluster': cluster,
+  });
   const shown = ({ leaks }: SweepReport, id: string) => leaks.find(({ providerid }) => providerid === id);
 
   it('deletes what no cluster has after two looks, a few at a time, and touches nothing else', async () => {
@@ -62,10 +85,17 @@ describe('the sweep', () => {
     await until('the create is held', async () => (await service.held(fault)) === 1);
     await handle('midway').terminate('by hand');
     await service.release(fault);
-    const midway = await until('the machine of the cut create', async () => (await service.machines()).find(({ hostname }) => hostname === 'midway-app-1')?.['id']);
+    const midway = await until(
+      'the machine of the cut create',
+      async () => (await service.machines()).find(({ hostname }) => hostname === 'midway-app-1')?.['id'],
+    );
     const doomed = await up('doomed', 2);
     await handle('doomed').terminate('by hand');
-    const foreign = await plant('x/app-1/1', { 'heddle-installation': 'another', 'heddle-key': 'x/app-1/1', 'heddle-cluster': 'doomed' });
+    const foreign = await plant('x/app-1/1', {
+      'heddle-installation': 'another',
+      'heddle-key': 'x/app-1/1',
+      'heddle-cluster': 'doomed',
+    });
     const bare = await plant('y/app-1/1', {});
     const noKey = await plant('z', { 'heddle-installation': installation, 'heddle-key': 'not a key' });
     const { uid } = await client.summary('kept');
@@ -76,7 +106,12 @@ describe('the sweep', () => {
     const first = await client.sweep();
     expect(first.deleted).toEqual([]);
     expect(first.refused).toEqual([]);
-    expect(shown(first, doomed[0] ?? '')).toMatchObject({ kind: 'orphan', cluster: 'doomed', passes: 1, account: 'local' });
+    expect(shown(first, doomed[0] ?? '')).toMatchObject({
+      kind: 'orphan',
+      cluster: 'doomed',
+      passes: 1,
+      account: 'local',
+    });
     expect(shown(first, String(midway))).toMatchObject({ kind: 'orphan', cluster: 'midway' });
     expect(shown(first, older)).toMatchObject({ kind: 'lost', askedOf: 'cluster/kept' });
     expect(shown(first, inGroup)).toMatchObject({ kind: 'lost', askedOf: 'cluster/kept/group/1' });
@@ -90,7 +125,9 @@ describe('the sweep', () => {
     const fourth = await client.sweep();
     expect(fourth.leaks.map(({ providerid }) => providerid)).toEqual([noKey]);
     expect((await alive()).toSorted()).toEqual([...kept, foreign, bare, noKey].toSorted());
-    expect([...second.deleted, ...third.deleted, ...fourth.deleted].map(({ failed }) => failed)).toEqual(Array.from({ length: 6 }, () => undefined));
+    expect([...second.deleted, ...third.deleted, ...fourth.deleted].map(({ failed }) => failed)).toEqual(
+      Array.from({ length: 6 }, () => undefined),
+    );
     // What was given free is never made again: the next machine of the cluster has a later incarnation.
     const { operation } = await client.operate('kept', { kind: 'replace', nodes: ['app-1'] });
     const end = await client.waitFor('kept', operation, { everyMs: 100 });

@@ -9,7 +9,9 @@ describe('controls reach the groups of a cluster', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await openHarness({
-      temporalAddress: inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath'), limits: { inlineNodes: 1, groupNodes: 2 },
+      temporalAddress: inject('temporalAddress'),
+      workflowBundlePath: inject('workflowBundlePath'),
+      limits: { inlineNodes: 1, groupNodes: 2 },
     });
   });
   afterAll(async () => {
@@ -19,9 +21,15 @@ describe('controls reach the groups of a cluster', () => {
   it.concurrent('pause: a node of a group starts nothing more until resume', async () => {
     const { client, points } = harness;
     const name = 'paused';
-    points.arm({ cluster: name, task: 'web-1 web INSTALL', act: { before: async () => {
-      await client.pause(name);
-    } } });
+    points.arm({
+      cluster: name,
+      task: 'web-1 web INSTALL',
+      act: {
+        before: async () => {
+          await client.pause(name);
+        },
+      },
+    });
     const id = await askFor(client, name, { apply: {} });
     await until('paused', () => points.isMet(name));
     await points.silence(name);
@@ -37,7 +45,9 @@ describe('controls reach the groups of a cluster', () => {
   it.concurrent('replace: a node of a group gets another machine, also while an operation is held', async () => {
     const { client, points, cloud } = harness;
     const name = 'replaced';
-    expect((await harness.waitFor(name, await askFor(client, name, { apply: {} }))).operation.state).toBe('done');
+    expect((await harness.waitFor(name, await askFor(client, name, { apply: {} }))).operation.state).toBe(
+      'done',
+    );
     const before = cloud.machines(name).map(({ id }) => id);
     const id = await askFor(client, name, { operate: { kind: 'replace', nodes: ['web-1'] } });
     expect((await harness.waitFor(name, id)).operation.state).toBe('done');
@@ -50,7 +60,9 @@ describe('controls reach the groups of a cluster', () => {
     const again = await askFor(client, name, { operate: { kind: 'replace', nodes: ['web-1'] } });
     expect((await harness.waitFor(name, again)).operation.state).toBe('done');
     expect(cloud.made(name)).toHaveLength(made + 1);
-    await expect(client.operate(name, { kind: 'replace', nodes: ['web-9'] })).rejects.toThrow(`cluster ${name} has no node web-9`);
+    await expect(client.operate(name, { kind: 'replace', nodes: ['web-9'] })).rejects.toThrow(
+      `cluster ${name} has no node web-9`,
+    );
     expect(points.seen(name)).toContain('web-1 - DELETE');
     checkWhole(harness, await checkAtRest(harness, name, { anyOrder: true }));
     await checkDelete(harness, name, { anyOrder: true });

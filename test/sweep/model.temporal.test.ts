@@ -9,15 +9,24 @@ vi.setConfig({ maxConcurrency: 6 });
 // oxlint-disable-next-line node/no-process-env -- a hunt is asked for from outside: no configuration of the product
 const { HEDDLE_SEED: wanted, HEDDLE_STORIES: lanes } = process.env;
 
-const kept = JSON.parse(readFileSync(join(import.meta.dirname, 'seeds.json'), 'utf8')) as readonly { readonly seed: number; readonly why: string }[];
+const kept = JSON.parse(readFileSync(join(import.meta.dirname, 'seeds.json'), 'utf8')) as readonly {
+  readonly seed: number;
+  readonly why: string;
+}[];
 // The ordinary tests play the same ones each time; a hunt plays new ones.
 const first = lanes === undefined ? 1 : Date.now() % 1_000_000;
-const seeds = wanted === undefined ? Array.from({ length: Number(lanes ?? 4) }, (_, lane) => first + lane) : [Number(wanted)];
+const seeds =
+  wanted === undefined
+    ? Array.from({ length: Number(lanes ?? 4) }, (_, lane) => first + lane)
+    : [Number(wanted)];
 
 describe('stories of users in trouble', () => {
   let harness: Harness;
   beforeAll(async () => {
-    harness = await openHarness({ temporalAddress: inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath') });
+    harness = await openHarness({
+      temporalAddress: inject('temporalAddress'),
+      workflowBundlePath: inject('workflowBundlePath'),
+    });
   });
   afterAll(async () => {
     await harness.stop();

@@ -9,7 +9,9 @@ import { openHarness, type Harness } from './support/harness.js';
 import { playSweep, usualModes } from './support/sweep.js';
 import { playWebUi } from './support/web-ui.js';
 
-/** The whole tables take long on two cores: HEDDLE_SWEEP=all asks for them. A cut of them is in `npm test`. */
+/**
+ * The whole tables take long on two cores: HEDDLE_SWEEP=all asks for them. A cut of them is in `npm test`.
+ */
 const cut = env['HEDDLE_SWEEP'] === undefined;
 
 vi.setConfig({ maxConcurrency: 16 });
@@ -22,7 +24,10 @@ describe.skipIf(cut)('the sweep', () => {
 
 describe.skipIf(cut)('the sweep where every workflow task replays the whole history', () => {
   const harness = openAround({ cachedWorkflows: 0 });
-  playSweep(harness, { modes: ['loses its answer', 'is cancelled'], plays: ({ tasks }, _mode, task) => tasks.indexOf(task) % 3 === 0 });
+  playSweep(harness, {
+    modes: ['loses its answer', 'is cancelled'],
+    plays: ({ tasks }, _mode, task) => tasks.indexOf(task) % 3 === 0,
+  });
 });
 
 /** `db` is carried by the cluster's workflow, `web` by a group's. */
@@ -34,16 +39,25 @@ describe.skipIf(cut)('the sweep on a server that suggests continue-as-new after 
   playSweep(harness, { modes: ['ends its run'] });
 });
 
-describe.skipIf(cut)('the sweep with groups, on a server that suggests continue-as-new after 50 events', () => {
-  const server = openServer();
-  const harness = openAround({ server, limits: groups });
-  playSweep(harness, { modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'], plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1 });
-});
+describe.skipIf(cut)(
+  'the sweep with groups, on a server that suggests continue-as-new after 50 events',
+  () => {
+    const server = openServer();
+    const harness = openAround({ server, limits: groups });
+    playSweep(harness, {
+      modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'],
+      plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1,
+    });
+  },
+);
 
 describe('a group that waits for its tasks before it begins a new run', () => {
   const server = openServer();
   const harness = openAround({ server, limits: groups });
-  playSweep(harness, { modes: ['is cancelled', 'is met by delete'], plays: ({ name }, _mode, task) => name === 'scale-up' && task === 'web-2 web INSTALL' });
+  playSweep(harness, {
+    modes: ['is cancelled', 'is met by delete'],
+    plays: ({ name }, _mode, task) => name === 'scale-up' && task === 'web-2 web INSTALL',
+  });
 });
 
 interface Around {
@@ -56,7 +70,11 @@ interface Around {
 function openAround({ server, ...options }: Around): () => Harness {
   let harness: Harness | undefined;
   beforeAll(async () => {
-    harness = await openHarness({ temporalAddress: server?.().address ?? inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath'), ...options });
+    harness = await openHarness({
+      temporalAddress: server?.().address ?? inject('temporalAddress'),
+      workflowBundlePath: inject('workflowBundlePath'),
+      ...options,
+    });
   });
   afterAll(async () => {
     await harness?.stop();
@@ -73,7 +91,12 @@ function openServer(): () => RunningServer {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-server-'));
     server = await startServer({
-      binary: inject('temporalBinary'), dataFolder: folder, port: 0, ui: false, searchAttributes: [], say: () => undefined,
+      binary: inject('temporalBinary'),
+      dataFolder: folder,
+      port: 0,
+      ui: false,
+      searchAttributes: [],
+      say: () => undefined,
       dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 50 },
     });
   });

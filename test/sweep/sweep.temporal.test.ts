@@ -10,7 +10,10 @@ vi.setConfig({ maxConcurrency: 12 });
 describe('a cut of the sweep', () => {
   let harness: Harness;
   beforeAll(async () => {
-    harness = await openHarness({ temporalAddress: inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath') });
+    harness = await openHarness({
+      temporalAddress: inject('temporalAddress'),
+      workflowBundlePath: inject('workflowBundlePath'),
+    });
   });
   afterAll(async () => {
     await harness.stop();
@@ -18,16 +21,23 @@ describe('a cut of the sweep', () => {
   playSweep(() => harness, { modes: usualModes, plays: playsInCut });
   playWebUi(() => harness, { every: 16 });
 
-  // A restart touches only what runs. Cancelled between STOP and START it leaves what it stopped down, nobody meant that to
-  // stay so, and the same restart once more brings back what was named, but not what needs it; only an apply does.
+  // A restart touches only what runs. Cancelled between STOP and START it leaves what it stopped down, nobody
+  // meant that to stay so, and the same restart once more brings back what was named, but not what needs it;
+  // only an apply does.
   it('a restart that was cancelled after STOP, asked for once more, starts all that it had stopped', async () => {
     const { client, points } = harness;
     const name = 'restart-twice';
     const restart = { operate: { kind: 'restart', services: ['db'] } } as const;
     await harness.waitFor(name, await askFor(client, name, { apply: {} }));
-    points.arm({ cluster: name, task: 'web-1 web STOP', act: { before: async () => {
-      await client.cancel(name);
-    } } });
+    points.arm({
+      cluster: name,
+      task: 'web-1 web STOP',
+      act: {
+        before: async () => {
+          await client.cancel(name);
+        },
+      },
+    });
     await harness.waitFor(name, await askFor(client, name, restart));
     expect((await harness.waitFor(name, await askFor(client, name, restart))).operation.state).toBe('done');
     checkWhole(harness, await checkAtRest(harness, name));

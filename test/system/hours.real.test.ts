@@ -18,9 +18,16 @@ const tools = join(import.meta.dirname, '..', '..', 'tools');
 /** Fetching the time-skipping server takes minutes, so a test run only uses what is there. */
 async function findTimeSkipping(): Promise<string | undefined> {
   const environment = pathToFileURL(join(tools, 'environment.mjs')).href;
-  const cache = tell('--input-type=module', '--eval', `process.stdout.write((await import(${JSON.stringify(environment)})).cacheFolder())`);
+  const cache = tell(
+    '--input-type=module',
+    '--eval',
+    `process.stdout.write((await import(${JSON.stringify(environment)})).cacheFolder())`,
+  );
   const folder = join(cache ?? '', 'temporal-test-server');
-  const isFetched = cache !== undefined && existsSync(folder) && (await readdir(folder, { recursive: true })).some((file) => file.endsWith('/temporal-test-server'));
+  const isFetched =
+    cache !== undefined &&
+    existsSync(folder) &&
+    (await readdir(folder, { recursive: true })).some((file) => file.endsWith('/temporal-test-server'));
   return isFetched ? tell(join(tools, 'get-time-skipping.mjs')) : undefined;
 }
 
@@ -31,7 +38,10 @@ function tell(...words: readonly string[]): string | undefined {
 }
 
 const program = await findTimeSkipping();
-const why = program === undefined ? ' (left out: Java is missing, or "node tools/get-time-skipping.mjs" was not run yet)' : '';
+const why =
+  program === undefined
+    ? ' (left out: Java is missing, or "node tools/get-time-skipping.mjs" was not run yet)'
+    : '';
 
 describe.skipIf(program === undefined)(`what takes minutes, with time skipped${why}`, () => {
   let folder: string;
@@ -40,10 +50,15 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-hours-'));
     await writeSlowProvider(folder);
-    time = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: program ?? '' } } });
+    time = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path: program ?? '' } },
+    });
     stack = await startStack({
-      temporalAddress: time.address, distPath: inject('distPath'), namespace: 'default',
-      accounts: { slow: { type: 'slow' } }, config: { plugins: [folder] },
+      temporalAddress: time.address,
+      distPath: inject('distPath'),
+      namespace: 'default',
+      accounts: { slow: { type: 'slow' } },
+      config: { plugins: [folder] },
     });
     await stack.startWorker();
   });
@@ -56,20 +71,34 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
   it('a part of a resource that nobody claims ends by itself after an hour; one that was claimed stays', async () => {
     const { client } = stack;
     const { digest } = await client.resources.put('kept', { format: 'file', bytes: Buffer.from('kept') });
-    const half = await sendContent(client.temporal, { format: 'file', bytes: Buffer.from('half'), label: 'half' });
+    const half = await sendContent(client.temporal, {
+      format: 'file',
+      bytes: Buffer.from('half'),
+      label: 'half',
+    });
     const unclaimed = client.temporal.workflow.getHandle(resourcePartWorkflowId(half.digest, 0));
     await time.sleep('61 minutes');
     await until('the part to end', async () => (await unclaimed.describe()).status.name === 'COMPLETED');
-    expect((await client.temporal.workflow.getHandle(resourcePartWorkflowId(digest, 0)).describe()).status.name).toBe('RUNNING');
+    expect(
+      (await client.temporal.workflow.getHandle(resourcePartWorkflowId(digest, 0)).describe()).status.name,
+    ).toBe('RUNNING');
   });
 
   it('a cluster whose first request was refused ends by itself after half a minute', async () => {
     const { workflow } = stack.client.temporal;
     const startWorkflowOperation = new WithStartWorkflowOperation('cluster', {
-      workflowId: 'cluster/unwanted', taskQueue: 'heddle', args: [{ heddle: { uid: 'u' } }], workflowIdConflictPolicy: 'FAIL',
+      workflowId: 'cluster/unwanted',
+      taskQueue: 'heddle',
+      args: [{ heddle: { uid: 'u' } }],
+      workflowIdConflictPolicy: 'FAIL',
     });
-    const request = workflow.executeUpdateWithStart('apply', { args: [{ by: 'me' }], startWorkflowOperation });
-    await expect(request).rejects.toMatchObject({ cause: { message: expect.stringContaining('spec: is missing') } });
+    const request = workflow.executeUpdateWithStart('apply', {
+      args: [{ by: 'me' }],
+      startWorkflowOperation,
+    });
+    await expect(request).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('spec: is missing') },
+    });
     const handle = workflow.getHandle('cluster/unwanted');
     await time.sleep('29 seconds');
     expect((await handle.describe()).status.name).toBe('RUNNING');
@@ -80,7 +109,9 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
   it('CONFIRM looks for ten minutes, then the machine is replaced; after the third the operation is held with the last reason', async () => {
     const { client } = stack;
     const began = await time.currentTimeMs();
-    const { operation } = await client.apply(closed({ name: 'slow', nodes: { app: nodes(1, [], { provider: 'slow' }) } }));
+    const { operation } = await client.apply(
+      closed({ name: 'slow', nodes: { app: nodes(1, [], { provider: 'slow' }) } }),
+    );
     let status = await client.status('slow');
     while (status.operation?.state !== 'held') {
       await time.sleep('20 seconds');
@@ -89,7 +120,7 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
     expect(status.operation).toMatchObject({ id: operation, tasks: { failed: 3 } });
     expect(status.operation.reason).toMatch(/^CONFIRM of app-1 failed: .*the machine boots$/);
     expect(status.nodes).toMatchObject([{ incarnation: 3, state: 'failed' }]);
-    const minutes = (await time.currentTimeMs() - began) / 60_000;
+    const minutes = ((await time.currentTimeMs()) - began) / 60_000;
     expect(minutes).toBeGreaterThan(26);
     const { operation: deletion = '' } = await client.delete('slow');
     expect((await client.waitFor('slow', deletion, { everyMs: 100 })).operation.state).toBe('done');
@@ -100,15 +131,27 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
 async function writeSlowProvider(folder: string): Promise<void> {
   const plugin = join(folder, 'providers', 'slow');
   await mkdir(plugin, { recursive: true });
-  await writeFile(join(plugin, 'slow.json'), JSON.stringify({
-    name: 'slow', type: 'provider', entry: './slow.mjs', class: 'Slow', version: '1.0.0', description: 'Never ready', idempotency: 'token',
-  }));
-  await writeFile(join(plugin, 'slow.mjs'), `
+  await writeFile(
+    join(plugin, 'slow.json'),
+    JSON.stringify({
+      name: 'slow',
+      type: 'provider',
+      entry: './slow.mjs',
+      class: 'Slow',
+      version: '1.0.0',
+      description: 'Never ready',
+      idempotency: 'token',
+    }),
+  );
+  await writeFile(
+    join(plugin, 'slow.mjs'),
+    `
     import { PluginError } from ${JSON.stringify(join(inject('distPath'), 'plugins', 'errors.js'))};
     export class Slow {
       async create({ key }) { return { result: { providerid: key } }; }
       async confirm() { throw new PluginError('NotReady', 'the machine boots', { retryAfterMs: 60_000 }); }
       async delete() {}
     }
-  `);
+  `,
+  );
 }

@@ -11,7 +11,10 @@ import { loadConfig } from '../../src/config.js';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 
-/** The README's commands, in order, as a new user types them; only the machines are folders, so that nothing is fetched. */
+/**
+ * The README's commands, in order, as a new user types them; only the machines are folders, so that nothing
+ * is fetched.
+ */
 describe('the README', () => {
   let folder = '';
   let dev: ChildProcess;
@@ -20,13 +23,28 @@ describe('the README', () => {
 
   beforeAll(async () => {
     const readme = await readFile(join(root, 'README.md'), 'utf8');
-    blocks = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({ language, text }));
+    blocks = [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
+      language,
+      text,
+    }));
     folder = await mkdtemp(join(tmpdir(), 'heddle-readme-'));
     await chmod(folder, 0o700);
     await symlink(inject('temporalBinary'), join(folder, 'temporal'));
-    environment = { PATH: `${folder}:${loadConfig().environment['PATH']}`, HOME: folder, TEMPORAL_CLI: inject('temporalBinary'), HEDDLE_DATA_FOLDER: join(folder, 'data') };
-    dev = spawn(process.execPath, heddleWords('dev --json --port 0 --ui-port 0 --machines directory'), { cwd: root, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
-    const ready = JSON.parse(await readyLine(dev)) as { readonly address: string; readonly codecEndpoint: string };
+    environment = {
+      PATH: `${folder}:${loadConfig().environment['PATH']}`,
+      HOME: folder,
+      TEMPORAL_CLI: inject('temporalBinary'),
+      HEDDLE_DATA_FOLDER: join(folder, 'data'),
+    };
+    dev = spawn(process.execPath, heddleWords('dev --json --port 0 --ui-port 0 --machines directory'), {
+      cwd: root,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ready = JSON.parse(await readyLine(dev)) as {
+      readonly address: string;
+      readonly codecEndpoint: string;
+    };
     environment = { ...environment, TEMPORAL_ADDRESS: ready.address, CODEC: ready.codecEndpoint };
   }, 120_000);
 
@@ -38,15 +56,38 @@ describe('the README', () => {
   });
 
   it('has commands for a cluster that work in their order', async () => {
-    const commands = (blocks.find(({ text }) => text.includes('npx heddle dev'))?.text ?? '').split('\n')
-      .map((line) => line.replace(/#.*/, '').trim()).filter((line) => line.startsWith('npx heddle') && line !== 'npx heddle dev');
-    expect(commands.map((line) => line.split(' ')[2])).toEqual(['plan', 'apply', 'status', 'ssh', 'logs', 'restart', 'exec', 'delete']);
+    const commands = (blocks.find(({ text }) => text.includes('npx heddle dev'))?.text ?? '')
+      .split('\n')
+      .map((line) => line.replace(/#.*/, '').trim())
+      .filter((line) => line.startsWith('npx heddle') && line !== 'npx heddle dev');
+    expect(commands.map((line) => line.split(' ')[2])).toEqual([
+      'plan',
+      'apply',
+      'status',
+      'ssh',
+      'logs',
+      'restart',
+      'exec',
+      'delete',
+    ]);
     const outputs: string[] = [];
     for (const command of commands) {
-      const { stdout } = await run(process.execPath, heddleWords(command.replace('npx heddle ', '')), { cwd: root, env: environment });
+      const { stdout } = await run(process.execPath, heddleWords(command.replace('npx heddle ', '')), {
+        cwd: root,
+        env: environment,
+      });
       outputs.push(stdout);
     }
-    const [plan = '', apply = '', status = '', uptime = '', logs = '', restart = '', exec = '', deletion = ''] = outputs;
+    const [
+      plan = '',
+      apply = '',
+      status = '',
+      uptime = '',
+      logs = '',
+      restart = '',
+      exec = '',
+      deletion = '',
+    ] = outputs;
     expect(plan).toContain('3 nodes to create');
     expect(apply).toContain('is as its spec says');
     expect(status).toMatch(/lb-1 +ready/);
@@ -59,12 +100,21 @@ describe('the README', () => {
 
   it('has a program that makes a cluster from code', async () => {
     const program = blocks.find(({ language }) => language === 'ts')?.text ?? '';
-    const { stdout: keys } = await run(process.execPath, heddleWords('keys export'), { cwd: root, env: environment });
+    const { stdout: keys } = await run(process.execPath, heddleWords('keys export'), {
+      cwd: root,
+      env: environment,
+    });
     // Inside the package, so that its own name is found.
     const file = join(root, 'dist', `readme-${process.pid}.mjs`);
-    await writeFile(file, `${program}\nconsole.log(status.phase, status.nodes.length);\nawait connection.close();\n`);
+    await writeFile(
+      file,
+      `${program}\nconsole.log(status.phase, status.nodes.length);\nawait connection.close();\n`,
+    );
     try {
-      const { stdout } = await run(process.execPath, [file], { cwd: root, env: { ...environment, HEDDLE_KEYS: keys } });
+      const { stdout } = await run(process.execPath, [file], {
+        cwd: root,
+        env: { ...environment, HEDDLE_KEYS: keys },
+      });
       expect(stdout).toContain('idle 3');
     } finally {
       await rm(file);
@@ -73,12 +123,18 @@ describe('the README', () => {
   }, 120_000);
 
   it('has commands that start a cluster without any of our code, and tell when it is ready', async () => {
-    const spec: unknown = parse(blocks.find(({ language, text }) => language === 'yaml' && text.startsWith('name: hello'))?.text ?? '');
+    const spec: unknown = parse(
+      blocks.find(({ language, text }) => language === 'yaml' && text.startsWith('name: hello'))?.text ?? '',
+    );
     await writeFile(join(folder, 'hello.json'), JSON.stringify(spec));
     const commands = blocks.find(({ text }) => text.includes('temporal workflow start'))?.text ?? '';
     const [start = '', query = ''] = commands.split(/\n(?=temporal workflow query)/);
     await run('/bin/sh', ['-ec', start], { cwd: folder, env: environment });
-    await expect.poll(async () => (await run('/bin/sh', ['-ec', query], { cwd: folder, env: environment })).stdout, { timeout: 240_000, interval: 500 })
+    await expect
+      .poll(async () => (await run('/bin/sh', ['-ec', query], { cwd: folder, env: environment })).stdout, {
+        timeout: 240_000,
+        interval: 500,
+      })
       .toMatch(/"?phase"?:\s*"?idle/);
     await run(process.execPath, heddleWords('delete hello'), { cwd: root, env: environment });
   }, 120_000);

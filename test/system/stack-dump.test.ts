@@ -17,17 +17,31 @@ interface Line {
 }
 
 it('SIGUSR2 to a worker logs what it is at, and it goes on working', async () => {
-  const stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+  const stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+  });
   try {
     const worker = await stack.startWorker();
     const ledger = openLedger(stack.folder);
     const script = ledger.script({ gate: 'dump' });
-    const { operation } = await stack.client.apply(closed({ name: 'dumped', nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { start: script } } } }));
+    const { operation } = await stack.client.apply(
+      closed({
+        name: 'dumped',
+        nodes: { app: nodes(1, ['app']) },
+        services: { app: { actions: { start: script } } },
+      }),
+    );
     await ledger.written('dumped app-1 app START begin');
     // The list of open workflows lags behind.
     await until('the cluster is listed', async () => (await stack.client.list()).length === 1);
 
-    const lines = (): readonly Line[] => worker.output().split('\n').filter((line) => line.includes('heddle.stack_dump')).map((line) => JSON.parse(line) as Line);
+    const lines = (): readonly Line[] =>
+      worker
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('heddle.stack_dump'))
+        .map((line) => JSON.parse(line) as Line);
     process.kill(worker.pid, 'SIGUSR2');
     const workflow = await until('the dump', () => lines().find((line) => line.workflow !== undefined));
     expect(lines().every(({ level, bucket }) => level === 20 && bucket === 'heddle.stack_dump')).toBe(true);

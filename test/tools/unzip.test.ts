@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 
-/** As Python's zipfile writes it: a/stored ("as it is"), a/packed ("again and again …", deflated), and a comment at the end. */
+/**
+ * As Python's zipfile writes it: a/stored ("as it is"), a/packed ("again and again …", deflated), and a
+ * comment at the end.
+ */
 const archive = Buffer.from(
   'UEsDBBQAAAAAAAAAIQCzJE6WCAAAAAgAAAAIAAAAYS9zdG9yZWRhcyBpdCBpc1BLAwQUAAAACAAAACEAnX2sxw8AAAAjAAAACAAAAGEvcGFja2VkS0xPzMxTSMxLUUjExQIAUEsB' +
     'AhQDFAAAAAAAAAAhALMkTpYIAAAACAAAAAgAAAAAAAAAAAAAAIABAAAAAGEvc3RvcmVkUEsBAhQDFAAAAAgAAAAhAJ19rMcPAAAAIwAAAAgAAAAAAAAAAAAAAIABLgAAAGEv' +
@@ -21,7 +24,11 @@ function extract(bytes: Buffer, member: string): string {
     const tool = pathToFileURL(join(import.meta.dirname, '..', '..', 'tools', 'unzip.mjs')).href;
     const code = `const { extractMember } = await import('${tool}'); const { readFileSync } = await import('node:fs');
       process.stdout.write(extractMember(readFileSync(process.argv[1]), process.argv[2]));`;
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code, join(folder, 'archive'), member], { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--input-type=module', '-e', code, join(folder, 'archive'), member],
+      { encoding: 'utf8' },
+    );
     return stdout || stderr;
   } finally {
     rmSync(folder, { recursive: true });

@@ -2,10 +2,16 @@ import { afterAll, expect, inject, test } from 'vitest';
 import { startStack, type Stack } from '../support/stack.js';
 
 const stacks: Stack[] = [];
-afterAll(async () => { for (const stack of stacks) await stack.stop(); });
+afterAll(async () => {
+  for (const stack of stacks) await stack.stop();
+});
 
 async function outputOf(config: object): Promise<string> {
-  const stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { ...config } });
+  const stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    config: { ...config },
+  });
   stacks.push(stack);
   return (await stack.startWorker()).output();
 }

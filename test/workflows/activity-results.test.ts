@@ -20,9 +20,16 @@ it('a workflow refuses the result of an activity that someone without keys compl
     const encoding = Buffer.from('json/plain');
     const payloads = [{ metadata: { encoding }, data: Buffer.from('{"operation":"delete everything"}') }];
     await plain.workflowService.respondActivityTaskCompleted({ namespace, taskToken, result: { payloads } });
-    const error = await world.handle('proper', 'plan').result().then(String, (reason: unknown) => reason);
+    const error = await world
+      .handle('proper', 'plan')
+      .result()
+      .then(String, (reason: unknown) => reason);
     const { cause } = error as WorkflowFailedError;
-    expect(cause).toMatchObject({ name: 'ActivityFailure', activityType: 'PLAN', cause: { type: 'Internal' } });
+    expect(cause).toMatchObject({
+      name: 'ActivityFailure',
+      activityType: 'PLAN',
+      cause: { type: 'Internal' },
+    });
     expect(cause?.cause).toMatchObject({ message: expect.stringContaining('not encrypted') });
   } finally {
     await world.stop();

@@ -26,7 +26,12 @@ describe('requests to a cluster', () => {
 
   /** One node with a script; two specs of the same name differ in their configuration. */
   function specFor(name: string, script: object, { config = {}, group = {} } = {}): ClusterSpec {
-    return closed({ name, nodes: { app: nodes(1, ['app'], group) }, services: { app: { actions: { start: script } } }, config });
+    return closed({
+      name,
+      nodes: { app: nodes(1, ['app'], group) },
+      services: { app: { actions: { start: script } } },
+      config,
+    });
   }
 
   async function deleteAll(name: string): Promise<void> {
@@ -47,7 +52,11 @@ describe('requests to a cluster', () => {
     expect((await client.waitFor('same', operation, patience)).operation.state).toBe('done');
     expect(await client.apply(spec, { createOnly: true })).toMatchObject({ operation, unchanged: true });
     const again = await client.apply(spec);
-    expect((await client.waitFor('same', again.operation, patience)).operation).toMatchObject({ id: '2', state: 'done', unchanged: true });
+    expect((await client.waitFor('same', again.operation, patience)).operation).toMatchObject({
+      id: '2',
+      state: 'done',
+      unchanged: true,
+    });
     await deleteAll('same');
   });
 
@@ -57,13 +66,20 @@ describe('requests to a cluster', () => {
     await ledger.written('busy app-1 app START begin');
     const other = specFor('busy', ledger.script({ gate: 'busy' }), { config: { changed: true } });
     await expect(client.apply(other)).rejects.toMatchObject({
-      code: 'Refused', message: `cluster busy is busy with operation ${operation} (apply by test); ask again when it has ended, or wait for it with --queue`,
+      code: 'Refused',
+      message: `cluster busy is busy with operation ${operation} (apply by test); ask again when it has ended, or wait for it with --queue`,
     });
-    await expect(client.apply(other, { createOnly: true })).rejects.toThrow('cluster busy is there already with another spec; apply without --create-only changes it');
-    await expect(client.retry('busy')).rejects.toThrow('cluster busy holds no failed operation, so there is nothing to retry');
+    await expect(client.apply(other, { createOnly: true })).rejects.toThrow(
+      'cluster busy is there already with another spec; apply without --create-only changes it',
+    );
+    await expect(client.retry('busy')).rejects.toThrow(
+      'cluster busy holds no failed operation, so there is nothing to retry',
+    );
     await ledger.open('busy');
     await client.waitFor('busy', operation, patience);
-    await expect(client.apply(other, { createOnly: true })).rejects.toThrow('is there already with another spec');
+    await expect(client.apply(other, { createOnly: true })).rejects.toThrow(
+      'is there already with another spec',
+    );
     await deleteAll('busy');
   });
 
@@ -75,22 +91,34 @@ describe('requests to a cluster', () => {
     const wrong = await client.apply(specFor('change', ledger.script(), { group: { provider: 'nowhere' } }));
     const rejected = await client.waitFor('change', wrong.operation, patience);
     expect(rejected.operation).toMatchObject({
-      state: 'rejected', reason: 'nodes.app.provider: names provider "nowhere", which the workers do not have. They have: local, pool.',
+      state: 'rejected',
+      reason:
+        'nodes.app.provider: names provider "nowhere", which the workers do not have. They have: local, pool.',
     });
     expect(rejected.status.nodes.map(({ state }) => state)).toEqual(['ready']);
-    expect(await client.apply(spec, { createOnly: true })).toEqual({ operation, clusterUid, unchanged: true });
+    expect(await client.apply(spec, { createOnly: true })).toEqual({
+      operation,
+      clusterUid,
+      unchanged: true,
+    });
     await deleteAll('change');
   });
 
   it.concurrent('apply during a delete is refused, also of the spec that is there; afterwards it makes a new cluster', async () => {
     const { client } = stack;
     const stop = ledger.script({ gate: 'again' });
-    const spec = closed({ name: 'again', nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { start: ledger.script(), stop } } } });
+    const spec = closed({
+      name: 'again',
+      nodes: { app: nodes(1, ['app']) },
+      services: { app: { actions: { start: ledger.script(), stop } } },
+    });
     const first = await client.apply(spec);
     await client.waitFor('again', first.operation, patience);
     const { operation = '' } = await client.delete('again');
     await ledger.written('again app-1 app STOP begin');
-    await expect(client.apply(spec)).rejects.toThrow('cluster again is being deleted; apply again when it is gone');
+    await expect(client.apply(spec)).rejects.toThrow(
+      'cluster again is being deleted; apply again when it is gone',
+    );
     expect(await client.delete('again')).toMatchObject({ operation, unchanged: true });
     await ledger.open('again');
     await client.waitFor('again', operation, patience);
@@ -105,7 +133,10 @@ describe('requests to a cluster', () => {
   });
 
   it.concurrent('a delete with no worker there is kept until one comes', async () => {
-    const lonely = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
+    const lonely = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+    });
     try {
       const worker = await lonely.startWorker();
       const { operation } = await lonely.client.apply(specFor('kept', ledger.script()));
@@ -113,7 +144,9 @@ describe('requests to a cluster', () => {
       await worker.kill();
       expect(await lonely.client.delete('kept')).toEqual({});
       await lonely.startWorker('next');
-      expect(await lonely.client.temporal.workflow.getHandle('cluster/kept').result()).toBe('cluster kept was deleted');
+      expect(await lonely.client.temporal.workflow.getHandle('cluster/kept').result()).toBe(
+        'cluster kept was deleted',
+      );
       expect(await lonely.service.machines()).toEqual([]);
     } finally {
       await lonely.stop();

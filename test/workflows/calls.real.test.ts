@@ -13,13 +13,21 @@ describe('an account with a limit of calls', () => {
   let stack: Stack;
   let proxy: ApiProxy;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts,
+    });
     proxy = await openProxy(stack.service.endpoint);
     proxy.set(() => {
       times.push(performance.now());
       return undefined;
     });
-    accounts['counted'] = { type: 'local', fields: { endpoint: proxy.endpoint, apiKey: { secret: `file:${stack.service.apiKeyFile}` } }, limits: { callsPerSecond: perSecond } };
+    accounts['counted'] = {
+      type: 'local',
+      fields: { endpoint: proxy.endpoint, apiKey: { secret: `file:${stack.service.apiKeyFile}` } },
+      limits: { callsPerSecond: perSecond },
+    };
     await stack.startWorker('one');
   }, 180_000);
   afterAll(async () => {
@@ -30,7 +38,12 @@ describe('an account with a limit of calls', () => {
   it('is never called more often, by two workers together, one of which is killed in the middle', async () => {
     const { client } = stack;
     const two = await stack.startWorker('two');
-    const { operation } = await client.apply(closed({ name: 'many', nodes: { app: { count: 10, provider: 'counted', hardware: 'small', image: 'host' } } }));
+    const { operation } = await client.apply(
+      closed({
+        name: 'many',
+        nodes: { app: { count: 10, provider: 'counted', hardware: 'small', image: 'host' } },
+      }),
+    );
     await until('some calls were made', () => times.length >= 8);
     await two.kill();
     expect((await client.waitFor('many', operation)).operation.state).toBe('done');
@@ -40,7 +53,8 @@ describe('an account with a limit of calls', () => {
     expect(times.length).toBeGreaterThanOrEqual(40);
     for (const [from, begin] of times.entries()) {
       for (const [to, end] of times.entries()) {
-        if (to >= from) expect(to - from + 1).toBeLessThanOrEqual(((end - begin) / 1_000 + 2) * perSecond + workers);
+        if (to >= from)
+          expect(to - from + 1).toBeLessThanOrEqual(((end - begin) / 1_000 + 2) * perSecond + workers);
       }
     }
   });

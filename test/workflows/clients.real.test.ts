@@ -22,23 +22,44 @@ describe('a plugin that keeps a client open', () => {
   let stack: Stack;
   let ledger: string;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts: { lines: { type: 'toy' } }, config: { plugins: ['./plugins'] } });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts: { lines: { type: 'toy' } },
+      config: { plugins: ['./plugins'] },
+    });
     ledger = join(stack.folder, 'ledger');
     const folder = join(stack.folder, 'plugins', 'providers', 'toy');
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'toy.mjs'), toy(ledger));
-    await writeFile(join(folder, 'toy.json'), JSON.stringify({
-      name: 'toy', type: 'provider', entry: './toy.mjs', class: 'Toy', version: '1.0.0', description: 'Machines that are none', idempotency: 'token', limits: { processes: 1 },
-    }));
+    await writeFile(
+      join(folder, 'toy.json'),
+      JSON.stringify({
+        name: 'toy',
+        type: 'provider',
+        entry: './toy.mjs',
+        class: 'Toy',
+        version: '1.0.0',
+        description: 'Machines that are none',
+        idempotency: 'token',
+        limits: { processes: 1 },
+      }),
+    );
   }, 180_000);
   afterAll(() => stack.stop());
 
-  const said = async (): Promise<readonly string[]> => (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+  const said = async (): Promise<readonly string[]> =>
+    (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
 
   it('opens it for the first task, and has it drained when the worker is told to end', async () => {
     const worker = await stack.startWorker('one');
     expect(await said()).toEqual([]);
-    await stack.client.apply(closed({ name: 'two-of-them', nodes: { app: { count: 2, provider: 'lines', hardware: 'small', image: 'host' } } }));
+    await stack.client.apply(
+      closed({
+        name: 'two-of-them',
+        nodes: { app: { count: 2, provider: 'lines', hardware: 'small', image: 'host' } },
+      }),
+    );
     await until('both machines to be asked for', async () => (await said()).length >= 3);
     await worker.stop();
     expect(await said()).toEqual(['start lines', 'call of lines', 'call of lines', 'stop lines']);

@@ -5,7 +5,11 @@ import { parseSpec } from '../../src/schema/parse-spec.js';
 import { type Stack, startStack, type WorkerProcess } from '../support/stack.js';
 
 /** Two nodes and a reader of their addresses; each script leaves a line in its node's journal. */
-export function webSpec(name: string, count: number, changes: { readonly configure?: string } = {}): ClusterSpec {
+export function webSpec(
+  name: string,
+  count: number,
+  changes: { readonly configure?: string } = {},
+): ClusterSpec {
   const say = (what: string) => ({ type: 'shell', fields: { script: `echo "${what}" >>"$HOME/journal"` } });
   const parsed = parseSpec({
     name,
@@ -14,12 +18,29 @@ export function webSpec(name: string, count: number, changes: { readonly configu
       lb: { count: 1, provider: 'local', hardware: 'small', image: 'host', services: ['lb'] },
     },
     services: {
-      app: { peers: 'none', actions: { install: say('install app'), start: say('start app'), stop: say('stop app'), remove: say('remove app') } },
+      app: {
+        peers: 'none',
+        actions: {
+          install: say('install app'),
+          start: say('start app'),
+          stop: say('stop app'),
+          remove: say('remove app'),
+        },
+      },
       lb: {
         requires: ['app'],
         actions: {
-          install: say('install lb'), start: say('start lb'), stop: say('stop lb'),
-          configure: { type: 'shell', fields: { script: changes.configure ?? 'set -e; cut -d" " -f1 "$HEDDLE_NODES" | sort | tr "\\n" " " >"$HOME/peers"; echo "peers=$(cat "$HOME/peers")" >>"$HEDDLE_RESULT"' } },
+          install: say('install lb'),
+          start: say('start lb'),
+          stop: say('stop lb'),
+          configure: {
+            type: 'shell',
+            fields: {
+              script:
+                changes.configure ??
+                'set -e; cut -d" " -f1 "$HEDDLE_NODES" | sort | tr "\\n" " " >"$HOME/peers"; echo "peers=$(cat "$HOME/peers")" >>"$HEDDLE_RESULT"',
+            },
+          },
         },
       },
     },
@@ -43,11 +64,18 @@ describe('a cluster', () => {
     const { operation, status } = await client.waitFor('life', created.operation);
     expect(operation.reason).toBeUndefined();
     expect(operation.state).toBe('done');
-    expect(status.nodes.map((node) => [node.nodeId, node.state])).toEqual([['app-1', 'ready'], ['app-2', 'ready'], ['lb-1', 'ready']]);
+    expect(status.nodes.map((node) => [node.nodeId, node.state])).toEqual([
+      ['app-1', 'ready'],
+      ['app-2', 'ready'],
+      ['lb-1', 'ready'],
+    ]);
     expect(await service.machines()).toHaveLength(3);
 
     const again = await client.apply(webSpec('life', 2));
-    expect((await client.waitFor('life', again.operation)).operation).toMatchObject({ state: 'done', unchanged: true });
+    expect((await client.waitFor('life', again.operation)).operation).toMatchObject({
+      state: 'done',
+      unchanged: true,
+    });
     expect(isEmptyPlan((await client.plan(webSpec('life', 2))).plan)).toBe(true);
 
     const grown = await client.apply(webSpec('life', 3));
@@ -88,7 +116,12 @@ describe('a cluster', () => {
     expect(failure).toMatchObject({ kind: 'ScriptFailed', exitCode: 3, stderr: 'no such file\n' });
 
     const { groups, ...rest } = webSpec('broken', 1);
-    const elsewhere = { ...rest, groups: Object.fromEntries(Object.entries(groups).map(([id, group]) => [id, { ...group, provider: 'nowhere' }])) };
+    const elsewhere = {
+      ...rest,
+      groups: Object.fromEntries(
+        Object.entries(groups).map(([id, group]) => [id, { ...group, provider: 'nowhere' }]),
+      ),
+    };
     const rejected = await client.waitFor('broken', (await client.apply(elsewhere)).operation);
     expect(rejected.operation.state).toBe('rejected');
     expect(rejected.status.operation).toMatchObject({ id: broken.operation, state: 'held' });

@@ -9,8 +9,8 @@ import { writeGatedAutomator } from './support/gated-automator.js';
 import { type Ledger, onceEach, openLedger } from './support/ledger.js';
 import { closed, nodes } from './support/spec.js';
 
-// A cluster for each action, all stopped in the middle of it when the one worker dies. What a test then sees of its
-// cluster is what one kill for each would show, in a tenth of the time.
+// A cluster for each action, all stopped in the middle of it when the one worker dies. What a test then sees
+// of its cluster is what one kill for each would show, in a tenth of the time.
 const up = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'] as const;
 const down = ['STOP', 'REMOVE'] as const;
 const killedIn = ['CREATE', 'CONFIRM', 'BOOTSTRAP', ...up, ...down, 'DELETE'] as const;
@@ -30,12 +30,24 @@ describe('the worker killed in the middle of an action, and another one with its
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-crash-'));
     ledger = openLedger(folder);
-    const say = (what: string): string => `echo "crash-bootstrap app-1 app BOOTSTRAP ${what}" >>"${folder}/ledger"`;
-    await writeGatedAutomator(folder, `${say('begin')}; while [ ! -e "${folder}/gate-crash" ]; do sleep 0.05; done; ${say('end')}`);
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { plugins: [folder] } });
+    const say = (what: string): string =>
+      `echo "crash-bootstrap app-1 app BOOTSTRAP ${what}" >>"${folder}/ledger"`;
+    await writeGatedAutomator(
+      folder,
+      `${say('begin')}; while [ ! -e "${folder}/gate-crash" ]; do sleep 0.05; done; ${say('end')}`,
+    );
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: { plugins: [folder] },
+    });
     const first = await stack.startWorker('first');
     await Promise.all(killedIn.filter(isDown).map(createWhole));
-    await Promise.all(killedIn.filter((action) => action !== 'CREATE' && action !== 'CONFIRM' && action !== 'DELETE').map(pauseInScript));
+    await Promise.all(
+      killedIn
+        .filter((action) => action !== 'CREATE' && action !== 'CONFIRM' && action !== 'DELETE')
+        .map(pauseInScript),
+    );
     await pauseInCall('CREATE', 'create');
     await pauseInCall('CONFIRM', 'describe');
     await pauseInCall('DELETE', 'delete');
@@ -50,12 +62,19 @@ describe('the worker killed in the middle of an action, and another one with its
 
   function specFor(action: Action): ClusterSpec {
     const name = nameOf(action);
-    const entries = [...up, ...down].map((each) => [each.toLowerCase(), ledger.script(each === action ? { gate: 'crash' } : {})]);
+    const entries = [...up, ...down].map((each) => [
+      each.toLowerCase(),
+      ledger.script(each === action ? { gate: 'crash' } : {}),
+    ]);
     // Who uses the gated automator is prepared by it.
     const prepared = { prepared: { peers: 'none', actions: { install: { type: 'gated' } } } };
     return closed({
-      name, nodes: { app: nodes(1, action === 'BOOTSTRAP' ? ['app', 'prepared'] : ['app']) },
-      services: { app: { actions: Object.fromEntries(entries) }, ...(action === 'BOOTSTRAP' ? prepared : {}) },
+      name,
+      nodes: { app: nodes(1, action === 'BOOTSTRAP' ? ['app', 'prepared'] : ['app']) },
+      services: {
+        app: { actions: Object.fromEntries(entries) },
+        ...(action === 'BOOTSTRAP' ? prepared : {}),
+      },
     });
   }
 
@@ -65,7 +84,9 @@ describe('the worker killed in the middle of an action, and another one with its
   }
 
   async function begin(action: Action): Promise<void> {
-    const { operation = '' } = isDown(action) ? await stack.client.delete(nameOf(action)) : await stack.client.apply(specFor(action));
+    const { operation = '' } = isDown(action)
+      ? await stack.client.delete(nameOf(action))
+      : await stack.client.apply(specFor(action));
     operations[nameOf(action)] = operation;
   }
 
@@ -76,14 +97,20 @@ describe('the worker killed in the middle of an action, and another one with its
 
   /** The machine service has accepted the call, and the answer is still out. */
   async function pauseInCall(action: Action, operation: string): Promise<void> {
-    const fault = await stack.service.arm({ fault: 'hold-answer', operation, hostname: `${nameOf(action)}-app-1` });
+    const fault = await stack.service.arm({
+      fault: 'hold-answer',
+      operation,
+      hostname: `${nameOf(action)}-app-1`,
+    });
     faults.push(fault);
     await begin(action);
     await until(`${action} accepted`, async () => (await stack.service.held(fault)) === 1);
   }
 
   async function machinesOf(action: Action): Promise<readonly unknown[]> {
-    return (await stack.service.machines()).filter(({ hostname }) => hostname === `${nameOf(action)}-app-1`).map(({ id }) => id);
+    return (await stack.service.machines())
+      .filter(({ hostname }) => hostname === `${nameOf(action)}-app-1`)
+      .map(({ id }) => id);
   }
 
   it.concurrent.each(killedIn)('goes on in %s', async (action) => {
@@ -100,7 +127,9 @@ describe('the worker killed in the middle of an action, and another one with its
       expect(await machinesOf(action)).toEqual([]);
     }
     const bootstrap = action === 'BOOTSTRAP' ? ['BOOTSTRAP'] : [];
-    expect(await ledger.lines(`${name} `)).toEqual(onceEach(`${name} app-1 app`, [...bootstrap, ...up, ...down]));
+    expect(await ledger.lines(`${name} `)).toEqual(
+      onceEach(`${name} app-1 app`, [...bootstrap, ...up, ...down]),
+    );
     const created = (await service.journal('create')).filter(({ hostname }) => hostname === `${name}-app-1`);
     expect(created.filter(({ repeated }) => repeated !== true)).toHaveLength(1);
     expect(created).toHaveLength(action === 'CREATE' ? 2 : 1);

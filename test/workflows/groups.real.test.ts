@@ -11,7 +11,10 @@ import { closed, nodes } from './support/spec.js';
 
 const patience = { everyMs: 200 } as const;
 
-/** Limits so small that 12 nodes do what thousands would: three workflows, each of which continues as new several times. */
+/**
+ * Limits so small that 12 nodes do what thousands would: three workflows, each of which continues as new
+ * several times.
+ */
 const limits = { 'limit.historyCount.suggestContinueAsNew': 50, 'limit.numPendingActivities.error': 20 };
 
 describe('a cluster that one workflow cannot carry', () => {
@@ -23,10 +26,18 @@ describe('a cluster that one workflow cannot carry', () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-groups-'));
     ledger = openLedger(folder);
     server = await startServer({
-      binary: inject('temporalBinary'), dataFolder: join(folder, 'server'), port: 0, ui: false, searchAttributes: [], say: () => undefined, dynamicConfig: limits,
+      binary: inject('temporalBinary'),
+      dataFolder: join(folder, 'server'),
+      port: 0,
+      ui: false,
+      searchAttributes: [],
+      say: () => undefined,
+      dynamicConfig: limits,
     });
     stack = await startStack({
-      temporalAddress: server.address, distPath: inject('distPath'), config: { scale: { inlineNodes: 3, groupNodes: 5, inFlight: 15 } },
+      temporalAddress: server.address,
+      distPath: inject('distPath'),
+      config: { scale: { inlineNodes: 3, groupNodes: 5, inFlight: 15 } },
     });
     await stack.startWorker();
   });
@@ -37,16 +48,26 @@ describe('a cluster that one workflow cannot carry', () => {
   });
 
   function spec(web: number, more: object = {}): ClusterSpec {
-    const service = (): object => ({ install: ledger.script(), configure: ledger.script(), start: ledger.script(), stop: ledger.script() });
+    const service = (): object => ({
+      install: ledger.script(),
+      configure: ledger.script(),
+      start: ledger.script(),
+      stop: ledger.script(),
+    });
     return closed({
-      name: 'large', nodes: { db: nodes(2, ['db']), web: nodes(web, ['web']) },
-      services: { db: { actions: service() }, web: { runtime: { requires: ['db'] }, actions: service() } }, ...more,
+      name: 'large',
+      nodes: { db: nodes(2, ['db']), web: nodes(web, ['web']) },
+      services: { db: { actions: service() }, web: { runtime: { requires: ['db'] }, actions: service() } },
+      ...more,
     });
   }
 
   async function begun(count: number): Promise<readonly string[]> {
     const lines = await ledger.lines('large ');
-    return lines.slice(count).filter((line) => line.endsWith(' begin')).map((line) => line.split(' ').slice(1, -1).join(' '));
+    return lines
+      .slice(count)
+      .filter((line) => line.endsWith(' begin'))
+      .map((line) => line.split(' ').slice(1, -1).join(' '));
   }
 
   async function runsOf(workflow: string): Promise<number> {
@@ -64,13 +85,19 @@ describe('a cluster that one workflow cannot carry', () => {
     expect(order).toHaveLength(36);
     expect(new Set(order).size).toBe(36);
     const lastDb = Math.max(order.indexOf('db-1 db START'), order.indexOf('db-2 db START'));
-    expect(Math.min(...order.flatMap((line, place) => (line.endsWith('web START') ? [place] : [])))).toBeGreaterThan(lastDb);
-    for (const workflow of ['cluster/large', 'cluster/large/group/1', 'cluster/large/group/2']) expect(await runsOf(workflow)).toBeGreaterThan(1);
+    expect(
+      Math.min(...order.flatMap((line, place) => (line.endsWith('web START') ? [place] : []))),
+    ).toBeGreaterThan(lastDb);
+    for (const workflow of ['cluster/large', 'cluster/large/group/1', 'cluster/large/group/2'])
+      expect(await runsOf(workflow)).toBeGreaterThan(1);
     expect((await client.payload('large', 'web-10'))['providerid']).toMatch(/^m-/);
 
     let count = (await ledger.lines('large ')).length;
     const rolling = await client.operate('large', { kind: 'restart', services: ['web'], width: 2 });
-    expect((await client.waitFor('large', rolling.operation, patience)).operation).toMatchObject({ state: 'done', tasks: { done: 20 } });
+    expect((await client.waitFor('large', rolling.operation, patience)).operation).toMatchObject({
+      state: 'done',
+      tasks: { done: 20 },
+    });
     const lines = (await ledger.lines('large ')).slice(count);
     const stopped = new Set<string>();
     for (const line of lines) {
@@ -92,7 +119,10 @@ describe('a cluster that one workflow cannot carry', () => {
     expect(await service.machines()).toEqual([]);
     await until('all workflows of the cluster end', async () => {
       const open = [];
-      for await (const { workflowId } of client.temporal.workflow.list({ query: 'ExecutionStatus = "Running"' })) open.push(workflowId);
+      for await (const { workflowId } of client.temporal.workflow.list({
+        query: 'ExecutionStatus = "Running"',
+      }))
+        open.push(workflowId);
       return open.length === 0;
     });
   });

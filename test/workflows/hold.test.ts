@@ -29,9 +29,16 @@ describe('a task that fails', () => {
     impostor = await startNode({ hostKeys: [makeHostKey().private] });
     target = { port: node.target.port };
     proxy = await startProxy(target);
-    const machine = { name: 'old', address: '127.0.0.1', port: proxy.port, user: 'me', password: 'let me in' };
+    const machine = {
+      name: 'old',
+      address: '127.0.0.1',
+      port: proxy.port,
+      user: 'me',
+      password: 'let me in',
+    };
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'), distPath: inject('distPath'),
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
       accounts: { rack: { type: 'static', hostKeys: 'pin', fields: { machines: [machine] } } },
     });
     await stack.startWorker();
@@ -64,27 +71,55 @@ describe('a task that fails', () => {
   }
 
   it.concurrent('holds the operation; retry runs what failed once more and goes on, and repeats nothing', async () => {
-    const { operation, status } = await apply(specFor('held', ledger.script({ body: 'test -e "$LEDGER.held" || { echo "no disk" >&2; exit 9; }' })));
+    const { operation, status } = await apply(
+      specFor('held', ledger.script({ body: 'test -e "$LEDGER.held" || { echo "no disk" >&2; exit 9; }' })),
+    );
     expect(operation).toMatchObject({ state: 'held', tasks: { done: 4, failed: 1, total: 6 } });
-    expect(operation.reason).toMatch(/^CONFIGURE of app on app-1 failed: .*ended with exit code 9 and last printed: no disk$/);
-    expect(status.nodes[0]).toMatchObject({ state: 'failed', failure: { kind: 'ScriptFailed', exitCode: 9, stderr: 'no disk\n' } });
+    expect(operation.reason).toMatch(
+      /^CONFIGURE of app on app-1 failed: .*ended with exit code 9 and last printed: no disk$/,
+    );
+    expect(status.nodes[0]).toMatchObject({
+      state: 'failed',
+      failure: { kind: 'ScriptFailed', exitCode: 9, stderr: 'no disk\n' },
+    });
     expect((await retry('held')).operation).toMatchObject({ id: operation.id, state: 'held' });
     await writeFile(join(folder, 'ledger.held'), '');
-    expect((await retry('held')).operation).toMatchObject({ id: operation.id, state: 'done', tasks: { done: 6, total: 6, failed: 0 } });
+    expect((await retry('held')).operation).toMatchObject({
+      id: operation.id,
+      state: 'done',
+      tasks: { done: 6, total: 6, failed: 0 },
+    });
     expect(await ledger.lines('held ')).toEqual([
-      ...onceEach('held app-1 app', ['INSTALL']), 'held app-1 app CONFIGURE begin', 'held app-1 app CONFIGURE begin',
+      ...onceEach('held app-1 app', ['INSTALL']),
+      'held app-1 app CONFIGURE begin',
+      'held app-1 app CONFIGURE begin',
       ...onceEach('held app-1 app', ['CONFIGURE', 'START']),
     ]);
-    expect(await stack.service.journal('create').then((all) => all.filter(({ hostname }) => hostname === 'held-app-1'))).toHaveLength(1);
+    expect(
+      await stack.service
+        .journal('create')
+        .then((all) => all.filter(({ hostname }) => hostname === 'held-app-1')),
+    ).toHaveLength(1);
     await deleteAll('held');
   });
 
   it.concurrent('runs again by itself as often as its attempts allow, but not after a permanent exit code', async () => {
-    const again = specFor('again', ledger.script({ body: 'test -e "$LEDGER.again" || { : >"$LEDGER.again"; exit 5; }', action: { attempts: 3 } }));
+    const again = specFor(
+      'again',
+      ledger.script({
+        body: 'test -e "$LEDGER.again" || { : >"$LEDGER.again"; exit 5; }',
+        action: { attempts: 3 },
+      }),
+    );
     expect((await apply(again)).operation.state).toBe('done');
-    expect((await ledger.lines('again app-1 app CONFIGURE begin'))).toHaveLength(2);
+    expect(await ledger.lines('again app-1 app CONFIGURE begin')).toHaveLength(2);
     await deleteAll('again');
-    const { operation } = await apply(specFor('permanent', ledger.script({ body: 'exit 6', action: { attempts: 3, permanentExitCodes: [6] } })));
+    const { operation } = await apply(
+      specFor(
+        'permanent',
+        ledger.script({ body: 'exit 6', action: { attempts: 3, permanentExitCodes: [6] } }),
+      ),
+    );
     expect(operation.state).toBe('held');
     expect(await ledger.lines('permanent app-1 app CONFIGURE begin')).toHaveLength(1);
     await deleteAll('permanent');
@@ -100,21 +135,28 @@ describe('a task that fails', () => {
   });
 
   it.concurrent('delete during a long script ends the script and its processes', async () => {
-    const script = ledger.script({ body: 'sleep 300 & echo $! >"$LEDGER.long"; echo started >>"$LEDGER"; wait' });
+    const script = ledger.script({
+      body: 'sleep 300 & echo $! >"$LEDGER.long"; echo started >>"$LEDGER"; wait',
+    });
     const { operation } = await stack.client.apply(specFor('long', script));
     await ledger.written('started');
     const pid = Number(await readFile(`${folder}/ledger.long`, 'utf8'));
     expect(isAlive(pid)).toBe(true);
     const { operation: deletion = '' } = await stack.client.delete('long');
     const { status } = await stack.client.waitFor('long', deletion, patience);
-    expect(status.history.map(({ id, state }) => [id, state])).toEqual([[deletion, 'done'], [operation, 'superseded']]);
+    expect(status.history.map(({ id, state }) => [id, state])).toEqual([
+      [deletion, 'done'],
+      [operation, 'superseded'],
+    ]);
     expect(isAlive(pid)).toBe(false);
     expect((await stack.service.machines()).filter(({ hostname }) => hostname === 'long-app-1')).toEqual([]);
     expect(await ledger.lines('long app-1 app CONFIGURE end')).toEqual([]);
   });
 
   it.concurrent('a lost connection attaches to the script; a changed host key holds with words, and retry attaches too', async () => {
-    const { operation } = await stack.client.apply(specFor('wire', ledger.script({ gate: 'wire' }), { provider: 'rack' }));
+    const { operation } = await stack.client.apply(
+      specFor('wire', ledger.script({ gate: 'wire' }), { provider: 'rack' }),
+    );
     await ledger.written('wire app-1 app CONFIGURE begin');
     const before = node.connections.total;
     proxy.reset();
@@ -124,14 +166,18 @@ describe('a task that fails', () => {
     proxy.reset();
     const held = await stack.client.waitFor('wire', operation, patience);
     expect(held.operation.state).toBe('held');
-    expect(held.operation.reason).toMatch(/^CONFIGURE of app on app-1 failed: .*shows host key SHA256:\S+, expected SHA256:\S+: possible man in the middle.*Nothing was sent to it\.$/);
+    expect(held.operation.reason).toMatch(
+      /^CONFIGURE of app on app-1 failed: .*shows host key SHA256:\S+, expected SHA256:\S+: possible man in the middle.*Nothing was sent to it\.$/,
+    );
     expect(impostor.connections.total).toBe(0);
 
     target.port = node.target.port;
     await stack.client.retry('wire');
     await ledger.open('wire');
     expect((await stack.client.waitFor('wire', operation, patience)).operation.state).toBe('done');
-    expect(await ledger.lines('wire ')).toEqual(onceEach('wire app-1 app', ['INSTALL', 'CONFIGURE', 'START']));
+    expect(await ledger.lines('wire ')).toEqual(
+      onceEach('wire app-1 app', ['INSTALL', 'CONFIGURE', 'START']),
+    );
     await deleteAll('wire');
   });
 });

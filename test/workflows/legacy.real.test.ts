@@ -19,7 +19,9 @@ describe('what happens to a cluster from outside', () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-legacy-'));
     ledger = openLedger(folder);
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { scale: { inlineNodes: 2, groupNodes: 2 } },
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: { scale: { inlineNodes: 2, groupNodes: 2 } },
     });
     await stack.startWorker();
   });
@@ -30,7 +32,12 @@ describe('what happens to a cluster from outside', () => {
 
   function specFor(name: string, count: number, more: object = {}, group: object = {}): ClusterSpec {
     const actions = { configure: ledger.script(), start: ledger.script(), stop: ledger.script() };
-    return closed({ name, nodes: { app: nodes(count, ['app'], group) }, services: { app: { actions } }, ...more });
+    return closed({
+      name,
+      nodes: { app: nodes(count, ['app'], group) },
+      services: { app: { actions } },
+      ...more,
+    });
   }
 
   async function apply(spec: ClusterSpec): Promise<WaitResult> {
@@ -40,7 +47,10 @@ describe('what happens to a cluster from outside', () => {
 
   async function machinesOf(name: string): Promise<readonly string[]> {
     const all = await stack.service.machines();
-    return all.filter((machine) => JSON.stringify(machine).includes(`"${name}"`)).map(({ id }) => String(id)).toSorted();
+    return all
+      .filter((machine) => JSON.stringify(machine).includes(`"${name}"`))
+      .map(({ id }) => String(id))
+      .toSorted();
   }
 
   const handle = (name: string) => stack.client.temporal.workflow.getHandle(`cluster/${name}`);
@@ -63,7 +73,11 @@ describe('what happens to a cluster from outside', () => {
   });
 
   it.concurrent('terminated in the middle of a create, then applied with other machines: nothing is left of the first', async () => {
-    const gated = closed({ name: 'midway', nodes: { app: nodes(2, ['app']) }, services: { app: { actions: { start: ledger.script({ gate: 'midway' }) } } } });
+    const gated = closed({
+      name: 'midway',
+      nodes: { app: nodes(2, ['app']) },
+      services: { app: { actions: { start: ledger.script({ gate: 'midway' }) } } },
+    });
     await stack.client.apply(gated);
     await ledger.written('midway app-1 app START begin');
     const before = await machinesOf('midway');
@@ -85,7 +99,9 @@ describe('what happens to a cluster from outside', () => {
     await until('it is gone', async () => !(await machinesOf('drift')).includes(lost));
     await client.look('drift');
     const { current, plan } = await client.plan(spec);
-    expect(current.nodes.filter(({ facts }) => facts.seen === 'gone').map(({ nodes: ranges }) => ranges)).toEqual([[[3, 3]]]);
+    expect(
+      current.nodes.filter(({ facts }) => facts.seen === 'gone').map(({ nodes: ranges }) => ranges),
+    ).toEqual([[[3, 3]]]);
     expect(plan.kinds.some(({ purpose }) => purpose === 'replace')).toBe(true);
     const repaired = await apply(spec);
     expect(repaired.operation.state).toBe('done');
@@ -100,8 +116,16 @@ describe('what happens to a cluster from outside', () => {
     const [lost = ''] = status.nodes.flatMap(({ providerid }) => providerid ?? []);
     await service.call('DELETE', `/v1/machines/${lost}`);
     await until('another machine is in its place', async () => {
-      const { nodes: [node], phase } = await client.status('alone');
-      return phase === 'idle' && node?.state === 'ready' && node.providerid !== undefined && node.providerid !== lost;
+      const {
+        nodes: [node],
+        phase,
+      } = await client.status('alone');
+      return (
+        phase === 'idle' &&
+        node?.state === 'ready' &&
+        node.providerid !== undefined &&
+        node.providerid !== lost
+      );
     });
     expect(await machinesOf('alone')).toHaveLength(1);
     const { history } = await client.status('alone');
@@ -115,14 +139,22 @@ describe('what happens to a cluster from outside', () => {
     const before = await machinesOf('reset');
     const count = (await ledger.lines('reset ')).length;
     const { events } = await handle('reset').fetchHistory();
-    const points = (events ?? []).flatMap((event) => (event.workflowTaskCompletedEventAttributes === undefined || event.workflowTaskCompletedEventAttributes === null ? [] : [Number(event.eventId)]));
+    const points = (events ?? []).flatMap((event) =>
+      event.workflowTaskCompletedEventAttributes === undefined ||
+      event.workflowTaskCompletedEventAttributes === null
+        ? []
+        : [Number(event.eventId)],
+    );
     const first = (await handle('reset').describe()).runId;
     for (const point of [points[1], points[Math.floor(points.length / 2)], points.at(-1)]) {
       if (point === undefined) continue;
       // Always of the first run: a later one has other events.
       const runId = first;
       await client.temporal.workflowService.resetWorkflowExecution({
-        namespace: stack.namespace, requestId: `reset-${point}`, reason: 'test', workflowTaskFinishEventId: point as never,
+        namespace: stack.namespace,
+        requestId: `reset-${point}`,
+        reason: 'test',
+        workflowTaskFinishEventId: point as never,
         workflowExecution: { workflowId: 'cluster/reset', runId },
       });
       expect((await handle('reset').describe()).runId).not.toBe(runId);

@@ -10,15 +10,21 @@ const patience = { everyMs: 100 } as const;
 describe('machines that are hard to get', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts: { spare: 'service' } });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts: { spare: 'service' },
+    });
     await stack.startWorker();
   });
   afterAll(() => stack.stop());
 
-  const bare = (name: string, group: object = {}, count = 1): ClusterSpec => closed({ name, nodes: { app: nodes(count, [], group) } });
+  const bare = (name: string, group: object = {}, count = 1): ClusterSpec =>
+    closed({ name, nodes: { app: nodes(count, [], group) } });
 
   /** Arms a fault for the machines of one cluster. */
-  const arm = (name: string, fault: object): Promise<string> => stack.service.arm({ hostname: `${name}-*`, ...fault });
+  const arm = (name: string, fault: object): Promise<string> =>
+    stack.service.arm({ hostname: `${name}-*`, ...fault });
 
   async function create(name: string, group: object = {}) {
     const { operation } = await stack.client.apply(bare(name, group));
@@ -26,17 +32,23 @@ describe('machines that are hard to get', () => {
   }
 
   async function made(name: string): Promise<readonly unknown[]> {
-    const created = (await stack.service.journal('create')).filter(({ hostname, repeated }) => String(hostname).startsWith(`${name}-`) && repeated !== true);
+    const created = (await stack.service.journal('create')).filter(
+      ({ hostname, repeated }) => String(hostname).startsWith(`${name}-`) && repeated !== true,
+    );
     return created.map(({ key }) => key);
   }
 
   async function left(name: string): Promise<number> {
-    return (await stack.service.machines()).filter(({ hostname }) => String(hostname).startsWith(`${name}-`)).length;
+    return (await stack.service.machines()).filter(({ hostname }) => String(hostname).startsWith(`${name}-`))
+      .length;
   }
 
   async function deleteAll(name: string): Promise<void> {
     const { operation = '' } = await stack.client.delete(name);
-    expect((await stack.client.waitFor(name, operation, patience)).operation).toMatchObject({ state: 'done', tasks: { failed: 0 } });
+    expect((await stack.client.waitFor(name, operation, patience)).operation).toMatchObject({
+      state: 'done',
+      tasks: { failed: 0 },
+    });
     expect(await left(name)).toBe(0);
   }
 
@@ -65,7 +77,9 @@ describe('machines that are hard to get', () => {
   it.concurrent('one whose SSH server hangs is replaced, and the reason says so', async () => {
     await arm('mute', { fault: 'no-ssh', count: 0 });
     const { operation } = await create('mute', { confirmWithin: '6s' });
-    expect(operation.reason).toMatch(/^CONFIRM of app-1 failed: .*SSH to 127\.\d+\.\d+\.\d+:\d+ when its time was over$/);
+    expect(operation.reason).toMatch(
+      /^CONFIRM of app-1 failed: .*SSH to 127\.\d+\.\d+\.\d+:\d+ when its time was over$/,
+    );
     await deleteAll('mute');
   });
 
@@ -79,7 +93,9 @@ describe('machines that are hard to get', () => {
 
   it.concurrent('where the first choice has none the alternative is taken', async () => {
     await arm('scarce', { fault: 'no-capacity' });
-    const { operation, status } = await create('scarce', { alternatives: [{ provider: 'spare', hardware: 'medium' }] });
+    const { operation, status } = await create('scarce', {
+      alternatives: [{ provider: 'spare', hardware: 'medium' }],
+    });
     expect(operation.state).toBe('done');
     expect(status.nodes).toMatchObject([{ provider: 'spare', payload: { flavor: 'medium' } }]);
     const again = await create('scarce', { alternatives: [{ provider: 'spare', hardware: 'medium' }] });
@@ -96,7 +112,9 @@ describe('machines that are hard to get', () => {
   });
 
   it.concurrent.each([
-    ['500', { status: 500 }], ['503', { status: 503 }], ['429 that says when to come again', { status: 429, retryAfterSeconds: 0.2 }],
+    ['500', { status: 500 }],
+    ['503', { status: 503 }],
+    ['429 that says when to come again', { status: 429, retryAfterSeconds: 0.2 }],
   ])('CREATE, CONFIRM and DELETE are tried again after %s', async (_what, fault) => {
     const name = `http-${fault.status}`;
     await arm(name, { fault: 'http', operation: 'create', ...fault });
@@ -112,7 +130,9 @@ describe('machines that are hard to get', () => {
     await arm('later', { fault: 'http', operation: 'create', status: 429, retryAfterSeconds: 3 });
     const asked = Date.now();
     await create('later');
-    const [created] = (await stack.service.journal('create')).filter(({ hostname }) => hostname === 'later-app-1');
+    const [created] = (await stack.service.journal('create')).filter(
+      ({ hostname }) => hostname === 'later-app-1',
+    );
     // A retry without it comes after a second.
     expect(Date.parse(String(created?.['at'])) - asked).toBeGreaterThanOrEqual(3_000);
     await deleteAll('later');
@@ -122,8 +142,13 @@ describe('machines that are hard to get', () => {
     await create('merged');
     const payload = await stack.client.payload('merged', 'app-1');
     const created = (await stack.client.status('merged')).nodes[0]?.providerid;
-    expect(payload).toMatchObject({ providerid: created, 'ssh-auth': { user: expect.any(String), password: expect.any(String) } });
-    expect((await stack.client.status('merged')).nodes[0]?.payload['ssh-auth']).toMatchObject({ password: '(secret)' });
+    expect(payload).toMatchObject({
+      providerid: created,
+      'ssh-auth': { user: expect.any(String), password: expect.any(String) },
+    });
+    expect((await stack.client.status('merged')).nodes[0]?.payload['ssh-auth']).toMatchObject({
+      password: '(secret)',
+    });
     await deleteAll('merged');
   });
 
@@ -133,10 +158,16 @@ describe('machines that are hard to get', () => {
     await until('CREATE is accepted', async () => (await stack.service.held(held)) === 1);
     const { operation = '' } = await stack.client.delete('preempt');
     await pause(500);
-    expect((await stack.client.status('preempt')).operation).toMatchObject({ id: creation, state: 'running' });
+    expect((await stack.client.status('preempt')).operation).toMatchObject({
+      id: creation,
+      state: 'running',
+    });
     await stack.service.release(held);
     const { status } = await stack.client.waitFor('preempt', operation, patience);
-    expect(status.history.map(({ id, kind, state }) => [id, kind, state])).toEqual([[operation, 'delete', 'done'], [creation, 'apply', 'superseded']]);
+    expect(status.history.map(({ id, kind, state }) => [id, kind, state])).toEqual([
+      [operation, 'delete', 'done'],
+      [creation, 'apply', 'superseded'],
+    ]);
     expect(await made('preempt')).toHaveLength(1);
     expect(await left('preempt')).toBe(0);
   });
@@ -147,7 +178,9 @@ describe('machines that are hard to get', () => {
     const none = await stack.service.arm({ fault: 'no-capacity', hostname: 'pair-app-1', count: 0 });
     await stack.client.apply(bare('pair', {}, 2));
     await until('app-1 waits for its third try', async () => {
-      const faults = await stack.service.call('GET', '/v1/faults') as { faults: readonly { id: string; met: number }[] };
+      const faults = (await stack.service.call('GET', '/v1/faults')) as {
+        faults: readonly { id: string; met: number }[];
+      };
       return faults.faults.some(({ id, met }) => id === none && met === 2);
     });
     const { operation = '' } = await stack.client.delete('pair');

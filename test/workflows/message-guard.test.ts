@@ -62,9 +62,9 @@ describe.each(types.filter((type) => proofs[type] !== undefined))('a running %s 
 
   // Promise: messages-listed
   it('handles exactly the messages that the table lists', async () => {
-    const metadata = await world.handle('proper', type).query<{
-      definition: Record<string, readonly { name: string }[]>;
-    }>('__temporal_workflow_metadata');
+    const metadata = await world
+      .handle('proper', type)
+      .query<{ definition: Record<string, readonly { name: string }[]> }>('__temporal_workflow_metadata');
     const namesOf = (key: string): readonly string[] =>
       (metadata.definition[key] ?? [])
         .map(({ name }) => name)
@@ -184,7 +184,10 @@ describe.each(types)('the start of a %s workflow', (type) => {
         expect(causeOf(error), what).toMatch(says);
         const { events } = await handle.fetchHistory();
         const types = (events ?? []).map(({ eventType }) => Number(eventType));
-        expect(types.filter((type) => !workflowTask.includes(type)), what).toEqual([started, failed]);
+        expect(
+          types.filter((type) => !workflowTask.includes(type)),
+          what,
+        ).toEqual([started, failed]);
       }),
     );
   });

@@ -16,7 +16,10 @@ import { until } from '../support/until.js';
 describe('a query that waits for a worker while things happen', () => {
   let stack: Stack;
   beforeAll(async () => {
-    Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+    Runtime.install({
+      logger: new DefaultLogger('ERROR', () => undefined),
+      telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+    });
     stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
   });
   afterAll(async () => {
@@ -27,7 +30,11 @@ describe('a query that waits for a worker while things happen', () => {
     const { temporal } = stack.client;
     const pool = new PoolClient(temporal, 'ci', { by: 'test' });
     const handle = temporal.workflow.getHandle('pool/ci');
-    const asksOnce = new Client({ connection: temporal.connection, namespace: stack.namespace, dataConverter: temporal.options.dataConverter });
+    const asksOnce = new Client({
+      connection: temporal.connection,
+      namespace: stack.namespace,
+      dataConverter: temporal.options.dataConverter,
+    });
     const countEvents = async () => ((await handle.fetchHistory()).events ?? []).length;
     let worker = await stack.startWorker('first');
     await pool.apply({ name: 'ci', tenants: {}, labels: {}, providerPools: {} });
@@ -36,16 +43,24 @@ describe('a query that waits for a worker while things happen', () => {
     for (let round = 1; round <= 20 && refused.length === 0; round += 1) {
       await worker.stop();
       // Else the queries wait at the door of the worker that is gone.
-      await temporal.workflowService.resetStickyTaskQueue({ namespace: stack.namespace, execution: { workflowId: 'pool/ci' } });
+      await temporal.workflowService.resetStickyTaskQueue({
+        namespace: stack.namespace,
+        execution: { workflowId: 'pool/ci' },
+      });
       const before = await countEvents();
-      const once = asksOnce.workflow.getHandle('pool/ci').query(poolQuery).catch((error: unknown) => refused.push(String(error)));
+      const once = asksOnce.workflow
+        .getHandle('pool/ci')
+        .query(poolQuery)
+        .catch((error: unknown) => refused.push(String(error)));
       const patient = pool.view();
       await pause(200);
       await handle.signal(imageNewsSignal, { image: 'debian', uid: 'u', version: round, offers: {} });
-      await until('the signal stands in the history', async () => await countEvents() > before);
+      await until('the signal stands in the history', async () => (await countEvents()) > before);
       worker = await stack.startWorker(`worker-${round}`);
       // Several that wait at once may outlive the task that they were asked before; then nobody answers.
-      const answer = await patient.catch((error: unknown) => { if (!(error instanceof HeddleError) || error.code !== 'NoWorker') throw error; });
+      const answer = await patient.catch((error: unknown) => {
+        if (!(error instanceof HeddleError) || error.code !== 'NoWorker') throw error;
+      });
       if (answer !== undefined) expect(answer).toMatchObject({ name: 'ci' });
       await once;
       expect(await pool.view()).toMatchObject({ name: 'ci' });
@@ -53,7 +68,11 @@ describe('a query that waits for a worker while things happen', () => {
     expect(refused.join()).toContain(unreadHistory.message);
     await worker.stop();
     const keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
-    for await (const report of replayHistories([{ history: await handle.fetchHistory() }], { keys, namespace: stack.namespace, bundlePath: join(inject('distPath'), 'workflow-bundle.js') })) {
+    for await (const report of replayHistories([{ history: await handle.fetchHistory() }], {
+      keys,
+      namespace: stack.namespace,
+      bundlePath: join(inject('distPath'), 'workflow-bundle.js'),
+    })) {
       expect(report).toMatchObject({ ok: true });
     }
   });

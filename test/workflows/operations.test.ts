@@ -30,11 +30,16 @@ describe('operations on a living cluster', () => {
   /** `web` needs `db` at run time; db stands on one node, web on two. */
   function twoTiers(name: string, more: object = {}): ClusterSpec {
     const service = (): object => ({
-      install: ledger.script(), configure: ledger.script(), start: ledger.script(), stop: ledger.script(),
+      install: ledger.script(),
+      configure: ledger.script(),
+      start: ledger.script(),
+      stop: ledger.script(),
     });
     return closed({
-      name, nodes: { db: nodes(1, ['db']), web: nodes(2, ['web']) },
-      services: { db: { actions: service() }, web: { runtime: { requires: ['db'] }, actions: service() } }, ...more,
+      name,
+      nodes: { db: nodes(1, ['db']), web: nodes(2, ['web']) },
+      services: { db: { actions: service() }, web: { runtime: { requires: ['db'] }, actions: service() } },
+      ...more,
     });
   }
 
@@ -51,7 +56,10 @@ describe('operations on a living cluster', () => {
   /** What ran since a line was counted, without the cluster's name: `web-1 web START`. */
   async function ranSince(name: string, count: number): Promise<readonly string[]> {
     const lines = await ledger.lines(`${name} `);
-    return lines.slice(count).filter((line) => line.endsWith(' begin')).map((line) => line.split(' ').slice(1, -1).join(' '));
+    return lines
+      .slice(count)
+      .filter((line) => line.endsWith(' begin'))
+      .map((line) => line.split(' ').slice(1, -1).join(' '));
   }
 
   it.concurrent('stops a service with what needs it; an apply leaves it stopped; start brings both back, needs first', async () => {
@@ -59,14 +67,22 @@ describe('operations on a living cluster', () => {
     await apply(twoTiers('tiers'));
     let count = (await ledger.lines('tiers ')).length;
     const stopped = await operate('tiers', { kind: 'stop', services: ['db'] });
-    expect(stopped.operation).toMatchObject({ state: 'done', what: 'stop db', tasks: { done: 3, total: 3, failed: 0 } });
+    expect(stopped.operation).toMatchObject({
+      state: 'done',
+      what: 'stop db',
+      tasks: { done: 3, total: 3, failed: 0 },
+    });
     const order = await ranSince('tiers', count);
     expect(order.toSorted()).toEqual(['db-1 db STOP', 'web-1 web STOP', 'web-2 web STOP']);
     expect(order.at(-1)).toBe('db-1 db STOP');
     expect(stopped.status.stopped).toEqual(expect.arrayContaining(['db', 'web']));
     count = (await ledger.lines('tiers ')).length;
     await apply(twoTiers('tiers', { config: { changed: true } }));
-    expect((await ranSince('tiers', count)).toSorted()).toEqual(['db-1 db CONFIGURE', 'web-1 web CONFIGURE', 'web-2 web CONFIGURE']);
+    expect((await ranSince('tiers', count)).toSorted()).toEqual([
+      'db-1 db CONFIGURE',
+      'web-1 web CONFIGURE',
+      'web-2 web CONFIGURE',
+    ]);
     count = (await ledger.lines('tiers ')).length;
     await operate('tiers', { kind: 'start', services: ['web'] });
     expect((await ranSince('tiers', count)).at(0)).toBe('db-1 db START');
@@ -85,27 +101,55 @@ describe('operations on a living cluster', () => {
     count = (await ledger.lines('again ')).length;
     await operate('again', { kind: 'restart', services: ['web'], width: 1 });
     const rolled = await ranSince('again', count);
-    const [first = '', second = ''] = rolled[0] === 'web-1 web STOP' ? ['web-1', 'web-2'] : ['web-2', 'web-1'];
-    expect(rolled).toEqual([`${first} web STOP`, `${first} web START`, `${second} web STOP`, `${second} web START`]);
+    const [first = '', second = ''] =
+      rolled[0] === 'web-1 web STOP' ? ['web-1', 'web-2'] : ['web-2', 'web-1'];
+    expect(rolled).toEqual([
+      `${first} web STOP`,
+      `${first} web START`,
+      `${second} web STOP`,
+      `${second} web START`,
+    ]);
   });
 
   it.concurrent('configures again on request, with a restart where it is asked for, on the nodes that are named', async () => {
     await apply(twoTiers('conf'));
     const count = (await ledger.lines('conf ')).length;
     await operate('conf', { kind: 'reconfigure', services: [] });
-    expect((await ranSince('conf', count)).toSorted()).toEqual(['db-1 db CONFIGURE', 'web-1 web CONFIGURE', 'web-2 web CONFIGURE']);
+    expect((await ranSince('conf', count)).toSorted()).toEqual([
+      'db-1 db CONFIGURE',
+      'web-1 web CONFIGURE',
+      'web-2 web CONFIGURE',
+    ]);
     const later = (await ledger.lines('conf ')).length;
     await operate('conf', { kind: 'reconfigure', services: ['web'], nodes: ['web-2'], restart: true });
-    expect(await ranSince('conf', later)).toEqual(['web-2 web STOP', 'web-2 web CONFIGURE', 'web-2 web START']);
+    expect(await ranSince('conf', later)).toEqual([
+      'web-2 web STOP',
+      'web-2 web CONFIGURE',
+      'web-2 web START',
+    ]);
   });
 
   it.concurrent('runs a command once on each node; one that fails leaves the cluster as it was', async () => {
     await apply(twoTiers('exec'));
     const file = join(folder, 'exec-ledger');
-    const done = await operate('exec', { kind: 'exec', command: `echo "$HEDDLE_NODE" >>'${file}'; echo to say` });
-    expect(done.operation).toMatchObject({ state: 'done', what: expect.stringContaining('exec: echo'), tasks: { done: 3 } });
-    const failed = await operate('exec', { kind: 'exec', nodes: ['db-1'], command: 'echo broken >&2; exit 7' });
-    expect(failed.operation).toMatchObject({ state: 'failed', reason: expect.stringContaining('exit code 7') });
+    const done = await operate('exec', {
+      kind: 'exec',
+      command: `echo "$HEDDLE_NODE" >>'${file}'; echo to say`,
+    });
+    expect(done.operation).toMatchObject({
+      state: 'done',
+      what: expect.stringContaining('exec: echo'),
+      tasks: { done: 3 },
+    });
+    const failed = await operate('exec', {
+      kind: 'exec',
+      nodes: ['db-1'],
+      command: 'echo broken >&2; exit 7',
+    });
+    expect(failed.operation).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('exit code 7'),
+    });
     expect(failed.status.nodes.map(({ state }) => state)).toEqual(['ready', 'ready', 'ready']);
     expect(failed.status.phase).toBe('idle');
   });
@@ -115,25 +159,46 @@ describe('operations on a living cluster', () => {
     const count = (await ledger.lines('swap ')).length;
     const done = await operate('swap', { kind: 'replace', nodes: ['web-2'] });
     expect(done.operation.state).toBe('done');
-    const [old, fresh] = [before, done].map(({ status }) => status.nodes.find(({ nodeId }) => nodeId === 'web-2'));
+    const [old, fresh] = [before, done].map(({ status }) =>
+      status.nodes.find(({ nodeId }) => nodeId === 'web-2'),
+    );
     expect(fresh?.incarnation).toBeGreaterThan(old?.incarnation ?? 0);
     expect(fresh?.providerid).not.toBe(old?.providerid);
-    expect(await ranSince('swap', count)).toEqual(expect.arrayContaining(['web-2 web INSTALL', 'web-2 web START', 'db-1 db CONFIGURE', 'web-1 web CONFIGURE']));
-    await expect(stack.client.operate('swap', { kind: 'replace', nodes: ['web-9'] })).rejects.toThrow('cluster swap has no node web-9');
+    expect(await ranSince('swap', count)).toEqual(
+      expect.arrayContaining([
+        'web-2 web INSTALL',
+        'web-2 web START',
+        'db-1 db CONFIGURE',
+        'web-1 web CONFIGURE',
+      ]),
+    );
+    await expect(stack.client.operate('swap', { kind: 'replace', nodes: ['web-9'] })).rejects.toThrow(
+      'cluster swap has no node web-9',
+    );
   });
 
   it.concurrent('pauses between tasks and resumes; the next operation waits in the queue', async () => {
     const { client } = stack;
-    const spec = closed({ name: 'pause', nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { install: ledger.script({ gate: 'pause' }), start: ledger.script() } } } });
+    const spec = closed({
+      name: 'pause',
+      nodes: { app: nodes(1, ['app']) },
+      services: { app: { actions: { install: ledger.script({ gate: 'pause' }), start: ledger.script() } } },
+    });
     const { operation } = await client.apply(spec);
     await ledger.written('pause app-1 app INSTALL begin');
     await client.pause('pause');
-    await expect(client.operate('pause', { kind: 'restart', services: ['app'] })).rejects.toThrow('is busy with operation 1');
+    await expect(client.operate('pause', { kind: 'restart', services: ['app'] })).rejects.toThrow(
+      'is busy with operation 1',
+    );
     const queued = await client.operate('pause', { kind: 'exec', command: 'true' }, { queue: true });
     await ledger.open('pause');
     await ledger.written('pause app-1 app INSTALL end');
     const { phase, operation: shown, queued: waiting } = await client.status('pause');
-    expect({ phase, by: shown?.paused?.by, waiting: waiting.map(({ what }) => what) }).toEqual({ phase: 'paused', by: 'test', waiting: ['exec: true'] });
+    expect({ phase, by: shown?.paused?.by, waiting: waiting.map(({ what }) => what) }).toEqual({
+      phase: 'paused',
+      by: 'test',
+      waiting: ['exec: true'],
+    });
     expect(await ledger.lines('pause app-1 app START')).toEqual([]);
     await client.resume('pause');
     expect((await client.waitFor('pause', operation, patience)).operation.state).toBe('done');
@@ -142,8 +207,18 @@ describe('operations on a living cluster', () => {
 
   it.concurrent('cancel ends the operation and keeps what is whole; no half-made machine stays, and the next apply goes on', async () => {
     const { client, service } = stack;
-    const fault = await service.arm({ operation: 'create', hold: 'after', match: { 'heddle-cluster': 'cease', 'heddle-node': 'web-2' } }).catch(() => undefined);
-    const spec = closed({ name: 'cease', nodes: { web: nodes(2, ['web']) }, services: { web: { actions: { start: ledger.script({ gate: 'cease' }) } } } });
+    const fault = await service
+      .arm({
+        operation: 'create',
+        hold: 'after',
+        match: { 'heddle-cluster': 'cease', 'heddle-node': 'web-2' },
+      })
+      .catch(() => undefined);
+    const spec = closed({
+      name: 'cease',
+      nodes: { web: nodes(2, ['web']) },
+      services: { web: { actions: { start: ledger.script({ gate: 'cease' }) } } },
+    });
     const { operation } = await client.apply(spec);
     await ledger.written('cease web-1 web START begin');
     await client.cancel('cease');
@@ -151,7 +226,8 @@ describe('operations on a living cluster', () => {
     const { operation: ended, status } = await client.waitFor('cease', operation, patience);
     expect(ended).toMatchObject({ state: 'cancelled', reason: 'cancelled by test' });
     expect(status.phase).toBe('idle');
-    const machines = async (): Promise<readonly unknown[]> => (await service.machines()).filter((machine) => JSON.stringify(machine).includes('"cease"'));
+    const machines = async (): Promise<readonly unknown[]> =>
+      (await service.machines()).filter((machine) => JSON.stringify(machine).includes('"cease"'));
     expect(await machines()).toHaveLength(status.nodes.length);
     await ledger.open('cease');
     expect((await apply(spec)).operation.state).toBe('done');
@@ -160,12 +236,26 @@ describe('operations on a living cluster', () => {
 
   it.concurrent('a cancellation of the workflow cancels the operation under way, again and again, and the cluster stays', async () => {
     const { client } = stack;
-    const spec = (config: object): ClusterSpec => closed({ name: 'outside', config, nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { start: ledger.script(), configure: ledger.script({ gate: 'outside' }) } } } });
+    const spec = (config: object): ClusterSpec =>
+      closed({
+        name: 'outside',
+        config,
+        nodes: { app: nodes(1, ['app']) },
+        services: {
+          app: { actions: { start: ledger.script(), configure: ledger.script({ gate: 'outside' }) } },
+        },
+      });
     for (const round of [1, 2]) {
       const { operation } = await client.apply(spec({ round }));
-      await until('the script runs', async () => (await ledger.lines('outside app-1 app CONFIGURE begin')).length === round);
+      await until(
+        'the script runs',
+        async () => (await ledger.lines('outside app-1 app CONFIGURE begin')).length === round,
+      );
       await client.temporal.workflow.getHandle('cluster/outside').cancel();
-      expect((await client.waitFor('outside', operation, patience)).operation).toMatchObject({ state: 'cancelled', reason: 'cancelled by a cancellation of the workflow' });
+      expect((await client.waitFor('outside', operation, patience)).operation).toMatchObject({
+        state: 'cancelled',
+        reason: 'cancelled by a cancellation of the workflow',
+      });
     }
     await ledger.open('outside');
     expect((await apply(spec({ round: 2 }))).operation.state).toBe('done');
@@ -174,31 +264,56 @@ describe('operations on a living cluster', () => {
   it.concurrent('rolls back: a change to the spec before it, a create to nothing', async () => {
     const { client } = stack;
     await apply(twoTiers('back'));
-    const broken = twoTiers('back', { services: { db: { actions: { start: ledger.script({ body: 'exit 3' }), stop: ledger.script() } }, web: { runtime: { requires: ['db'] }, actions: { start: ledger.script() } } } });
+    const broken = twoTiers('back', {
+      services: {
+        db: { actions: { start: ledger.script({ body: 'exit 3' }), stop: ledger.script() } },
+        web: { runtime: { requires: ['db'] }, actions: { start: ledger.script() } },
+      },
+    });
     expect((await apply(broken)).operation.state).toBe('held');
     expect((await operate('back', { kind: 'rollback' })).operation.state).toBe('done');
     expect(Object.keys((await client.spec('back'))?.services['web']?.actions ?? {})).toContain('install');
-    const never = closed({ name: 'never', nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { start: ledger.script({ body: 'exit 3' }) } } } });
+    const never = closed({
+      name: 'never',
+      nodes: { app: nodes(1, ['app']) },
+      services: { app: { actions: { start: ledger.script({ body: 'exit 3' }) } } },
+    });
     expect((await apply(never)).operation.state).toBe('held');
     expect((await operate('never', { kind: 'rollback' })).operation.state).toBe('done');
-    await expect(client.temporal.workflow.getHandle('cluster/never').result()).resolves.toBe('cluster never was deleted');
+    await expect(client.temporal.workflow.getHandle('cluster/never').result()).resolves.toBe(
+      'cluster never was deleted',
+    );
   });
 
   it.concurrent('policy `rollback` goes back by itself, `continue` and `minimum` go on without the failed node', async () => {
-    const good = (name: string, more: object, body: string): ClusterSpec => closed({
-      name, nodes: { app: nodes(3, ['app'], more) }, services: { app: { actions: { install: ledger.script({ body }), start: ledger.script() } } }, ...(name === 'goon' ? { onFailure: 'continue' } : {}),
-    });
+    const good = (name: string, more: object, body: string): ClusterSpec =>
+      closed({
+        name,
+        nodes: { app: nodes(3, ['app'], more) },
+        services: { app: { actions: { install: ledger.script({ body }), start: ledger.script() } } },
+        ...(name === 'goon' ? { onFailure: 'continue' } : {}),
+      });
     const failing = 'if [ "$HEDDLE_NODE" = app-2 ]; then exit 3; fi';
     const went = await apply(good('goon', {}, failing));
-    expect(went.operation).toMatchObject({ state: 'done', reason: expect.stringContaining('went on without a node: INSTALL of app on app-2 failed') });
+    expect(went.operation).toMatchObject({
+      state: 'done',
+      reason: expect.stringContaining('went on without a node: INSTALL of app on app-2 failed'),
+    });
     expect(went.status.nodes.map(({ state }) => state)).toEqual(['ready', 'failed', 'ready']);
     const fewer = await apply(good('fewer', { minimum: 2 }, failing));
     expect(fewer.operation.state).toBe('done');
     const few = await apply(good('few', { minimum: 3 }, failing));
     expect(few.operation.state).toBe('held');
-    const byItself = closed({ name: 'itself', onFailure: 'rollback', nodes: { app: nodes(1, ['app']) }, services: { app: { actions: { start: ledger.script({ body: 'exit 3' }) } } } });
+    const byItself = closed({
+      name: 'itself',
+      onFailure: 'rollback',
+      nodes: { app: nodes(1, ['app']) },
+      services: { app: { actions: { start: ledger.script({ body: 'exit 3' }) } } },
+    });
     const { operation } = await stack.client.apply(byItself);
     expect((await stack.client.waitFor('itself', operation, patience)).operation.state).toBe('failed');
-    await expect(stack.client.temporal.workflow.getHandle('cluster/itself').result()).resolves.toBe('cluster itself was deleted');
+    await expect(stack.client.temporal.workflow.getHandle('cluster/itself').result()).resolves.toBe(
+      'cluster itself was deleted',
+    );
   });
 });

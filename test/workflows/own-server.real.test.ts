@@ -16,10 +16,16 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
   let stack: Stack;
   let ledger: Ledger;
 
-  const start = (port: number): Promise<RunningServer> => startServer({
-    binary: inject('temporalBinary'), dataFolder: join(folder, 'server'), port, ui: false, searchAttributes: heddleSearchAttributes,
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 50 }, say: () => undefined,
-  });
+  const start = (port: number): Promise<RunningServer> =>
+    startServer({
+      binary: inject('temporalBinary'),
+      dataFolder: join(folder, 'server'),
+      port,
+      ui: false,
+      searchAttributes: heddleSearchAttributes,
+      dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 50 },
+      say: () => undefined,
+    });
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-own-server-'));
     ledger = openLedger(folder);
@@ -34,13 +40,21 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
   });
 
   function specFor(name: string, count: number, gate?: string) {
-    const own = actions.map((action) => [action.toLowerCase(), ledger.script(action === 'INITIALIZE' && gate !== undefined ? { gate } : {})]);
-    return closed({ name, nodes: { app: nodes(count, ['app']) }, services: { app: { peers: 'none', actions: Object.fromEntries(own) } } });
+    const own = actions.map((action) => [
+      action.toLowerCase(),
+      ledger.script(action === 'INITIALIZE' && gate !== undefined ? { gate } : {}),
+    ]);
+    return closed({
+      name,
+      nodes: { app: nodes(count, ['app']) },
+      services: { app: { peers: 'none', actions: Object.fromEntries(own) } },
+    });
   }
 
   async function runsOf(name: string): Promise<number> {
     let runs = 0;
-    for await (const _run of stack.client.temporal.workflow.list({ query: `WorkflowId = 'cluster/${name}'` })) runs += 1;
+    for await (const _run of stack.client.temporal.workflow.list({ query: `WorkflowId = 'cluster/${name}'` }))
+      runs += 1;
     return runs;
   }
 
@@ -56,10 +70,15 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
     const { operation: deletion = '' } = await client.delete('long');
     const deleted = await client.waitFor('long', deletion, { everyMs: 100 });
     expect(deleted.operation).toMatchObject({ state: 'done' });
-    expect(deleted.status.history.map(({ id, state }) => [id, state])).toEqual([[deletion, 'done'], [operation, 'done']]);
+    expect(deleted.status.history.map(({ id, state }) => [id, state])).toEqual([
+      [deletion, 'done'],
+      [operation, 'done'],
+    ]);
     expect(await runsOf('long')).toBeGreaterThan(2);
-    const wanted = ['app-1', 'app-2', 'app-3', 'app-4'].flatMap((node) => onceEach(`long ${node} app`, actions));
-    expect([...await ledger.lines('long ')].toSorted()).toEqual(wanted.toSorted());
+    const wanted = ['app-1', 'app-2', 'app-3', 'app-4'].flatMap((node) =>
+      onceEach(`long ${node} app`, actions),
+    );
+    expect([...(await ledger.lines('long '))].toSorted()).toEqual(wanted.toSorted());
     expect(await service.journal('create')).toHaveLength(4);
     expect(await service.machines()).toEqual([]);
   });
@@ -67,20 +86,31 @@ describe('on a server that suggests continue-as-new after 50 events', () => {
   it('goes on after the server was killed and started again with scripts under way', async () => {
     const { client, service } = stack;
     const { operation } = await client.apply(specFor('restart', 2, 'restart'));
-    await Promise.all([ledger.written('restart app-1 app INITIALIZE begin'), ledger.written('restart app-2 app INITIALIZE begin')]);
+    await Promise.all([
+      ledger.written('restart app-1 app INITIALIZE begin'),
+      ledger.written('restart app-2 app INITIALIZE begin'),
+    ]);
     const port = Number(server.address.split(':')[1]);
     process.kill(server.pid, 'SIGKILL');
     await server.stop();
     // The scripts end while there is nobody to tell.
     await ledger.open('restart');
-    await Promise.all([ledger.written('restart app-1 app INITIALIZE end'), ledger.written('restart app-2 app INITIALIZE end')]);
+    await Promise.all([
+      ledger.written('restart app-1 app INITIALIZE end'),
+      ledger.written('restart app-2 app INITIALIZE end'),
+    ]);
     server = await start(port);
-    expect((await client.waitFor('restart', operation, { everyMs: 100 })).operation).toMatchObject({ state: 'done', tasks: { done: 14, total: 14, failed: 0 } });
+    expect((await client.waitFor('restart', operation, { everyMs: 100 })).operation).toMatchObject({
+      state: 'done',
+      tasks: { done: 14, total: 14, failed: 0 },
+    });
     const { operation: deletion = '' } = await client.delete('restart');
     expect((await client.waitFor('restart', deletion, { everyMs: 100 })).operation.state).toBe('done');
     const wanted = ['app-1', 'app-2'].flatMap((node) => onceEach(`restart ${node} app`, actions));
-    expect([...await ledger.lines('restart ')].toSorted()).toEqual(wanted.toSorted());
-    expect((await service.journal('create')).filter(({ hostname }) => String(hostname).startsWith('restart-'))).toHaveLength(2);
+    expect([...(await ledger.lines('restart '))].toSorted()).toEqual(wanted.toSorted());
+    expect(
+      (await service.journal('create')).filter(({ hostname }) => String(hostname).startsWith('restart-')),
+    ).toHaveLength(2);
     expect(await service.machines()).toEqual([]);
   });
 });

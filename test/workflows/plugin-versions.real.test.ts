@@ -11,7 +11,11 @@ describe('a plugin that is changed in the middle of an operation', () => {
   let stack: Stack;
   let descriptor: string;
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { plugins: ['./plugins'] } });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: { plugins: ['./plugins'] },
+    });
     const folder = join(stack.folder, 'plugins', 'automators', 'steps');
     descriptor = join(folder, 'steps.json');
     await cp(example, folder, { recursive: true });
@@ -28,23 +32,47 @@ describe('a plugin that is changed in the middle of an operation', () => {
     const gate = join(folder, 'gate');
     const script = (text: string): object => ({ type: 'steps', fields: { script: text } });
     const spec = closed({
-      name: 'pinned', nodes: { app: nodes(1, ['web']) },
-      services: { web: { actions: { install: script(`while [ ! -e ${gate} ]; do sleep 0.1; done; echo once >>"$HOME/installed"`), start: script('[ "$(grep -c once "$HOME/installed")" = 1 ]') } } },
+      name: 'pinned',
+      nodes: { app: nodes(1, ['web']) },
+      services: {
+        web: {
+          actions: {
+            install: script(`while [ ! -e ${gate} ]; do sleep 0.1; done; echo once >>"$HOME/installed"`),
+            start: script('[ "$(grep -c once "$HOME/installed")" = 1 ]'),
+          },
+        },
+      },
     });
     const first = await stack.startWorker();
     const { operation } = await client.apply(spec);
-    await until('INSTALL to run', async () => (await client.status('pinned')).nodes[0]?.current?.action === 'INSTALL');
-    expect((await client.status('pinned')).plugins).toEqual({ 'provider local': { version: expect.any(String) }, 'automator steps': { version: '1.0.0', digest: expect.any(String) } });
+    await until(
+      'INSTALL to run',
+      async () => (await client.status('pinned')).nodes[0]?.current?.action === 'INSTALL',
+    );
+    expect((await client.status('pinned')).plugins).toEqual({
+      'provider local': { version: expect.any(String) },
+      'automator steps': { version: '1.0.0', digest: expect.any(String) },
+    });
     await first.stop();
     await raiseVersion();
     await writeFile(gate, '');
     await stack.startWorker();
 
-    expect((await client.waitFor('pinned', operation)).operation).toMatchObject({ state: 'held', reason: expect.stringContaining('plugin automator steps is version 1.1.0, and was 1.0.0 when the operation was planned') });
-    expect((await client.status('pinned')).nodes).toMatchObject([{ incarnation: 1, state: 'failed', failure: { kind: 'PluginChanged', action: 'INSTALL' } }]);
+    expect((await client.waitFor('pinned', operation)).operation).toMatchObject({
+      state: 'held',
+      reason: expect.stringContaining(
+        'plugin automator steps is version 1.1.0, and was 1.0.0 when the operation was planned',
+      ),
+    });
+    expect((await client.status('pinned')).nodes).toMatchObject([
+      { incarnation: 1, state: 'failed', failure: { kind: 'PluginChanged', action: 'INSTALL' } },
+    ]);
     await client.retry('pinned');
     expect((await client.waitFor('pinned', operation)).operation.state).toBe('done');
-    const { plugins, nodes: [node] } = await client.status('pinned');
+    const {
+      plugins,
+      nodes: [node],
+    } = await client.status('pinned');
     expect(node).toMatchObject({ incarnation: 1, state: 'ready' });
     expect(plugins).toMatchObject({ 'automator steps': { version: '1.1.0' } });
 

@@ -14,7 +14,7 @@ import { makeNamespace } from '../support/namespace.js';
 import { until } from '../support/until.js';
 
 // A worker that carries out workflows only, so that the attacker gets all activities of the queue.
-describe('the result of an activity of Heddle\'s workflows that an attacker without keys completes', () => {
+describe("the result of an activity of Heddle's workflows that an attacker without keys completes", () => {
   let folder: string;
   let connection: Connection;
   let native: NativeConnection;
@@ -34,7 +34,10 @@ describe('the result of an activity of Heddle\'s workflows that an attacker with
     client = new Client({ connection, namespace, plugins: [heddle({ keys })] });
     attacker = new Attacker(connection, namespace);
     worker = await Worker.create({
-      connection: native, namespace, taskQueue: coreQueue, plugins: [heddle({ keys })],
+      connection: native,
+      namespace,
+      taskQueue: coreQueue,
+      plugins: [heddle({ keys })],
       workflowBundle: { codePath: inject('workflowBundlePath') },
     });
     ended = worker.run();
@@ -50,9 +53,16 @@ describe('the result of an activity of Heddle\'s workflows that an attacker with
   /** The message with which a plan fails whose activity is completed with this payload. */
   async function failureOf(workflowId: string, result: Payload): Promise<string> {
     const input = { clusterName: 'web', intent: { kind: 'delete' }, current: emptyCluster };
-    const handle = await client.workflow.start(planWorkflowType, { workflowId, taskQueue: coreQueue, args: [input] });
+    const handle = await client.workflow.start(planWorkflowType, {
+      workflowId,
+      taskQueue: coreQueue,
+      args: [input],
+    });
     await attacker.completeActivity(result, coreQueue);
-    const error: unknown = await handle.result().then(() => undefined, (reason: unknown) => reason);
+    const error: unknown = await handle.result().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
     const { events } = await handle.fetchHistory();
     expect(events?.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
     const cause = error instanceof WorkflowFailedError ? error.cause?.cause : undefined;
@@ -61,16 +71,27 @@ describe('the result of an activity of Heddle\'s workflows that an attacker with
 
   // Promise: results-refused
   it('fails the activity when it is plaintext, altered, or moved from another workflow', async () => {
-    const plain = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{"operation":"delete"}') };
-    expect(await failureOf('plan/plain', plain)).toMatch(/^The result was refused\. A payload is not encrypted/);
+    const plain = {
+      metadata: { encoding: Buffer.from('json/plain') },
+      data: Buffer.from('{"operation":"delete"}'),
+    };
+    expect(await failureOf('plan/plain', plain)).toMatch(
+      /^The result was refused\. A payload is not encrypted/,
+    );
     const moved = await until('the input of the first activity is recorded', async () => {
       const { events } = await client.workflow.getHandle('plan/plain').fetchHistory();
       return events?.flatMap((event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? [])[0];
     });
-    expect(await failureOf('plan/moved', moved)).toMatch(/^The result was refused\. A payload was refused: it was not written for/);
+    expect(await failureOf('plan/moved', moved)).toMatch(
+      /^The result was refused\. A payload was refused: it was not written for/,
+    );
     const altered = { ...moved, data: Buffer.from(moved.data ?? []).fill(0, 20, 24) };
-    expect(await failureOf('plan/altered', altered)).toMatch(/^The result was refused\. A payload with key .* does not decrypt/);
+    expect(await failureOf('plan/altered', altered)).toMatch(
+      /^The result was refused\. A payload with key .* does not decrypt/,
+    );
     const cut = { ...moved, data: Buffer.alloc(3) };
-    expect(await failureOf('plan/cut', cut)).toMatch(/^The result was refused\. A payload with key .* does not decrypt/);
+    expect(await failureOf('plan/cut', cut)).toMatch(
+      /^The result was refused\. A payload with key .* does not decrypt/,
+    );
   });
 });

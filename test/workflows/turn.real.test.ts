@@ -30,39 +30,60 @@ describe('an account that bears one call at a time', () => {
   let ledger: string;
   beforeAll(async () => {
     stack = await startStack({
-      temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts: { toy: { type: 'toy' } }, config: { plugins: ['./plugins'] },
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts: { toy: { type: 'toy' } },
+      config: { plugins: ['./plugins'] },
     });
     ledger = join(stack.folder, 'ledger');
     const folder = join(stack.folder, 'plugins', 'providers', 'toy');
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'toy.mjs'), toy);
-    await writeFile(join(folder, 'toy.json'), JSON.stringify({
-      name: 'toy', type: 'provider', entry: './toy.mjs', class: 'Toy', version: '1.0.0', description: 'Machines that are none', idempotency: 'token', serial: true,
-      fields: { admin: { ledger: { title: 'Ledger', type: 'string', default: ledger } } },
-    }));
+    await writeFile(
+      join(folder, 'toy.json'),
+      JSON.stringify({
+        name: 'toy',
+        type: 'provider',
+        entry: './toy.mjs',
+        class: 'Toy',
+        version: '1.0.0',
+        description: 'Machines that are none',
+        idempotency: 'token',
+        serial: true,
+        fields: { admin: { ledger: { title: 'Ledger', type: 'string', default: ledger } } },
+      }),
+    );
     await stack.startWorker('one');
   }, 180_000);
   afterAll(() => stack.stop());
 
-  const lines = async (): Promise<readonly string[]> => (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
-  const specOf = (name: string, count: number): ReturnType<typeof closed> => closed({ name, nodes: { app: { count, provider: 'toy', hardware: 'small', image: 'host' } } });
+  const lines = async (): Promise<readonly string[]> =>
+    (await readFile(ledger, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+  const specOf = (name: string, count: number): ReturnType<typeof closed> =>
+    closed({ name, nodes: { app: { count, provider: 'toy', hardware: 'small', image: 'host' } } });
 
   it('is called by one worker after the other, never by two; it hears of what is deleted, and what it says to that changes nothing', async () => {
     const { client } = stack;
     await stack.startWorker('two');
     await client.apply(specOf('many', 4));
-    await until('all were created and looked for', async () => (await lines()).filter((line) => line.startsWith('end confirm')).length >= 4);
+    await until(
+      'all were created and looked for',
+      async () => (await lines()).filter((line) => line.startsWith('end confirm')).length >= 4,
+    );
     const { operation = '' } = await client.delete('many');
     expect((await client.waitFor('many', operation)).operation.state).toBe('done');
     const said = await lines();
-    for (const [index, line] of said.entries()) expect(line.startsWith(index % 2 === 0 ? 'begin' : 'end')).toBe(true);
-    for (let index = 0; index + 1 < said.length; index += 2) expect(said[index + 1]).toBe(said[index]?.replace('begin', 'end'));
+    for (const [index, line] of said.entries())
+      expect(line.startsWith(index % 2 === 0 ? 'begin' : 'end')).toBe(true);
+    for (let index = 0; index + 1 < said.length; index += 2)
+      expect(said[index + 1]).toBe(said[index]?.replace('begin', 'end'));
     expect(new Set(said.filter((line) => line.startsWith('end nodeDeleted'))).size).toBe(4);
   });
 
   it('gives its turn to the next when it is given back, or not renewed by whoever died; a turn that is over cannot be renewed while another has it', async () => {
     const turns = turnsOf(stack.client.temporal, 'other');
-    const take = (holder: string, waitMs = 0, leaseMs = 60_000): Promise<boolean> => turns.take({ holder, leaseMs, waitMs });
+    const take = (holder: string, waitMs = 0, leaseMs = 60_000): Promise<boolean> =>
+      turns.take({ holder, leaseMs, waitMs });
     expect(await take('a')).toBe(true);
     expect(await take('a')).toBe(true);
     expect(await take('b', 100)).toBe(false);

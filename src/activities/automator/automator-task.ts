@@ -18,14 +18,26 @@ import { recordMark } from '../recorded-mark.js';
 import { refuseFailure, takeResult } from '../results.js';
 
 /** Carries out BOOTSTRAP by every automator that prepares the node, in turn. */
-export async function runBootstrap(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+export async function runBootstrap(
+  parts: ActivityParts,
+  task: Task,
+  request: TaskRequest,
+  attempt: Attempt,
+): Promise<JsonObject> {
   const node = await reachNode(parts, request, attempt);
   let result: JsonObject = {};
   for (const plugin of parts.registry.automators()) {
     const { name, prepares } = plugin.descriptor;
     if (prepares === 'users' && request.automators?.includes(name) !== true) continue;
     attempt.at(`bootstrap of ${name}`);
-    const opening = { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${name}` };
+    const opening = {
+      plugin,
+      task,
+      request,
+      attempt,
+      node,
+      run: `${runId(task.taskId, request.run)}.${name}`,
+    };
     const returned = await carryOut(parts, opening, (automator) => automator.bootstrap(node.sshAuth));
     const taken = takeResult(
       returned,
@@ -40,9 +52,15 @@ export async function runBootstrap(parts: ActivityParts, task: Task, request: Ta
 }
 
 /** Carries out a service's action by the automator that the action names. */
-export async function runServiceAction(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+export async function runServiceAction(
+  parts: ActivityParts,
+  task: Task,
+  request: TaskRequest,
+  attempt: Attempt,
+): Promise<JsonObject> {
   const action = request.service?.action;
-  if (task.service === undefined || action === undefined) throw new PluginError('Invalid', `${task.taskName} came without a service`);
+  if (task.service === undefined || action === undefined)
+    throw new PluginError('Invalid', `${task.taskName} came without a service`);
   const plugin = parts.registry.automator(action.type);
   const node = await reachNode(parts, request, attempt);
   const { value, secrets } = await parts.resolveSecrets(action.fields, {
@@ -50,16 +68,28 @@ export async function runServiceAction(parts: ActivityParts, task: Task, request
     place: `fields of ${task.taskName} of ${task.service.name}`,
   });
   attempt.hide(secrets);
-  const { fields, resources } = await openResources(parts, plugin.descriptor, isJsonObject(value) ? value : {}, attempt);
-  const resolved: Task = { ...task, service: { name: task.service.name, action: { type: action.type, fields } }, ...(resources === undefined ? {} : { resources }) };
+  const { fields, resources } = await openResources(
+    parts,
+    plugin.descriptor,
+    isJsonObject(value) ? value : {},
+    attempt,
+  );
+  const resolved: Task = {
+    ...task,
+    service: { name: task.service.name, action: { type: action.type, fields } },
+    ...(resources === undefined ? {} : { resources }),
+  };
   const opening = { plugin, task: resolved, request, attempt, node, run: runId(task.taskId, request.run) };
   const { name } = plugin.descriptor;
   attempt.at(`${task.taskName} by ${name}`);
-  const returned = await carryOut(parts, opening, (automator) => callMethod(automator, resolved, node.sshAuth, fields));
+  const returned = await carryOut(parts, opening, (automator) =>
+    callMethod(automator, resolved, node.sshAuth, fields),
+  );
   const taken = takeResult(returned, { plugin: plugin.descriptor, action: task.taskName }, request.config);
   refuseFailure(name, 'ScriptFailed', taken);
   await printOutput(attempt, taken);
-  if (request.check !== undefined) await awaitHealth(parts, request, checkedNode(parts, request, node, attempt), attempt);
+  if (request.check !== undefined)
+    await awaitHealth(parts, request, checkedNode(parts, request, node, attempt), attempt);
   return taken.result;
 }
 
@@ -82,17 +112,29 @@ function checkedNode(
   return { address, ipaddress: typeof ipaddress === 'string' ? ipaddress : address.host, shell };
 }
 
-async function callMethod(automator: Automator, task: Task, sshAuth: SshAuth, fields: JsonObject): Promise<TaskResult | void> {
+async function callMethod(
+  automator: Automator,
+  task: Task,
+  sshAuth: SshAuth,
+  fields: JsonObject,
+): Promise<TaskResult | void> {
   const script = textOf(fields['script']);
   const data = textOf(fields['data']);
   switch (task.taskName) {
-    case 'INSTALL': return automator.install(sshAuth, script, data);
-    case 'CONFIGURE': return automator.configure(sshAuth, script, data);
-    case 'INITIALIZE': return automator.init(sshAuth, script, data);
-    case 'START': return automator.start(sshAuth, script, data);
-    case 'STOP': return automator.stop(sshAuth, script, data);
-    case 'REMOVE': return automator.remove(sshAuth, script, data);
-    default: throw new PluginError('Invalid', `${task.taskName} is no action of a service`);
+    case 'INSTALL':
+      return automator.install(sshAuth, script, data);
+    case 'CONFIGURE':
+      return automator.configure(sshAuth, script, data);
+    case 'INITIALIZE':
+      return automator.init(sshAuth, script, data);
+    case 'START':
+      return automator.start(sshAuth, script, data);
+    case 'STOP':
+      return automator.stop(sshAuth, script, data);
+    case 'REMOVE':
+      return automator.remove(sshAuth, script, data);
+    default:
+      throw new PluginError('Invalid', `${task.taskName} is no action of a service`);
   }
 }
 
@@ -111,9 +153,16 @@ export function reachNode(
   return findLogin(parts, { account: provider.name, config }, attempt);
 }
 
-/** Scripts of one node run one at a time; the attempt that the server scheduled last is the one that is wanted. */
+/**
+ * Scripts of one node run one at a time; the attempt that the server scheduled last is the one that is
+ * wanted.
+ */
 export function turnOf({ clusterUid, nodeId, operation }: TaskRequest): ShellOptions['turn'] {
-  return { node: `${clusterUid}/${nodeId}`, time: activityInfo().currentAttemptScheduledTimestampMs, operation };
+  return {
+    node: `${clusterUid}/${nodeId}`,
+    time: activityInfo().currentAttemptScheduledTimestampMs,
+    operation,
+  };
 }
 
 export interface Opening {
@@ -125,8 +174,15 @@ export interface Opening {
   readonly run: string;
 }
 
-/** Calls the automator. What it leaves running on the node when the call is over, however it ended, is let go of. */
-export async function carryOut<Returned>(parts: ActivityParts, opening: Opening, call: (automator: AutomatorWithAbilities) => Promise<Returned>): Promise<Returned> {
+/**
+ * Calls the automator. What it leaves running on the node when the call is over, however it ended, is let go
+ * of.
+ */
+export async function carryOut<Returned>(
+  parts: ActivityParts,
+  opening: Opening,
+  call: (automator: AutomatorWithAbilities) => Promise<Returned>,
+): Promise<Returned> {
   const over = new AbortController();
   const { name } = opening.plugin.descriptor;
   const { value, secrets } = await parts.resolveSecrets(parts.automators[name]?.fields ?? {}, {
@@ -141,10 +197,19 @@ export async function carryOut<Returned>(parts: ActivityParts, opening: Opening,
   }
 }
 
-function open(parts: ActivityParts, { plugin, task, request, attempt, node, run }: Opening, fields: JsonObject, over: AbortSignal): AutomatorWithAbilities {
+function open(
+  parts: ActivityParts,
+  { plugin, task, request, attempt, node, run }: Opening,
+  fields: JsonObject,
+  over: AbortSignal,
+): AutomatorWithAbilities {
   const timeoutMs = request.service?.timeoutMs;
   const shell = parts.nodes.shell(node.address, {
-    runId: run, signal: attempt.signal, detach: anySignal([attempt.detach, over]), log: attempt.log, turn: turnOf(request),
+    runId: run,
+    signal: attempt.signal,
+    detach: anySignal([attempt.detach, over]),
+    log: attempt.log,
+    turn: turnOf(request),
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });

@@ -9,9 +9,15 @@ import type { ActivityParts } from '../parts.js';
 /** Nodes whose services are looked at together. */
 const atOnce = 32;
 
-/** Looks once at each service that has a check, on the nodes that answer. What keeps it from looking is what it found. */
+/**
+ * Looks once at each service that has a check, on the nodes that answer. What keeps it from looking is what
+ * it found.
+ */
 export async function checkServices(
-  parts: ActivityParts, { provider }: SurveyRequest, nodes: readonly LookedAt[], attempt: Attempt,
+  parts: ActivityParts,
+  { provider }: SurveyRequest,
+  nodes: readonly LookedAt[],
+  attempt: Attempt,
 ): Promise<readonly HealthSighting[]> {
   const stop = anySignal([attempt.signal, attempt.detach]);
   const found = await mapLimited(nodes, atOnce, async (node): Promise<readonly HealthSighting[]> => {
@@ -22,20 +28,39 @@ export async function checkServices(
     });
     const sightings: HealthSighting[] = [];
     for (const [service, check] of Object.entries(checks)) {
-      const { why, well } = typeof checked === 'string' ? { well: false, why: checked } : { why: undefined, ...await lookOnce(parts, check, checked, stop) };
-      sightings.push({ nodeId, incarnation, service, well, ...(why === undefined ? {} : { why: attempt.redact(why) }) });
+      const { why, well } =
+        typeof checked === 'string'
+          ? { well: false, why: checked }
+          : { why: undefined, ...(await lookOnce(parts, check, checked, stop)) };
+      sightings.push({
+        nodeId,
+        incarnation,
+        service,
+        well,
+        ...(why === undefined ? {} : { why: attempt.redact(why) }),
+      });
     }
     return sightings;
   });
   return found.flat();
 }
 
-async function reach(parts: ActivityParts, account: string, { nodeId, config }: LookedAt, attempt: Attempt): Promise<Checked> {
+async function reach(
+  parts: ActivityParts,
+  account: string,
+  { nodeId, config }: LookedAt,
+  attempt: Attempt,
+): Promise<Checked> {
   const { address } = await findLogin(parts, { account, config }, attempt);
   const { ipaddress } = config;
   const shell = parts.nodes.shell(address, {
     // It runs no script that would need a run or a turn.
-    runId: 'check', turn: { node: nodeId, time: 0, operation: '-' }, signal: attempt.signal, detach: attempt.detach, log: attempt.log, onOutput: () => undefined,
+    runId: 'check',
+    turn: { node: nodeId, time: 0, operation: '-' },
+    signal: attempt.signal,
+    detach: attempt.detach,
+    log: attempt.log,
+    onOutput: () => undefined,
   });
   return { address, ipaddress: typeof ipaddress === 'string' ? ipaddress : address.host, shell };
 }

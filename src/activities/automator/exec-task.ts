@@ -8,23 +8,43 @@ import { reachNode, turnOf } from './automator-task.js';
 import type { ActivityParts } from '../parts.js';
 
 /** Carries out EXEC: a user's command, once on the node, over the same transport as scripts. */
-export async function runCommand(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+export async function runCommand(
+  parts: ActivityParts,
+  task: Task,
+  request: TaskRequest,
+  attempt: Attempt,
+): Promise<JsonObject> {
   const { command } = request;
   if (command === undefined) throw new PluginError('Invalid', 'EXEC came without a command');
   const node = await reachNode(parts, request, attempt);
   const { timeoutMs, sudo = false } = command;
   const shell = parts.nodes.shell(node.address, {
-    runId: runId(task.taskId, request.run), signal: attempt.signal, detach: attempt.detach, log: attempt.log, turn: turnOf(request),
+    runId: runId(task.taskId, request.run),
+    signal: attempt.signal,
+    detach: attempt.detach,
+    log: attempt.log,
+    turn: turnOf(request),
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
   attempt.at('runs the command');
   const { hostname, ipaddress } = task.config;
   const { exitCode, stdout, stderr } = await shell.run({
-    text: command.text, sudo,
-    environment: { HEDDLE_CLUSTER: task.clusterId, HEDDLE_NODE: task.nodeId, HEDDLE_HOSTNAME: textOf(hostname), HEDDLE_IPADDRESS: textOf(ipaddress) },
+    text: command.text,
+    sudo,
+    environment: {
+      HEDDLE_CLUSTER: task.clusterId,
+      HEDDLE_NODE: task.nodeId,
+      HEDDLE_HOSTNAME: textOf(hostname),
+      HEDDLE_IPADDRESS: textOf(ipaddress),
+    },
   });
-  if (exitCode !== 0) throw new PluginError('ScriptFailed', `the command ended with exit code ${exitCode}`, { exitCode, stdout, stderr });
+  if (exitCode !== 0)
+    throw new PluginError('ScriptFailed', `the command ended with exit code ${exitCode}`, {
+      exitCode,
+      stdout,
+      stderr,
+    });
   return {};
 }
 

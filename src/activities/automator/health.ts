@@ -22,7 +22,12 @@ export interface Checked {
  * Looks until the service is well: START is done then.
  * @throws PluginError ScriptFailed when it is not within the time that the check gives it.
  */
-export async function awaitHealth(parts: ActivityParts, request: TaskRequest, checked: Checked, attempt: Attempt): Promise<void> {
+export async function awaitHealth(
+  parts: ActivityParts,
+  request: TaskRequest,
+  checked: Checked,
+  attempt: Attempt,
+): Promise<void> {
   const { check, service } = request;
   if (check === undefined || service === undefined) return;
   const what = `check of ${service.name}: ${describeProbe(check.probe)}`;
@@ -36,30 +41,47 @@ export async function awaitHealth(parts: ActivityParts, request: TaskRequest, ch
     if (found.why !== said) attempt.log.info(`${what}: not yet, ${found.why}`);
     said = found.why;
     if (Date.now() + check.everyMs > end) {
-      throw new PluginError('ScriptFailed', `its action was done, but the ${what} did not pass within ${check.withinMs / 1_000} s: ${said}`);
+      throw new PluginError(
+        'ScriptFailed',
+        `its action was done, but the ${what} did not pass within ${check.withinMs / 1_000} s: ${said}`,
+      );
     }
     await wait(check.everyMs, undefined, { signal: stop });
   }
 }
 
 /** One look. It throws only when the attempt is over: whatever else goes wrong is what was found. */
-export async function lookOnce(parts: Pick<ActivityParts, 'nodes'>, { probe, timeoutMs }: HealthCheck, checked: Checked, stop: AbortSignal): Promise<Found> {
+export async function lookOnce(
+  parts: Pick<ActivityParts, 'nodes'>,
+  { probe, timeoutMs }: HealthCheck,
+  checked: Checked,
+  stop: AbortSignal,
+): Promise<Found> {
   const late = AbortSignal.timeout(timeoutMs);
   const signal = anySignal([stop, late]);
   const connect: Connect = async (host, port) => {
-    const stream = await parts.nodes.connect(checked.address, { host, port }, signal).catch((cause: unknown) => {
-      if (isPluginError(cause) && cause.kind === 'Invalid') throw new Error(`the node's SSH server makes no connection to ${host}:${port}; it needs AllowTcpForwarding, or check by a command`, { cause });
-      throw new Error(`${host}:${port} takes no connection`, { cause });
-    });
+    const stream = await parts.nodes
+      .connect(checked.address, { host, port }, signal)
+      .catch((cause: unknown) => {
+        if (isPluginError(cause) && cause.kind === 'Invalid')
+          throw new Error(
+            `the node's SSH server makes no connection to ${host}:${port}; it needs AllowTcpForwarding, or check by a command`,
+            { cause },
+          );
+        throw new Error(`${host}:${port} takes no connection`, { cause });
+      });
     // Nobody waits for it any more.
     if (signal.aborted) stream.on('error', () => undefined).destroy();
     return stream;
   };
   const look = (): Promise<Found> => {
     switch (probe.kind) {
-      case 'command': return runCommand(checked.shell, probe, timeoutMs);
-      case 'tcp': return openTcp(connect, probe, checked.ipaddress);
-      case 'http': return askHttp(connect, probe, checked.ipaddress, signal);
+      case 'command':
+        return runCommand(checked.shell, probe, timeoutMs);
+      case 'tcp':
+        return openTcp(connect, probe, checked.ipaddress);
+      case 'http':
+        return askHttp(connect, probe, checked.ipaddress, signal);
     }
   };
   try {
@@ -85,7 +107,11 @@ async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): P
 }
 
 /** The text is a word of its own; what it prints last is the reason. */
-async function runCommand(shell: Checked['shell'], { command, sudo }: { readonly command: string; readonly sudo?: true }, timeoutMs: number): Promise<Found> {
+async function runCommand(
+  shell: Checked['shell'],
+  { command, sudo }: { readonly command: string; readonly sudo?: true },
+  timeoutMs: number,
+): Promise<Found> {
   const asRoot = 'if [ "$(id -u)" = 0 ]; then exec sh -c "$1"; else exec sudo -n sh -c "$1"; fi';
   const words = sudo === true ? ['sh', '-c', asRoot, 'sh', command] : ['sh', '-c', command];
   const { exitCode, stdout, stderr } = await shell.exec(words, { timeoutMs });

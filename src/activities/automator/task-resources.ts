@@ -11,19 +11,30 @@ export interface FieldsWithResources {
   readonly resources?: Readonly<Record<string, TaskResource>>;
 }
 
-/** Brings the resources that an action's fields name onto this worker. @throws PluginError when one is not to be had. */
-export async function openResources({ resources }: Pick<ActivityParts, 'resources'>, descriptor: Descriptor, fields: JsonObject, attempt: Attempt): Promise<FieldsWithResources> {
+/**
+ * Brings the resources that an action's fields name onto this worker.
+ * @throws PluginError when one is not to be had.
+ */
+export async function openResources(
+  { resources }: Pick<ActivityParts, 'resources'>,
+  descriptor: Descriptor,
+  fields: JsonObject,
+  attempt: Attempt,
+): Promise<FieldsWithResources> {
   const opened: Record<string, TaskResource> = {};
   for (const [key, value] of Object.entries(fields)) {
     const pinned = takesResource(descriptor, key) ? readPinnedResource(value) : undefined;
     if (pinned === undefined) continue;
     attempt.at(`brings resource ${pinned.resource}`);
     const { resource, digest, format } = pinned;
-    opened[key] = { resource, digest, format, ...await resources(pinned, permissionsOf(descriptor, key)) };
+    opened[key] = { resource, digest, format, ...(await resources(pinned, permissionsOf(descriptor, key))) };
     attempt.signal.throwIfAborted();
   }
   const paths = Object.fromEntries(Object.entries(opened).map(([key, { path }]) => [key, path]));
-  return { fields: { ...fields, ...paths }, ...(Object.keys(opened).length === 0 ? {} : { resources: opened }) };
+  return {
+    fields: { ...fields, ...paths },
+    ...(Object.keys(opened).length === 0 ? {} : { resources: opened }),
+  };
 }
 
 /** A plugin that declares no fields may get resources in any. */

@@ -14,31 +14,58 @@ const longestMs = 8 * 3_600_000;
 export const buildFile: Handler = async (call) => {
   const builder = builderOf(call);
   const { image, command, token } = call.request.order;
-  if (image === undefined || command === undefined || token === undefined) throw new PluginError('Invalid', 'the task names no image or no command');
+  if (image === undefined || command === undefined || token === undefined)
+    throw new PluginError('Invalid', 'the task names no image or no command');
   const words = builder.commands[command.name];
-  if (words === undefined) throw new PluginError('Invalid', `this builder has no command ${command.name} (it has: ${Object.keys(builder.commands).join(', ') || 'none'}); name it under builder.commands in its heddle.yaml`);
+  if (words === undefined)
+    throw new PluginError(
+      'Invalid',
+      `this builder has no command ${command.name} (it has: ${Object.keys(builder.commands).join(', ') || 'none'}); name it under builder.commands in its heddle.yaml`,
+    );
   const folder = join(builder.folder, `.build-${image.name}-${image.revision}`);
   const files = command.formats.map((format) => ({ format, path: fileOf(builder.folder, image, format) }));
   const { attempt } = call;
   attempt.at(`runs ${command.name}`);
   const { exitCode, output, logFile } = await runCommand({
-    folder, words, processes: builder.processes, timeoutMs: command.timeoutMs ?? longestMs, signal: attempt.signal, detach: attempt.detach,
+    folder,
+    words,
+    processes: builder.processes,
+    timeoutMs: command.timeoutMs ?? longestMs,
+    signal: attempt.signal,
+    detach: attempt.detach,
     environment: {
-      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder, ...command.environment,
-      HEDDLE_IMAGE: image.name, HEDDLE_REVISION: image.revision, HEDDLE_FORMATS: command.formats.join(' '),
+      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      HOME: folder,
+      ...command.environment,
+      HEDDLE_IMAGE: image.name,
+      HEDDLE_REVISION: image.revision,
+      HEDDLE_FORMATS: command.formats.join(' '),
     },
   });
   await attempt.output.print('stdout', await readFile(logFile).catch(() => Buffer.alloc(0)));
-  if (exitCode !== 0) throw new PluginError('ScriptFailed', `command ${command.name} for ${formatImageRef(image)} ended with exit code ${exitCode}: ${(await tailOf(logFile)).trim().slice(-500)}`, { exitCode, stdout: await tailOf(logFile) });
+  if (exitCode !== 0)
+    throw new PluginError(
+      'ScriptFailed',
+      `command ${command.name} for ${formatImageRef(image)} ended with exit code ${exitCode}: ${(await tailOf(logFile)).trim().slice(-500)}`,
+      { exitCode, stdout: await tailOf(logFile) },
+    );
   const made: Awaited<ReturnType<typeof describeFile>>[] = [];
   for (const { format, path } of files) {
     // An earlier attempt may have moved it already.
     await rename(`${output}.${format}`, path).catch(() => undefined);
     attempt.at(`reads ${path}`);
-    made.push(await describeFile(path, format, anySignal([attempt.signal, attempt.detach])).catch((cause: unknown) => {
-      if (attempt.signal.aborted || attempt.detach.aborted) throw cause;
-      throw new PluginError('ScriptFailed', `command ${command.name} ended well and left no $HEDDLE_OUTPUT.${format}`, { cause });
-    }));
+    made.push(
+      await describeFile(path, format, anySignal([attempt.signal, attempt.detach])).catch(
+        (cause: unknown) => {
+          if (attempt.signal.aborted || attempt.detach.aborted) throw cause;
+          throw new PluginError(
+            'ScriptFailed',
+            `command ${command.name} ended well and left no $HEDDLE_OUTPUT.${format}`,
+            { cause },
+          );
+        },
+      ),
+    );
   }
   await rm(folder, { recursive: true, force: true });
   return { files: made, builder: builder.name };

@@ -23,8 +23,13 @@ export interface CheckParts {
   readonly loans: NodeLoans;
 }
 
-/** The activity CHECK_IMAGE: whether an image can be made so with what workers have. What a recipe's services are is for PLAN to judge. */
-export function createCheckImageActivity(parts: CheckParts): { readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage> } {
+/**
+ * The activity CHECK_IMAGE: whether an image can be made so with what workers have. What a recipe's services
+ * are is for PLAN to judge.
+ */
+export function createCheckImageActivity(parts: CheckParts): {
+  readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
+} {
   return {
     CHECK_IMAGE: heartbeating(async ({ name, spec: written, made }) => {
       const reading = parseImage(written);
@@ -32,18 +37,43 @@ export function createCheckImageActivity(parts: CheckParts): { readonly CHECK_IM
       const { spec: asWritten } = reading;
       const placement = made === true ? undefined : await placementOfNode(parts.loans, asWritten);
       const spec = withAccountOf(asWritten, placement);
-      const problems = [...(spec.name === name ? [] : [errorAt(['name'], `is "${spec.name}", but the workflow is of image "${name}"`)]), ...(placement === undefined ? [] : checkImage(spec)), ...checkUses(parts, spec)];
+      const problems = [
+        ...(spec.name === name
+          ? []
+          : [errorAt(['name'], `is "${spec.name}", but the workflow is of image "${name}"`)]),
+        ...(placement === undefined ? [] : checkImage(spec)),
+        ...checkUses(parts, spec),
+      ];
       if (hasErrors(problems)) throw invalid(problems);
-      const accounts = Object.fromEntries(usesOf(spec).map(({ provider }) => [provider, { type: parts.providers[provider]?.type ?? '', site: parts.providers[provider]?.site ?? '' }]));
+      const accounts = Object.fromEntries(
+        usesOf(spec).map(({ provider }) => [
+          provider,
+          { type: parts.providers[provider]?.type ?? '', site: parts.providers[provider]?.site ?? '' },
+        ]),
+      );
       const { source } = spec;
-      const site = source.kind === 'command' ? source.site : accounts[source.cluster.groups[recipeGroup]?.provider ?? '']?.site ?? '';
-      return { spec: asWritten, ...(placement === undefined ? {} : { placement }), accounts, site, recipe: createHash('sha256').update(stableJson(asWritten.source as unknown as Json)).digest('hex').slice(0, 16) };
+      const site =
+        source.kind === 'command'
+          ? source.site
+          : (accounts[source.cluster.groups[recipeGroup]?.provider ?? '']?.site ?? '');
+      return {
+        spec: asWritten,
+        ...(placement === undefined ? {} : { placement }),
+        accounts,
+        site,
+        recipe: createHash('sha256')
+          .update(stableJson(asWritten.source as unknown as Json))
+          .digest('hex')
+          .slice(0, 16),
+      };
     }),
   };
 }
 
 async function placementOfNode(loans: NodeLoans, { source }: ImageSpec): Promise<CheckedImage['placement']> {
-  return source.kind === 'command' || source.from === undefined ? undefined : (await findNode(loans, source.from)).placement;
+  return source.kind === 'command' || source.from === undefined
+    ? undefined
+    : (await findNode(loans, source.from)).placement;
 }
 
 interface Use {
@@ -57,9 +87,23 @@ function usesOf({ source, uploads, validate }: ImageSpec): readonly Use[] {
   const group = source.kind === 'recipe' ? source.cluster.groups[recipeGroup] : undefined;
   const away = uploads.length === 0 ? [] : ['downloadImage'];
   const uses: readonly Use[] = [
-    ...(group === undefined ? [] : [{ provider: group.provider, path: ['recipe', source.kind === 'recipe' && source.from !== undefined ? 'from' : 'provider'], needs: ['capture', 'imageExists', 'deleteImage', ...away] }]),
-    ...uploads.map(({ provider }, index) => ({ provider, path: ['uploads', index, 'provider'], needs: ['uploadImage', 'deleteImage'] })),
-    ...(validate === undefined ? [] : [{ provider: validate.provider, path: ['validate', 'provider'], needs: [] }]),
+    ...(group === undefined
+      ? []
+      : [
+          {
+            provider: group.provider,
+            path: ['recipe', source.kind === 'recipe' && source.from !== undefined ? 'from' : 'provider'],
+            needs: ['capture', 'imageExists', 'deleteImage', ...away],
+          },
+        ]),
+    ...uploads.map(({ provider }, index) => ({
+      provider,
+      path: ['uploads', index, 'provider'],
+      needs: ['uploadImage', 'deleteImage'],
+    })),
+    ...(validate === undefined
+      ? []
+      : [{ provider: validate.provider, path: ['validate', 'provider'], needs: [] }]),
   ];
   // Of an image that is made already nobody asks the node.
   return uses.filter(({ provider }) => provider !== accountOfNode);
@@ -68,20 +112,51 @@ function usesOf({ source, uploads, validate }: ImageSpec): readonly Use[] {
 function checkUses({ registry, providers, commands }: CheckParts, spec: ImageSpec): readonly Problem[] {
   const ofProviders = usesOf(spec).flatMap(({ provider, path, needs }) => {
     const account = providers[provider];
-    if (account === undefined) return [errorAt(path, `names provider "${provider}", which the workers do not have`, suggest(provider, Object.keys(providers)) ?? 'Add it to heddle.yaml on the workers.')];
+    if (account === undefined)
+      return [
+        errorAt(
+          path,
+          `names provider "${provider}", which the workers do not have`,
+          suggest(provider, Object.keys(providers)) ?? 'Add it to heddle.yaml on the workers.',
+        ),
+      ];
     const lacks = needs.filter((need) => !registry.provider(account.type).abilities.includes(need));
-    return lacks.length === 0 ? [] : [errorAt(path, `names provider "${provider}" of type ${account.type}, which has no ${lacks.join(', ')}`, 'Name another one.')];
+    return lacks.length === 0
+      ? []
+      : [
+          errorAt(
+            path,
+            `names provider "${provider}" of type ${account.type}, which has no ${lacks.join(', ')}`,
+            'Name another one.',
+          ),
+        ];
   });
   const { source } = spec;
   if (source.kind === 'recipe') return [...ofProviders, ...checkSystem(registry, source.system)];
-  return commands.includes(source.command) ? ofProviders
-    : [...ofProviders, errorAt(['command', 'run'], `names command "${source.command}", which heddle.yaml does not have under builder.commands`, suggest(source.command, commands) ?? `It has: ${commands.join(', ') || 'none'}.`)];
+  return commands.includes(source.command)
+    ? ofProviders
+    : [
+        ...ofProviders,
+        errorAt(
+          ['command', 'run'],
+          `names command "${source.command}", which heddle.yaml does not have under builder.commands`,
+          suggest(source.command, commands) ?? `It has: ${commands.join(', ') || 'none'}.`,
+        ),
+      ];
 }
 
 function checkSystem(registry: Registry, system: string | null): readonly Problem[] {
   if (system === null) return [];
   const plugin = registry.automators().find(({ descriptor }) => descriptor.name === system);
-  return plugin?.abilities.includes('preCapture') === true ? [] : [errorAt(['recipe', 'system'], `names automator "${system}", which has no part for the system of machines`, 'Say linux, or none.')];
+  return plugin?.abilities.includes('preCapture') === true
+    ? []
+    : [
+        errorAt(
+          ['recipe', 'system'],
+          `names automator "${system}", which has no part for the system of machines`,
+          'Say linux, or none.',
+        ),
+      ];
 }
 
 function invalid(problems: readonly Problem[]): ApplicationFailure {

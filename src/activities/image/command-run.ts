@@ -42,8 +42,8 @@ const everyMs = 200;
 const goTries = 300;
 
 /**
- * Runs a command as a process that outlives this one. Asked again, it waits for the one that runs, or takes what came of it; only one
- * that died with its machine is begun anew, in a folder of its own.
+ * Runs a command as a process that outlives this one. Asked again, it waits for the one that runs, or takes
+ * what came of it; only one that died with its machine is begun anew, in a folder of its own.
  */
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   await mkdir(run.folder, { recursive: true, mode: 0o700 });
@@ -62,7 +62,9 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     if (run.detach.aborted) throw run.detach.reason;
     if (Date.now() - started.startedAt > run.timeoutMs) {
       await kill(started, run.processes);
-      throw new PluginError('ScriptFailed', `the command did not end within ${run.timeoutMs} ms`, { stdout: await tailOf(end.logFile) });
+      throw new PluginError('ScriptFailed', `the command did not end within ${run.timeoutMs} ms`, {
+        stdout: await tailOf(end.logFile),
+      });
     }
     if (!(await run.processes.isRunning(started.mark)) && (await readExit(started.directory)) === undefined) {
       throw new PluginError('Retryable', 'the command was killed before it ended; it is begun anew');
@@ -78,7 +80,10 @@ export async function tailOf(logFile: string): Promise<string> {
     const file = await open(logFile, 'r');
     try {
       const { size } = await file.stat();
-      const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(bytes), position: Math.max(0, size - bytes) });
+      const { buffer, bytesRead } = await file.read({
+        buffer: Buffer.alloc(bytes),
+        position: Math.max(0, size - bytes),
+      });
       return buffer.subarray(0, bytesRead).toString('utf8');
     } finally {
       await file.close();
@@ -96,7 +101,10 @@ async function readStarted({ folder }: CommandRun): Promise<Started | undefined>
   }
 }
 
-/** Its end is known, or it runs here. On another machine of the same folder nobody can tell, so it is begun anew there. */
+/**
+ * Its end is known, or it runs here. On another machine of the same folder nobody can tell, so it is begun
+ * anew there.
+ */
 async function isOurs(started: Started, { processes }: CommandRun): Promise<boolean> {
   if ((await readExit(started.directory)) !== undefined) return true;
   return started.host === hostname() && (await processes.isRunning(started.mark));
@@ -107,16 +115,24 @@ async function start({ folder, words, environment, processes }: CommandRun): Pro
   const directory = join(folder, randomUUID());
   await mkdir(directory, { mode: 0o700 });
   const log = openSync(join(directory, 'log'), 'a', 0o600);
-  // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the command has ended.
+  // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the
+  // command has ended.
   const wrapper = `cd "$0" || exit 1; tries=0; until [ -e go ]; do tries=$((tries + 1)); [ "$tries" -gt ${goTries} ] && exit 1; sleep 0.1; done; "$@"; echo "$?" >exit.part; mv exit.part exit`;
   const child = spawn('/bin/sh', ['-c', wrapper, directory, ...words], {
-    detached: true, stdio: ['ignore', log, log], env: childEnvironment({ set: { ...environment, HEDDLE_OUTPUT: join(directory, 'image') } }),
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: childEnvironment({ set: { ...environment, HEDDLE_OUTPUT: join(directory, 'image') } }),
   });
   closeSync(log);
   child.on('error', () => undefined).unref();
   const mark = child.pid === undefined ? undefined : await processes.record(child.pid);
   // It may be over already.
-  const started = { host: hostname(), directory, mark: mark ?? { pid: child.pid ?? 0, started: 'ended' }, startedAt: Date.now() };
+  const started = {
+    host: hostname(),
+    directory,
+    mark: mark ?? { pid: child.pid ?? 0, started: 'ended' },
+    startedAt: Date.now(),
+  };
   const file = join(folder, 'run.json');
   await writeFile(`${file}.part`, JSON.stringify(started), { mode: 0o600 });
   await rename(`${file}.part`, file);
@@ -140,6 +156,7 @@ async function kill({ mark }: Started, processes: Processes): Promise<void> {
     } catch {
       return;
     }
-    for (const until = Date.now() + 5_000; Date.now() < until && (await processes.isRunning(mark));) await pause(50);
+    for (const until = Date.now() + 5_000; Date.now() < until && (await processes.isRunning(mark));)
+      await pause(50);
   }
 }

@@ -7,14 +7,19 @@ import type { BuiltFile } from '../../model/machine/messages.js';
 import { PluginError } from '../../plugins/errors.js';
 
 /** Where a builder keeps the file of an image. */
-export function fileOf(folder: string, { name, revision }: { readonly name: string; readonly revision: string }, format: string): string {
+export function fileOf(
+  folder: string,
+  { name, revision }: { readonly name: string; readonly revision: string },
+  format: string,
+): string {
   return join(folder, `${name}-${revision}.${format}`);
 }
 
 /** @throws PluginError Invalid for what is no file of the folder: nobody may have others removed or sent. */
 export function checkInside(folder: string, path: string): string {
   const whole = resolve(path);
-  if (dirname(whole) !== resolve(folder)) throw new PluginError('Invalid', `${path} is no file of this builder, whose folder is ${folder}`);
+  if (dirname(whole) !== resolve(folder))
+    throw new PluginError('Invalid', `${path} is no file of this builder, whose folder is ${folder}`);
   return whole;
 }
 
@@ -26,12 +31,23 @@ export async function describeFile(path: string, format: string, signal: AbortSi
 }
 
 /** @throws PluginError Invalid where the file is not what was built. */
-export async function checkFile({ path, format, sha256 }: { readonly path: string; readonly format: string; readonly sha256?: string }, signal: AbortSignal): Promise<BuiltFile> {
+export async function checkFile(
+  { path, format, sha256 }: { readonly path: string; readonly format: string; readonly sha256?: string },
+  signal: AbortSignal,
+): Promise<BuiltFile> {
   const found = await describeFile(path, format, signal).catch((cause: unknown) => {
     if (signal.aborted) throw cause;
-    throw new PluginError('Invalid', `${path} is not on this builder (${cause instanceof Error ? cause.message : String(cause)}); all builders of a site need the same folder`, { cause });
+    throw new PluginError(
+      'Invalid',
+      `${path} is not on this builder (${cause instanceof Error ? cause.message : String(cause)}); all builders of a site need the same folder`,
+      { cause },
+    );
   });
-  if (sha256 !== undefined && found.sha256 !== sha256) throw new PluginError('Invalid', `${path} is not what was built: its SHA-256 is ${found.sha256}, not ${sha256}`);
+  if (sha256 !== undefined && found.sha256 !== sha256)
+    throw new PluginError(
+      'Invalid',
+      `${path} is not what was built: its SHA-256 is ${found.sha256}, not ${sha256}`,
+    );
   return found;
 }
 

@@ -14,30 +14,61 @@ import { checkFile, checkInside, describeFile, fileOf, removeFile } from './file
 export const libraryVerbs = {
   TAKE_BUILD_PLACE: async (call) => takePlace(call, builderOf(call).builds, 'builds'),
   BUILD_FILE: buildFile,
-  DOWNLOAD_IMAGE: (call) => askProvider(call, async (open) => {
-    const { folder } = builderOf(call);
-    const input = libraryInput(call, open);
-    const { format } = fileIn(call);
-    const path = fileOf(folder, input.image, format);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const part = `${path}.part`;
-    insist(call.action, readOutcome(await requireAbility(open, 'downloadImage')({ ...input, file: part, format } satisfies ImageFileInput), open.source('downloadImage')));
-    await rename(part, path);
-    return { files: [await describeFile(path, format, call.attempt.signal)] };
-  }),
-  UPLOAD_IMAGE: (call) => askProvider(call, async (open) => {
-    const { folder } = builderOf(call);
-    const { path, format, sha256 } = fileIn(call);
-    const file = await checkFile({ path: checkInside(folder, path), format, ...(sha256 === undefined ? {} : { sha256 }) }, call.attempt.signal);
-    const input = { ...libraryInput(call, open), file: file.path, format, sha256: file.sha256, bytes: file.bytes, tags: tagsOf(call) } satisfies ImageFileInput;
-    const { providerImage = input.providerImage, ...outcome } = readUploaded(await requireAbility(open, 'uploadImage')(input), open.source('uploadImage'));
-    insist(call.action, outcome);
-    return { providerImage };
-  }),
-  DELETE_IMAGE: (call) => askProvider(call, async (open) => {
-    insist(call.action, readOutcome(await requireAbility(open, 'deleteImage')(libraryInput(call, open)), open.source('deleteImage')));
-    return {};
-  }),
+  DOWNLOAD_IMAGE: (call) =>
+    askProvider(call, async (open) => {
+      const { folder } = builderOf(call);
+      const input = libraryInput(call, open);
+      const { format } = fileIn(call);
+      const path = fileOf(folder, input.image, format);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const part = `${path}.part`;
+      insist(
+        call.action,
+        readOutcome(
+          await requireAbility(
+            open,
+            'downloadImage',
+          )({ ...input, file: part, format } satisfies ImageFileInput),
+          open.source('downloadImage'),
+        ),
+      );
+      await rename(part, path);
+      return { files: [await describeFile(path, format, call.attempt.signal)] };
+    }),
+  UPLOAD_IMAGE: (call) =>
+    askProvider(call, async (open) => {
+      const { folder } = builderOf(call);
+      const { path, format, sha256 } = fileIn(call);
+      const file = await checkFile(
+        { path: checkInside(folder, path), format, ...(sha256 === undefined ? {} : { sha256 }) },
+        call.attempt.signal,
+      );
+      const input = {
+        ...libraryInput(call, open),
+        file: file.path,
+        format,
+        sha256: file.sha256,
+        bytes: file.bytes,
+        tags: tagsOf(call),
+      } satisfies ImageFileInput;
+      const { providerImage = input.providerImage, ...outcome } = readUploaded(
+        await requireAbility(open, 'uploadImage')(input),
+        open.source('uploadImage'),
+      );
+      insist(call.action, outcome);
+      return { providerImage };
+    }),
+  DELETE_IMAGE: (call) =>
+    askProvider(call, async (open) => {
+      insist(
+        call.action,
+        readOutcome(
+          await requireAbility(open, 'deleteImage')(libraryInput(call, open)),
+          open.source('deleteImage'),
+        ),
+      );
+      return {};
+    }),
   REMOVE_FILE: async (call) => {
     await removeFile(checkInside(builderOf(call).folder, fileIn(call).path));
     return {};
@@ -50,11 +81,22 @@ function libraryInput(call: MachineCall, open: OpenProvider): LibraryInput {
 }
 
 /** What the sweep finds it by. */
-function tagsOf({ parts, request: { clusterId, clusterUid, nodeId, incarnation } }: MachineCall): Readonly<Record<string, string>> {
-  return { [tagNames.installation]: parts.installation, [tagNames.key]: machineKey(clusterUid, nodeId, incarnation), [tagNames.cluster]: clusterId };
+function tagsOf({
+  parts,
+  request: { clusterId, clusterUid, nodeId, incarnation },
+}: MachineCall): Readonly<Record<string, string>> {
+  return {
+    [tagNames.installation]: parts.installation,
+    [tagNames.key]: machineKey(clusterUid, nodeId, incarnation),
+    [tagNames.cluster]: clusterId,
+  };
 }
 
-function fileIn({ request: { order: { file } } }: MachineCall): NonNullable<MachineCall['request']['order']['file']> {
+function fileIn({
+  request: {
+    order: { file },
+  },
+}: MachineCall): NonNullable<MachineCall['request']['order']['file']> {
   if (file === undefined) throw new PluginError('Invalid', 'the task names no file');
   return file;
 }

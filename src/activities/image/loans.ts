@@ -1,11 +1,25 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { workflowOfNode, type BorrowNodeRequest, type FindNodeRequest, type FoundNode } from '../../model/image/node.js';
+import {
+  workflowOfNode,
+  type BorrowNodeRequest,
+  type FindNodeRequest,
+  type FoundNode,
+} from '../../model/image/node.js';
 import type { NodeRef } from '../../model/image/spec.js';
-import type { GiveBackRequest, LendRequest, LookBorrowerReply, LookBorrowerRequest, NodeReply } from '../../model/loan.js';
+import type {
+  GiveBackRequest,
+  LendRequest,
+  LookBorrowerReply,
+  LookBorrowerRequest,
+  NodeReply,
+} from '../../model/loan.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import { heartbeating } from '../heartbeating.js';
 
-/** What workflows that carry nodes are asked, for images that are made of one. `gone`: the server has no such workflow any more. */
+/**
+ * What workflows that carry nodes are asked, for images that are made of one. `gone`: the server has no such
+ * workflow any more.
+ */
 export interface NodeLoans {
   find(workflowId: string, nodeId: string): Promise<NodeReply | 'gone'>;
   /** Why it was not lent; undefined when it was. */
@@ -22,23 +36,54 @@ export interface LoanActivities {
 }
 
 export function createLoanActivities(loans: NodeLoans): LoanActivities {
-  return { FIND_NODE: heartbeating(({ node }) => findNode(loans, node)), BORROW_NODE: heartbeating((request) => borrowNode(loans, request)), LOOK_BORROWER: heartbeating((request) => lookBorrower(loans, request)) };
+  return {
+    FIND_NODE: heartbeating(({ node }) => findNode(loans, node)),
+    BORROW_NODE: heartbeating((request) => borrowNode(loans, request)),
+    LOOK_BORROWER: heartbeating((request) => lookBorrower(loans, request)),
+  };
 }
 
 /** A node that is there, whatever it is doing. @throws ApplicationFailure Invalid where it is not. */
-export async function findNode(loans: NodeLoans, ref: NodeRef): Promise<FoundNode & { readonly busy?: string }> {
+export async function findNode(
+  loans: NodeLoans,
+  ref: NodeRef,
+): Promise<FoundNode & { readonly busy?: string }> {
   const reply = await lookUp(loans, workflowOfNode(ref), ref.node);
   if (reply === 'gone') throw invalid(`there is no ${ref.of} ${ref.name}`);
   if (reply.is === 'unknown') throw invalid(reply.why);
-  const { uid, busy, node: { nodeId, incarnation, hostname, payload, placement } } = reply;
+  const {
+    uid,
+    busy,
+    node: { nodeId, incarnation, hostname, payload, placement },
+  } = reply;
   if (placement === undefined) throw invalid(`${ref.of} ${ref.name}: node ${ref.node} has no machine yet`);
-  return { clusterId: ref.of === 'cluster' ? ref.name : workflowOfNode(ref), uid, nodeId, incarnation, hostname, payload, placement, ...(busy === undefined ? {} : { busy }) };
+  return {
+    clusterId: ref.of === 'cluster' ? ref.name : workflowOfNode(ref),
+    uid,
+    nodeId,
+    incarnation,
+    hostname,
+    payload,
+    placement,
+    ...(busy === undefined ? {} : { busy }),
+  };
 }
 
-async function borrowNode(loans: NodeLoans, { node: ref, loan, to, rewrites }: BorrowNodeRequest): Promise<FoundNode> {
+async function borrowNode(
+  loans: NodeLoans,
+  { node: ref, loan, to, rewrites }: BorrowNodeRequest,
+): Promise<FoundNode> {
   const owner = workflowOfNode(ref);
   // Nodes of pools are held by people meanwhile.
-  const refusal = ref.of === 'pool' ? undefined : await loans.lend(owner, { nodeId: ref.node, loan, to, ...(rewrites === undefined ? {} : { rewrites }) });
+  const refusal =
+    ref.of === 'pool'
+      ? undefined
+      : await loans.lend(owner, {
+          nodeId: ref.node,
+          loan,
+          to,
+          ...(rewrites === undefined ? {} : { rewrites }),
+        });
   if (refusal !== undefined) throw invalid(refusal);
   const { busy, ...found } = await findNode(loans, ref);
   if (busy === undefined) return found;
@@ -46,18 +91,27 @@ async function borrowNode(loans: NodeLoans, { node: ref, loan, to, rewrites }: B
   throw invalid(`${ref.of} ${ref.name}: ${busy}`);
 }
 
-async function lookBorrower(loans: NodeLoans, { to, loan, owner, nodeId }: LookBorrowerRequest): Promise<LookBorrowerReply> {
+async function lookBorrower(
+  loans: NodeLoans,
+  { to, loan, owner, nodeId }: LookBorrowerRequest,
+): Promise<LookBorrowerReply> {
   if (await loans.has(to, loan)) return { has: true };
   const node = await lookUp(loans, clusterWorkflowId(owner), nodeId);
   return { has: false, ...(node !== 'gone' && node.is === 'here' ? { node } : {}) };
 }
 
 /** A cluster knows its groups, and a group knows no others. */
-async function lookUp(loans: NodeLoans, workflowId: string, nodeId: string): Promise<Exclude<NodeReply, { readonly is: 'elsewhere' }> | 'gone'> {
+async function lookUp(
+  loans: NodeLoans,
+  workflowId: string,
+  nodeId: string,
+): Promise<Exclude<NodeReply, { readonly is: 'elsewhere' }> | 'gone'> {
   const reply = await loans.find(workflowId, nodeId);
   if (reply === 'gone' || reply.is !== 'elsewhere') return reply;
   const there = await loans.find(reply.workflowId, nodeId);
-  return there === 'gone' || there.is === 'elsewhere' ? { is: 'unknown', why: `node ${nodeId} is nowhere` } : there;
+  return there === 'gone' || there.is === 'elsewhere'
+    ? { is: 'unknown', why: `node ${nodeId} is nowhere` }
+    : there;
 }
 
 function invalid(message: string): ApplicationFailure {

@@ -4,17 +4,26 @@ import type { Knowledge, Outcome } from '../../plugins/contract.js';
 /** How soon what nobody could tell is asked again, in ms. */
 const askAgainMs = 2_000;
 
-/** Done returns; "not done" is a failure for good; "unknown" is asked again until the action's time is over. */
+/**
+ * Done returns; "not done" is a failure for good; "unknown" is asked again until the action's time is over.
+ */
 export function insist(verb: string, { answer, why }: Outcome): void {
   if (answer === 'done') return;
-  if (answer === 'not done') throw new PluginError('Invalid', `${verb} was not done: ${why ?? 'no reason was given'}`);
-  throw new PluginError('Retryable', `whether ${verb} was done is not known: ${why ?? 'no reason was given'}`, { retryAfterMs: askAgainMs });
+  if (answer === 'not done')
+    throw new PluginError('Invalid', `${verb} was not done: ${why ?? 'no reason was given'}`);
+  throw new PluginError(
+    'Retryable',
+    `whether ${verb} was done is not known: ${why ?? 'no reason was given'}`,
+    { retryAfterMs: askAgainMs },
+  );
 }
 
 /** A question is asked a few times; what is then still unknown is an answer, too. */
 export function settle(question: string, knowledge: Knowledge, attempt: number): Knowledge {
   if (knowledge.is !== 'unknown' || attempt >= 3) return knowledge;
-  throw new PluginError('Retryable', `${question} is not known: ${knowledge.why ?? 'no reason was given'}`, { retryAfterMs: askAgainMs });
+  throw new PluginError('Retryable', `${question} is not known: ${knowledge.why ?? 'no reason was given'}`, {
+    retryAfterMs: askAgainMs,
+  });
 }
 
 /** Why, in the words of whatever was thrown; cancelling is no answer. */

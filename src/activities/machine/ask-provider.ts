@@ -22,25 +22,45 @@ export interface OpenProvider {
 const lastWordsMs = 2_000;
 
 /**
- * Opens the machine's provider for one call. The call ends with the attempt, and when the plugin told nothing new for longer than
- * the action's row allows.
+ * Opens the machine's provider for one call. The call ends with the attempt, and when the plugin told nothing
+ * new for longer than the action's row allows.
  */
-export async function askProvider<Value>(call: MachineCall, ask: (open: OpenProvider) => Promise<Value>): Promise<Value> {
+export async function askProvider<Value>(
+  call: MachineCall,
+  ask: (open: OpenProvider) => Promise<Value>,
+): Promise<Value> {
   const { parts, request, attempt, row } = call;
   // What is about an image alone has no user behind it.
   const account = row.apart === true ? { name: request.provider.name } : request.provider;
   const { plugin, fields } = await openAccount(parts, account, attempt);
   const { nodeId, incarnation, clusterId, clusterUid, config } = request;
-  const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid: clusterUid, config }, fields);
+  const machine = machineInput(
+    parts.installation,
+    clusterId,
+    { nodeId, incarnation, keyUid: clusterUid, config },
+    fields,
+  );
   const deadline = AbortSignal.timeout(Math.max(1_000, activityInfo().startToCloseTimeoutMs - lastWordsMs));
   const admission = await admit(parts, plugin, request.provider.name, attempt);
   const { turn, reservation } = admission;
   const stall = createStall(row.noProgressMs);
-  const signal = anySignal([attempt.signal, attempt.detach, deadline, stall.signal, ...(turn === undefined ? [] : [turn.lost])]);
+  const signal = anySignal([
+    attempt.signal,
+    attempt.detach,
+    deadline,
+    stall.signal,
+    ...(turn === undefined ? [] : [turn.lost]),
+  ]);
   const provider = plugin.create({
-    task: { ...call.task, provider: { ...call.task.provider, type: plugin.descriptor.name, fields } }, log: attempt.log, fields,
-    signal, detach: attempt.detach, claims: parts.claims(request.provider.name), calls: admission.calls(signal),
-    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference), ...(reservation === undefined ? {} : { reservation }),
+    task: { ...call.task, provider: { ...call.task.provider, type: plugin.descriptor.name, fields } },
+    log: attempt.log,
+    fields,
+    signal,
+    detach: attempt.detach,
+    claims: parts.claims(request.provider.name),
+    calls: admission.calls(signal),
+    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
+    ...(reservation === undefined ? {} : { reservation }),
   });
   const name = plugin.descriptor.name;
   attempt.at(`${call.action} by ${name}`);
@@ -53,8 +73,16 @@ export async function askProvider<Value>(call: MachineCall, ask: (open: OpenProv
     return await ask({ plugin, provider, machine, source: (method) => ({ plugin: name, method }), progress });
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
-    if (stall.signal.aborted) throw new PluginError('UnknownOutcome', `${call.action} told nothing new for ${row.noProgressMs} ms; the last was: ${stall.last() ?? 'nothing'}`, { cause: error });
-    if (deadline.aborted && !isPluginError(error)) throw new PluginError('Retryable', `${call.action} by ${name} did not end within its time`, { cause: error });
+    if (stall.signal.aborted)
+      throw new PluginError(
+        'UnknownOutcome',
+        `${call.action} told nothing new for ${row.noProgressMs} ms; the last was: ${stall.last() ?? 'nothing'}`,
+        { cause: error },
+      );
+    if (deadline.aborted && !isPluginError(error))
+      throw new PluginError('Retryable', `${call.action} by ${name} did not end within its time`, {
+        cause: error,
+      });
     throw error;
   } finally {
     stall.end();
@@ -64,21 +92,39 @@ export async function askProvider<Value>(call: MachineCall, ask: (open: OpenProv
 
 type Methods = Required<MachineAbilities>;
 
-/** The method, to be called and its answer to be checked. @throws PluginError Invalid where the provider type cannot do it. */
-export function requireAbility<Name extends keyof Methods>({ plugin, provider }: OpenProvider, name: Name): (...words: Parameters<Methods[Name]>) => Promise<unknown> {
+/**
+ * The method, to be called and its answer to be checked.
+ * @throws PluginError Invalid where the provider type cannot do it.
+ */
+export function requireAbility<Name extends keyof Methods>(
+  { plugin, provider }: OpenProvider,
+  name: Name,
+): (...words: Parameters<Methods[Name]>) => Promise<unknown> {
   const method: unknown = provider[name];
   if (!plugin.abilities.includes(name) || typeof method !== 'function') {
-    throw new PluginError('Invalid', `provider type ${plugin.descriptor.name} has no ${name}; 'heddle plugins' shows what it can do`);
+    throw new PluginError(
+      'Invalid',
+      `provider type ${plugin.descriptor.name} has no ${name}; 'heddle plugins' shows what it can do`,
+    );
   }
   return async (...words) => Reflect.apply(method, provider, words) as unknown;
 }
 
-/** What load, capture and questions about images are about. @throws PluginError Invalid where the task names no image. */
+/**
+ * What load, capture and questions about images are about.
+ * @throws PluginError Invalid where the task names no image.
+ */
 export function imageInput({ parts, request }: MachineCall, { machine, progress }: OpenProvider): ImageInput {
   const { image, token } = request.order;
   if (image === undefined) throw new PluginError('Invalid', 'the task names no image');
   const mapped = parts.providers[request.provider.name]?.images?.[image.name];
-  return { ...machine, image, providerImage: mapped ?? `${image.name}@${image.revision}`, token: token ?? request.taskId, progress };
+  return {
+    ...machine,
+    image,
+    providerImage: mapped ?? `${image.name}@${image.revision}`,
+    token: token ?? request.taskId,
+    progress,
+  };
 }
 
 interface Stall {

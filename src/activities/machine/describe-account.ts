@@ -19,7 +19,10 @@ export interface AccountActivities {
   readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
 }
 
-/** The activity DESCRIBE_ACCOUNT: where a machine is to be had, what can be done with it, and whether what was written fits. */
+/**
+ * The activity DESCRIBE_ACCOUNT: where a machine is to be had, what can be done with it, and whether what was
+ * written fits.
+ */
 export function createAccountActivities(parts: AccountParts): AccountActivities {
   return {
     DESCRIBE_ACCOUNT: async (request) => {
@@ -36,29 +39,51 @@ export function createAccountActivities(parts: AccountParts): AccountActivities 
 function describe({ registry, providers, loadsAtOnce }: AccountParts, request: AccountRequest): AccountReply {
   const account = providers[request.provider];
   if (account === undefined) {
-    throw new PluginError('Invalid', `heddle.yaml has no provider "${request.provider}" (it has: ${Object.keys(providers).join(', ') || 'none'})`);
+    throw new PluginError(
+      'Invalid',
+      `heddle.yaml has no provider "${request.provider}" (it has: ${Object.keys(providers).join(', ') || 'none'})`,
+    );
   }
   const plugin = registry.provider(account.type);
   const { problems } = checkFields(plugin.descriptor, 'user', request.fields, ['fields'], account.allow);
-  if (hasErrors(problems)) throw new PluginError('Invalid', `the fields for provider ${request.provider} are wrong: ${problems.map(formatProblem).join('; ')}`);
+  if (hasErrors(problems))
+    throw new PluginError(
+      'Invalid',
+      `the fields for provider ${request.provider} are wrong: ${problems.map(formatProblem).join('; ')}`,
+    );
   const system = request.system === null ? undefined : registry.automator(request.system);
   if (system !== undefined && !system.abilities.includes('postLoad')) {
-    throw new PluginError('Invalid', `automator ${request.system} has no part for the system of machines; name one that has postLoad, or none`);
+    throw new PluginError(
+      'Invalid',
+      `automator ${request.system} has no part for the system of machines; name one that has postLoad, or none`,
+    );
   }
   if (system !== undefined && isReachedByPlugin(plugin)) {
-    throw new PluginError('Invalid', `what provider ${request.provider} has is reached by its plugin, and nobody logs in to it, so it has no system: register it with --system none`);
+    throw new PluginError(
+      'Invalid',
+      `what provider ${request.provider} has is reached by its plugin, and nobody logs in to it, so it has no system: register it with --system none`,
+    );
   }
   const { flavor, image } = request;
   return {
-    type: account.type, site: account.site, flavor: account.hardware?.[flavor] ?? flavor, image: account.images?.[image] ?? image, can: actionsOf(plugin, system), places: loadsAtOnce,
+    type: account.type,
+    site: account.site,
+    flavor: account.hardware?.[flavor] ?? flavor,
+    image: account.images?.[image] ?? image,
+    can: actionsOf(plugin, system),
+    places: loadsAtOnce,
   };
 }
 
-function actionsOf(plugin: RegisteredPlugin<never, unknown>, system: RegisteredPlugin<never, unknown> | undefined): readonly string[] {
+function actionsOf(
+  plugin: RegisteredPlugin<never, unknown>,
+  system: RegisteredPlugin<never, unknown> | undefined,
+): readonly string[] {
   return machineActions.filter((action) => {
     const { by, method, queue } = machineActionTable[action];
     if (by === 'engine' || method === undefined) return queue === 'site';
-    if (action === 'POWER_RESET') return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
+    if (action === 'POWER_RESET')
+      return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
     return (by === 'provider' ? plugin : system)?.abilities.includes(method) === true;
   });
 }

@@ -8,8 +8,9 @@ import type { MachineCall } from './machine-parts.js';
 const codes = { yes: 10, no: 11 } as const;
 
 /**
- * Whether anybody was on a terminal of the machine since the record of its image was written, by the machine's own clock. A machine that keeps no
- * such list, or has nothing to read it with, cannot tell. The engine itself never takes a terminal, so it is not in the list. Word 1 is the list, word 2 the record.
+ * Whether anybody was on a terminal of the machine since the record of its image was written, by the
+ * machine's own clock. A machine that keeps no such list, or has nothing to read it with, cannot tell. The
+ * engine itself never takes a terminal, so it is not in the list. Word 1 is the list, word 2 the record.
  */
 export const logInsProgram = `
 list=$1; record=$2
@@ -25,13 +26,18 @@ export async function askLogIns(call: MachineCall, notes: string[]): Promise<Kno
   try {
     return await readLogIns(await openShell(call));
   } catch (error) {
-    notes.push(`who logged in is not known: ${whyOf(error, anySignal([call.attempt.signal, call.attempt.detach]))}`);
+    notes.push(
+      `who logged in is not known: ${whyOf(error, anySignal([call.attempt.signal, call.attempt.detach]))}`,
+    );
     return 'unknown';
   }
 }
 
 async function readLogIns(shell: Shell): Promise<Known> {
-  const { exitCode } = await shell.exec(['sh', '-c', `set -- /var/log/wtmp "\${HOME:?}/currentimage.txt"\n${logInsProgram}`], { timeoutMs: 20_000 });
+  const { exitCode } = await shell.exec(
+    ['sh', '-c', `set -- /var/log/wtmp "\${HOME:?}/currentimage.txt"\n${logInsProgram}`],
+    { timeoutMs: 20_000 },
+  );
   if (exitCode === codes.yes) return 'yes';
   return exitCode === codes.no ? 'no' : 'unknown';
 }

@@ -11,7 +11,10 @@ import { askLogIns } from './log-ins.js';
 import type { Handler, MachineCall } from './machine-parts.js';
 import { checkImage } from './system-verbs.js';
 
-/** NODE_STATUS: looks at all there is to see of a machine, changes nothing, and has it judged. What cannot be seen is unknown. */
+/**
+ * NODE_STATUS: looks at all there is to see of a machine, changes nothing, and has it judged. What cannot be
+ * seen is unknown.
+ */
 export const nodeStatus: Handler = async (call) => {
   const notes: string[] = [];
   const seen = await askPower(call, notes);
@@ -21,30 +24,45 @@ export const nodeStatus: Handler = async (call) => {
   const { image, logIns: wantsLogIns } = call.request.order;
   const untold = decideNodeStatus(before, image);
   // Asked only of an image that is right so far.
-  const logIns = wantsLogIns === true && (untold.status === 'READY' || untold.status === 'POST_LOAD') ? await askLogIns(call, notes) : undefined;
+  const logIns =
+    wantsLogIns === true && (untold.status === 'READY' || untold.status === 'POST_LOAD')
+      ? await askLogIns(call, notes)
+      : undefined;
   const told: Evidence = logIns === undefined ? before : { ...before, logIns };
   const first = decideNodeStatus(told, image);
   if (first.status !== 'READY') return { status: first };
   // Asked last, for it is the costliest.
   const check = call.request.order.unchecked === true ? undefined : await checkImage(call);
   if (check?.why !== undefined) notes.push(check.why);
-  return { status: decideNodeStatus({ ...told, ...(check === undefined ? {} : { check: check.is }) }, image) };
+  return {
+    status: decideNodeStatus({ ...told, ...(check === undefined ? {} : { check: check.is }) }, image),
+  };
 };
 
-export async function askPower(call: MachineCall, notes: string[]): Promise<Pick<Evidence, 'power' | 'bootTarget' | 'assigned'>> {
+export async function askPower(
+  call: MachineCall,
+  notes: string[],
+): Promise<Pick<Evidence, 'power' | 'bootTarget' | 'assigned'>> {
   const { attempt } = call;
   try {
     return await askProvider(call, async (open) => {
       const { abilities } = open.plugin;
       const reading = abilities.includes('powerStatus')
-        ? readPower(await requireAbility(open, 'powerStatus')(open.machine), open.source('powerStatus')) : { power: 'unknown' as const };
+        ? readPower(await requireAbility(open, 'powerStatus')(open.machine), open.source('powerStatus'))
+        : { power: 'unknown' as const };
       if (reading.why !== undefined) notes.push(reading.why);
       const word = async (method: 'bootTarget' | 'assignedImage'): Promise<string | undefined> =>
-        (abilities.includes(method) ? readWord(await requireAbility(open, method)(open.machine), open.source(method)) : undefined);
+        abilities.includes(method)
+          ? readWord(await requireAbility(open, method)(open.machine), open.source(method))
+          : undefined;
       // Who does not answer the one question is not asked more.
       if (reading.power === 'unknown') return { power: reading.power };
       const [bootTarget, assigned] = [await word('bootTarget'), await word('assignedImage')];
-      return { power: reading.power, ...(bootTarget === undefined ? {} : { bootTarget }), ...(assigned === undefined ? {} : { assigned }) };
+      return {
+        power: reading.power,
+        ...(bootTarget === undefined ? {} : { bootTarget }),
+        ...(assigned === undefined ? {} : { assigned }),
+      };
     });
   } catch (error) {
     notes.push(whyOf(error, attempt.signal));
@@ -53,7 +71,11 @@ export async function askPower(call: MachineCall, notes: string[]): Promise<Pick
 }
 
 /** Silence is no answer: only a machine that is certainly off certainly has no SSH. */
-async function askSsh(call: MachineCall, power: Power, notes: string[]): Promise<{ readonly ping: Known; readonly ssh: Known }> {
+async function askSsh(
+  call: MachineCall,
+  power: Power,
+  notes: string[],
+): Promise<{ readonly ping: Known; readonly ssh: Known }> {
   const { parts, request, attempt } = call;
   attempt.at('looks whether SSH answers');
   try {
@@ -64,7 +86,13 @@ async function askSsh(call: MachineCall, power: Power, notes: string[]): Promise
     const why = whyOf(error, anySignal([attempt.signal, attempt.detach]));
     notes.push(why);
     // A refusal comes from somebody.
-    const ping: Known = /ECONNREFUSED|refused the login|shows host key|does not answer as an SSH server/.test(why) ? 'yes' : power === 'off' ? 'no' : 'unknown';
+    const ping: Known = /ECONNREFUSED|refused the login|shows host key|does not answer as an SSH server/.test(
+      why,
+    )
+      ? 'yes'
+      : power === 'off'
+        ? 'no'
+        : 'unknown';
     return { ping, ssh: power === 'off' ? 'no' : 'unknown' };
   }
 }

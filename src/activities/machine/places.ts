@@ -5,12 +5,23 @@ import type { Claims } from '../../plugins/contract.js';
 import type { MachineCall } from './machine-parts.js';
 
 /** Waiting for a place holds no worker: each attempt asks once. */
-export async function takePlace(call: MachineCall, places: number, what: string): Promise<MachineTaskOutcome> {
+export async function takePlace(
+  call: MachineCall,
+  places: number,
+  what: string,
+): Promise<MachineTaskOutcome> {
   const claims = claimsFor(call);
   call.attempt.at('asks for a place');
-  const taken = await claims.take(call.request.clusterId, Array.from({ length: places }, (_, index) => String(index + 1)));
+  const taken = await claims.take(
+    call.request.clusterId,
+    Array.from({ length: places }, (_, index) => String(index + 1)),
+  );
   if (taken !== undefined) return {};
-  throw new PluginError('NotReady', `all ${places} places for ${what} of site ${call.request.order.slots?.site} are taken (${Object.values(await claims.held()).join(', ')})`, { retryAfterMs: 1_000 });
+  throw new PluginError(
+    'NotReady',
+    `all ${places} places for ${what} of site ${call.request.order.slots?.site} are taken (${Object.values(await claims.held()).join(', ')})`,
+    { retryAfterMs: 1_000 },
+  );
 }
 
 export async function givePlace(call: MachineCall): Promise<MachineTaskOutcome> {
@@ -18,7 +29,13 @@ export async function givePlace(call: MachineCall): Promise<MachineTaskOutcome> 
   return {};
 }
 
-function claimsFor({ parts, request: { order: { slots } } }: MachineCall): Claims {
-  if (slots === undefined) throw new PluginError('Invalid', 'the task names no site whose places it asks for');
+function claimsFor({
+  parts,
+  request: {
+    order: { slots },
+  },
+}: MachineCall): Claims {
+  if (slots === undefined)
+    throw new PluginError('Invalid', 'the task names no site whose places it asks for');
   return parts.claims(slotsOf(slots.site));
 }

@@ -9,45 +9,67 @@ import type { Handler, MachineCall } from './machine-parts.js';
 
 /** What the provider of a machine does and tells. */
 export const providerVerbs = {
-  POWER_STATUS: (call) => askProvider(call, async (open) => {
-    const ask = requireAbility(open, 'powerStatus');
-    try {
-      return { power: readPower(await ask(open.machine), open.source('powerStatus')) };
-    } catch (error) {
-      if (error instanceof PluginError && error.kind === 'Invalid') throw error;
-      return { power: { power: 'unknown' as const, why: whyOf(error, call.attempt.signal) } };
-    }
-  }),
+  POWER_STATUS: (call) =>
+    askProvider(call, async (open) => {
+      const ask = requireAbility(open, 'powerStatus');
+      try {
+        return { power: readPower(await ask(open.machine), open.source('powerStatus')) };
+      } catch (error) {
+        if (error instanceof PluginError && error.kind === 'Invalid') throw error;
+        return { power: { power: 'unknown' as const, why: whyOf(error, call.attempt.signal) } };
+      }
+    }),
   POWER_ON: (call) => verb(call, 'powerOn'),
   POWER_OFF: (call) => verb(call, 'powerOff'),
-  POWER_RESET: (call) => askProvider(call, async (open) => {
-    await resetPower(call, open);
-    return {};
-  }),
-  SET_BOOT: (call) => askProvider(call, async (open) => {
-    const set = requireAbility(open, 'setBoot');
-    insist(call.action, readOutcome(await set(open.machine, call.request.order.boot ?? 'disk'), open.source('setBoot')));
-    return {};
-  }),
-  IMAGE_EXISTS: (call) => askProvider(call, async (open) => {
-    const ask = requireAbility(open, 'imageExists');
-    const { image } = imageInput(call, open);
-    const asked = await ask(imageInput(call, open)).catch((error: unknown) => ({ is: 'unknown', why: whyOf(error, call.attempt.signal) }));
-    return { exists: settle(`whether image ${image.name}@${image.revision} exists`, readKnowledge(asked, open.source('imageExists')), call.attempt.number) };
-  }),
-  GET_IMAGE_SIZE: (call) => askProvider(call, async (open) => {
-    const ask = requireAbility(open, 'imageSize');
-    const { sizeMb, why } = readSize(await ask(imageInput(call, open)), open.source('imageSize'));
-    if (sizeMb === undefined) throw new PluginError('Retryable', `the size of the image is not known: ${why ?? 'no reason was given'}`);
-    return { sizeMb };
-  }),
+  POWER_RESET: (call) =>
+    askProvider(call, async (open) => {
+      await resetPower(call, open);
+      return {};
+    }),
+  SET_BOOT: (call) =>
+    askProvider(call, async (open) => {
+      const set = requireAbility(open, 'setBoot');
+      insist(
+        call.action,
+        readOutcome(await set(open.machine, call.request.order.boot ?? 'disk'), open.source('setBoot')),
+      );
+      return {};
+    }),
+  IMAGE_EXISTS: (call) =>
+    askProvider(call, async (open) => {
+      const ask = requireAbility(open, 'imageExists');
+      const { image } = imageInput(call, open);
+      const asked = await ask(imageInput(call, open)).catch((error: unknown) => ({
+        is: 'unknown',
+        why: whyOf(error, call.attempt.signal),
+      }));
+      return {
+        exists: settle(
+          `whether image ${image.name}@${image.revision} exists`,
+          readKnowledge(asked, open.source('imageExists')),
+          call.attempt.number,
+        ),
+      };
+    }),
+  GET_IMAGE_SIZE: (call) =>
+    askProvider(call, async (open) => {
+      const ask = requireAbility(open, 'imageSize');
+      const { sizeMb, why } = readSize(await ask(imageInput(call, open)), open.source('imageSize'));
+      if (sizeMb === undefined)
+        throw new PluginError(
+          'Retryable',
+          `the size of the image is not known: ${why ?? 'no reason was given'}`,
+        );
+      return { sizeMb };
+    }),
   RETRIEVE_IMAGE: (call) => imageVerb(call, 'retrieveImage'),
-  LOAD: (call) => askProvider(call, async (open) => {
-    const returned = await requireAbility(open, 'load')(imageInput(call, open));
-    const { untouched, ...outcome } = readLoad(returned, open.source('load'));
-    insist(call.action, outcome);
-    return untouched === undefined ? {} : { untouched };
-  }),
+  LOAD: (call) =>
+    askProvider(call, async (open) => {
+      const returned = await requireAbility(open, 'load')(imageInput(call, open));
+      const { untouched, ...outcome } = readLoad(returned, open.source('load'));
+      insist(call.action, outcome);
+      return untouched === undefined ? {} : { untouched };
+    }),
   CAPTURE: (call) => imageVerb(call, 'capture', { imageTags: captureTags(call) }),
   UNLOAD: (call) => verb(call, 'unload'),
 } as const satisfies Readonly<Record<string, Handler>>;
@@ -60,29 +82,60 @@ function verb(call: MachineCall, method: 'powerOn' | 'powerOff' | 'unload'): Ret
   });
 }
 
-function imageVerb(call: MachineCall, method: 'capture' | 'retrieveImage', more: Pick<ImageInput, 'imageTags'> = {}): ReturnType<Handler> {
+function imageVerb(
+  call: MachineCall,
+  method: 'capture' | 'retrieveImage',
+  more: Pick<ImageInput, 'imageTags'> = {},
+): ReturnType<Handler> {
   return askProvider(call, async (open) => {
     const carryOut = requireAbility(open, method);
-    insist(call.action, readOutcome(await carryOut({ ...imageInput(call, open), ...more }), open.source(method)));
+    insist(
+      call.action,
+      readOutcome(await carryOut({ ...imageInput(call, open), ...more }), open.source(method)),
+    );
     return {};
   });
 }
 
 /** What the sweep finds it by. Without an image that it belongs to, it is a person's. */
-function captureTags({ parts, request: { clusterId, clusterUid, nodeId, incarnation, order: { belongs } } }: MachineCall): Readonly<Record<string, string>> {
+function captureTags({
+  parts,
+  request: {
+    clusterId,
+    clusterUid,
+    nodeId,
+    incarnation,
+    order: { belongs },
+  },
+}: MachineCall): Readonly<Record<string, string>> {
   const installation = { [tagNames.installation]: parts.installation };
-  if (belongs !== undefined) return { ...installation, [tagNames.key]: belongs.key, [tagNames.cluster]: belongs.cluster };
-  return { ...installation, [tagNames.key]: machineKey(clusterUid, nodeId, incarnation), [tagNames.cluster]: clusterId, [tagNames.captured]: 'by request' };
+  if (belongs !== undefined)
+    return { ...installation, [tagNames.key]: belongs.key, [tagNames.cluster]: belongs.cluster };
+  return {
+    ...installation,
+    [tagNames.key]: machineKey(clusterUid, nodeId, incarnation),
+    [tagNames.cluster]: clusterId,
+    [tagNames.captured]: 'by request',
+  };
 }
 
 /** By the provider's own command where it has one, else off and on. */
 export async function resetPower(call: MachineCall, open: OpenProvider): Promise<void> {
   const { abilities } = open.plugin;
   if (abilities.includes('powerReset')) {
-    insist('the reset', readOutcome(await requireAbility(open, 'powerReset')(open.machine), open.source('powerReset')));
+    insist(
+      'the reset',
+      readOutcome(await requireAbility(open, 'powerReset')(open.machine), open.source('powerReset')),
+    );
     return;
   }
-  insist('switching off', readOutcome(await requireAbility(open, 'powerOff')(open.machine), open.source('powerOff')));
+  insist(
+    'switching off',
+    readOutcome(await requireAbility(open, 'powerOff')(open.machine), open.source('powerOff')),
+  );
   await pause(100, undefined, { signal: call.attempt.signal });
-  insist('switching on', readOutcome(await requireAbility(open, 'powerOn')(open.machine), open.source('powerOn')));
+  insist(
+    'switching on',
+    readOutcome(await requireAbility(open, 'powerOn')(open.machine), open.source('powerOn')),
+  );
 }

@@ -3,7 +3,12 @@ import { anySignal } from '../../model/signals.js';
 import { runId } from '../../model/names.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type {
-  AccessInput, CanGrantAccess, Knowledge, Outcome, SystemInput, SystemPart,
+  AccessInput,
+  CanGrantAccess,
+  Knowledge,
+  Outcome,
+  SystemInput,
+  SystemPart,
 } from '../../plugins/contract.js';
 import type { AutomatorWithAbilities } from '../../plugins/registry.js';
 import { readAccounts, readKnowledge, readOutcome } from '../../schema/machine-answer.js';
@@ -31,16 +36,26 @@ export const systemVerbs = {
 export async function checkImage(call: MachineCall): Promise<Knowledge | undefined> {
   const { parts, request, attempt } = call;
   const name = request.order.system;
-  if (name === undefined || request.order.image === undefined || !parts.registry.automator(name).abilities.includes('checkImage')) return undefined;
+  if (
+    name === undefined ||
+    request.order.image === undefined ||
+    !parts.registry.automator(name).abilities.includes('checkImage')
+  )
+    return undefined;
   try {
-    const returned = await askSystem(call, name, 'checkImage', (automator) => automator.checkImage?.(inputOf(call)));
+    const returned = await askSystem(call, name, 'checkImage', (automator) =>
+      automator.checkImage?.(inputOf(call)),
+    );
     return readKnowledge(returned, { plugin: name, method: 'checkImage' });
   } catch (error) {
     return { is: 'unknown', why: whyOf(error, attempt.signal) };
   }
 }
 
-async function part(call: MachineCall, method: 'preReload' | 'postLoad' | 'preCapture' | 'sanitize'): ReturnType<Handler> {
+async function part(
+  call: MachineCall,
+  method: 'preReload' | 'postLoad' | 'preCapture' | 'sanitize',
+): ReturnType<Handler> {
   const system = systemOf(call);
   const returned = await askSystem(call, system, method, (automator) => automator[method]?.(inputOf(call)));
   insist(call.action, readOutcome(returned, { plugin: system, method }));
@@ -63,7 +78,9 @@ async function proveLogin(call: MachineCall): Promise<void> {
   const { login, password } = accessInput(call);
   if (password === undefined) return;
   attempt.at('logs in as the user');
-  const { address: { host, port, hostKey, jump } } = await reachNode(parts, request, attempt);
+  const {
+    address: { host, port, hostKey, jump },
+  } = await reachNode(parts, request, attempt);
   const way = { ...(hostKey === undefined ? {} : { hostKey }), ...(jump === undefined ? {} : { jump }) };
   const address = { host, port, user: login, password, ...way };
   try {
@@ -71,43 +88,75 @@ async function proveLogin(call: MachineCall): Promise<void> {
   } catch (error) {
     if (!isPluginError(error) || error.kind !== 'Auth') throw error;
     const why = `the SSH server of ${request.nodeId} refuses the password of its new account ${login}`;
-    throw new PluginError('Invalid', `${why}; where it takes no passwords, give a public key (--key)`, { cause: error });
+    throw new PluginError('Invalid', `${why}; where it takes no passwords, give a public key (--key)`, {
+      cause: error,
+    });
   }
 }
 
-function systemOf({ request: { order: { system } } }: MachineCall): string {
+function systemOf({
+  request: {
+    order: { system },
+  },
+}: MachineCall): string {
   if (system === undefined) throw new PluginError('Invalid', 'the machine was registered without a system');
   return system;
 }
 
-function accessInput({ request: { order: { access } } }: MachineCall): AccessInput {
+function accessInput({
+  request: {
+    order: { access },
+  },
+}: MachineCall): AccessInput {
   if (access === undefined) throw new PluginError('Invalid', 'the task names no account');
   const { login, password, publicKey, until, accounts } = access;
   return {
-    login, ...(password === undefined ? {} : { password }), ...(publicKey === undefined ? {} : { publicKey }),
-    ...(until === undefined ? {} : { until }), ...(accounts === undefined ? {} : { renewed: true }),
+    login,
+    ...(password === undefined ? {} : { password }),
+    ...(publicKey === undefined ? {} : { publicKey }),
+    ...(until === undefined ? {} : { until }),
+    ...(accounts === undefined ? {} : { renewed: true }),
   };
 }
 
 type Ask = (automator: AutomatorWithAbilities) => Promise<unknown> | undefined;
 
 async function askSystem(
-  call: MachineCall, name: string, method: keyof (SystemPart & CanGrantAccess), ask: Ask,
+  call: MachineCall,
+  name: string,
+  method: keyof (SystemPart & CanGrantAccess),
+  ask: Ask,
 ): Promise<unknown> {
   const { parts, task, request, attempt } = call;
   const plugin = parts.registry.automator(name);
-  if (!plugin.abilities.includes(method)) throw new PluginError('Invalid', `automator ${name} has no ${method}`);
+  if (!plugin.abilities.includes(method))
+    throw new PluginError('Invalid', `automator ${name} has no ${method}`);
   const node = await reachNode(parts, request, attempt);
   attempt.at(`${method} by ${name}`);
-  const opening = { plugin, task, request, attempt, node, run: `${runId(task.taskId, request.run)}.${method}` };
+  const opening = {
+    plugin,
+    task,
+    request,
+    attempt,
+    node,
+    run: `${runId(task.taskId, request.run)}.${method}`,
+  };
   return carryOut(parts, opening, async (automator): Promise<unknown> => ask(automator));
 }
 
 function inputOf(call: MachineCall): SystemInput {
-  const { request: { nodeId, clusterUid, config, order } } = call;
+  const {
+    request: { nodeId, clusterUid, config, order },
+  } = call;
   if (order.image === undefined) throw new PluginError('Invalid', 'the task names no image');
   const hostname = typeof config['hostname'] === 'string' ? config['hostname'] : nodeId;
-  return { image: order.image, machine: { id: clusterUid, hostname }, at: order.at, ...(order.user === undefined ? {} : { user: order.user }), resetNode: () => resetNode(call) };
+  return {
+    image: order.image,
+    machine: { id: clusterUid, hostname },
+    at: order.at,
+    ...(order.user === undefined ? {} : { user: order.user }),
+    resetNode: () => resetNode(call),
+  };
 }
 
 const upLimitMs = 5 * 60_000;

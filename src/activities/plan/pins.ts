@@ -2,15 +2,22 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { PluginPins } from '../../model/plan/plan.js';
 import type { Registry } from '../../plugins/registry.js';
 
-/** @throws ApplicationFailure PluginChanged where this worker has a plugin otherwise than the worker that planned the operation. */
+/**
+ * @throws ApplicationFailure PluginChanged where this worker has a plugin otherwise than the worker that
+ * planned the operation.
+ */
 export function checkPins(registry: Pick<Registry, 'versions'>, pins: PluginPins = {}): void {
   const here = registry.versions();
   for (const [name, pin] of Object.entries(pins)) {
     const plugin = here.find((candidate) => `${candidate.type} ${candidate.name}` === name);
     if (plugin === undefined || plugin.digest === pin.digest) continue;
-    const change = plugin.version === pin.version ? `has other files of version ${pin.version}` : `is version ${plugin.version}, and was ${pin.version}`;
+    const change =
+      plugin.version === pin.version
+        ? `has other files of version ${pin.version}`
+        : `is version ${plugin.version}, and was ${pin.version}`;
     throw ApplicationFailure.nonRetryable(
-      `plugin ${name} ${change} when the operation was planned. Once all workers have the same, retry the operation: it is then planned with that.`, 'PluginChanged',
+      `plugin ${name} ${change} when the operation was planned. Once all workers have the same, retry the operation: it is then planned with that.`,
+      'PluginChanged',
     );
   }
 }

@@ -28,33 +28,59 @@ export interface PlanParts {
   readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
 }
 
-/** The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No side effects. */
-export function createPlanActivity(parts: PlanParts): { readonly PLAN: (input: PlanRequest) => Promise<ServedPlan> } {
+/**
+ * The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No
+ * side effects.
+ */
+export function createPlanActivity(parts: PlanParts): {
+  readonly PLAN: (input: PlanRequest) => Promise<ServedPlan>;
+} {
   return {
     PLAN: heartbeating(async (input) => {
-      const digest = (value: Json): string => createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
-      const bootstrapDigest = (): string => digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
+      const digest = (value: Json): string =>
+        createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
+      const bootstrapDigest = (): string =>
+        digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
       const { features, limits } = parts;
       const { intent, current } = input;
       const served = (plan: Plan): ServedPlan => ({ ...plan, features, limits });
-      if (input.spec === undefined) return served(plan({ intent, current, placements: {}, digest, bootstrapDigest }));
+      if (input.spec === undefined)
+        return served(plan({ intent, current, placements: {}, digest, bootstrapDigest }));
       const spec = closeSpec(input);
       const problems = checkAgainstWorker(parts, spec);
       if (hasErrors(problems)) throw invalid(problems);
-      const placements = Object.fromEntries(Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]));
-      return { ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })), plugins: pinsOf(parts, spec, placements) };
+      const placements = Object.fromEntries(
+        Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
+      );
+      return {
+        ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })),
+        plugins: pinsOf(parts, spec, placements),
+      };
     }),
   };
 }
 
 /** The plugins that the spec uses, as this worker has them. */
-function pinsOf({ registry }: PlanParts, { services }: ClusterSpec, placements: Readonly<Record<string, readonly PlannedPlacement[]>>): PluginPins {
+function pinsOf(
+  { registry }: PlanParts,
+  { services }: ClusterSpec,
+  placements: Readonly<Record<string, readonly PlannedPlacement[]>>,
+): PluginPins {
   const names = new Set([
-    ...Object.values(placements).flat().map(({ type }) => `provider ${type}`),
-    ...Object.values(services).flatMap(({ actions }) => Object.values(actions).map(({ type }) => `automator ${type}`)),
+    ...Object.values(placements)
+      .flat()
+      .map(({ type }) => `provider ${type}`),
+    ...Object.values(services).flatMap(({ actions }) =>
+      Object.values(actions).map(({ type }) => `automator ${type}`),
+    ),
   ]);
   const used = registry.versions().filter(({ type, name }) => names.has(`${type} ${name}`));
-  return Object.fromEntries(used.map(({ type, name, version, digest, builtIn }) => [`${type} ${name}`, { version, ...(builtIn ? {} : { digest }) }]));
+  return Object.fromEntries(
+    used.map(({ type, name, version, digest, builtIn }) => [
+      `${type} ${name}`,
+      { version, ...(builtIn ? {} : { digest }) },
+    ]),
+  );
 }
 
 function plan(input: PlanningInput): Plan {
@@ -71,7 +97,13 @@ function closeSpec(input: PlanRequest): ClusterSpec {
   if (!parsed.ok) throw invalid(parsed.problems);
   const { spec } = parsed;
   if (spec.name !== input.clusterName) {
-    throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of cluster "${input.clusterName}"`, `The workflow id of this cluster is cluster/${spec.name}.`)]);
+    throw invalid([
+      errorAt(
+        ['name'],
+        `is "${spec.name}", but the workflow is of cluster "${input.clusterName}"`,
+        `The workflow id of this cluster is cluster/${spec.name}.`,
+      ),
+    ]);
   }
   return spec;
 }
@@ -86,45 +118,80 @@ function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Probl
     Object.entries(declared).flatMap(([key, action]) => {
       const path: Path = ['services', service, 'actions', key];
       const plugin = parts.registry.automators().find(({ descriptor }) => descriptor.name === action.type);
-      if (plugin === undefined) return [unknown([...path, 'type'], 'automator', action.type, parts.registry.automators().map(({ descriptor }) => descriptor.name))];
+      if (plugin === undefined)
+        return [
+          unknown(
+            [...path, 'type'],
+            'automator',
+            action.type,
+            parts.registry.automators().map(({ descriptor }) => descriptor.name),
+          ),
+        ];
       return [
-        ...checkSetUp(parts, plugin.descriptor, [...path, 'type']), ...checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems,
-        ...checkReferences(parts, action.fields, [...path, 'fields']), ...checkResources(plugin.descriptor, action.fields, [...path, 'fields']),
+        ...checkSetUp(parts, plugin.descriptor, [...path, 'type']),
+        ...checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems,
+        ...checkReferences(parts, action.fields, [...path, 'fields']),
+        ...checkResources(plugin.descriptor, action.fields, [...path, 'fields']),
       ];
-    }));
+    }),
+  );
   return [...groups, ...actions, ...checkReferences(parts, spec.config, ['config'])];
 }
 
 function checkReferences({ forbiddenReferences }: PlanParts, value: Json, path: Path): readonly Problem[] {
-  return forbiddenReferences(value).map((place) => errorAt([...path, ...place], 'refers to a secret that cluster files may not use here', 'heddle.yaml of the workers says under secrets.allow which they may.'));
+  return forbiddenReferences(value).map((place) =>
+    errorAt(
+      [...path, ...place],
+      'refers to a secret that cluster files may not use here',
+      'heddle.yaml of the workers says under secrets.allow which they may.',
+    ),
+  );
 }
 
 /** Whether an administrator filled in what the automator needs to know of its workers. */
 function checkSetUp(parts: PlanParts, descriptor: Descriptor, path: Path): readonly Problem[] {
   const settings = parts.automators?.[descriptor.name]?.fields ?? {};
   const { problems } = checkFields(descriptor, 'admin', settings, ['automators', descriptor.name, 'fields']);
-  return problems.map((problem) => errorAt(path, `names automator "${descriptor.name}", which is not set up on the workers`, `In their heddle.yaml: ${formatProblem(problem)}`));
+  return problems.map((problem) =>
+    errorAt(
+      path,
+      `names automator "${descriptor.name}", which is not set up on the workers`,
+      `In their heddle.yaml: ${formatProblem(problem)}`,
+    ),
+  );
 }
 
 function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly Problem[] {
   return choicesOf(group).flatMap((choice, index) => {
     const path: Path = index === 0 ? ['nodes', name] : ['nodes', name, 'alternatives', index - 1];
     const account = parts.providers[choice.provider];
-    if (account === undefined) return [unknown([...path, 'provider'], 'provider', choice.provider, Object.keys(parts.providers))];
+    if (account === undefined)
+      return [unknown([...path, 'provider'], 'provider', choice.provider, Object.keys(parts.providers))];
     const plugin = parts.registry.provider(account.type);
     const { descriptor } = plugin;
     if (isReachedByPlugin(plugin)) return [noNodes([...path, 'provider'], choice.provider)];
-    return [...checkFields(descriptor, 'user', choice.fields, [...path, 'fields'], account.allow).problems, ...checkReferences(parts, choice.fields, [...path, 'fields'])];
+    return [
+      ...checkFields(descriptor, 'user', choice.fields, [...path, 'fields'], account.allow).problems,
+      ...checkReferences(parts, choice.fields, [...path, 'fields']),
+    ];
   });
 }
 
 /** Services are carried out over SSH. */
 function noNodes(path: Path, provider: string): Problem {
-  return errorAt(path, `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`, 'Register them by themselves: heddle machine add --system none.');
+  return errorAt(
+    path,
+    `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`,
+    'Register them by themselves: heddle machine add --system none.',
+  );
 }
 
 function unknown(path: Path, what: string, name: string, known: readonly string[]): Problem {
-  return errorAt(path, `names ${what} "${name}", which the workers do not have`, `They have: ${known.join(', ') || 'none'}.`);
+  return errorAt(
+    path,
+    `names ${what} "${name}", which the workers do not have`,
+    `They have: ${known.join(', ') || 'none'}.`,
+  );
 }
 
 interface Choice {
@@ -140,13 +207,25 @@ function choicesOf(group: GroupSpec): readonly Choice[] {
   return [first, ...(group.alternatives ?? []).map((other) => ({ ...first, ...other }))];
 }
 
-function placementsOf(parts: PlanParts, group: GroupSpec, digest: (value: Json) => string): readonly PlannedPlacement[] {
+function placementsOf(
+  parts: PlanParts,
+  group: GroupSpec,
+  digest: (value: Json) => string,
+): readonly PlannedPlacement[] {
   return choicesOf(group).map(({ provider, hardware, image, fields }) => {
     const account = parts.providers[provider];
     const asked = {
-      provider, type: account?.type ?? '', site: account?.site ?? '',
-      flavor: account?.hardware?.[hardware] ?? hardware, image: account?.images?.[image] ?? image, fields,
+      provider,
+      type: account?.type ?? '',
+      site: account?.site ?? '',
+      flavor: account?.hardware?.[hardware] ?? hardware,
+      image: account?.images?.[image] ?? image,
+      fields,
     };
-    return { ...asked, ...(group.confirmWithinMs === undefined ? {} : { confirmWithinMs: group.confirmWithinMs }), digest: digest(asked) };
+    return {
+      ...asked,
+      ...(group.confirmWithinMs === undefined ? {} : { confirmWithinMs: group.confirmWithinMs }),
+      digest: digest(asked),
+    };
   });
 }

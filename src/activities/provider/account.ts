@@ -12,7 +12,9 @@ import type { ProviderAccount } from '../../model/provider-account.js';
 export interface OpenAccount {
   readonly name: string;
   readonly plugin: RegisteredProvider;
-  /** The administrator's fields with the user's over them, checked, with defaults and with secrets resolved. */
+  /**
+   * The administrator's fields with the user's over them, checked, with defaults and with secrets resolved.
+   */
   readonly fields: JsonObject;
 }
 
@@ -20,8 +22,8 @@ export interface OpenAccount {
 export interface AccountName extends Pick<AccountRef, 'name'> {
   readonly fields?: AccountRef['fields'];
   /**
-   * What was made must go, even after the administrator allows less: values that the account does not list are
-   * accepted, and fields with a reference that `secrets.allow` forbids are left out.
+   * What was made must go, even after the administrator allows less: values that the account does not list
+   * are accepted, and fields with a reference that `secrets.allow` forbids are left out.
    */
   readonly forDelete?: boolean;
 }
@@ -79,5 +81,8 @@ function accountOf(parts: ActivityParts, name: string): ProviderAccount {
   const account = parts.providers[name];
   if (account !== undefined) return account;
   const known = Object.keys(parts.providers).join(', ');
-  throw new PluginError('Invalid', `this worker's configuration has no provider "${name}" (it has: ${known || 'none'}); add it to heddle.yaml`);
+  throw new PluginError(
+    'Invalid',
+    `this worker's configuration has no provider "${name}" (it has: ${known || 'none'}); add it to heddle.yaml`,
+  );
 }

@@ -54,8 +54,8 @@ async function resolveLogin(
   if (type === undefined || !passesReferences(registry.provider(type).descriptor)) {
     throw new PluginError(
       'Invalid',
-      `ssh-auth of the node holds a secret reference, and provider ${account} passes none on: `
-        + 'it is not resolved. Replace the node',
+      `ssh-auth of the node holds a secret reference, and provider ${account} passes none on: ` +
+        'it is not resolved. Replace the node',
     );
   }
   const { value, secrets } = await resolveSecrets(auth, {
@@ -73,11 +73,17 @@ async function resolveLogin(
 function readAddress(config: JsonObject, plugin: string): NodeAddress {
   const host = config['ipaddress'];
   if (typeof host !== 'string' || isIP(host) === 0 || host === '0.0.0.0' || host === '::') {
-    throw new PluginError('Invalid', `plugin ${plugin} gave no usable ipaddress (${JSON.stringify(host) ?? 'none'}); CONFIRM must leave one, or say NotReady`);
+    throw new PluginError(
+      'Invalid',
+      `plugin ${plugin} gave no usable ipaddress (${JSON.stringify(host) ?? 'none'}); CONFIRM must leave one, or say NotReady`,
+    );
   }
   const port = config['ssh-port'] ?? 22;
   if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new PluginError('Invalid', `ssh-port of the node is ${JSON.stringify(port)}; it must be a number from 1 to 65535`);
+    throw new PluginError(
+      'Invalid',
+      `ssh-port of the node is ${JSON.stringify(port)}; it must be a number from 1 to 65535`,
+    );
   }
   const auth = config['ssh-auth'];
   if (!isJsonObject(auth) || typeof auth['user'] !== 'string' || auth['user'] === '') {
@@ -90,13 +96,23 @@ function readAddress(config: JsonObject, plugin: string): NodeAddress {
 }
 
 /**
- * What the account says of the way to its machines: the jump host, whether a host key may be pinned, and whether that may be done with a password.
- * @throws PluginError Invalid when the host key must be told and was not, Auth when a secret of the jump host cannot be had.
+ * What the account says of the way to its machines: the jump host, whether a host key may be pinned, and
+ * whether that may be done with a password.
+ * @throws PluginError Invalid when the host key must be told and was not, Auth when a secret of the jump host
+ * cannot be had.
  */
-export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSecrets'>, account: string, address: NodeAddress, attempt: Pick<Attempt, 'hide'>): Promise<NodeAddress> {
+export async function addWay(
+  parts: Pick<ActivityParts, 'providers' | 'resolveSecrets'>,
+  account: string,
+  address: NodeAddress,
+  attempt: Pick<Attempt, 'hide'>,
+): Promise<NodeAddress> {
   const { jump: written, hostKeys } = parts.providers[account] ?? {};
   if (hostKeys === 'provided' && address.hostKey === undefined) {
-    throw new PluginError('Invalid', `provider ${account} told no host key for ${address.host}, and \`hostKeys: provided\` lets CONFIRM pin none: have it give ssh-host-key, or set \`hostKeys: pin\``);
+    throw new PluginError(
+      'Invalid',
+      `provider ${account} told no host key for ${address.host}, and \`hostKeys: provided\` lets CONFIRM pin none: have it give ssh-host-key, or set \`hostKeys: pin\``,
+    );
   }
   const pinned: NodeAddress =
     hostKeys === 'pin' && address.hostKey === undefined ? { ...address, pinsWithPassword: true } : address;
@@ -110,7 +126,12 @@ export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSe
   const { host, port = 22, user } = jump;
   const hostKey = hostKeyOf(jump['hostKey']);
   // heddle.yaml was checked; only what a secret brought could be anything else.
-  if (typeof host !== 'string' || typeof port !== 'number' || typeof user !== 'string' || hostKey === undefined) {
+  if (
+    typeof host !== 'string' ||
+    typeof port !== 'number' ||
+    typeof user !== 'string' ||
+    hostKey === undefined
+  ) {
     throw new PluginError('Invalid', `the jump host of provider ${account} needs host, user and hostKey`);
   }
   refuseUnsafe(`host of the jump host of provider ${account}`, unsafeText(host));
@@ -121,9 +142,14 @@ export async function addWay(parts: Pick<ActivityParts, 'providers' | 'resolveSe
 }
 
 function credentialsOf(source: JsonObject): Pick<NodeAddress, 'password' | 'key' | 'agent'> {
-  const text = (key: string): string | undefined => (typeof source[key] === 'string' ? source[key] : undefined);
+  const text = (key: string): string | undefined =>
+    typeof source[key] === 'string' ? source[key] : undefined;
   const [password, key, agent] = [text('password'), text('key'), text('agent')];
-  return { ...(password === undefined ? {} : { password }), ...(key === undefined ? {} : { key }), ...(agent === undefined ? {} : { agent }) };
+  return {
+    ...(password === undefined ? {} : { password }),
+    ...(key === undefined ? {} : { key }),
+    ...(agent === undefined ? {} : { agent }),
+  };
 }
 
 function hostKeyOf(value: unknown): string | readonly string[] | undefined {

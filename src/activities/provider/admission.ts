@@ -20,8 +20,16 @@ export interface Admission {
   release(): Promise<void>;
 }
 
-/** Waits for the turn at the account, for a process of the plugin, and for the first call that the account's limit grants. */
-export async function admit(parts: Pick<ActivityParts, 'turns' | 'paces'>, plugin: RegisteredProvider, account: string, attempt: Attempt): Promise<Admission> {
+/**
+ * Waits for the turn at the account, for a process of the plugin, and for the first call that the account's
+ * limit grants.
+ */
+export async function admit(
+  parts: Pick<ActivityParts, 'turns' | 'paces'>,
+  plugin: RegisteredProvider,
+  account: string,
+  attempt: Attempt,
+): Promise<Admission> {
   const since = performance.now();
   const leave = anySignal([attempt.signal, attempt.detach]);
   const turn = await takeTurn(parts, plugin, account, attempt);
@@ -42,8 +50,11 @@ export async function admit(parts: Pick<ActivityParts, 'turns' | 'paces'>, plugi
     }
     const begunAt = performance.now();
     return {
-      waitedMs: begunAt - since, release, calls: (signal) => callsOf(pace, signal, begunAt),
-      ...(turn === undefined ? {} : { turn }), ...(reservation === undefined ? {} : { reservation }),
+      waitedMs: begunAt - since,
+      release,
+      calls: (signal) => callsOf(pace, signal, begunAt),
+      ...(turn === undefined ? {} : { turn }),
+      ...(reservation === undefined ? {} : { reservation }),
     };
   } catch (error) {
     await release();

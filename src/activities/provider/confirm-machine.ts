@@ -10,8 +10,14 @@ import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from '../results.js';
 
-/** Ready means: the provider says so, there is an address, and SSH answers there under the expected host key. */
-export async function confirmMachine(parts: ActivityParts, { plugin, provider, request, attempt, machine, turn }: ProviderCall, budget: AbortSignal): Promise<JsonObject> {
+/**
+ * Ready means: the provider says so, there is an address, and SSH answers there under the expected host key.
+ */
+export async function confirmMachine(
+  parts: ActivityParts,
+  { plugin, provider, request, attempt, machine, turn }: ProviderCall,
+  budget: AbortSignal,
+): Promise<JsonObject> {
   const taken = takeResult(
     await lookSoon(provider, machine, attempt, budget),
     { plugin: plugin.descriptor, action: 'CONFIRM' },
@@ -28,38 +34,63 @@ export async function confirmMachine(parts: ActivityParts, { plugin, provider, r
   );
   attempt.at(`SSH to ${address.host}:${address.port}`);
   try {
-    const { hostKey, bootId } = await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach, budget]));
+    const { hostKey, bootId } = await parts.nodes.probe(
+      address,
+      anySignal([attempt.signal, attempt.detach, budget]),
+    );
     if (address.hostKey === undefined) attempt.log.info(`pinned host key of ${address.host}`, { hostKey });
     // null takes out what an earlier CONFIRM left.
     return { ...taken.result, 'ssh-host-key': hostKey, 'boot-id': bootId ?? null };
   } catch (error) {
     if (!isPluginError(error) || error.kind === 'Invalid') throw error;
     // A fresh machine may refuse for a while, or not know its keys yet: the boot budget ends the waiting.
-    throw new PluginError('NotReady', error.message, { cause: error, retryAfterMs: 1_000, result: taken.result });
+    throw new PluginError('NotReady', error.message, {
+      cause: error,
+      retryAfterMs: 1_000,
+      result: taken.result,
+    });
   }
 }
 
 /** Nobody logs in to it: it is ready when it takes orders. */
-async function confirmByPlugin(plugin: ProviderCall['plugin'], provider: ProviderCall['provider'], machine: MachineInput, result: JsonObject): Promise<JsonObject> {
+async function confirmByPlugin(
+  plugin: ProviderCall['plugin'],
+  provider: ProviderCall['provider'],
+  machine: MachineInput,
+  result: JsonObject,
+): Promise<JsonObject> {
   const { is, why } = await reachByPlugin(plugin, provider, machine);
   if (is === 'yes') return result;
-  throw new PluginError('NotReady', `it does not answer its provider: ${why ?? 'no reason was given'}`, { retryAfterMs: 1_000, result });
+  throw new PluginError('NotReady', `it does not answer its provider: ${why ?? 'no reason was given'}`, {
+    retryAfterMs: 1_000,
+    result,
+  });
 }
 
-/** How soon a further look must be due, and for how long looks follow each other within one attempt, in ms. */
+/**
+ * How soon a further look must be due, and for how long looks follow each other within one attempt, in ms.
+ */
 const soonMs = 300;
 const lookingMs = 1_500;
 
 /**
- * A machine that is there in a moment is waited for: another attempt begins only after a second or so, however soon it is asked for. Later
- * attempts look once, so that a slow machine holds no place.
+ * A machine that is there in a moment is waited for: another attempt begins only after a second or so,
+ * however soon it is asked for. Later attempts look once, so that a slow machine holds no place.
  */
-async function lookSoon(provider: ProviderCall['provider'], machine: ProviderCall['machine'], attempt: ProviderCall['attempt'], budget: AbortSignal): ReturnType<ProviderCall['provider']['confirm']> {
+async function lookSoon(
+  provider: ProviderCall['provider'],
+  machine: ProviderCall['machine'],
+  attempt: ProviderCall['attempt'],
+  budget: AbortSignal,
+): ReturnType<ProviderCall['provider']['confirm']> {
   for (const until = Date.now() + lookingMs; ;) {
     try {
       return await provider.confirm(machine);
     } catch (error) {
-      const waitMs = isPluginError(error) && error.kind === 'NotReady' && attempt.number === 1 ? error.retryAfterMs ?? Infinity : Infinity;
+      const waitMs =
+        isPluginError(error) && error.kind === 'NotReady' && attempt.number === 1
+          ? (error.retryAfterMs ?? Infinity)
+          : Infinity;
       if (waitMs > soonMs || Date.now() + waitMs > until) throw error;
       await wait(waitMs, undefined, { signal: anySignal([attempt.signal, attempt.detach, budget]) });
     }

@@ -7,9 +7,9 @@ import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from '../results.js';
 
 /**
- * One machine for one key, whatever was lost on the way. With a client token the call is simply made again; otherwise, when
- * an earlier call may have been made, the caller has waited until that can have no more effect and is visible: this looks,
- * and adopts what it finds.
+ * One machine for one key, whatever was lost on the way. With a client token the call is simply made again;
+ * otherwise, when an earlier call may have been made, the caller has waited until that can have no more
+ * effect and is visible: this looks, and adopts what it finds.
  */
 export async function createMachine(call: ProviderCall, mayBeThere: boolean): Promise<JsonObject> {
   const { plugin, provider, request, attempt, machine } = call;
@@ -21,44 +21,80 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
   }
   const { config } = request;
   const hostname = textOf(config, 'hostname');
-  const create = async (): Promise<unknown> => provider.create({
-    ...machine, flavor: textOf(config, 'flavor'), image: textOf(config, 'image'), hostname,
-    token: createHash('sha256').update(machine.key).digest('hex'),
-  });
+  const create = async (): Promise<unknown> =>
+    provider.create({
+      ...machine,
+      flavor: textOf(config, 'flavor'),
+      image: textOf(config, 'image'),
+      hostname,
+      token: createHash('sha256').update(machine.key).digest('hex'),
+    });
   const { name: type, idempotency } = plugin.descriptor;
   const returned = await (idempotency === 'none'
-    ? createOnce({ attempt, runs: call.runs, provider: { name: request.provider.name, type }, hostname, cluster: request.clusterId }, create) : create());
+    ? createOnce(
+        {
+          attempt,
+          runs: call.runs,
+          provider: { name: request.provider.name, type },
+          hostname,
+          cluster: request.clusterId,
+        },
+        create,
+      )
+    : create());
   const taken = takeResult(returned, { plugin: plugin.descriptor, action: 'CREATE' }, config);
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   const id = taken.result['providerid'];
   if (typeof id !== 'string' || id === '') {
-    throw new PluginError('Invalid', `plugin ${plugin.descriptor.name} returned no providerid from CREATE; it must be a string that names the machine`);
+    throw new PluginError(
+      'Invalid',
+      `plugin ${plugin.descriptor.name} returned no providerid from CREATE; it must be a string that names the machine`,
+    );
   }
   return taken.result;
 }
 
 /**
- * Takes over the machine that an earlier life of the cluster made. It never makes one: what cannot be taken over is to be
- * replaced, under a new key.
+ * Takes over the machine that an earlier life of the cluster made. It never makes one: what cannot be taken
+ * over is to be replaced, under a new key.
  */
 async function adoptMachine(call: ProviderCall): Promise<JsonObject> {
-  const { plugin: { descriptor }, provider, attempt, machine, absences } = call;
+  const {
+    plugin: { descriptor },
+    provider,
+    attempt,
+    machine,
+    absences,
+  } = call;
   const instead = 'Replace the node';
-  if (provider.find === undefined) throw new PluginError('Invalid', `provider type ${descriptor.name} cannot find the machine of key ${machine.key}, so it cannot be taken over. ${instead}`);
+  if (provider.find === undefined)
+    throw new PluginError(
+      'Invalid',
+      `provider type ${descriptor.name} cannot find the machine of key ${machine.key}, so it cannot be taken over. ${instead}`,
+    );
   const found = await findMachine(call);
   if (found === undefined) {
     const missedMs = absences.miss(machine.key);
     if (missedMs < descriptor.consistencyWindowMs) {
-      throw new PluginError('NotReady', `there is no machine of key ${machine.key} in sight; provider type ${descriptor.name} may show it later`, { retryAfterMs: descriptor.consistencyWindowMs - missedMs });
+      throw new PluginError(
+        'NotReady',
+        `there is no machine of key ${machine.key} in sight; provider type ${descriptor.name} may show it later`,
+        { retryAfterMs: descriptor.consistencyWindowMs - missedMs },
+      );
     }
     absences.forget(machine.key);
-    throw new PluginError('Invalid', `the machine of key ${machine.key} is not there any more, so it cannot be taken over. ${instead}`);
+    throw new PluginError(
+      'Invalid',
+      `the machine of key ${machine.key} is not there any more, so it cannot be taken over. ${instead}`,
+    );
   }
   absences.forget(machine.key);
   if (found.created === undefined) {
-    throw new PluginError('Invalid', `provider type ${descriptor.name} cannot tell again what CREATE of machine ${found.providerid} returned, so it cannot be taken over. ${instead}`, {
-      result: { providerid: found.providerid },
-    });
+    throw new PluginError(
+      'Invalid',
+      `provider type ${descriptor.name} cannot tell again what CREATE of machine ${found.providerid} returned, so it cannot be taken over. ${instead}`,
+      { result: { providerid: found.providerid } },
+    );
   }
   attempt.log.info(`takes over machine ${found.providerid} of key ${machine.key}`);
   return resultOf(call, found);
@@ -69,7 +105,10 @@ async function findMachine({ provider, machine }: ProviderCall): Promise<Machine
   const machines = (await provider.find(machine.key)).filter((found) => found.state !== 'gone');
   if (machines.length > 1) {
     const ids = machines.map((found) => found.providerid).join(', ');
-    throw new PluginError('UnknownOutcome', `the provider has ${machines.length} machines for one key (${ids}); delete all but one there, then retry`);
+    throw new PluginError(
+      'UnknownOutcome',
+      `the provider has ${machines.length} machines for one key (${ids}); delete all but one there, then retry`,
+    );
   }
   return machines[0];
 }

@@ -15,8 +15,9 @@ export interface CreateOnce {
 }
 
 /**
- * CREATE at a provider that cannot be asked what came of a call. The intent is on record at the server before the call is
- * made, so a later attempt knows whether it was: one that was and whose end nobody heard is never made again by itself.
+ * CREATE at a provider that cannot be asked what came of a call. The intent is on record at the server before
+ * the call is made, so a later attempt knows whether it was: one that was and whose end nobody heard is never
+ * made again by itself.
  */
 export async function createOnce<Result>(once: CreateOnce, create: () => Promise<Result>): Promise<Result> {
   const { attempt } = once;
@@ -25,7 +26,8 @@ export async function createOnce<Result>(once: CreateOnce, create: () => Promise
   try {
     return await create();
   } catch (error) {
-    if (!isPluginError(error)) throw attempt.detach.aborted ? error : quarantine(once, messageOf(error), error);
+    if (!isPluginError(error))
+      throw attempt.detach.aborted ? error : quarantine(once, messageOf(error), error);
     if (error.kind === 'NotReady') attempt.mark('unsent');
     if (error.kind === 'NotReady' || refusals.includes(error.kind)) throw error;
     throw quarantine(once, error.message, error);
@@ -33,9 +35,12 @@ export async function createOnce<Result>(once: CreateOnce, create: () => Promise
 }
 
 function quarantine({ provider, hostname, cluster }: CreateOnce, what: string, cause?: unknown): PluginError {
-  return new PluginError('UnknownOutcome', `CREATE of machine ${hostname} was sent to provider ${provider.name}, and nobody knows whether it was made (${what}). `
-    + `Provider type ${provider.type} cannot tell, so it is not repeated. Look there for a machine named ${hostname}, delete it if there is one, then: heddle retry ${cluster}`,
-  cause === undefined ? {} : { cause });
+  return new PluginError(
+    'UnknownOutcome',
+    `CREATE of machine ${hostname} was sent to provider ${provider.name}, and nobody knows whether it was made (${what}). ` +
+      `Provider type ${provider.type} cannot tell, so it is not repeated. Look there for a machine named ${hostname}, delete it if there is one, then: heddle retry ${cluster}`,
+    cause === undefined ? {} : { cause },
+  );
 }
 
 function messageOf(error: unknown): string {

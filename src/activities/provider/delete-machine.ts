@@ -7,17 +7,25 @@ import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from '../results.js';
 
 /**
- * Done when absence was seen; where what the provider shows may lag behind, when it was seen twice with the window in
- * between. The second look is another attempt, so that the waiting takes no place.
+ * Done when absence was seen; where what the provider shows may lag behind, when it was seen twice with the
+ * window in between. The second look is another attempt, so that the waiting takes no place.
  */
 export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
-  const { plugin: { descriptor: { name, consistencyWindowMs } }, machine, absences } = call;
+  const {
+    plugin: {
+      descriptor: { name, consistencyWindowMs },
+    },
+    machine,
+    absences,
+  } = call;
   const { result } = await askToDelete(call);
   const missedMs = consistencyWindowMs === 0 ? 0 : absences.miss(machine.key);
   if (missedMs < consistencyWindowMs) {
-    throw new PluginError('NotReady', `the machine is not seen any more; it is looked for once more, for what provider type ${name} shows may lag ${consistencyWindowMs} ms behind`, {
-      retryAfterMs: consistencyWindowMs - missedMs,
-    });
+    throw new PluginError(
+      'NotReady',
+      `the machine is not seen any more; it is looked for once more, for what provider type ${name} shows may lag ${consistencyWindowMs} ms behind`,
+      { retryAfterMs: consistencyWindowMs - missedMs },
+    );
   }
   absences.forget(machine.key);
   await tellDeleted(call);
@@ -30,7 +38,9 @@ async function tellDeleted({ plugin, provider, machine, attempt }: ProviderCall)
   try {
     await provider.nodeDeleted?.(machine);
   } catch (error) {
-    attempt.log.warn(`the machine is deleted; nodeDeleted of ${plugin.descriptor.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    attempt.log.warn(
+      `the machine is deleted; nodeDeleted of ${plugin.descriptor.name} failed: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
@@ -58,14 +68,18 @@ async function askToDelete({
 }
 
 /**
- * The key finds what an id does not: a machine whose id has changed, or a second one that should never have been made. Such
- * a machine is deleted too, and looked for again.
+ * The key finds what an id does not: a machine whose id has changed, or a second one that should never have
+ * been made. Such a machine is deleted too, and looked for again.
  */
 async function refuseOthers(provider: ProviderWithAbilities, machine: MachineInput): Promise<void> {
-  const others = (await provider.find?.(machine.key) ?? []).filter(({ state }) => state !== 'gone');
+  const others = ((await provider.find?.(machine.key)) ?? []).filter(({ state }) => state !== 'gone');
   if (others.length === 0) return;
   for (const { providerid } of others) {
     if (providerid !== machine.providerid) await provider.delete({ ...machine, providerid });
   }
-  throw new PluginError('NotReady', `the provider still shows ${others.map(({ providerid }) => providerid).join(', ')} under the key ${machine.key}`, { retryAfterMs: 300 });
+  throw new PluginError(
+    'NotReady',
+    `the provider still shows ${others.map(({ providerid }) => providerid).join(', ')} under the key ${machine.key}`,
+    { retryAfterMs: 300 },
+  );
 }

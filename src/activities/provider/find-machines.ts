@@ -7,15 +7,23 @@ import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../survey/shared-lists.js';
 
 /**
- * All machines of one account that this installation made for a cluster of this name, in whichever life of it. It waits for
- * nothing: what was made or deleted within the provider's consistency window may be shown wrongly.
+ * All machines of one account that this installation made for a cluster of this name, in whichever life of
+ * it. It waits for nothing: what was made or deleted within the provider's consistency window may be shown
+ * wrongly.
  */
-export async function findMachines(parts: ActivityParts, lists: SharedLists, request: FindMachinesRequest, attempt: Attempt): Promise<FindMachinesReply> {
+export async function findMachines(
+  parts: ActivityParts,
+  lists: SharedLists,
+  request: FindMachinesRequest,
+  attempt: Attempt,
+): Promise<FindMachinesReply> {
   const { clusterId, provider, uids = [] } = request;
   const view = await viewAccount(parts, lists, clusterId, provider, attempt);
   const machines = await view.list();
-  if (machines === undefined) return { machines: [], unable: `provider type ${provider.type} cannot list its machines` };
-  const ours = (machine: Machine): boolean => machine.tags[tagNames.installation] === parts.installation && machine.state !== 'gone';
+  if (machines === undefined)
+    return { machines: [], unable: `provider type ${provider.type} cannot list its machines` };
+  const ours = (machine: Machine): boolean =>
+    machine.tags[tagNames.installation] === parts.installation && machine.state !== 'gone';
   return {
     machines: machines.filter(ours).flatMap((machine): readonly FoundMachine[] => {
       const key = readMachineKey(machine.key ?? machine.tags[tagNames.key] ?? '');
@@ -25,7 +33,17 @@ export async function findMachines(parts: ActivityParts, lists: SharedLists, req
       if (machine.tags[tagNames.cluster] !== clusterId && !uids.includes(clusterUid)) return [];
       const { providerid, state, createdAt } = machine;
       const placement = machine.tags[tagNames.placement];
-      return [{ providerid, keyUid: clusterUid, nodeId, incarnation, state, ...(placement === undefined ? {} : { placement }), ...(createdAt === undefined ? {} : { createdAt }) }];
+      return [
+        {
+          providerid,
+          keyUid: clusterUid,
+          nodeId,
+          incarnation,
+          state,
+          ...(placement === undefined ? {} : { placement }),
+          ...(createdAt === undefined ? {} : { createdAt }),
+        },
+      ];
     }),
   };
 }

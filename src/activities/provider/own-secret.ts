@@ -5,8 +5,9 @@ import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 
 /**
- * Resolves a secret reference for a plugin that runs as a program. Only one that stands in its own task: else any plugin
- * could read whatever the worker can. The payload does not count: it holds what nodes and plugins returned.
+ * Resolves a secret reference for a plugin that runs as a program. Only one that stands in its own task: else
+ * any plugin could read whatever the worker can. The payload does not count: it holds what nodes and plugins
+ * returned.
  */
 export async function resolveOwnSecret(
   parts: Pick<ActivityParts, 'resolveSecrets'>,

@@ -63,36 +63,44 @@ export function createPace({ account, perSecond, slots }: PaceOptions): Pace {
     try {
       while (begun.length + beginning.length > 0) await serve();
     } catch (cause) {
-      const failed = new PluginError('Retryable', `nobody told when ${account} may be called (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
+      const failed = new PluginError(
+        'Retryable',
+        `nobody told when ${account} may be called (${cause instanceof Error ? cause.message : String(cause)})`,
+        { cause },
+      );
       for (const waiter of [...begun.splice(0), ...beginning.splice(0)]) waiter.fail(failed);
     } finally {
       serving = false;
     }
   };
-  const waitIn = (row: Waiter[], signal: AbortSignal): Promise<void> => new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const leave = (): void => {
-      row.splice(row.indexOf(waiter), 1);
-      reject(signal.reason);
-    };
-    const waiter: Waiter = {
-      go: () => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      },
-      fail: (error) => {
-        signal.removeEventListener('abort', leave);
-        reject(error);
-      },
-    };
-    signal.addEventListener('abort', leave, { once: true });
-    row.push(waiter);
-    void serveAll();
-  });
+  const waitIn = (row: Waiter[], signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const leave = (): void => {
+        row.splice(row.indexOf(waiter), 1);
+        reject(signal.reason);
+      };
+      const waiter: Waiter = {
+        go: () => {
+          signal.removeEventListener('abort', leave);
+          resolve();
+        },
+        fail: (error) => {
+          signal.removeEventListener('abort', leave);
+          reject(error);
+        },
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      row.push(waiter);
+      void serveAll();
+    });
   return { begin: (signal) => waitIn(beginning, signal), take: (signal) => waitIn(begun, signal) };
 }
 
-/** The calls of one task. One that was waited for before the task began is the first, unless it comes too late. */
+/**
+ * The calls of one task. One that was waited for before the task began is the first, unless it comes too
+ * late.
+ */
 export function callsOf(pace: Pace | undefined, signal: AbortSignal, begunAt?: number): Calls {
   if (pace === undefined) return { take: () => Promise.resolve() };
   let ready = begunAt;

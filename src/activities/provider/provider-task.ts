@@ -20,41 +20,89 @@ import { resolveOwnSecret } from './own-secret.js';
 import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
-export async function runProviderTask(parts: ActivityParts, task: Task, request: TaskRequest, attempt: Attempt): Promise<JsonObject> {
+export async function runProviderTask(
+  parts: ActivityParts,
+  task: Task,
+  request: TaskRequest,
+  attempt: Attempt,
+): Promise<JsonObject> {
   const budget = budgetSignal();
   const { plugin, fields } = await openAccount(parts, accountFor(request, task), attempt);
   const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
-  const machine = machineInput(parts.installation, clusterId, { nodeId, incarnation, keyUid, config, ...(placement === undefined ? {} : { placement }) }, fields);
-  if (request.swept === true) await refuseOwned(parts, { key: machine.key, providerid: machine.providerid ?? '', ...(clusterId === '-' ? {} : { cluster: clusterId }) });
+  const machine = machineInput(
+    parts.installation,
+    clusterId,
+    { nodeId, incarnation, keyUid, config, ...(placement === undefined ? {} : { placement }) },
+    fields,
+  );
+  if (request.swept === true)
+    await refuseOwned(parts, {
+      key: machine.key,
+      providerid: machine.providerid ?? '',
+      ...(clusterId === '-' ? {} : { cluster: clusterId }),
+    });
   const earlierCallAt = await earlierCall(parts, plugin, request, task, attempt);
   if (earlierCallAt !== undefined) await untilVisible(plugin, earlierCallAt, attempt);
-  else if (task.taskName === 'DELETE' && machine.providerid === undefined) await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);
+  else if (task.taskName === 'DELETE' && machine.providerid === undefined)
+    await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);
   const admission = await admit(parts, plugin, request.provider.name, attempt);
   const { turn, reservation } = admission;
-  // The call's own deadline ends its connection too, so that no attempt given up for lost creates anything later.
+  // The call's own deadline ends its connection too, so that no attempt given up for lost creates anything
+  // later.
   const deadline = AbortSignal.timeout(plugin.descriptor.callDeadlineMs);
-  // A CREATE that was sent goes on when the task is cancelled: it ends with the machine's id, which makes deleting it easy.
+  // A CREATE that was sent goes on when the task is cancelled: it ends with the machine's id, which makes
+  // deleting it easy.
   const cancelled = task.taskName === 'CREATE' ? [] : [attempt.signal];
-  const signal = anySignal([...cancelled, attempt.detach, deadline, budget, ...(turn === undefined ? [] : [turn.lost])]);
+  const signal = anySignal([
+    ...cancelled,
+    attempt.detach,
+    deadline,
+    budget,
+    ...(turn === undefined ? [] : [turn.lost]),
+  ]);
   const provider = plugin.create({
-    task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } }, log: attempt.log, signal, fields,
-    claims: parts.claims(request.provider.name), calls: admission.calls(signal), pools: parts.pools,
-    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference), ...(reservation === undefined ? {} : { reservation }),
+    task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
+    log: attempt.log,
+    signal,
+    fields,
+    claims: parts.claims(request.provider.name),
+    calls: admission.calls(signal),
+    pools: parts.pools,
+    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
+    ...(reservation === undefined ? {} : { reservation }),
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
-  const call: ProviderCall = { plugin, provider, request, attempt, machine, absences: parts.absences, runs: parts.runs, ...(turn === undefined ? {} : { turn }) };
+  const call: ProviderCall = {
+    plugin,
+    provider,
+    request,
+    attempt,
+    machine,
+    absences: parts.absences,
+    runs: parts.runs,
+    ...(turn === undefined ? {} : { turn }),
+  };
   try {
-    // After the deadline began: whoever takes this attempt's place from now on waits at least as long as its call can take.
+    // After the deadline began: whoever takes this attempt's place from now on waits at least as long as its
+    // call can take.
     if (earlierCallAt !== undefined || admission.waitedMs > patienceMs) await refuseSuperseded(parts);
     if (task.taskName === 'CREATE') return await createMachine(call, earlierCallAt !== undefined);
     if (task.taskName === 'CONFIRM') return await confirmMachine(parts, call, budget);
     return await deleteMachine(call);
   } catch (error) {
     // There is no time for another attempt, and one that began would end without a word.
-    if (budget.aborted && !(error instanceof PluginError)) throw new PluginError('NotReady', `${attempt.step()} when its time was over`, { cause: error, retryAfterMs: 60_000 });
+    if (budget.aborted && !(error instanceof PluginError))
+      throw new PluginError('NotReady', `${attempt.step()} when its time was over`, {
+        cause: error,
+        retryAfterMs: 60_000,
+      });
     if (deadline.aborted && !isPluginError(error)) {
       const program = error instanceof ProgramFault ? ` (${error.message})` : '';
-      throw new PluginError('Retryable', `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms${program}`, { cause: error });
+      throw new PluginError(
+        'Retryable',
+        `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms${program}`,
+        { cause: error },
+      );
     }
     throw error;
   } finally {
@@ -71,37 +119,65 @@ function accountFor({ provider, swept }: TaskRequest, { taskName }: Task): Accou
 /** A wait so short, in ms, that no other attempt can have begun meanwhile. */
 const patienceMs = 4_000;
 
-/** How long before the end of its time an attempt ends by itself, in ms, but a quarter of that time at most: cut by the server, it could not say what it waited for. */
+/**
+ * How long before the end of its time an attempt ends by itself, in ms, but a quarter of that time at most:
+ * cut by the server, it could not say what it waited for.
+ */
 const lastWordsMs = 1_000;
 
 /** Longest wait for a worker that is believed, in ms: a greater difference of the clocks is none. */
 const queuedMs = 10_000;
 
-/** The end of the task's time, a little early. Taken as an attempt begins: from then on our own clock measures. */
+/**
+ * The end of the task's time, a little early. Taken as an attempt begins: from then on our own clock
+ * measures.
+ */
 function budgetSignal(): AbortSignal {
-  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs, scheduleToCloseTimeoutMs } = activityInfo();
+  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs, scheduleToCloseTimeoutMs } =
+    activityInfo();
   if (scheduleToCloseTimeoutMs === 0) return new AbortController().signal;
-  // Both by the server's clock, which may differ from ours; how long this attempt has waited for a worker, only ours tells.
+  // Both by the server's clock, which may differ from ours; how long this attempt has waited for a worker,
+  // only ours tells.
   const spentMs = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
   const waitedMs = Date.now() - currentAttemptScheduledTimestampMs;
   const queued = waitedMs > 0 && waitedMs < queuedMs ? waitedMs : 0;
-  return AbortSignal.timeout(Math.max(0, scheduleToCloseTimeoutMs - spentMs - queued - Math.min(lastWordsMs, scheduleToCloseTimeoutMs / 4)));
+  return AbortSignal.timeout(
+    Math.max(
+      0,
+      scheduleToCloseTimeoutMs - spentMs - queued - Math.min(lastWordsMs, scheduleToCloseTimeoutMs / 4),
+    ),
+  );
 }
 
 /**
- * When a CREATE of the same key whose outcome nobody knows may have been sent last, in ms; undefined when none can have
- * been, or the provider itself sees to it that it does no harm. The first attempt of a workflow that somebody reset may
- * follow one that the reset made everybody forget.
+ * When a CREATE of the same key whose outcome nobody knows may have been sent last, in ms; undefined when
+ * none can have been, or the provider itself sees to it that it does no harm. The first attempt of a workflow
+ * that somebody reset may follow one that the reset made everybody forget.
  */
-async function earlierCall(parts: ActivityParts, { descriptor }: RegisteredProvider, request: TaskRequest, task: Task, attempt: Attempt): Promise<number | undefined> {
+async function earlierCall(
+  parts: ActivityParts,
+  { descriptor }: RegisteredProvider,
+  request: TaskRequest,
+  task: Task,
+  attempt: Attempt,
+): Promise<number | undefined> {
   const looks = descriptor.idempotency === 'name' || descriptor.idempotency === 'tag';
   if (task.taskName !== 'CREATE' || !looks || request.adopt === true) return undefined;
   return attempt.number > 1 ? activityInfo().currentAttemptScheduledTimestampMs : resetTime(parts);
 }
 
-/** An earlier CREATE may have its effect up to its deadline, and be listed only later: until then looking says nothing. */
-async function untilVisible({ descriptor }: RegisteredProvider, lastCallAt: number, attempt: Attempt): Promise<void> {
+/**
+ * An earlier CREATE may have its effect up to its deadline, and be listed only later: until then looking says
+ * nothing.
+ */
+async function untilVisible(
+  { descriptor }: RegisteredProvider,
+  lastCallAt: number,
+  attempt: Attempt,
+): Promise<void> {
   const visibleAt = lastCallAt + descriptor.callDeadlineMs + descriptor.consistencyWindowMs;
   attempt.at(`waits until an earlier call of ${descriptor.name} is over and visible`);
-  await wait(Math.max(0, visibleAt - Date.now()), undefined, { signal: anySignal([attempt.signal, attempt.detach]) });
+  await wait(Math.max(0, visibleAt - Date.now()), undefined, {
+    signal: anySignal([attempt.signal, attempt.detach]),
+  });
 }

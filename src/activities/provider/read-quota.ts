@@ -4,8 +4,15 @@ import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../survey/shared-lists.js';
 
-/** The activity READ_QUOTA: what an account allows, and what of it is in use by whomever. It changes nothing. */
-export async function readQuota(parts: ActivityParts, lists: SharedLists, { provider }: QuotaRequest, attempt: Attempt): Promise<QuotaReply> {
+/**
+ * The activity READ_QUOTA: what an account allows, and what of it is in use by whomever. It changes nothing.
+ */
+export async function readQuota(
+  parts: ActivityParts,
+  lists: SharedLists,
+  { provider }: QuotaRequest,
+  attempt: Attempt,
+): Promise<QuotaReply> {
   const view = await viewAccount(parts, lists, '-', provider, attempt);
   attempt.at(`reads the quota of ${provider.name}`);
   const quota = await view.quota();

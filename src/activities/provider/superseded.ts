@@ -2,7 +2,9 @@ import { activityInfo } from '@temporalio/activity';
 import { PluginError } from '../../plugins/errors.js';
 import type { ActivityParts } from '../parts.js';
 
-/** When the run that this task belongs to began by a reset, in ms since the epoch; undefined when it did not. */
+/**
+ * When the run that this task belongs to began by a reset, in ms since the epoch; undefined when it did not.
+ */
 export async function resetTime(parts: ActivityParts): Promise<number | undefined> {
   const { workflowExecution: execution } = activityInfo();
   if (execution === undefined) return undefined;
@@ -10,14 +12,18 @@ export async function resetTime(parts: ActivityParts): Promise<number | undefine
 }
 
 /**
- * Refuses to go on when another attempt has taken the place of this one, or the workflow was reset. What was waited for
- * may have taken longer than the server had patience with a silent worker.
+ * Refuses to go on when another attempt has taken the place of this one, or the workflow was reset. What was
+ * waited for may have taken longer than the server had patience with a silent worker.
  */
 export async function refuseSuperseded(parts: ActivityParts): Promise<void> {
   const { workflowExecution: execution, activityId, attempt } = activityInfo();
   if (execution === undefined) return;
-  const run = await patiently(execution.workflowId, parts.runs.describe(execution.workflowId, execution.runId));
-  if (run?.pending.some((task) => task.activityId === activityId && task.attempt === attempt) === true) return;
+  const run = await patiently(
+    execution.workflowId,
+    parts.runs.describe(execution.workflowId, execution.runId),
+  );
+  if (run?.pending.some((task) => task.activityId === activityId && task.attempt === attempt) === true)
+    return;
   throw new PluginError('Retryable', 'another attempt has taken the place of this one');
 }
 
@@ -26,6 +32,10 @@ async function patiently<Value>(workflowId: string, answer: Promise<Value>): Pro
     return await answer;
   } catch (cause) {
     // Nothing was begun yet.
-    throw new PluginError('Retryable', `the Temporal server did not tell of ${workflowId} (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
+    throw new PluginError(
+      'Retryable',
+      `the Temporal server did not tell of ${workflowId} (${cause instanceof Error ? cause.message : String(cause)})`,
+      { cause },
+    );
   }
 }

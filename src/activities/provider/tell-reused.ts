@@ -5,7 +5,12 @@ import type { ActivityParts } from '../parts.js';
 import type { SharedLists } from '../survey/shared-lists.js';
 
 /** The activity NODE_REUSED: a provider hears that a node of a pool is ready again after use. */
-export async function tellReused(parts: ActivityParts, lists: SharedLists, { clusterId, provider, node }: NodeReusedRequest, attempt: Attempt): Promise<void> {
+export async function tellReused(
+  parts: ActivityParts,
+  lists: SharedLists,
+  { clusterId, provider, node }: NodeReusedRequest,
+  attempt: Attempt,
+): Promise<void> {
   const view = await viewAccount(parts, lists, clusterId, provider, attempt);
   attempt.at(`tells ${provider.name} of ${node.nodeId}`);
   await view.reused(node);

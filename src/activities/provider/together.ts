@@ -4,33 +4,64 @@ import type { FailureDetails } from '../../model/failure.js';
 import type { TaskOutcome, TaskRequest } from '../../model/messages.js';
 import { taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/payload.js';
-import { togetherActions, togetherName, type TogetherAction, type TogetherEnd, type TogetherRequest } from '../../model/together.js';
+import {
+  togetherActions,
+  togetherName,
+  type TogetherAction,
+  type TogetherEnd,
+  type TogetherRequest,
+} from '../../model/together.js';
 
 /** Carries out one task, as an attempt of its own; `within` ends the attempt, not the task. */
-export type CarryOut = (action: TogetherAction | 'CONFIRM', request: TaskRequest, within?: AbortSignal) => Promise<TaskOutcome>;
+export type CarryOut = (
+  action: TogetherAction | 'CONFIRM',
+  request: TaskRequest,
+  within?: AbortSignal,
+) => Promise<TaskOutcome>;
 
-export type TogetherActivities = Readonly<Record<`${TogetherAction}_TOGETHER`, (request: TogetherRequest) => Promise<readonly TogetherEnd[]>>>;
+export type TogetherActivities = Readonly<
+  Record<`${TogetherAction}_TOGETHER`, (request: TogetherRequest) => Promise<readonly TogetherEnd[]>>
+>;
 
-/** Longest look at machines that were just made, in ms: those that are not there by then are looked at by tasks of their own. */
+/**
+ * Longest look at machines that were just made, in ms: those that are not there by then are looked at by
+ * tasks of their own.
+ */
 const lookMs = 2_000;
 
 /**
- * The activities CREATE_TOGETHER and DELETE_TOGETHER: tasks of several nodes at once, for a server needs as much time for an activity as
- * for hundreds of calls. Each task is attempted as it would be by itself, and has its own end.
+ * The activities CREATE_TOGETHER and DELETE_TOGETHER: tasks of several nodes at once, for a server needs as
+ * much time for an activity as for hundreds of calls. Each task is attempted as it would be by itself, and
+ * has its own end.
  */
 export function createTogetherActivities(carryOut: CarryOut): TogetherActivities {
-  const entries = togetherActions.map((action) => [togetherName(action), ({ requests }: TogetherRequest) => carryTogether(carryOut, action, requests)] as const);
+  const entries = togetherActions.map(
+    (action) =>
+      [
+        togetherName(action),
+        ({ requests }: TogetherRequest) => carryTogether(carryOut, action, requests),
+      ] as const,
+  );
   return Object.fromEntries(entries) as TogetherActivities;
 }
 
-async function carryTogether(carryOut: CarryOut, action: TogetherAction, requests: readonly TaskRequest[]): Promise<readonly TogetherEnd[]> {
+async function carryTogether(
+  carryOut: CarryOut,
+  action: TogetherAction,
+  requests: readonly TaskRequest[],
+): Promise<readonly TogetherEnd[]> {
   const { cancellationSignal } = Context.current();
   // Each attempt listens.
   setMaxListeners(0, cancellationSignal);
   const ends = await Promise.all(requests.map((request) => carry(carryOut, action, request)));
   // The worker goes, or lost the activity: another attempt takes over for all of them.
   const isCut = cancellationSignal.aborted && Context.current().cancellationDetails?.cancelRequested !== true;
-  if (isCut && !ends.every((end) => 'outcome' in end)) throw ApplicationFailure.create({ message: `${action} of ${requests.length} nodes: let go`, type: 'Retryable', nextRetryDelay: 100 });
+  if (isCut && !ends.every((end) => 'outcome' in end))
+    throw ApplicationFailure.create({
+      message: `${action} of ${requests.length} nodes: let go`,
+      type: 'Retryable',
+      nextRetryDelay: 100,
+    });
   return ends;
 }
 
@@ -44,23 +75,46 @@ async function carry(carryOut: CarryOut, action: TogetherAction, request: TaskRe
   }
 }
 
-/** CONFIRM, for a machine that is there in a moment. Whatever else comes of it is left to the task of its own. */
-async function lookAtOnce(carryOut: CarryOut, created: TaskRequest, { result = {} }: TaskOutcome): Promise<TaskOutcome | undefined> {
+/**
+ * CONFIRM, for a machine that is there in a moment. Whatever else comes of it is left to the task of its own.
+ */
+async function lookAtOnce(
+  carryOut: CarryOut,
+  created: TaskRequest,
+  { result = {} }: TaskOutcome,
+): Promise<TaskOutcome | undefined> {
   const { clusterUid, nodeId, incarnation, operation, config } = created;
-  const request = { ...created, run: 1, taskId: taskId({ clusterUid, nodeId, incarnation, action: 'CONFIRM', operation }), config: mergePayload(config, result) };
+  const request = {
+    ...created,
+    run: 1,
+    taskId: taskId({ clusterUid, nodeId, incarnation, action: 'CONFIRM', operation }),
+    config: mergePayload(config, result),
+  };
   return carryOut('CONFIRM', request, AbortSignal.timeout(lookMs)).catch(() => undefined);
 }
 
 function endOf(error: unknown): TogetherEnd {
   if (error instanceof CancelledFailure) return { cancelled: true };
   // The others' ends must not be lost over a fault of one.
-  if (!(error instanceof ApplicationFailure)) return { failure: { kind: 'Internal', message: 'the attempt did not come to an end', details: {}, againMs: 1_000 } };
+  if (!(error instanceof ApplicationFailure))
+    return {
+      failure: {
+        kind: 'Internal',
+        message: 'the attempt did not come to an end',
+        details: {},
+        againMs: 1_000,
+      },
+    };
   const { type, message, details, nonRetryable, nextRetryDelay } = error;
   const known: unknown = details?.[0];
   return {
     failure: {
-      kind: type ?? 'Internal', message, details: typeof known === 'object' && known !== null ? known as FailureDetails : {},
-      ...(nonRetryable === true ? {} : { againMs: typeof nextRetryDelay === 'number' ? nextRetryDelay : 1_000 }),
+      kind: type ?? 'Internal',
+      message,
+      details: typeof known === 'object' && known !== null ? (known as FailureDetails) : {},
+      ...(nonRetryable === true
+        ? {}
+        : { againMs: typeof nextRetryDelay === 'number' ? nextRetryDelay : 1_000 }),
     },
   };
 }

@@ -20,10 +20,16 @@ const renewMs = 5_000;
 const askMs = 10_000;
 
 /**
- * Waits until nobody else calls this account, on any worker; undefined where the plugin's client bears several calls at a time.
+ * Waits until nobody else calls this account, on any worker; undefined where the plugin's client bears
+ * several calls at a time.
  * @throws PluginError Retryable when nobody can tell whose turn it is.
  */
-export async function takeTurn({ turns }: Pick<ActivityParts, 'turns'>, { descriptor }: RegisteredProvider, account: string, attempt: Pick<Attempt, 'at' | 'signal' | 'detach'>): Promise<Turn | undefined> {
+export async function takeTurn(
+  { turns }: Pick<ActivityParts, 'turns'>,
+  { descriptor }: RegisteredProvider,
+  account: string,
+  attempt: Pick<Attempt, 'at' | 'signal' | 'detach'>,
+): Promise<Turn | undefined> {
   if (!descriptor.serial) return undefined;
   const begin = Date.now();
   const own = turns(account);
@@ -42,7 +48,11 @@ async function ask(turns: Turns, account: string, holder: string): Promise<boole
   } catch (cause) {
     // It may have been given to us, and nobody would know.
     turns.release(holder).catch(() => undefined);
-    throw new PluginError('Retryable', `nobody told whose turn it is to call ${account} (${cause instanceof Error ? cause.message : String(cause)})`, { cause });
+    throw new PluginError(
+      'Retryable',
+      `nobody told whose turn it is to call ${account} (${cause instanceof Error ? cause.message : String(cause)})`,
+      { cause },
+    );
   }
 }
 
@@ -52,16 +62,21 @@ function hold(turns: Turns, holder: string, waitedMs: number): Turn {
   let over = Date.now() + leaseMs / 2;
   let renewing = false;
   const renew = async (): Promise<void> => {
-    if (Date.now() > over) lost.abort(new PluginError('Retryable', 'the turn to call was lost: the server did not answer in time'));
+    if (Date.now() > over)
+      lost.abort(
+        new PluginError('Retryable', 'the turn to call was lost: the server did not answer in time'),
+      );
     if (renewing || lost.signal.aborted) return;
     renewing = true;
     const sentAt = Date.now();
-    if (await turns.take({ holder, leaseMs, waitMs: 0 }).catch(() => false)) over = sentAt + leaseMs - renewMs;
+    if (await turns.take({ holder, leaseMs, waitMs: 0 }).catch(() => false))
+      over = sentAt + leaseMs - renewMs;
     renewing = false;
   };
   const timer = setInterval(() => void renew(), renewMs / 2);
   return {
-    lost: lost.signal, waitedMs,
+    lost: lost.signal,
+    waitedMs,
     async release() {
       clearInterval(timer);
       // Unanswered, it ends by itself.

@@ -1,4 +1,9 @@
-import type { FindComputersReply, FindComputersRequest, OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
+import type {
+  FindComputersReply,
+  FindComputersRequest,
+  OperateMachineReply,
+  OperateMachineRequest,
+} from '../../model/reservation/messages.js';
 import type { Tidings } from '../../model/reservation/tidings.js';
 import { heartbeating } from '../heartbeating.js';
 import { findComputers } from './find-computers.js';

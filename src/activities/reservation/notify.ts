@@ -7,8 +7,14 @@ import type { NotifySettings, ReservationParts } from './parts.js';
 /** Longest time that a listener has, in ms. */
 const patienceMs = 20_000;
 
-/** The activity NOTIFY: tells whoever heddle.yaml names. Gives how many were told. Tried again, a listener may hear it twice, by the same id. */
-export async function notify({ notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>, tidings: Tidings): Promise<{ readonly told: number }> {
+/**
+ * The activity NOTIFY: tells whoever heddle.yaml names. Gives how many were told. Tried again, a listener may
+ * hear it twice, by the same id.
+ */
+export async function notify(
+  { notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>,
+  tidings: Tidings,
+): Promise<{ readonly told: number }> {
   const { url, command } = settings;
   try {
     if (url !== undefined) await post(url, tidings);
@@ -23,7 +29,11 @@ export async function notify({ notify: settings, log }: Pick<ReservationParts, '
 
 async function post(url: NonNullable<NotifySettings['url']>, tidings: Tidings): Promise<void> {
   const response = await fetch(url, {
-    method: 'POST', headers: { 'content-type': 'application/json', 'idempotency-key': tidings.id }, body: JSON.stringify(tidings), signal: AbortSignal.timeout(patienceMs), redirect: 'error',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': tidings.id },
+    body: JSON.stringify(tidings),
+    signal: AbortSignal.timeout(patienceMs),
+    redirect: 'error',
   });
   // Nothing is read of it, but a body that is not taken keeps the connection.
   await response.body?.cancel();
@@ -32,14 +42,26 @@ async function post(url: NonNullable<NotifySettings['url']>, tidings: Tidings): 
 
 function run([program = '', ...words]: readonly string[], tidings: Tidings): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'], env: childEnvironment(), timeout: patienceMs, killSignal: 'SIGKILL' });
+    const child = spawn(program, words, {
+      stdio: ['pipe', 'ignore', 'pipe'],
+      env: childEnvironment(),
+      timeout: patienceMs,
+      killSignal: 'SIGKILL',
+    });
     let complaint = '';
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => { complaint = `${complaint}${chunk}`.slice(-500); });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      complaint = `${complaint}${chunk}`.slice(-500);
+    });
     // A program that does not read what it is told may end before it is written.
     child.stdin.on('error', () => undefined).end(`${JSON.stringify(tidings)}\n`);
     child.on('error', reject).on('close', (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Error(`${program} ended with ${code ?? signal}${complaint === '' ? '' : `: ${complaint.trim()}`}`));
+      else
+        reject(
+          new Error(
+            `${program} ended with ${code ?? signal}${complaint === '' ? '' : `: ${complaint.trim()}`}`,
+          ),
+        );
     });
   });
 }

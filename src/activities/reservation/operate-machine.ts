@@ -4,19 +4,34 @@ import type { MachineOperation, MachineView } from '../../model/machine/machine.
 import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
 import { GoneError, RefusedError, type ReservationParts } from './parts.js';
 
-/** Between two looks, in ms: what is quick is seen soon, and what takes an hour is not asked for all the time. */
+/**
+ * Between two looks, in ms: what is quick is seen soon, and what takes an hour is not asked for all the time.
+ */
 const quickMs = 150;
 const slowMs = 3_000;
 
-/** The activity OPERATE_MACHINE: has a machine carry out one operation, once however often this is tried, and waits for its end. */
-export async function operateMachine({ computers }: Pick<ReservationParts, 'computers'>, request: OperateMachineRequest): Promise<OperateMachineReply> {
+/**
+ * The activity OPERATE_MACHINE: has a machine carry out one operation, once however often this is tried, and
+ * waits for its end.
+ */
+export async function operateMachine(
+  { computers }: Pick<ReservationParts, 'computers'>,
+  request: OperateMachineRequest,
+): Promise<OperateMachineReply> {
   const { machine, uid, intent, holder, key } = request;
   const { cancellationSignal } = Context.current();
   const by = `reservation ${holder}`;
   const began = Date.now();
   for (;;) {
     const view = await computers.view(machine);
-    if (view?.uid !== uid) return { is: 'gone', why: view === undefined ? `machine ${machine} is no longer registered` : `machine ${machine} was registered anew` };
+    if (view?.uid !== uid)
+      return {
+        is: 'gone',
+        why:
+          view === undefined
+            ? `machine ${machine} is no longer registered`
+            : `machine ${machine} was registered anew`,
+      };
     const mine = operationOf(view, key);
     if (mine !== undefined && mine.state !== 'running') return endOf(mine);
     if (mine === undefined && view.operation === undefined) {
@@ -25,9 +40,15 @@ export async function operateMachine({ computers }: Pick<ReservationParts, 'comp
       continue;
     }
     if (mine === undefined && Date.now() > Date.parse(request.until)) {
-      return { is: 'not done', answer: 'not done', why: `machine ${machine} is busy: ${view.operation?.intent.kind} by ${view.operation?.by}, so ${intent.kind} was not begun` };
+      return {
+        is: 'not done',
+        answer: 'not done',
+        why: `machine ${machine} is busy: ${view.operation?.intent.kind} by ${view.operation?.by}, so ${intent.kind} was not begun`,
+      };
     }
-    await pause(Math.min(slowMs, quickMs + (Date.now() - began) / 10), undefined, { signal: cancellationSignal });
+    await pause(Math.min(slowMs, quickMs + (Date.now() - began) / 10), undefined, {
+      signal: cancellationSignal,
+    });
   }
 }
 
@@ -36,14 +57,20 @@ function operationOf({ operation, history }: MachineView, key: string): MachineO
 }
 
 /** Undefined where the machine took it, or where somebody was quicker. */
-async function begin(computers: ReservationParts['computers'], { machine, intent, holder, key }: OperateMachineRequest, by: string): Promise<OperateMachineReply | undefined> {
+async function begin(
+  computers: ReservationParts['computers'],
+  { machine, intent, holder, key }: OperateMachineRequest,
+  by: string,
+): Promise<OperateMachineReply | undefined> {
   try {
     await computers.operate(machine, { intent, by, holder, key });
     return undefined;
   } catch (error) {
     if (error instanceof GoneError) return { is: 'gone', why: error.message };
     if (!(error instanceof RefusedError)) throw error;
-    return (await computers.view(machine))?.operation === undefined ? { is: 'refused', why: error.message } : undefined;
+    return (await computers.view(machine))?.operation === undefined
+      ? { is: 'refused', why: error.message }
+      : undefined;
   }
 }
 

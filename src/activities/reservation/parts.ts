@@ -28,7 +28,15 @@ export interface Computers {
   view(name: string): Promise<MachineView | undefined>;
   askImage(name: string, image: ImageRef): Promise<Knowledge>;
   /** Gives the id of the operation. @throws RefusedError, GoneError */
-  operate(name: string, request: { readonly intent: MachineIntent; readonly by: string; readonly holder: string; readonly key: string }): Promise<string>;
+  operate(
+    name: string,
+    request: {
+      readonly intent: MachineIntent;
+      readonly by: string;
+      readonly holder: string;
+      readonly key: string;
+    },
+  ): Promise<string>;
 }
 
 /** The machine's workflow has ended. */

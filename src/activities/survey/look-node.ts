@@ -28,7 +28,10 @@ export interface Looking {
   readonly listed: readonly Machine[] | undefined;
 }
 
-/** Looks at one node's machine: at its provider, then over SSH. It never throws for what is wrong with a machine. */
+/**
+ * Looks at one node's machine: at its provider, then over SSH. It never throws for what is wrong with a
+ * machine.
+ */
 export async function lookAtNode(looking: Looking, node: LookedAt): Promise<Verdict> {
   const { view, attempt, listed } = looking;
   try {
@@ -44,7 +47,11 @@ export async function lookAtNode(looking: Looking, node: LookedAt): Promise<Verd
     if (changed !== undefined || now === undefined) return changed ?? missing(view, node);
     const again = await reach(looking, node, now);
     if (again.kind !== 'silent') return again;
-    return { kind: 'drift', seen: 'unreachable', why: `${view.account} says that machine ${named(node)} runs, but ${again.why}` };
+    return {
+      kind: 'drift',
+      seen: 'unreachable',
+      why: `${view.account} says that machine ${named(node)} runs, but ${again.why}`,
+    };
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
     return unknown(error, `machine ${named(node)} could not be looked at: `);
@@ -54,7 +61,11 @@ export async function lookAtNode(looking: Looking, node: LookedAt): Promise<Verd
 /** What cannot be told now. Only what may pass is worth another attempt. */
 export function unknown(error: unknown, prefix = ''): Extract<Verdict, { readonly kind: 'unknown' }> {
   const passing = isPluginError(error) ? error.kind === 'Retryable' || error.kind === 'NotReady' : true;
-  return { kind: 'unknown', why: `${prefix}${error instanceof Error ? error.message : String(error)}`, passing };
+  return {
+    kind: 'unknown',
+    why: `${prefix}${error instanceof Error ? error.message : String(error)}`,
+    passing,
+  };
 }
 
 function missing(view: AccountView, node: LookedAt): Verdict {
@@ -64,11 +75,25 @@ function missing(view: AccountView, node: LookedAt): Verdict {
 /** What the provider alone tells; undefined when it says that the machine runs, or has none. */
 function judge({ account }: AccountView, node: LookedAt, machine: Machine | undefined): Verdict | undefined {
   switch (machine?.state) {
-    case undefined: case 'running': return undefined;
-    case 'gone': return { kind: 'drift', seen: 'gone', why: `${account} says that machine ${named(node)} is gone` };
-    case 'stopped': return { kind: 'drift', seen: 'stopped', why: `machine ${named(node)} should run, but ${account} has it switched off` };
-    case 'failed': return { kind: 'drift', seen: 'stopped', why: `machine ${named(node)} should run, but ${account} says that it failed` };
-    case 'starting': return { kind: 'unknown', why: `machine ${named(node)} is starting at ${account}`, passing: true };
+    case undefined:
+    case 'running':
+      return undefined;
+    case 'gone':
+      return { kind: 'drift', seen: 'gone', why: `${account} says that machine ${named(node)} is gone` };
+    case 'stopped':
+      return {
+        kind: 'drift',
+        seen: 'stopped',
+        why: `machine ${named(node)} should run, but ${account} has it switched off`,
+      };
+    case 'failed':
+      return {
+        kind: 'drift',
+        seen: 'stopped',
+        why: `machine ${named(node)} should run, but ${account} says that it failed`,
+      };
+    case 'starting':
+      return { kind: 'unknown', why: `machine ${named(node)} is starting at ${account}`, passing: true };
   }
 }
 
@@ -84,21 +109,29 @@ async function reach({ parts, view, attempt }: Looking, node: LookedAt, machine:
   const moved = machine.address !== undefined && machine.address !== before;
   const config = mergePayload(node.config, moved ? { ipaddress: machine.address } : {});
   const { address } = await findLogin(parts, { account: view.account, config }, attempt);
-  const where = moved ? `machine ${named(node)} is at ${machine.address} now, not at ${typeof before === 'string' ? before : 'an address that is known'}` : '';
+  const where = moved
+    ? `machine ${named(node)} is at ${machine.address} now, not at ${typeof before === 'string' ? before : 'an address that is known'}`
+    : '';
   try {
     const signal = anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(sshMs)]);
     const { bootId } = await parts.nodes.probe(address, signal);
     const known = node.config['boot-id'];
     if (typeof known === 'string' && bootId !== undefined && bootId !== known) {
       // Before `moved`: a machine that was started again at another place has lost what ran on it, too.
-      return { kind: 'drift', seen: 'rebooted', why: `machine ${named(node)} was started again since it was confirmed${moved ? `; ${where}` : ''}` };
+      return {
+        kind: 'drift',
+        seen: 'rebooted',
+        why: `machine ${named(node)} was started again since it was confirmed${moved ? `; ${where}` : ''}`,
+      };
     }
     return moved ? { kind: 'drift', seen: 'moved', why: where } : { kind: 'fine' };
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
     if (isPluginError(error) && error.kind === 'Auth') return unknown(error);
     if (moved) return { kind: 'drift', seen: 'moved', why: where };
-    const said = isPluginError(error) ? error.message : `SSH at ${address.host}:${address.port} did not answer within ${sshMs / 1_000} s`;
+    const said = isPluginError(error)
+      ? error.message
+      : `SSH at ${address.host}:${address.port} did not answer within ${sshMs / 1_000} s`;
     return { kind: 'silent', why: said };
   }
 }

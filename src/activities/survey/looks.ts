@@ -35,7 +35,12 @@ export function createLookActivities(parts: ActivityParts): LookActivities {
 /** What cannot be looked at soon is not waited for. */
 const lookRetry = { initialMs: 1_000, maximumMs: 10_000, attempts: 3 } as const;
 
-type Look<Request, Reply> = (parts: ActivityParts, lists: SharedLists, request: Request, attempt: Attempt) => Promise<Reply>;
+type Look<Request, Reply> = (
+  parts: ActivityParts,
+  lists: SharedLists,
+  request: Request,
+  attempt: Attempt,
+) => Promise<Reply>;
 
 interface AboutAccount {
   readonly provider: { readonly name: string };
@@ -44,10 +49,18 @@ interface AboutAccount {
 }
 
 async function runLook<Request extends AboutAccount, Reply>(
-  parts: ActivityParts, lists: SharedLists, name: string, request: Request, look: Look<Request, Reply>,
+  parts: ActivityParts,
+  lists: SharedLists,
+  name: string,
+  request: Request,
+  look: Look<Request, Reply>,
 ): Promise<Reply> {
   const { clusterId = '-', provider } = request;
-  const attempt = openLook(parts, { title: `${name} ${request.clusterId ?? provider.name}`, cluster: clusterId, provider: provider.name });
+  const attempt = openLook(parts, {
+    title: `${name} ${request.clusterId ?? provider.name}`,
+    cluster: clusterId,
+    provider: provider.name,
+  });
   try {
     return await look(parts, lists, request, attempt);
   } catch (error) {

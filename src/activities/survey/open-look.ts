@@ -13,5 +13,10 @@ export interface LookFacts {
 
 /** One attempt of an activity that only looks: it belongs to no node, and keeps no log of its own. */
 export function openLook(parts: ActivityParts, { title, cluster, provider }: LookFacts): Attempt {
-  return beginAttempt(parts, { taskId: Context.current().info.activityId, title, facts: { cluster, provider }, openLog: () => noTaskLog });
+  return beginAttempt(parts, {
+    taskId: Context.current().info.activityId,
+    title,
+    facts: { cluster, provider },
+    openLog: () => noTaskLog,
+  });
 }

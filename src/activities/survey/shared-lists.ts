@@ -8,14 +8,24 @@ const freshMs = 1_000;
 
 /** One list call of an account serves all who look at about the same time. */
 export interface SharedLists {
-  get(account: OpenAccount, tags: Readonly<Record<string, string>>, ask: (signal: AbortSignal) => CanList, maxAgeMs?: number): Promise<readonly Machine[]>;
+  get(
+    account: OpenAccount,
+    tags: Readonly<Record<string, string>>,
+    ask: (signal: AbortSignal) => CanList,
+    maxAgeMs?: number,
+  ): Promise<readonly Machine[]>;
 }
 
 export function createSharedLists(): SharedLists {
-  const lists = new Map<string, { readonly askedAt: number; readonly machines: Promise<readonly Machine[]> }>();
+  const lists = new Map<
+    string,
+    { readonly askedAt: number; readonly machines: Promise<readonly Machine[]> }
+  >();
   return {
     get({ name, plugin, fields }, tags, ask, maxAgeMs = freshMs) {
-      const key = createHash('sha256').update(stableJson([name, fields, tags])).digest('hex');
+      const key = createHash('sha256')
+        .update(stableJson([name, fields, tags]))
+        .digest('hex');
       const shared = lists.get(key);
       if (shared !== undefined && Date.now() - shared.askedAt < maxAgeMs) return shared.machines;
       // Not tied to the one who asked first: others wait for it too.

@@ -10,25 +10,53 @@ import { findOwners, type Owner, type OwnMachine } from './sweep-owners.js';
 /** Suspects that one reply names: it stays small whatever goes wrong. */
 const namedSuspects = 300;
 
-/** The activity FIND_LEAKS: machines of one account that this installation made and that no cluster has. It changes nothing. */
-export async function findLeaks(parts: ActivityParts, lists: SharedLists, { provider }: FindLeaksRequest, attempt: Attempt): Promise<FindLeaksReply> {
+/**
+ * The activity FIND_LEAKS: machines of one account that this installation made and that no cluster has. It
+ * changes nothing.
+ */
+export async function findLeaks(
+  parts: ActivityParts,
+  lists: SharedLists,
+  { provider }: FindLeaksRequest,
+  attempt: Attempt,
+): Promise<FindLeaksReply> {
   const view = await viewAccount(parts, lists, '-', provider, attempt);
   attempt.at(`lists the machines of ${provider.name}`);
   // Before anybody is asked: whatever is shown was noted by its cluster before it was made.
   // Its own list: one of a moment ago would show again what the pass before has deleted.
   const listed = await view.list({ isFresh: true });
   const uploaded = await view.images();
-  if (listed === undefined && uploaded === undefined) return { machines: 0, suspects: [], problems: [], unable: `provider type ${provider.type} cannot list its machines` };
+  if (listed === undefined && uploaded === undefined)
+    return {
+      machines: 0,
+      suspects: [],
+      problems: [],
+      unable: `provider type ${provider.type} cannot list its machines`,
+    };
   // Said by the machine itself, whatever the provider was asked for.
-  const ours = [...listed ?? [], ...(uploaded ?? []).map(asMachine)].filter(({ tags, state }) => tags[tagNames.installation] === parts.installation && state !== 'gone');
+  const ours = [...(listed ?? []), ...(uploaded ?? []).map(asMachine)].filter(
+    ({ tags, state }) => tags[tagNames.installation] === parts.installation && state !== 'gone',
+  );
   const readable = ours.filter((machine) => readMachineKey(keyOf(machine)) !== undefined);
   attempt.at(`asks whose ${readable.length} machines of ${provider.name} are`);
   const owners = await findOwners(parts.clusters, readable.map(toOwn));
-  const unreadable = ours.filter((machine) => !readable.includes(machine)).map((machine) => suspect(machine, 'unreadable'));
-  const suspects = [...readable.flatMap((machine, index) => judge(readable, machine, owners[index])), ...unreadable];
+  const unreadable = ours
+    .filter((machine) => !readable.includes(machine))
+    .map((machine) => suspect(machine, 'unreadable'));
+  const suspects = [
+    ...readable.flatMap((machine, index) => judge(readable, machine, owners[index])),
+    ...unreadable,
+  ];
   const more = suspects.length - namedSuspects;
-  const problems = [...new Set(owners.flatMap((owner) => (owner.is === 'unclear' ? [attempt.redact(owner.why)] : [])))];
-  return { machines: ours.length, suspects: suspects.slice(0, namedSuspects), problems: problems.slice(0, 20), ...(more > 0 ? { more } : {}) };
+  const problems = [
+    ...new Set(owners.flatMap((owner) => (owner.is === 'unclear' ? [attempt.redact(owner.why)] : []))),
+  ];
+  return {
+    machines: ours.length,
+    suspects: suspects.slice(0, namedSuspects),
+    problems: problems.slice(0, 20),
+    ...(more > 0 ? { more } : {}),
+  };
 }
 
 interface Upload extends Machine {
@@ -37,7 +65,13 @@ interface Upload extends Machine {
 
 /** An image belongs to an image's workflow as a machine does to whoever made it. */
 function asMachine({ providerImage, tags, createdAt }: UploadedImage): Upload {
-  return { isImage: true, providerid: providerImage, tags, state: 'stopped', ...(createdAt === undefined ? {} : { createdAt }) };
+  return {
+    isImage: true,
+    providerid: providerImage,
+    tags,
+    state: 'stopped',
+    ...(createdAt === undefined ? {} : { createdAt }),
+  };
 }
 
 function isImage(machine: Machine): machine is Upload {
@@ -46,31 +80,58 @@ function isImage(machine: Machine): machine is Upload {
 
 export function toOwn(machine: Machine): OwnMachine {
   const cluster = machine.tags[tagNames.cluster];
-  return { key: keyOf(machine), providerid: machine.providerid, ...(cluster === undefined || cluster === '' ? {} : { cluster }) };
+  return {
+    key: keyOf(machine),
+    providerid: machine.providerid,
+    ...(cluster === undefined || cluster === '' ? {} : { cluster }),
+  };
 }
 
 function judge(all: readonly Machine[], machine: Machine, owner: Owner | undefined): readonly Suspect[] {
   // What a person had captured outlives its machine; shown where nobody can have heard how the capture ended.
-  if (isImage(machine) && machine.tags[tagNames.captured] !== undefined) return owner?.is === 'orphan' && owner.cut === true ? [suspect(machine, 'captured')] : [];
+  if (isImage(machine) && machine.tags[tagNames.captured] !== undefined)
+    return owner?.is === 'orphan' && owner.cut === true ? [suspect(machine, 'captured')] : [];
   switch (owner?.is) {
-    case 'orphan': return [suspect(machine, 'orphan')];
-    case 'free': return [{ ...suspect(machine, 'lost'), askedOf: owner.askedOf }];
-    case 'abandoned': return [{ ...suspect(machine, 'abandoned'), askedOf: owner.askedOf }];
-    case 'mine': return !isImage(machine) && isSecond(all, machine, owner.providerid) ? [suspect(machine, 'duplicate')] : [];
-    default: return [];
+    case 'orphan':
+      return [suspect(machine, 'orphan')];
+    case 'free':
+      return [{ ...suspect(machine, 'lost'), askedOf: owner.askedOf }];
+    case 'abandoned':
+      return [{ ...suspect(machine, 'abandoned'), askedOf: owner.askedOf }];
+    case 'mine':
+      return !isImage(machine) && isSecond(all, machine, owner.providerid)
+        ? [suspect(machine, 'duplicate')]
+        : [];
+    default:
+      return [];
   }
 }
 
-/** The key finds a machine whose id has changed; it is a second one only when the one that the node knows is there beside it. */
+/**
+ * The key finds a machine whose id has changed; it is a second one only when the one that the node knows is
+ * there beside it.
+ */
 function isSecond(all: readonly Machine[], machine: Machine, providerid: string | undefined): boolean {
-  return providerid !== undefined && machine.providerid !== providerid && all.some((other) => other.providerid === providerid && keyOf(other) === keyOf(machine));
+  return (
+    providerid !== undefined &&
+    machine.providerid !== providerid &&
+    all.some((other) => other.providerid === providerid && keyOf(other) === keyOf(machine))
+  );
 }
 
 function suspect(machine: Machine, kind: Suspect['kind']): Suspect {
   const { providerid, state, createdAt } = machine;
   const what = isImage(machine) ? { what: 'image' as const } : {};
   const { cluster } = toOwn(machine);
-  return { kind, ...what, providerid, key: keyOf(machine), state, ...(cluster === undefined ? {} : { cluster }), ...(createdAt === undefined ? {} : { createdAt }) };
+  return {
+    kind,
+    ...what,
+    providerid,
+    key: keyOf(machine),
+    state,
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(createdAt === undefined ? {} : { createdAt }),
+  };
 }
 
 function keyOf(machine: Machine): string {

@@ -7,7 +7,11 @@ export interface SweepActivities {
   readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
 }
 
-export function createSweepActivities({ providers, registry, clusters }: Pick<ActivityParts, 'providers' | 'registry' | 'clusters'>): SweepActivities {
+export function createSweepActivities({
+  providers,
+  registry,
+  clusters,
+}: Pick<ActivityParts, 'providers' | 'registry' | 'clusters'>): SweepActivities {
   return {
     SWEEP_GROUND: async () => ({
       accounts: Object.entries(providers).map(([name, { type, site }]) => {
@@ -19,11 +23,17 @@ export function createSweepActivities({ providers, registry, clusters }: Pick<Ac
     }),
     DISOWN: async ({ machines }) => {
       const asked = [...new Set(machines.map(({ askedOf }) => askedOf))];
-      const answers = await Promise.all(asked.map(async (workflowId) => {
-        const named = machines.filter(({ askedOf }) => askedOf === workflowId).map(({ key, providerid }) => ({ key, providerid }));
-        const said = await clusters.disown(workflowId, named);
-        return named.filter((_machine, index) => said[index]?.is === 'free' || said[index]?.is === 'abandoned');
-      }));
+      const answers = await Promise.all(
+        asked.map(async (workflowId) => {
+          const named = machines
+            .filter(({ askedOf }) => askedOf === workflowId)
+            .map(({ key, providerid }) => ({ key, providerid }));
+          const said = await clusters.disown(workflowId, named);
+          return named.filter(
+            (_machine, index) => said[index]?.is === 'free' || said[index]?.is === 'abandoned',
+          );
+        }),
+      );
       return { free: answers.flat() };
     },
   };

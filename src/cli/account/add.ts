@@ -32,34 +32,71 @@ export async function add(name: string, options: AddOptions): Promise<number> {
   const output = createOutput(options);
   const descriptor = prepare(workspace, name, options);
   const fields = await gatherFields(descriptor, options);
-  const saved = addAccount(workspace, { name, type, fields, ...(site === undefined ? {} : { site }) }, { replace });
+  const saved = addAccount(
+    workspace,
+    { name, type, fields, ...(site === undefined ? {} : { site }) },
+    { replace },
+  );
   output.line(`provider ${name} (${type}) is in ${workspace.file}`);
   for (const file of saved.stored) output.line(`its secret is in ${file}`);
   output.line(whenItCounts);
   output.document({
-    provider: name, type, ...(site === undefined ? {} : { site }), file: workspace.file, fields: hideSecrets(descriptor, saved.fields), stored: saved.stored,
+    provider: name,
+    type,
+    ...(site === undefined ? {} : { site }),
+    file: workspace.file,
+    fields: hideSecrets(descriptor, saved.fields),
+    stored: saved.stored,
   });
   return exitCodes.ok;
 }
 
 /** Nobody is asked for fields of an account that cannot be. */
-function prepare(workspace: Workspace, name: string, { type, site, secretsFrom, replace = false }: AddOptions): Descriptor {
+function prepare(
+  workspace: Workspace,
+  name: string,
+  { type, site, secretsFrom, replace = false }: AddOptions,
+): Descriptor {
   const descriptor = workspace.descriptors.find((one) => one.name === type);
   if (descriptor === undefined) {
-    const near = suggest(type, workspace.descriptors.map((one) => one.name)) ?? '';
-    throw new CliError('NotFound', `there is no provider plugin ${JSON.stringify(type)}. ${near}`.trim(), { next: 'heddle plugins' });
+    const near =
+      suggest(
+        type,
+        workspace.descriptors.map((one) => one.name),
+      ) ?? '';
+    throw new CliError('NotFound', `there is no provider plugin ${JSON.stringify(type)}. ${near}`.trim(), {
+      next: 'heddle plugins',
+    });
   }
-  for (const [what, text] of [['NAME', name], ['--site', site]] as const) {
+  for (const [what, text] of [
+    ['NAME', name],
+    ['--site', site],
+  ] as const) {
     const parsed = text === undefined ? undefined : simpleNameSchema.safeParse(text);
-    if (parsed?.success === false) throw new CliError('Usage', `${what}: ${JSON.stringify(text)} is no valid name. ${parsed.error.issues[0]?.message ?? ''}`);
+    if (parsed?.success === false)
+      throw new CliError(
+        'Usage',
+        `${what}: ${JSON.stringify(text)} is no valid name. ${parsed.error.issues[0]?.message ?? ''}`,
+      );
   }
-  if (secretsFrom !== undefined && secretsFrom !== '-') throw new CliError('Usage', `--secrets-from reads standard input alone: say --secrets-from - <${secretsFrom}`);
-  if (secretsFrom !== undefined && process.stdin.isTTY) throw new CliError('Usage', '--secrets-from - is for pipes: without it you are asked, and what you type is not shown');
+  if (secretsFrom !== undefined && secretsFrom !== '-')
+    throw new CliError(
+      'Usage',
+      `--secrets-from reads standard input alone: say --secrets-from - <${secretsFrom}`,
+    );
+  if (secretsFrom !== undefined && process.stdin.isTTY)
+    throw new CliError(
+      'Usage',
+      '--secrets-from - is for pipes: without it you are asked, and what you type is not shown',
+    );
   refuseTaken({ file: workspace.file, providers: workspace.config.providers }, name, replace);
   return descriptor;
 }
 
-async function gatherFields(descriptor: Descriptor, { field, secretsFrom, json = false }: AddOptions): Promise<JsonObject> {
+async function gatherFields(
+  descriptor: Descriptor,
+  { field, secretsFrom, json = false }: AddOptions,
+): Promise<JsonObject> {
   const given = fieldsOfArguments(descriptor, field ?? []);
   const problems = checkSome(descriptor, given);
   if (hasErrors(problems)) throw new ProblemsError('These fields cannot be taken:', problems);
@@ -75,6 +112,7 @@ async function gatherFields(descriptor: Descriptor, { field, secretsFrom, json =
 
 function merge(given: JsonObject, read: JsonObject): JsonObject {
   const twice = Object.keys(read).find((key) => given[key] !== undefined);
-  if (twice !== undefined) throw new CliError('Usage', `${twice} is given twice, by --field and on standard input`);
+  if (twice !== undefined)
+    throw new CliError('Usage', `${twice} is given twice, by --field and on standard input`);
   return { ...given, ...read };
 }

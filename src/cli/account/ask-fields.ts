@@ -9,32 +9,50 @@ import { describeKind, describeNeed, noFieldsDeclared } from './field-words.js';
 import type { Terminal } from './terminal.js';
 
 /**
- * Asks for the administrators' fields of a plugin that are not given yet, each until its value is right, and again for what is
- * missing in the end. `insecure` is not asked for: it is set on purpose, by --field insecure=true or in heddle.yaml.
+ * Asks for the administrators' fields of a plugin that are not given yet, each until its value is right, and
+ * again for what is missing in the end. `insecure` is not asked for: it is set on purpose, by --field
+ * insecure=true or in heddle.yaml.
  * @throws CliError Interrupted
  */
-export async function askFields(terminal: Terminal, descriptor: Descriptor, given: JsonObject): Promise<JsonObject> {
+export async function askFields(
+  terminal: Terminal,
+  descriptor: Descriptor,
+  given: JsonObject,
+): Promise<JsonObject> {
   const declared = declaredFields(descriptor);
   if (descriptor.fields === undefined) terminal.say(noFieldsDeclared);
   let fields = given;
-  const open = (): typeof declared => declared.filter(([key]) => fields[key] === undefined && key !== 'insecure');
+  const open = (): typeof declared =>
+    declared.filter(([key]) => fields[key] === undefined && key !== 'insecure');
   if (open().length === 0) return fields;
   terminal.say(`${descriptor.name}: ${cleanLine(descriptor.description)}`);
-  terminal.say(`Enter leaves a field out. ${referenceForms} is a reference; a secret that is typed is not shown.`);
+  terminal.say(
+    `Enter leaves a field out. ${referenceForms} is a reference; a secret that is typed is not shown.`,
+  );
   let next = open();
   while (next.length > 0) {
     for (const [key, field] of next) {
       const value = await askField(terminal, descriptor, fields, [key, field]);
       if (value !== undefined) fields = { ...fields, [key]: value };
     }
-    const missing = checkFields(descriptor, 'admin', fields, []).problems.filter(() => isLacking(descriptor, fields));
+    const missing = checkFields(descriptor, 'admin', fields, []).problems.filter(() =>
+      isLacking(descriptor, fields),
+    );
     for (const problem of missing) terminal.say(`  ${cleanLine(formatProblem(problem))}`);
-    next = missing.length === 0 ? [] : open().filter(([key]) => descriptor.fields?.required.admin.some((set) => set.includes(key)));
+    next =
+      missing.length === 0
+        ? []
+        : open().filter(([key]) => descriptor.fields?.required.admin.some((set) => set.includes(key)));
   }
   return fields;
 }
 
-async function askField(terminal: Terminal, descriptor: Descriptor, fields: JsonObject, [key, field]: readonly [string, FieldDeclaration]): Promise<Json | undefined> {
+async function askField(
+  terminal: Terminal,
+  descriptor: Descriptor,
+  fields: JsonObject,
+  [key, field]: readonly [string, FieldDeclaration],
+): Promise<Json | undefined> {
   terminal.say('');
   terminal.say(`${cleanLine(field.title)} (${describeNeed(key, descriptor)})`);
   if (field.description !== undefined) terminal.say(`  ${cleanLine(field.description)}`);
@@ -50,7 +68,8 @@ async function askField(terminal: Terminal, descriptor: Descriptor, fields: Json
 
 /** A key that is pasted has lines up to its own last one. */
 async function readValue(terminal: Terminal, key: string, field: FieldDeclaration): Promise<string> {
-  const ask = (prompt: string): Promise<string> => (field.secret === true ? terminal.askMasked(prompt) : terminal.ask(prompt));
+  const ask = (prompt: string): Promise<string> =>
+    field.secret === true ? terminal.askMasked(prompt) : terminal.ask(prompt);
   const lines = [await ask(`${key}: `)];
   if (field.type !== 'text' || !/^-----BEGIN /.test(lines[0] ?? '')) return lines.join('\n');
   while (!/^-----END /.test(lines.at(-1) ?? '')) lines.push(await ask('... '));

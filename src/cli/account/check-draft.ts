@@ -15,30 +15,61 @@ export interface AccountDraft {
   readonly fields: JsonObject;
 }
 
-/** Everything that is wrong with a draft, by `name`, `type`, `site`, `fields.<key>`; `fields` where several are meant. */
-export function checkDraft({ descriptors }: Pick<Workspace, 'descriptors'>, { name, type, site, fields }: AccountDraft): readonly Problem[] {
+/**
+ * Everything that is wrong with a draft, by `name`, `type`, `site`, `fields.<key>`; `fields` where several
+ * are meant.
+ */
+export function checkDraft(
+  { descriptors }: Pick<Workspace, 'descriptors'>,
+  { name, type, site, fields }: AccountDraft,
+): readonly Problem[] {
   const descriptor = descriptors.find((one) => one.name === type);
   return [
-    ...checkName(['name'], name), ...(site === undefined ? [] : checkName(['site'], site)),
-    ...(descriptor === undefined ? [noType(type, descriptors)] : [...checkFields(descriptor, 'admin', fields, ['fields']).problems, ...checkSecrets(descriptor, fields)]),
+    ...checkName(['name'], name),
+    ...(site === undefined ? [] : checkName(['site'], site)),
+    ...(descriptor === undefined
+      ? [noType(type, descriptors)]
+      : [
+          ...checkFields(descriptor, 'admin', fields, ['fields']).problems,
+          ...checkSecrets(descriptor, fields),
+        ]),
   ];
 }
 
-/** What is wrong with the value of one field, whatever the others are; but `insecure: true` allows addresses that are not encrypted. */
-export function checkField(key: string, field: FieldDeclaration, value: JsonObject[string], { insecure = false }: JsonObject): readonly Problem[] {
-  const alone = { fields: { admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: field }, user: {}, required: { admin: [], user: [] } } };
+/**
+ * What is wrong with the value of one field, whatever the others are; but `insecure: true` allows addresses
+ * that are not encrypted.
+ */
+export function checkField(
+  key: string,
+  field: FieldDeclaration,
+  value: JsonObject[string],
+  { insecure = false }: JsonObject,
+): readonly Problem[] {
+  const alone = {
+    fields: {
+      admin: { insecure: { title: 'Insecure', type: 'boolean' as const }, [key]: field },
+      user: {},
+      required: { admin: [], user: [] },
+    },
+  };
   const values = { insecure, [key]: value };
   return [...checkFields(alone, 'admin', values, []).problems, ...checkSecrets(alone, values)];
 }
 
 /** What is wrong with values of which more are to come. */
-export function checkSome({ fields: declared, ...descriptor }: Descriptor, fields: JsonObject): readonly Problem[] {
+export function checkSome(
+  { fields: declared, ...descriptor }: Descriptor,
+  fields: JsonObject,
+): readonly Problem[] {
   if (declared === undefined) return [];
   const lenient = { ...descriptor, fields: { ...declared, required: { admin: [], user: [] } } };
   return [...checkFields(lenient, 'admin', fields, ['fields']).problems, ...checkSecrets(lenient, fields)];
 }
 
-export function declaredFields({ fields }: Pick<Descriptor, 'fields'>): readonly (readonly [string, FieldDeclaration])[] {
+export function declaredFields({
+  fields,
+}: Pick<Descriptor, 'fields'>): readonly (readonly [string, FieldDeclaration])[] {
   return Object.entries(fields?.admin ?? {});
 }
 
@@ -47,11 +78,20 @@ const longestSecret = 64 * 1024 - 1;
 
 function checkName(path: Path, name: string): readonly Problem[] {
   const parsed = simpleNameSchema.safeParse(name);
-  return parsed.success ? [] : [errorAt(path, `${JSON.stringify(name)} is no valid name`, parsed.error.issues[0]?.message)];
+  return parsed.success
+    ? []
+    : [errorAt(path, `${JSON.stringify(name)} is no valid name`, parsed.error.issues[0]?.message)];
 }
 
 function noType(type: string, descriptors: readonly Descriptor[]): Problem {
-  return errorAt(['type'], `there is no provider plugin ${JSON.stringify(type)}`, suggest(type, descriptors.map(({ name }) => name)));
+  return errorAt(
+    ['type'],
+    `there is no provider plugin ${JSON.stringify(type)}`,
+    suggest(
+      type,
+      descriptors.map(({ name }) => name),
+    ),
+  );
 }
 
 /** A secret is kept in a file of its own, from which it comes back as a text. */
@@ -59,8 +99,16 @@ function checkSecrets(descriptor: Pick<Descriptor, 'fields'>, fields: JsonObject
   return declaredFields(descriptor).flatMap(([key, field]) => {
     const value = fields[key];
     if (!isPlainSecret(field, value)) return [];
-    if (typeof value !== 'string') return [errorAt(['fields', key], 'is a secret that is no text, which is not stored here', 'Write it into heddle.yaml by hand.')];
-    if (Buffer.byteLength(value) > longestSecret) return [errorAt(['fields', key], `has more than ${longestSecret} bytes`)];
+    if (typeof value !== 'string')
+      return [
+        errorAt(
+          ['fields', key],
+          'is a secret that is no text, which is not stored here',
+          'Write it into heddle.yaml by hand.',
+        ),
+      ];
+    if (Buffer.byteLength(value) > longestSecret)
+      return [errorAt(['fields', key], `has more than ${longestSecret} bytes`)];
     return [];
   });
 }

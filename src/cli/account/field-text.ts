@@ -6,34 +6,65 @@ import { readYaml } from '../../schema/yaml-source.js';
 export const referenceForms = 'env:NAME, file:PATH, exec:COMMAND or vault:PATH#FIELD';
 
 /**
- * The value of a text that somebody typed for a field. What is not of the field's type stays a text, so that the check of fields
- * says what is wrong with it. Undefined where nothing was typed.
+ * The value of a text that somebody typed for a field. What is not of the field's type stays a text, so that
+ * the check of fields says what is wrong with it. Undefined where nothing was typed.
  * @param field absent where the plugin declares no fields.
  */
 export function parseFieldText(field: FieldDeclaration | undefined, typed: string): Json | undefined {
   const text = field?.secret === true || field?.type === 'text' ? typed : typed.trim();
   if (text.trim() === '') return undefined;
-  const referable = field === undefined || field.secret === true || field.type === 'string' || field.type === 'text' || field.type === 'url';
+  const referable =
+    field === undefined ||
+    field.secret === true ||
+    field.type === 'string' ||
+    field.type === 'text' ||
+    field.type === 'url';
   const reference = referable ? parseReference(text.trim()) : undefined;
   if (reference !== undefined) return reference;
   switch (field?.type) {
-    case 'number': case 'integer': case 'duration': return parseNumber(text);
-    case 'boolean': return booleans[text.toLowerCase()] ?? text;
-    case 'list': return text.startsWith('[') ? parseYaml(text) : text.split(text.includes('\n') ? '\n' : ',').map((item) => item.trim()).filter((item) => item !== '');
-    case 'map': case 'json': return parseYaml(text);
-    case undefined: return /^[[{]/.test(text) ? parseYaml(text) : text;
-    default: return text;
+    case 'number':
+    case 'integer':
+    case 'duration':
+      return parseNumber(text);
+    case 'boolean':
+      return booleans[text.toLowerCase()] ?? text;
+    case 'list':
+      return text.startsWith('[')
+        ? parseYaml(text)
+        : text
+            .split(text.includes('\n') ? '\n' : ',')
+            .map((item) => item.trim())
+            .filter((item) => item !== '');
+    case 'map':
+    case 'json':
+      return parseYaml(text);
+    case undefined:
+      return /^[[{]/.test(text) ? parseYaml(text) : text;
+    default:
+      return text;
   }
 }
 
-/** Whether others must not see it: what the plugin says is secret, and a private key in any field. References may be seen. */
+/**
+ * Whether others must not see it: what the plugin says is secret, and a private key in any field. References
+ * may be seen.
+ */
 export function isPlainSecret(field: FieldDeclaration | undefined, value: Json | undefined): boolean {
   if (value === undefined || isReference(value)) return false;
-  return field?.secret === true || (field !== undefined && typeof value === 'string' && value.includes('PRIVATE KEY-----'));
+  return (
+    field?.secret === true ||
+    (field !== undefined && typeof value === 'string' && value.includes('PRIVATE KEY-----'))
+  );
 }
 
 export function isReference(value: Json | undefined): value is JsonObject & { readonly secret: string } {
-  return typeof value === 'object' && value !== null && 'secret' in value && typeof value.secret === 'string' && Object.keys(value).length === 1;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'secret' in value &&
+    typeof value.secret === 'string' &&
+    Object.keys(value).length === 1
+  );
 }
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, yes: true, false: false, no: false };

@@ -3,7 +3,8 @@ import { stripSecrets } from '../../model/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
 
 /** Of a plugin in the seed's form: nobody can tell what to ask for. */
-export const noFieldsDeclared = 'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
+export const noFieldsDeclared =
+  'This plugin does not declare its fields: write those that it needs under fields in heddle.yaml, or give them by --field key=value.';
 
 /** `required`, `optional`, or what it is an alternative to. */
 export function describeNeed(key: string, { fields }: Pick<Descriptor, 'fields'>): string {
@@ -23,16 +24,32 @@ export function describeKind({ type, options, secret, default: fallback }: Field
 export function hideSecrets(descriptor: Descriptor | undefined, fields: JsonObject): JsonObject {
   const declared = descriptor?.fields?.admin;
   const isSecret = (key: string): boolean => declared?.[key] === undefined || declared[key].secret === true;
-  return stripSecrets(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value])));
+  return stripSecrets(
+    Object.fromEntries(
+      Object.entries(fields).map(([key, value]) => [key, isSecret(key) ? '(secret)' : value]),
+    ),
+  );
 }
 
 /** `endpoint=http://127.0.0.1:7300 apiKey=(secret)` */
 export function describeFields(fields: JsonObject): string {
-  const entries = Object.entries(fields).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const entries = Object.entries(fields).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
   return entries.length === 0 ? 'no fields' : entries.join(' ');
 }
 
 const kinds: Readonly<Record<FieldDeclaration['type'], string>> = {
-  string: 'a line of text', text: 'a text', url: 'an address such as https://cloud.example.com', number: 'a number', integer: 'a whole number', boolean: 'true or false', select: 'an option',
-  list: 'a list: a, b or [a, b]', map: 'a mapping: {key: value}', duration: 'a duration such as 30s', json: 'any value, as YAML or JSON', resource: 'a resource: {resource: NAME}',
+  string: 'a line of text',
+  text: 'a text',
+  url: 'an address such as https://cloud.example.com',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  select: 'an option',
+  list: 'a list: a, b or [a, b]',
+  map: 'a mapping: {key: value}',
+  duration: 'a duration such as 30s',
+  json: 'any value, as YAML or JSON',
+  resource: 'a resource: {resource: NAME}',
 };

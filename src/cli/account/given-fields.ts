@@ -6,14 +6,19 @@ import { splitPair, type GivenTexts } from './given-texts.js';
 
 /**
  * Values of fields that stand in the command line.
- * @throws CliError Usage where a secret stands in it: other users of the machine see command lines. The message holds no value.
+ * @throws CliError Usage where a secret stands in it: other users of the machine see command lines. The
+ * message holds no value.
  */
 export function fieldsOfArguments(descriptor: Descriptor, given: GivenTexts): JsonObject {
   const fields = toFields(descriptor, given, '--field');
   for (const [key, value] of Object.entries(fields)) {
     if (!isPlainSecret(descriptor.fields?.admin[key], value)) continue;
-    throw new CliError('Usage', `--field ${key}: a secret must not stand in a command line, where others can see it. Give a reference: --field ${key}=REFERENCE, one of `
-      + `${referenceForms}; or write ${key}=VALUE to standard input with --secrets-from -; or leave it out on a terminal and be asked.`, { next: 'heddle provider add --help' });
+    throw new CliError(
+      'Usage',
+      `--field ${key}: a secret must not stand in a command line, where others can see it. Give a reference: --field ${key}=REFERENCE, one of ` +
+        `${referenceForms}; or write ${key}=VALUE to standard input with --secrets-from -; or leave it out on a terminal and be asked.`,
+      { next: 'heddle provider add --help' },
+    );
   }
   return fields;
 }
@@ -23,7 +28,11 @@ export function fieldsOfLines(descriptor: Descriptor, text: string): JsonObject 
   const pairs = text.split(/\r?\n/).flatMap((line, index): GivenTexts => {
     if (line.trim() === '') return [];
     const pair = splitPair(line);
-    if (pair === undefined) throw new CliError('Usage', `line ${index + 1} of standard input is not key=value. A secret of several lines is given as a reference: --field key=file:PATH`);
+    if (pair === undefined)
+      throw new CliError(
+        'Usage',
+        `line ${index + 1} of standard input is not key=value. A secret of several lines is given as a reference: --field key=file:PATH`,
+      );
     return [pair];
   });
   return toFields(descriptor, pairs, 'standard input');

@@ -7,7 +7,7 @@ export type GivenTexts = readonly (readonly [key: string, text: string])[];
 export function parseGiven(text: string, before: GivenTexts | undefined): GivenTexts {
   const pair = splitPair(text);
   if (pair === undefined) throw new InvalidArgumentError('It is key=value.');
-  return [...before ?? [], pair];
+  return [...(before ?? []), pair];
 }
 
 export function splitPair(text: string): readonly [string, string] | undefined {

@@ -5,7 +5,13 @@ import { readTextFile } from '../../schema/read-text.js';
 import { CliError } from '../cli-error.js';
 import { checkDraft, declaredFields, type AccountDraft } from './check-draft.js';
 import { isPlainSecret } from './field-text.js';
-import { removeStored, secretReference, stageSecret, storedFiles, type SecretFolder } from './secret-files.js';
+import {
+  removeStored,
+  secretReference,
+  stageSecret,
+  storedFiles,
+  type SecretFolder,
+} from './secret-files.js';
 import { stageFile, type StagedFile } from './staged-file.js';
 import type { Workspace } from './workspace.js';
 import { dropAccount, putAccount } from './yaml-edit.js';
@@ -18,33 +24,55 @@ export interface SavedAccount {
 }
 
 /** What workers must do about a change, in words for people. */
-export const whenItCounts = 'Workers read heddle.yaml when they start: start them again (or heddle dev) for this to count.';
+export const whenItCounts =
+  'Workers read heddle.yaml when they start: start them again (or heddle dev) for this to count.';
 
 /**
- * Checks an account and writes it: its secrets into files, the rest into heddle.yaml. Everything is checked, and written beside its
- * place, before anything is changed.
- * @throws ProblemsError with everything that is wrong; CliError Refused where the name is taken, unless it is to be replaced.
+ * Checks an account and writes it: its secrets into files, the rest into heddle.yaml. Everything is checked,
+ * and written beside its place, before anything is changed.
+ * @throws ProblemsError with everything that is wrong; CliError Refused where the name is taken, unless it is
+ * to be replaced.
  */
-export function addAccount(workspace: Workspace, draft: AccountDraft, { replace }: { readonly replace: boolean }): SavedAccount {
+export function addAccount(
+  workspace: Workspace,
+  draft: AccountDraft,
+  { replace }: { readonly replace: boolean },
+): SavedAccount {
   const problems = checkDraft(workspace, draft);
-  if (hasErrors(problems)) throw new ProblemsError(`The account ${JSON.stringify(draft.name)} cannot be added:`, problems);
+  if (hasErrors(problems))
+    throw new ProblemsError(`The account ${JSON.stringify(draft.name)} cannot be added:`, problems);
   const { config, file, descriptors } = workspace;
   const before = readFile(file);
   const providers = accountsIn(before, file);
   refuseTaken({ file, providers }, draft.name, replace);
   const place: SecretFolder = { dataFolder: config.dataFolder, account: draft.name };
   const declared = new Map(declaredFields(descriptors.find(({ name }) => name === draft.type) ?? {}));
-  const secrets = Object.entries(draft.fields).flatMap(([key, value]) => (typeof value === 'string' && isPlainSecret(declared.get(key), value) ? [[key, value] as const] : []));
-  const fields = { ...draft.fields, ...Object.fromEntries(secrets.map(([key]): [string, Json] => [key, secretReference(place, key)])) };
+  const secrets = Object.entries(draft.fields).flatMap(([key, value]) =>
+    typeof value === 'string' && isPlainSecret(declared.get(key), value) ? [[key, value] as const] : [],
+  );
+  const fields = {
+    ...draft.fields,
+    ...Object.fromEntries(secrets.map(([key]): [string, Json] => [key, secretReference(place, key)])),
+  };
 
-  const text = putAccount(before, draft.name, { type: draft.type, fields, ...(draft.site === undefined ? {} : { site: draft.site }) });
+  const text = putAccount(before, draft.name, {
+    type: draft.type,
+    fields,
+    ...(draft.site === undefined ? {} : { site: draft.site }),
+  });
   const stored = storedFiles(place, fields);
-  const stale = storedFiles(place, providers[draft.name]?.fields ?? {}).filter((path) => !stored.includes(path));
-  commitAll(() => refuseChanged(file, before), function* () {
-    for (const [key, value] of secrets) yield stageSecret(place, key, value);
-    // Last, so that it never refers to what is not there.
-    yield stageFile(file, text);
-  }, () => removeStored(place, []));
+  const stale = storedFiles(place, providers[draft.name]?.fields ?? {}).filter(
+    (path) => !stored.includes(path),
+  );
+  commitAll(
+    () => refuseChanged(file, before),
+    function* () {
+      for (const [key, value] of secrets) yield stageSecret(place, key, value);
+      // Last, so that it never refers to what is not there.
+      yield stageFile(file, text);
+    },
+    () => removeStored(place, []),
+  );
   removeStored(place, stale);
   return { fields, stored: secrets.map(([key]) => secretReference(place, key).secret.slice('file:'.length)) };
 }
@@ -59,9 +87,13 @@ export function removeAccount(workspace: Workspace, name: string): readonly stri
   const account = findAccount({ file, providers: accountsIn(before, file) }, name);
   const place: SecretFolder = { dataFolder: config.dataFolder, account: name };
   const text = dropAccount(before, name);
-  commitAll(() => refuseChanged(file, before), function* () {
-    yield stageFile(file, text);
-  }, () => undefined);
+  commitAll(
+    () => refuseChanged(file, before),
+    function* () {
+      yield stageFile(file, text);
+    },
+    () => undefined,
+  );
   const stored = storedFiles(place, account.fields);
   removeStored(place, stored);
   return stored;
@@ -76,14 +108,21 @@ export interface Accounts {
 /** @throws CliError NotFound */
 export function findAccount({ file, providers }: Accounts, name: string): Accounts['providers'][string] {
   const account = Object.hasOwn(providers, name) ? providers[name] : undefined;
-  if (account === undefined) throw new CliError('NotFound', `there is no provider account ${JSON.stringify(name)} in ${file}`, { next: 'heddle provider list' });
+  if (account === undefined)
+    throw new CliError('NotFound', `there is no provider account ${JSON.stringify(name)} in ${file}`, {
+      next: 'heddle provider list',
+    });
   return account;
 }
 
 /** @throws CliError Refused */
 export function refuseTaken({ file, providers }: Accounts, name: string, replace: boolean): void {
   if (replace || !Object.hasOwn(providers, name)) return;
-  throw new CliError('Refused', `there is a provider account ${JSON.stringify(name)} in ${file} already. Choose another name, or say --replace to write it anew.`, { next: 'heddle provider list' });
+  throw new CliError(
+    'Refused',
+    `there is a provider account ${JSON.stringify(name)} in ${file} already. Choose another name, or say --replace to write it anew.`,
+    { next: 'heddle provider list' },
+  );
 }
 
 /** Read at the last moment: while somebody was asked, another may have written. */
@@ -102,7 +141,8 @@ function readFile(file: string): string {
 
 /** Somebody else may have changed it meanwhile, also another form or another of these commands. */
 function refuseChanged(file: string, before: string): void {
-  if (readFile(file) !== before) throw new CliError('Refused', `${file} was changed meanwhile, and is left as it is now. Try again.`);
+  if (readFile(file) !== before)
+    throw new CliError('Refused', `${file} was changed meanwhile, and is left as it is now. Try again.`);
 }
 
 /** All files are written beside their places first: where one cannot be, none is changed. */

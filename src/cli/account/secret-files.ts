@@ -5,7 +5,9 @@ import type { JsonObject } from '../../model/json.js';
 import { isReference } from './field-text.js';
 import { stageFile, type StagedFile } from './staged-file.js';
 
-/** The secrets of one account: a folder `secrets/<account>` of the data folder, with a file for each field. */
+/**
+ * The secrets of one account: a folder `secrets/<account>` of the data folder, with a file for each field.
+ */
 export interface SecretFolder {
   readonly dataFolder: string;
   readonly account: string;
@@ -25,7 +27,11 @@ export function stageSecret(place: SecretFolder, key: string, value: string): St
 /** The files of ours that an account's fields refer to. */
 export function storedFiles(place: SecretFolder, fields: JsonObject): readonly string[] {
   const inside = `file:${folderOf(place)}${sep}`;
-  return Object.values(fields).flatMap((value) => (isReference(value) && value.secret.startsWith(inside) && !value.secret.includes('..') ? [value.secret.slice('file:'.length)] : []));
+  return Object.values(fields).flatMap((value) =>
+    isReference(value) && value.secret.startsWith(inside) && !value.secret.includes('..')
+      ? [value.secret.slice('file:'.length)]
+      : [],
+  );
 }
 
 /** Removes files, and the account's folder when nothing is left in it. */

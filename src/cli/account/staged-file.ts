@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import {
-  chmodSync, chownSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync, type Stats,
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type Stats,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CliError } from '../cli-error.js';
@@ -27,10 +36,15 @@ export function stageFile(path: string, text: string): StagedFile {
     if (before !== undefined) keepRights(aside, before);
   } catch (cause) {
     discard();
-    throw new CliError('Refused', `${path} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new CliError(
+      'Refused',
+      `${path} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   }
   return {
-    path, discard,
+    path,
+    discard,
     commit() {
       renameSync(aside, path);
       syncFolder(dirname(path));

@@ -27,7 +27,11 @@ export async function openWorkspace(options: AccountOptions): Promise<Workspace>
   const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
   await registry.close();
   const file = config.file ?? resolve(named ?? (config.environment['HEDDLE_CONFIG'] || 'heddle.yaml'));
-  return { config, file: followLinks(file), descriptors: registry.providers().map(({ descriptor }) => descriptor) };
+  return {
+    config,
+    file: followLinks(file),
+    descriptors: registry.providers().map(({ descriptor }) => descriptor),
+  };
 }
 
 /** A file that is not there yet keeps its name. */

@@ -12,8 +12,8 @@ export interface WrittenAccount {
 }
 
 /**
- * The text of heddle.yaml with an account in it; comments and order stay. Of an account that is there already, type, site and fields
- * are written anew, and all else of it stays.
+ * The text of heddle.yaml with an account in it; comments and order stay. Of an account that is there
+ * already, type, site and fields are written anew, and all else of it stays.
  * @throws CliError Refused where the text cannot be changed without harm.
  */
 export function putAccount(text: string, name: string, { type, site, fields }: WrittenAccount): string {
@@ -72,9 +72,19 @@ function keepComments(document: Document): void {
 }
 
 /** The library writes a document anew; this keeps the ways of the file as far as it can. */
-function formatOf(text: string): { readonly lineWidth: number; readonly indent: number; readonly indentSeq: boolean; readonly flowCollectionPadding: boolean } {
+function formatOf(text: string): {
+  readonly lineWidth: number;
+  readonly indent: number;
+  readonly indentSeq: boolean;
+  readonly flowCollectionPadding: boolean;
+} {
   const indent = /^( {2,8})\S/m.exec(text)?.[1]?.length ?? 2;
-  return { lineWidth: 0, indent, indentSeq: !/^( *)[^\s#-][^\n]*:\s*\n\1- /m.test(text), flowCollectionPadding: /[{[] \S/.test(text) };
+  return {
+    lineWidth: 0,
+    indent,
+    indentSeq: !/^( *)[^\s#-][^\n]*:\s*\n\1- /m.test(text),
+    flowCollectionPadding: /[{[] \S/.test(text),
+  };
 }
 
 function attempt(name: string, write: () => string): string {
@@ -89,13 +99,24 @@ function attempt(name: string, write: () => string): string {
 function refuseOtherChanges(before: string, after: string, name: string): void {
   const [old, fresh] = [readConfigFile(before, 'before'), readConfigFile(after, 'after')];
   if (!fresh.ok) throw refusal(name, fresh.problems.map(({ wrong }) => wrong).join('; '));
-  if (!old.ok || !isDeepStrictEqual(withoutAccount(old.config, name), withoutAccount(fresh.config, name))) throw refusal(name, 'other settings would change with it');
+  if (!old.ok || !isDeepStrictEqual(withoutAccount(old.config, name), withoutAccount(fresh.config, name)))
+    throw refusal(name, 'other settings would change with it');
 }
 
-function withoutAccount({ providers, ...rest }: { readonly providers: Readonly<Record<string, WrittenProvider>> }, name: string): object {
-  return { ...rest, providers: Object.fromEntries(Object.entries(providers).filter(([other]) => other !== name)) };
+function withoutAccount(
+  { providers, ...rest }: { readonly providers: Readonly<Record<string, WrittenProvider>> },
+  name: string,
+): object {
+  return {
+    ...rest,
+    providers: Object.fromEntries(Object.entries(providers).filter(([other]) => other !== name)),
+  };
 }
 
 function refusal(name: string, reason: string, cause?: unknown): CliError {
-  return new CliError('Refused', `heddle.yaml is not changed, because ${name} cannot be written into it: ${reason}. Change it by hand.`, { cause });
+  return new CliError(
+    'Refused',
+    `heddle.yaml is not changed, because ${name} cannot be written into it: ${reason}. Change it by hand.`,
+    { cause },
+  );
 }

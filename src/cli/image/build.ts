@@ -10,7 +10,10 @@ import { requireWorker, withSession } from '../session.js';
 import { formatDuration } from '../time-text.js';
 
 /** Asks for a build and waits for it, telling its steps. */
-export async function build(name: string, options: ServerOptions & { readonly wait: boolean }): Promise<number> {
+export async function build(
+  name: string,
+  options: ServerOptions & { readonly wait: boolean },
+): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
@@ -24,16 +27,26 @@ export async function build(name: string, options: ServerOptions & { readonly wa
     }
     const interrupt = catchInterrupt();
     try {
-      const waiting = images.waitForBuild(name, number, { signal: interrupt.signal, onView: tellSteps(output, number) });
+      const waiting = images.waitForBuild(name, number, {
+        signal: interrupt.signal,
+        onView: tellSteps(output, number),
+      });
       waiting.catch(() => undefined);
       const made = await Promise.race([waiting, interrupt.happened]);
       const took = formatDuration(Date.parse(made.endedAt ?? made.startedAt) - Date.parse(made.startedAt));
-      output.line(cleanLine(`image ${name}@${made.number} is ready after ${took}${made.sizeMb === undefined ? '' : `, ${made.sizeMb} MB`}`));
+      output.line(
+        cleanLine(
+          `image ${name}@${made.number} is ready after ${took}${made.sizeMb === undefined ? '' : `, ${made.sizeMb} MB`}`,
+        ),
+      );
       output.document({ image: { name }, build: made });
       return exitCodes.ok;
     } catch (cause) {
       if (!interrupt.signal.aborted) throw cause;
-      throw new CliError('Interrupted', `stopped watching; the build of image ${name} goes on`, { next: `heddle image show ${name}`, cause });
+      throw new CliError('Interrupted', `stopped watching; the build of image ${name} goes on`, {
+        next: `heddle image show ${name}`,
+        cause,
+      });
     } finally {
       interrupt.release();
     }
@@ -49,9 +62,14 @@ function tellSteps(output: Output, from: number): (view: ImageView) => void {
     output.line(cleanLine(line));
   };
   return ({ name, builds, paused }) => {
-    if (paused !== undefined) tell('paused', `it is paused (${paused.why}); the request stays until heddle image resume ${name}`);
+    if (paused !== undefined)
+      tell('paused', `it is paused (${paused.why}); the request stays until heddle image resume ${name}`);
     for (const { number, state, step, why } of builds.filter((one) => one.number >= from).toReversed()) {
-      if (step !== undefined) tell(`${number} ${step}`, `build ${number}: ${step}${step === waitsForBuilder ? '; heddle builder start, where none runs' : ''}`);
+      if (step !== undefined)
+        tell(
+          `${number} ${step}`,
+          `build ${number}: ${step}${step === waitsForBuilder ? '; heddle builder start, where none runs' : ''}`,
+        );
       if (state === 'failed') tell(`${number} failed`, `build ${number} failed: ${why}; it is tried again`);
     }
   };

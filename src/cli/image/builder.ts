@@ -12,7 +12,13 @@ import { checkServer } from '../../server/check.js';
 import { readLogTail } from '../../server/launch.js';
 import { endProcess, isRunning, recordProcess, type ProcessRecord } from '../../server/process.js';
 import { CliError } from '../cli-error.js';
-import { chooseServer, openKeys, readConfiguration, type CommonOptions, type ServerOptions } from '../configuration.js';
+import {
+  chooseServer,
+  openKeys,
+  readConfiguration,
+  type CommonOptions,
+  type ServerOptions,
+} from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
 import { createOutput } from '../output.js';
 import { runWorker, workerProgram } from '../system/worker.js';
@@ -31,20 +37,36 @@ export async function start(options: ServerOptions & { readonly foreground?: boo
   openKeys(config);
   prepareFolder(config.dataFolder);
   const known = await readRecord(config);
-  if (known !== undefined && (await isRunning(known))) throw new CliError('Refused', `the builder of ${config.dataFolder} runs already, as process ${known.pid}`, { next: 'heddle builder stop' });
+  if (known !== undefined && (await isRunning(known)))
+    throw new CliError(
+      'Refused',
+      `the builder of ${config.dataFolder} runs already, as process ${known.pid}`,
+      { next: 'heddle builder stop' },
+    );
   const file = options.config ?? dev?.workerConfig ?? config.file;
   const logFile = join(config.dataFolder, 'builder.log');
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(process.execPath, [workerProgram, '--builder', ...(file === undefined ? [] : ['--config', file])], {
-    stdio: ['ignore', log, log], detached: true,
-    env: workerEnvironment(config.environment, {
-      TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
-    }),
-  });
+  const child = spawn(
+    process.execPath,
+    [workerProgram, '--builder', ...(file === undefined ? [] : ['--config', file])],
+    {
+      stdio: ['ignore', log, log],
+      detached: true,
+      env: workerEnvironment(config.environment, {
+        TEMPORAL_ADDRESS: address,
+        TEMPORAL_NAMESPACE: namespace,
+        ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
+      }),
+    },
+  );
   closeSync(log);
   child.on('error', () => undefined).unref();
   const record = child.pid === undefined ? undefined : await recordProcess(child.pid);
-  if (record === undefined) throw new CliError('Failed', `the builder did not start. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`);
+  if (record === undefined)
+    throw new CliError(
+      'Failed',
+      `the builder did not start. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
+    );
   await writeRecord(config, record);
   await waitUntilPolling(record, { location, namespace, queue: buildQueue(config.site), logFile });
   const output = createOutput(options);
@@ -78,17 +100,34 @@ interface Polling {
   readonly logFile: string;
 }
 
-async function waitUntilPolling(record: ProcessRecord, { location, namespace, queue, logFile }: Polling): Promise<void> {
+async function waitUntilPolling(
+  record: ProcessRecord,
+  { location, namespace, queue, logFile }: Polling,
+): Promise<void> {
   const connection = Connection.lazy(location);
   try {
-    for (const limit = Date.now() + startLimitMs; Date.now() < limit && (await isRunning(record)); await pause(100)) {
-      const { pollers } = await connection.withDeadline(Date.now() + 5_000, () => connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name: queue }, taskQueueType: 2 }));
+    for (
+      const limit = Date.now() + startLimitMs;
+      Date.now() < limit && (await isRunning(record));
+      await pause(100)
+    ) {
+      const { pollers } = await connection.withDeadline(Date.now() + 5_000, () =>
+        connection.workflowService.describeTaskQueue({
+          namespace,
+          taskQueue: { name: queue },
+          taskQueueType: 2,
+        }),
+      );
       if (pollers?.some(({ identity }) => identity?.startsWith(`${record.pid}@`))) return;
     }
   } finally {
     await connection.close();
   }
-  throw new CliError('Failed', `the builder did not ask for work. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`, { next: 'heddle builder stop' });
+  throw new CliError(
+    'Failed',
+    `the builder did not ask for work. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
+    { next: 'heddle builder stop' },
+  );
 }
 
 function recordFile({ dataFolder }: Config): string {
@@ -104,7 +143,10 @@ async function readRecord(config: Config): Promise<ProcessRecord | undefined> {
   } catch {
     // Said below.
   }
-  throw new CliError('Failed', `${recordFile(config)} is not the record of a builder; remove it when none runs`);
+  throw new CliError(
+    'Failed',
+    `${recordFile(config)} is not the record of a builder; remove it when none runs`,
+  );
 }
 
 async function writeRecord(config: Config, record: ProcessRecord): Promise<void> {

@@ -55,13 +55,22 @@ export function resume(name: string, options: ServerOptions): Promise<number> {
   });
 }
 
-export async function remove(name: string, options: ServerOptions & { readonly build?: number; readonly yes?: boolean; readonly wait: boolean }): Promise<number> {
+export async function remove(
+  name: string,
+  options: ServerOptions & { readonly build?: number; readonly yes?: boolean; readonly wait: boolean },
+): Promise<number> {
   const { build, wait } = options;
   return ask(name, options, async (images) => {
     requireBuild(await images.show(name), build);
-    await confirm(build === undefined ? `Delete image ${name} with all its builds?` : `Delete build ${build} of image ${name}?`, options);
+    await confirm(
+      build === undefined
+        ? `Delete image ${name} with all its builds?`
+        : `Delete build ${build} of image ${name}?`,
+      options,
+    );
     await images.delete(name, build);
-    if (build !== undefined || !wait) return `${build === undefined ? 'it' : `build ${build}`} is being deleted`;
+    if (build !== undefined || !wait)
+      return `${build === undefined ? 'it' : `build ${build}`} is being deleted`;
     await images.gone(name);
     return 'deleted';
   });
@@ -70,10 +79,18 @@ export async function remove(name: string, options: ServerOptions & { readonly b
 /** Nobody is asked about what is not there. */
 function requireBuild({ name, builds }: ImageView, build: number | undefined): void {
   if (build === undefined || builds.some(({ number }) => number === build)) return;
-  throw new CliError('NotFound', `image ${name} has no build ${build}; 'heddle image show ${name}' shows those it has`, { next: `heddle image show ${name}` });
+  throw new CliError(
+    'NotFound',
+    `image ${name} has no build ${build}; 'heddle image show ${name}' shows those it has`,
+    { next: `heddle image show ${name}` },
+  );
 }
 
-async function ask(name: string, options: ServerOptions, what: (images: ImageClient) => Promise<string>): Promise<number> {
+async function ask(
+  name: string,
+  options: ServerOptions,
+  what: (images: ImageClient) => Promise<string>,
+): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async ({ client }) => {
     const [said = '', ...more] = (await what(client.images)).split('\n');

@@ -22,8 +22,8 @@ export interface TaskSearch {
 }
 
 /**
- * Looks a task up in a cluster's history: by its id, or as `<node>/<service>/<ACTION>` or `<node>/<ACTION>`, of which the
- * latest counts.
+ * Looks a task up in a cluster's history: by its id, or as `<node>/<service>/<ACTION>` or `<node>/<ACTION>`,
+ * of which the latest counts.
  */
 export async function findTask(client: Client, workflowId: string, wanted: string): Promise<TaskSearch> {
   const known = new Set<string>();
@@ -42,7 +42,10 @@ export async function findTask(client: Client, workflowId: string, wanted: strin
     }
     const run = [...runs.values()].toSorted((a, b) => b.scheduledAt - a.scheduledAt)[0];
     if (run !== undefined) {
-      const found = run.end === undefined ? withPending(run, (await handle.describe()).raw.pendingActivities ?? []) : { run };
+      const found =
+        run.end === undefined
+          ? withPending(run, (await handle.describe()).raw.pendingActivities ?? [])
+          : { run };
       return { found, known: [...known] };
     }
     runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
@@ -50,14 +53,28 @@ export async function findTask(client: Client, workflowId: string, wanted: strin
   return { known: [...known] };
 }
 
-function withPending(run: TaskRun, activities: readonly temporal.api.workflow.v1.IPendingActivityInfo[]): FoundTask {
+function withPending(
+  run: TaskRun,
+  activities: readonly temporal.api.workflow.v1.IPendingActivityInfo[],
+): FoundTask {
   const found = activities.find(({ activityId }) => activityId === run.taskId);
   if (found === undefined) return { run };
-  return { run, pending: { state: pendingStates[found.state ?? 0] ?? 'under way', attempt: found.attempt ?? 1, ...(found.lastFailure ? { lastFailure: found.lastFailure } : {}) } };
+  return {
+    run,
+    pending: {
+      state: pendingStates[found.state ?? 0] ?? 'under way',
+      attempt: found.attempt ?? 1,
+      ...(found.lastFailure ? { lastFailure: found.lastFailure } : {}),
+    },
+  };
 }
 
 // temporal.api.enums.v1.PendingActivityState
-const pendingStates: Readonly<Record<number, string>> = { 1: 'waits for a worker', 2: 'under way', 3: 'is being cancelled' };
+const pendingStates: Readonly<Record<number, string>> = {
+  1: 'waits for a worker',
+  2: 'under way',
+  3: 'is being cancelled',
+};
 
 function shortName({ nodeId, service, action }: TaskRun): string {
   return service === undefined ? `${nodeId}/${action}` : `${nodeId}/${service}/${action}`;

@@ -11,7 +11,11 @@ export async function history(name: string, options: ServerOptions): Promise<num
   return withSession(options, async (session) => {
     await requireCluster(session, name);
     const status = await session.client.status(name);
-    const known = [...status.queued, ...(status.operation === undefined ? [] : [status.operation]), ...status.history];
+    const known = [
+      ...status.queued,
+      ...(status.operation === undefined ? [] : [status.operation]),
+      ...status.history,
+    ];
     const operations = known.toSorted((a, b) => Number(b.id) - Number(a.id));
     printHistory(output, operations, Date.now());
     output.document({ cluster: name, clusterUid: status.uid, operations });

@@ -28,7 +28,8 @@ export interface LogSource {
   readonly run: number;
 }
 
-const namePattern = /^(?<operation>[^.]+)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
+const namePattern =
+  /^(?<operation>[^.]+)\.(?<incarnation>\d+)\.(?<service>.+)\.(?<action>[A-Z]+)\.(?<run>\d+)\.log$/;
 
 /** Where the folder store keeps the logs of a cluster. */
 export function logFolderOf(storeFolder: string, clusterUid: string): string {
@@ -43,13 +44,15 @@ export function logFileOf(storeFolder: string, name: string): string {
 /** The logs of a cluster that lie in this folder; none when there is no such folder. */
 export async function findLogs(folder: string): Promise<readonly LogSource[]> {
   const nodes = await readdir(folder).catch(() => []);
-  const found = await Promise.all(nodes.map(async (node) => {
-    const names = await readdir(join(folder, node)).catch(() => []);
-    return names.flatMap((name) => {
-      const source = sourceOf(node, name);
-      return source === undefined ? [] : [{ ...source, file: join(folder, node, name) }];
-    });
-  }));
+  const found = await Promise.all(
+    nodes.map(async (node) => {
+      const names = await readdir(join(folder, node)).catch(() => []);
+      return names.flatMap((name) => {
+        const source = sourceOf(node, name);
+        return source === undefined ? [] : [{ ...source, file: join(folder, node, name) }];
+      });
+    }),
+  );
   return found.flat();
 }
 
@@ -57,7 +60,14 @@ function sourceOf(node: string, name: string): Omit<LogSource, 'file'> | undefin
   const parts = namePattern.exec(name)?.groups;
   if (parts === undefined) return undefined;
   const { operation = '', incarnation, service = '-', action = '', run } = parts;
-  return { node, operation, incarnation: Number(incarnation), action, run: Number(run), ...(service === '-' ? {} : { service }) };
+  return {
+    node,
+    operation,
+    incarnation: Number(incarnation),
+    action,
+    run: Number(run),
+    ...(service === '-' ? {} : { service }),
+  };
 }
 
 const chunkBytes = 64 * 1024;
@@ -76,7 +86,9 @@ export class LogReader {
 
   /** The next entry, left in place; undefined at the end of what is written. */
   async peek(): Promise<LogEntry | undefined> {
-    while (this.#entries.length === 0 && (await this.#fill())) { /* A chunk may hold no whole line. */ }
+    while (this.#entries.length === 0 && (await this.#fill())) {
+      /* A chunk may hold no whole line. */
+    }
     return this.#entries[0];
   }
 
@@ -91,7 +103,10 @@ export class LogReader {
     const bytes = Buffer.concat([this.#rest, chunk]);
     const end = bytes.lastIndexOf(0x0a) + 1;
     this.#rest = bytes.subarray(end);
-    const lines = bytes.toString('utf8', 0, end).split('\n').filter((line) => line !== '');
+    const lines = bytes
+      .toString('utf8', 0, end)
+      .split('\n')
+      .filter((line) => line !== '');
     this.#entries = lines.map((line) => this.#parse(line));
     return true;
   }
@@ -114,7 +129,9 @@ export class LogReader {
         this.#last = entry.t;
         return { ...entry, t: entry.t };
       }
-    } catch { /* Shown as it is. */ }
+    } catch {
+      /* Shown as it is. */
+    }
     return { t: this.#last, level: 'info', message: line };
   }
 }
@@ -137,7 +154,11 @@ export async function* mergeLogs(readers: readonly LogReader[]): AsyncGenerator<
   const active: Head[] = [];
   for (;;) {
     let first = earliest(active);
-    for (let next = waiting[0]; next !== undefined && (first === undefined || next.entry.t <= first.entry.t); next = waiting[0]) {
+    for (
+      let next = waiting[0];
+      next !== undefined && (first === undefined || next.entry.t <= first.entry.t);
+      next = waiting[0]
+    ) {
       waiting.shift();
       active.push(next);
       first = earliest(active);
@@ -157,7 +178,10 @@ interface Head {
 }
 
 function earliest(heads: readonly Head[]): Head | undefined {
-  return heads.reduce<Head | undefined>((best, head) => (best === undefined || head.entry.t < best.entry.t ? head : best), undefined);
+  return heads.reduce<Head | undefined>(
+    (best, head) => (best === undefined || head.entry.t < best.entry.t ? head : best),
+    undefined,
+  );
 }
 
 function compareTimes(a: LogEntry, b: LogEntry): number {

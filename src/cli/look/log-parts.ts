@@ -6,7 +6,11 @@ import { logFileOf, LogReader, type LogEntry } from './log-files.js';
 const endBytes = 64 * 1024;
 
 /** The last lines of one log, as they were printed and logged; none when the log is not here. */
-export async function readLogEnd(storeFolder: string, name: string, lines: number): Promise<readonly string[]> {
+export async function readLogEnd(
+  storeFolder: string,
+  name: string,
+  lines: number,
+): Promise<readonly string[]> {
   const file = logFileOf(storeFolder, name);
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (handle === undefined) return [];
@@ -14,7 +18,11 @@ export async function readLogEnd(storeFolder: string, name: string, lines: numbe
     const { size } = await handle.stat();
     const length = Math.min(size, endBytes);
     const { buffer } = await handle.read(Buffer.alloc(length), 0, length, size - length);
-    const whole = buffer.toString('utf8').split('\n').slice(size > length ? 1 : 0).filter((line) => line !== '');
+    const whole = buffer
+      .toString('utf8')
+      .split('\n')
+      .slice(size > length ? 1 : 0)
+      .filter((line) => line !== '');
     return whole.flatMap(textOfLine).slice(-lines);
   } finally {
     await handle.close();
@@ -32,10 +40,26 @@ function textOfLine(line: string): readonly string[] {
 }
 
 /** All that the last attempt of a task printed; undefined when its log is not here. */
-export async function readPrinted(storeFolder: string, name: string): Promise<{ readonly stdout: string; readonly stderr: string } | undefined> {
+export async function readPrinted(
+  storeFolder: string,
+  name: string,
+): Promise<{ readonly stdout: string; readonly stderr: string } | undefined> {
   const file = logFileOf(storeFolder, name);
-  if (!(await access(file).then(() => true, () => false))) return undefined;
-  const reader = new LogReader({ file, node: '', operation: '', incarnation: 0, action: basename(name), run: 0 });
+  if (
+    !(await access(file).then(
+      () => true,
+      () => false,
+    ))
+  )
+    return undefined;
+  const reader = new LogReader({
+    file,
+    node: '',
+    operation: '',
+    incarnation: 0,
+    action: basename(name),
+    run: 0,
+  });
   let printed = { stdout: '', stderr: '' };
   for (let entry = await reader.peek(); entry !== undefined; entry = await reader.peek()) {
     reader.take();

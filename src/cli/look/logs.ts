@@ -5,7 +5,14 @@ import { describeLatest } from '../cluster.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
 import { catchInterrupt } from '../operate/follow-operation.js';
-import { findLogs, logFolderOf, LogReader, mergeLogs, type LogSource, type PlacedEntry } from './log-files.js';
+import {
+  findLogs,
+  logFolderOf,
+  LogReader,
+  mergeLogs,
+  type LogSource,
+  type PlacedEntry,
+} from './log-files.js';
 import { printFailures } from '../failure-text.js';
 import { createOutput, type Output } from '../output.js';
 import { withSession, type Session } from '../session.js';
@@ -28,11 +35,17 @@ export async function logs(name: string, node: string | undefined, options: Logs
   const output = createOutput(options);
   return withSession(options, async (session) => {
     const { uid } = await describeLatest(session, name);
-    if (uid === undefined) throw new CliError('NotFound', `the server does not know the uid of ${name} yet; try again when a worker has taken it up`, { next: 'heddle doctor' });
+    if (uid === undefined)
+      throw new CliError(
+        'NotFound',
+        `the server does not know the uid of ${name} yet; try again when a worker has taken it up`,
+        { next: 'heddle doctor' },
+      );
     const folder = logFolderOf(session.config.storeFolder, uid);
     const wanted = (source: LogSource): boolean => isWanted(source, node, options);
     const readers = (await findLogs(folder)).filter(wanted).map((source) => new LogReader(source));
-    if (readers.length === 0 && options.follow !== true) return reportNone(session, output, name, { folder, node });
+    if (readers.length === 0 && options.follow !== true)
+      return reportNone(session, output, name, { folder, node });
     for await (const placed of mergeLogs(readers)) print(output, placed, options.level);
     if (options.follow === true) await follow(output, { folder, readers, wanted, level: options.level });
     return options.follow === true ? exitCodes.interrupted : exitCodes.ok;
@@ -40,8 +53,11 @@ export async function logs(name: string, node: string | undefined, options: Logs
 }
 
 function isWanted(source: LogSource, node: string | undefined, { service, action }: LogsOptions): boolean {
-  return (node === undefined || source.node === node) && (service === undefined || source.service === service)
-    && (action === undefined || source.action === action.toUpperCase());
+  return (
+    (node === undefined || source.node === node) &&
+    (service === undefined || source.service === service) &&
+    (action === undefined || source.action === action.toUpperCase())
+  );
 }
 
 interface Followed {
@@ -58,7 +74,9 @@ async function follow(output: Output, { folder, readers, wanted, level }: Follow
   try {
     while (!signal.aborted) {
       await sleep(followMs, undefined, { signal }).catch(() => undefined);
-      for (const source of (await findLogs(folder)).filter((found) => wanted(found) && !known.has(found.file))) {
+      for (const source of (await findLogs(folder)).filter(
+        (found) => wanted(found) && !known.has(found.file),
+      )) {
         known.add(source.file);
         readers.push(new LogReader(source));
       }
@@ -78,7 +96,10 @@ function print(output: Output, { source, entry }: PlacedEntry, level: LogLevel):
   const head = `${formatClock(new Date(entry.t))} ${cleanLine(source.node)} ${cleanLine(title)}`;
   if (entry.stream !== undefined) {
     const sign = entry.stream === 'stdout' ? '|' : '!';
-    for (const line of cleanText(entry.text ?? '').replace(/\n$/, '').split('\n')) output.line(`${head} ${sign} ${line}`);
+    for (const line of cleanText(entry.text ?? '')
+      .replace(/\n$/, '')
+      .split('\n'))
+      output.line(`${head} ${sign} ${line}`);
     return;
   }
   const attributes = entry.attributes === undefined ? '' : ` ${cleanLine(JSON.stringify(entry.attributes))}`;
@@ -86,13 +107,26 @@ function print(output: Output, { source, entry }: PlacedEntry, level: LogLevel):
 }
 
 /** The logs lie elsewhere, or there are none: what the cluster itself remembers is shown. */
-async function reportNone(session: Session, output: Output, name: string, { folder, node }: { readonly folder: string; readonly node: string | undefined }): Promise<number> {
+async function reportNone(
+  session: Session,
+  output: Output,
+  name: string,
+  { folder, node }: { readonly folder: string; readonly node: string | undefined },
+): Promise<number> {
   const known = await session.client.status(name).catch(() => undefined);
   const nodes = known?.nodes.filter(({ nodeId }) => node === undefined || nodeId === node) ?? [];
   if (known !== undefined && node !== undefined && nodes.length === 0) {
-    throw new CliError('NotFound', `cluster ${name} has no node ${cleanLine(node)}, and no logs of one are here`, { next: `heddle nodes ${name}` });
+    throw new CliError(
+      'NotFound',
+      `cluster ${name} has no node ${cleanLine(node)}, and no logs of one are here`,
+      { next: `heddle nodes ${name}` },
+    );
   }
   if (known !== undefined) printFailures(output, { ...known, nodes }, Date.now());
-  throw new CliError('NotFound', `no such logs are on this machine: ${folder} holds none. `
-    + 'Logs lie in the store of the worker that ran the task; run this there, or see the end of what a task printed with \'heddle task show\'.', { next: `heddle task show ${name} NODE/SERVICE/ACTION` });
+  throw new CliError(
+    'NotFound',
+    `no such logs are on this machine: ${folder} holds none. ` +
+      "Logs lie in the store of the worker that ran the task; run this there, or see the end of what a task printed with 'heddle task show'.",
+    { next: `heddle task show ${name} NODE/SERVICE/ACTION` },
+  );
 }

@@ -22,16 +22,21 @@ export function taskWords(task: { readonly action: string; readonly service?: st
 
 function gateList(gates: readonly string[]): string {
   const [first, ...more] = gates.map(describeGate);
-  return more.length === 0 ? first ?? 'another node' : `${first} and ${more.length} more`;
+  return more.length === 0 ? (first ?? 'another node') : `${first} and ${more.length} more`;
 }
 
-/** A gate in words. `START:db` is "START of db on all its nodes", `CONFIRM:@app` is "CONFIRM of all app nodes". */
+/**
+ * A gate in words. `START:db` is "START of db on all its nodes", `CONFIRM:@app` is "CONFIRM of all app
+ * nodes".
+ */
 export function describeGate(gate: string): string {
   // Words already: what a node waits for that is no gate.
   if (!gate.includes(':')) return gate;
   const [phase, id] = gate.includes('/') ? gate.split('/', 2) : ['', gate];
   const [action = '', of = ''] = (id ?? '').split(':', 2);
-  const what = of.startsWith('@') ? `${action} of all ${of.slice(1)} nodes` : `${action} of ${of} on all its nodes`;
+  const what = of.startsWith('@')
+    ? `${action} of all ${of.slice(1)} nodes`
+    : `${action} of ${of} on all its nodes`;
   if (phase === 'first') return `${what} where it does not run`;
   if (phase === 'replace') return `${what} that are replaced`;
   if (phase === 'first') return `${what} where it does not run`;

@@ -46,38 +46,67 @@ const patienceMs = 3_000;
 
 /** @throws HeddleError NotFound, NoServer. */
 export async function lookAtServer(client: Client, cluster: string): Promise<ServerView> {
-  return lookAtWorkflows(client, await call(client, `workflows of ${cluster}`, () => workflowsOf(client, cluster)), `cluster ${cluster}`);
+  return lookAtWorkflows(
+    client,
+    await call(client, `workflows of ${cluster}`, () => workflowsOf(client, cluster)),
+    `cluster ${cluster}`,
+  );
 }
 
 /** The same of any workflows; `subject` is what people call them. @throws HeddleError NotFound, NoServer. */
-export async function lookAtWorkflows(client: Client, ids: readonly string[], subject: string): Promise<ServerView> {
+export async function lookAtWorkflows(
+  client: Client,
+  ids: readonly string[],
+  subject: string,
+): Promise<ServerView> {
   const found = await Promise.all(ids.map((id) => call(client, subject, () => lookAtWorkflow(client, id))));
   const activities = found.flatMap((one) => one.activities);
   const names = new Set([coreQueue, ...activities.flatMap(({ queue }) => queue ?? [])]);
   const { namespace } = client.options;
-  const queues = await Promise.all([...names].map((queue) => call(client, `queue ${queue}`, () => lookAtQueue(client, namespace, queue))));
+  const queues = await Promise.all(
+    [...names].map((queue) => call(client, `queue ${queue}`, () => lookAtQueue(client, namespace, queue))),
+  );
   return { workflows: found.map(({ workflow }) => workflow), activities, queues };
 }
 
-async function lookAtWorkflow(client: Client, id: string): Promise<{ readonly workflow: WorkflowView; readonly activities: readonly ActivityView[] }> {
+async function lookAtWorkflow(
+  client: Client,
+  id: string,
+): Promise<{ readonly workflow: WorkflowView; readonly activities: readonly ActivityView[] }> {
   // Not by the SDK's own call, which wants to decrypt all of it.
-  const { pendingActivities, pendingWorkflowTask, workflowExecutionInfo: info } = await client.workflowService.describeWorkflowExecution({
-    namespace: client.options.namespace, execution: { workflowId: id },
+  const {
+    pendingActivities,
+    pendingWorkflowTask,
+    workflowExecutionInfo: info,
+  } = await client.workflowService.describeWorkflowExecution({
+    namespace: client.options.namespace,
+    execution: { workflowId: id },
   });
   const attempt = pendingWorkflowTask?.attempt ?? 1;
   const since = timeText(pendingWorkflowTask?.originalScheduledTime ?? pendingWorkflowTask?.scheduledTime);
   const stuck = pendingWorkflowTask && (attempt > 1 || Date.now() - Date.parse(since) > patienceMs);
   const failure = attempt > 1 ? await lastTaskFailure(client, id) : undefined;
   return {
-    workflow: { id, runId: info?.execution?.runId ?? '', events: Number(String(info?.historyLength ?? 0)), ...(stuck ? { task: { attempt, since, ...(failure === undefined ? {} : { failure }) } } : {}) },
-    activities: await Promise.all((pendingActivities ?? []).map((activity) => describeActivity(client, activity))),
+    workflow: {
+      id,
+      runId: info?.execution?.runId ?? '',
+      events: Number(String(info?.historyLength ?? 0)),
+      ...(stuck ? { task: { attempt, since, ...(failure === undefined ? {} : { failure }) } } : {}),
+    },
+    activities: await Promise.all(
+      (pendingActivities ?? []).map((activity) => describeActivity(client, activity)),
+    ),
   };
 }
 
 /** Only the first failure of a workflow task in a row is written; it stands at the end of the history. */
 async function lastTaskFailure(client: Client, workflowId: string): Promise<string | undefined> {
   const { namespace } = client.options;
-  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({ namespace, execution: { workflowId }, maximumPageSize: 10 });
+  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+    namespace,
+    execution: { workflowId },
+    maximumPageSize: 10,
+  });
   for (const { workflowTaskFailedEventAttributes: failed } of history?.events ?? []) {
     if (failed?.failure) return (await readFailure(client, failed.failure)).message;
   }
@@ -90,26 +119,55 @@ async function describeActivity(client: Client, activity: PendingActivity): Prom
   const failure = lastFailure ? await readFailure(client, lastFailure) : undefined;
   const queue = activityOptions?.taskQueue?.name;
   return {
-    id: activityId ?? '', title: task === undefined ? activityType?.name ?? 'activity' : `${task.action} ${task.service === undefined ? '' : `${task.service} on `}${task.nodeId}`,
+    id: activityId ?? '',
+    title:
+      task === undefined
+        ? (activityType?.name ?? 'activity')
+        : `${task.action} ${task.service === undefined ? '' : `${task.service} on `}${task.nodeId}`,
     ...(task === undefined ? {} : { nodeId: task.nodeId }),
-    state: states[activity.state ?? 0] ?? 'waits for a worker', attempt: attempt ?? 1, since: sinceOf(activity),
-    ...(queue ? { queue } : {}), ...(lastWorkerIdentity ? { worker: lastWorkerIdentity } : {}),
-    ...(failure === undefined ? {} : { failure: { kind: failure.type ?? 'unknown', message: failure.message } }),
+    state: states[activity.state ?? 0] ?? 'waits for a worker',
+    attempt: attempt ?? 1,
+    since: sinceOf(activity),
+    ...(queue ? { queue } : {}),
+    ...(lastWorkerIdentity ? { worker: lastWorkerIdentity } : {}),
+    ...(failure === undefined
+      ? {}
+      : { failure: { kind: failure.type ?? 'unknown', message: failure.message } }),
   };
 }
 
-/** Before a later attempt the server says when that begins; since when all of it lasts follows from when all of it has to end. */
-function sinceOf({ attempt, scheduledTime, expirationTime, lastStartedTime, activityOptions }: PendingActivity): string {
+/**
+ * Before a later attempt the server says when that begins; since when all of it lasts follows from when all
+ * of it has to end.
+ */
+function sinceOf({
+  attempt,
+  scheduledTime,
+  expirationTime,
+  lastStartedTime,
+  activityOptions,
+}: PendingActivity): string {
   const limit = activityOptions?.scheduleToCloseTimeout;
-  const [end, limitMs] = [expirationTime ? Date.parse(timeText(expirationTime)) : 0, limit ? Number(String(limit.seconds ?? 0)) * 1_000 : 0];
+  const [end, limitMs] = [
+    expirationTime ? Date.parse(timeText(expirationTime)) : 0,
+    limit ? Number(String(limit.seconds ?? 0)) * 1_000 : 0,
+  ];
   if ((attempt ?? 1) > 1 && end > 0 && limitMs > 0) return new Date(end - limitMs).toISOString();
-  return timeText((attempt ?? 1) > 1 ? lastStartedTime ?? scheduledTime : scheduledTime);
+  return timeText((attempt ?? 1) > 1 ? (lastStartedTime ?? scheduledTime) : scheduledTime);
 }
 
 // temporal.api.enums.v1.PendingActivityState
-const states: Readonly<Record<number, ActivityView['state']>> = { 1: 'waits for a worker', 2: 'under way', 3: 'is being cancelled' };
+const states: Readonly<Record<number, ActivityView['state']>> = {
+  1: 'waits for a worker',
+  2: 'under way',
+  3: 'is being cancelled',
+};
 
-async function readFailure(client: Client, failure: temporal.api.failure.v1.IFailure): Promise<HistoryFailure> {
-  return decodeFailure(client, failure).catch((error: unknown): HistoryFailure =>
-    ({ message: `its message cannot be decrypted here: ${error instanceof Error ? error.message : String(error)}` }));
+async function readFailure(
+  client: Client,
+  failure: temporal.api.failure.v1.IFailure,
+): Promise<HistoryFailure> {
+  return decodeFailure(client, failure).catch((error: unknown): HistoryFailure => ({
+    message: `its message cannot be decrypted here: ${error instanceof Error ? error.message : String(error)}`,
+  }));
 }

@@ -19,11 +19,18 @@ export function readTarget(node: string, { payload, auth, jump }: Login): SshTar
   const { user } = auth;
   const hostKey = readHostKey(payload['ssh-host-key']);
   if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0) {
-    throw new CliError('Refused', `nobody can log in to ${node} yet: its address, login or host key is not known before its CONFIRM is done`);
+    throw new CliError(
+      'Refused',
+      `nobody can log in to ${node} yet: its address, login or host key is not known before its CONFIRM is done`,
+    );
   }
   const port = payload['ssh-port'];
   return {
-    host, user, hostKey, port: typeof port === 'number' ? port : 22, ...credentialsOf(auth),
+    host,
+    user,
+    hostKey,
+    port: typeof port === 'number' ? port : 22,
+    ...credentialsOf(auth),
     ...(jump === undefined ? {} : { jump: readJump(node, jump) }),
   };
 }
@@ -32,14 +39,20 @@ function readJump(node: string, jump: JsonObject): SshTarget & { readonly hostKe
   const { host, port, user } = jump;
   const hostKey = readHostKey(jump['hostKey']);
   // heddle.yaml was checked; only what a secret brought could be anything else.
-  if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0) throw new CliError('Invalid', `the jump host on the way to ${node} needs host, user and hostKey`);
+  if (typeof host !== 'string' || typeof user !== 'string' || hostKey.length === 0)
+    throw new CliError('Invalid', `the jump host on the way to ${node} needs host, user and hostKey`);
   return { host, user, hostKey, port: typeof port === 'number' ? port : 22, ...credentialsOf(jump) };
 }
 
 function credentialsOf(source: JsonObject): Pick<SshTarget, 'password' | 'privateKey' | 'agent'> {
-  const text = (key: string): string | undefined => (typeof source[key] === 'string' ? source[key] : undefined);
+  const text = (key: string): string | undefined =>
+    typeof source[key] === 'string' ? source[key] : undefined;
   const [password, privateKey, agent] = [text('password'), text('key'), text('agent')];
-  return { ...(password === undefined ? {} : { password }), ...(privateKey === undefined ? {} : { privateKey }), ...(agent === undefined ? {} : { agent }) };
+  return {
+    ...(password === undefined ? {} : { password }),
+    ...(privateKey === undefined ? {} : { privateKey }),
+    ...(agent === undefined ? {} : { agent }),
+  };
 }
 
 /** What of a payload says how to log in. */

@@ -11,8 +11,16 @@ import { requireWorker, withSession } from '../session.js';
 import { resolveLogin } from './resolve-login.js';
 import { authOf, readTarget } from './ssh-target.js';
 
-/** Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the command's exit code. */
-export async function ssh(name: string, node: string, command: readonly string[], options: ServerOptions): Promise<number> {
+/**
+ * Logs in to a node, or runs one command there; the host key must be the one that CONFIRM pinned. Gives the
+ * command's exit code.
+ */
+export async function ssh(
+  name: string,
+  node: string,
+  command: readonly string[],
+  options: ServerOptions,
+): Promise<number> {
   const target = await withSession(options, async (session) => {
     const { client, config } = session;
     await describeCluster(session, name);
@@ -44,9 +52,17 @@ async function runOn(target: SshTarget, node: string, command: readonly string[]
   try {
     // As ssh does: a command gets no terminal, so that its output can go through a pipe unchanged.
     const pty = command.length === 0 && stdin.isTTY && stdout.isTTY;
-    const session = await openShell(connection, wordsOf(command), pty ? { pty, columns: stdout.columns, rows: stdout.rows } : {});
+    const session = await openShell(
+      connection,
+      wordsOf(command),
+      pty ? { pty, columns: stdout.columns, rows: stdout.rows } : {},
+    );
     const code = await join(session, pty);
-    if (code === undefined) throw new CliError('Failed', `the session on ${node} was cut, or ended by a signal; how its command ended is not known`);
+    if (code === undefined)
+      throw new CliError(
+        'Failed',
+        `the session on ${node} was cut, or ended by a signal; how its command ended is not known`,
+      );
     return code;
   } finally {
     connection.close();
@@ -54,7 +70,10 @@ async function runOn(target: SshTarget, node: string, command: readonly string[]
   }
 }
 
-/** One word with blanks is a line for the node's shell, as with ssh; several words are a program and its arguments. */
+/**
+ * One word with blanks is a line for the node's shell, as with ssh; several words are a program and its
+ * arguments.
+ */
 function wordsOf(command: readonly string[]): readonly string[] | undefined {
   const [line = ''] = command;
   if (command.length === 0) return undefined;

@@ -15,19 +15,34 @@ import type { Trouble } from './troubles.js';
 const shownHistory = 3;
 
 /** A cluster for people: phase, operation, nodes, what failed or is stuck, and what to type next. */
-export function printStatus(output: Output, status: ClusterStatus, troubles: readonly Trouble[], now: number): void {
+export function printStatus(
+  output: Output,
+  status: ClusterStatus,
+  troubles: readonly Trouble[],
+  now: number,
+): void {
   const { name, uid, phase, operation, lent, queued, history, stopped } = status;
   output.line(`cluster ${output.style('bold', cleanLine(name))}: ${phase}`);
   output.line(`uid ${cleanLine(uid)}`);
   if (operation !== undefined) output.line(describeOperation(operation, now));
   for (const waiting of queued) output.line(describeOperation(waiting, now));
-  if (lent !== undefined) output.line(cleanLine(`node ${lent.nodeId} is lent to ${lent.to} since ${formatMoment(lent.since)}; nothing but delete begins meanwhile`));
+  if (lent !== undefined)
+    output.line(
+      cleanLine(
+        `node ${lent.nodeId} is lent to ${lent.to} since ${formatMoment(lent.since)}; nothing but delete begins meanwhile`,
+      ),
+    );
   if (operation === undefined && queued.length === 0) output.line('at rest');
-  if (stopped.length > 0) output.line(cleanLine(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`));
+  if (stopped.length > 0)
+    output.line(
+      cleanLine(`stopped by a user: ${stopped.join(', ')}; heddle start ${name} ${stopped.join(' ')}`),
+    );
   output.line();
   printNodes(output, status.nodes, now);
   if (history.length > 0) {
-    output.line(`\nlast operations${history.length > shownHistory ? ` (all: heddle history ${cleanLine(name)})` : ''}`);
+    output.line(
+      `\nlast operations${history.length > shownHistory ? ` (all: heddle history ${cleanLine(name)})` : ''}`,
+    );
     printHistory(output, history.slice(0, shownHistory), now);
   }
   printFailures(output, status, now);
@@ -41,11 +56,18 @@ export function printNodes(output: Output, nodes: readonly NodeStatus[], now: nu
     return;
   }
   const rows = nodes.map((node) => [
-    node.nodeId, node.state, describeDoing(node), describeSince(node, now), node.ipaddress ?? '-', node.services.map((service) => withHealth(service, node.health?.[service])).join(','),
+    node.nodeId,
+    node.state,
+    describeDoing(node),
+    describeSince(node, now),
+    node.ipaddress ?? '-',
+    node.services.map((service) => withHealth(service, node.health?.[service])).join(','),
   ]);
   const [head = '', ...lines] = formatTable(['NODE', 'STATE', 'DOING', 'SINCE', 'ADDRESS', 'SERVICES'], rows);
   output.line(output.style('bold', head));
-  lines.forEach((line, index) => output.line(nodes[index]?.state === 'failed' ? output.style('red', line) : line));
+  lines.forEach((line, index) =>
+    output.line(nodes[index]?.state === 'failed' ? output.style('red', line) : line),
+  );
   for (const line of healthLines(nodes, now)) output.line(output.style('red', cleanLine(line)));
   for (const line of driftLines(nodes)) output.line(output.style('yellow', cleanLine(line)));
 }
@@ -62,11 +84,15 @@ export function printTroubles(output: Output, troubles: readonly Trouble[]): voi
 
 /** `next:` is the most likely, `or:` what else there is; each command once. */
 export function printNext(output: Output, steps: readonly NextStep[]): void {
-  const unique = steps.filter(({ command }, index) => steps.findIndex((other) => other.command === command) === index);
+  const unique = steps.filter(
+    ({ command }, index) => steps.findIndex((other) => other.command === command) === index,
+  );
   if (unique.length === 0) return;
   const width = Math.max(...unique.map(({ command }) => command.length));
   output.line();
-  unique.forEach(({ command, why }, index) => output.line(cleanLine(`${index === 0 ? 'next:' : 'or:  '} ${command.padEnd(width)}  ${why}`)));
+  unique.forEach(({ command, why }, index) =>
+    output.line(cleanLine(`${index === 0 ? 'next:' : 'or:  '} ${command.padEnd(width)}  ${why}`)),
+  );
 }
 
 export function describeOperation(operation: Operation, now: number): string {
@@ -74,13 +100,20 @@ export function describeOperation(operation: Operation, now: number): string {
   const head = `operation ${id}: ${what} by ${by}, ${stateOf(operation, now)}${unchanged === true ? ', nothing had to change' : ''}${countsOf(operation)}`;
   const asked = operation.state === 'queued' ? `, asked for ${formatAge(requestedAt, now)} ago` : '';
   const why = reason === undefined ? [] : [reason.split('\n')[0] ?? ''];
-  return [cleanLine(`${head}${asked}`), ...[...why, ...abandoned.map((machine) => `given up undeleted: ${machine}`)].map((line) => `  ${cleanLine(line)}`)].join('\n');
+  return [
+    cleanLine(`${head}${asked}`),
+    ...[...why, ...abandoned.map((machine) => `given up undeleted: ${machine}`)].map(
+      (line) => `  ${cleanLine(line)}`,
+    ),
+  ].join('\n');
 }
 
 function stateOf({ state, startedAt, requestedAt, endedAt, paused }: Operation, now: number): string {
   const began = startedAt ?? requestedAt;
-  if (endedAt !== undefined) return `${state} ${formatMoment(endedAt)} after ${formatDuration(Date.parse(endedAt) - Date.parse(began))}`;
-  if (paused !== undefined) return `paused by ${paused.by} ${formatAge(paused.at, now)} ago (${formatMoment(paused.at)})`;
+  if (endedAt !== undefined)
+    return `${state} ${formatMoment(endedAt)} after ${formatDuration(Date.parse(endedAt) - Date.parse(began))}`;
+  if (paused !== undefined)
+    return `paused by ${paused.by} ${formatAge(paused.at, now)} ago (${formatMoment(paused.at)})`;
   if (state === 'queued') return 'waits for its turn';
   return `${state}, began ${formatMoment(began)} (${formatAge(began, now)} ago)`;
 }

@@ -17,7 +17,10 @@ import { formatAge, formatMoment } from '../time-text.js';
 import { findTroubles } from './troubles.js';
 
 /** Where a cluster stands, what failed or is stuck, and what to do. */
-export async function status(name: string, options: ServerOptions & { readonly watch?: boolean; readonly look?: boolean }): Promise<number> {
+export async function status(
+  name: string,
+  options: ServerOptions & { readonly watch?: boolean; readonly look?: boolean },
+): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     const described = await describeCluster(session, name);
@@ -29,7 +32,13 @@ export async function status(name: string, options: ServerOptions & { readonly w
     const server = await lookAtServer(session.temporal, name);
     const troubles = findTroubles(server, now);
     printStatus(output, found, troubles, now);
-    output.document({ ...found, createdAt: described.createdAt, server, troubles, next: [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(found)] });
+    output.document({
+      ...found,
+      createdAt: described.createdAt,
+      server,
+      troubles,
+      next: [...troubles.flatMap(({ next }) => next ?? []), ...nextSteps(found)],
+    });
     return exitCodes.ok;
   });
 }
@@ -58,27 +67,41 @@ async function askWorkers(session: Session, name: string): Promise<ClusterStatus
     await requireWorker(session);
     return await session.client.status(name);
   } catch (error) {
-    if (error instanceof HeddleError && ['NoWorker', 'Encryption', 'Failed'].includes(error.code)) return error;
+    if (error instanceof HeddleError && ['NoWorker', 'Encryption', 'Failed'].includes(error.code))
+      return error;
     throw error;
   }
 }
 
 /** Follows the operation under way to its end; with --json every look is a line. */
 async function watch(session: Session, output: Output, found: ClusterStatus): Promise<number> {
-  const { name, queued: [first] } = found;
+  const {
+    name,
+    queued: [first],
+  } = found;
   const followed = found.operation ?? first;
   if (followed === undefined || followed.state === 'held' || endedStates.includes(followed.state)) {
     printStatus(output, found, [], Date.now());
     output.record(found);
     return exitCodes.ok;
   }
-  const end = await followOperation(session, output, { name, operation: followed.id, since: Date.now(), onStatus: (look) => output.record(look) });
+  const end = await followOperation(session, output, {
+    name,
+    operation: followed.id,
+    since: Date.now(),
+    onStatus: (look) => output.record(look),
+  });
   if (!output.json) return reportEnd(output, end, { now: Date.now() });
   return end.operation.state === 'done' ? exitCodes.ok : exitCodes.failed;
 }
 
 /** Nobody can be asked for nodes; the server's own record still tells something. */
-async function reportWhatIsKnown({ temporal }: Session, output: Output, described: ClusterDescription, cause: HeddleError): Promise<number> {
+async function reportWhatIsKnown(
+  { temporal }: Session,
+  output: Output,
+  described: ClusterDescription,
+  cause: HeddleError,
+): Promise<number> {
   const { name, uid, phase, createdAt } = described;
   const now = Date.now();
   const server = await lookAtServer(temporal, name);
@@ -86,16 +109,35 @@ async function reportWhatIsKnown({ temporal }: Session, output: Output, describe
   const { code, message, next } = describeError(cause);
   output.line(`cluster ${cleanLine(name)}: ${phase ?? 'phase unknown'} (as the server last heard)`);
   if (uid !== undefined) output.line(`uid ${cleanLine(uid)}`);
-  output.line(`there since ${formatMoment(createdAt)} (${formatAge(createdAt, now)}); its nodes are known to workers alone`);
+  output.line(
+    `there since ${formatMoment(createdAt)} (${formatAge(createdAt, now)}); its nodes are known to workers alone`,
+  );
   for (const { title, state, attempt, since } of server.activities) {
-    output.line(cleanLine(`task ${title}: ${state}${attempt > 1 ? `, attempt ${attempt}` : ''}, for ${formatAge(since, now)}`));
+    output.line(
+      cleanLine(
+        `task ${title}: ${state}${attempt > 1 ? `, attempt ${attempt}` : ''}, for ${formatAge(since, now)}`,
+      ),
+    );
   }
   printTroubles(output, troubles);
-  const steps = [...troubles.flatMap((trouble) => trouble.next ?? []), ...(next === undefined ? [] : [{ command: next, why: 'then look again' }])];
-  output.document({ ...described, partial: true, server, troubles, next: steps, error: { code, message, ...(next === undefined ? {} : { next }) } });
+  const steps = [
+    ...troubles.flatMap((trouble) => trouble.next ?? []),
+    ...(next === undefined ? [] : [{ command: next, why: 'then look again' }]),
+  ];
+  output.document({
+    ...described,
+    partial: true,
+    server,
+    troubles,
+    next: steps,
+    error: { code, message, ...(next === undefined ? {} : { next }) },
+  });
   if (!output.json) {
     // The error's own comes with it.
-    printNext(output, steps.filter(({ command }) => command !== next));
+    printNext(
+      output,
+      steps.filter(({ command }) => command !== next),
+    );
     output.note(`error: ${cleanText(message)}`);
     if (next !== undefined) output.note(`next: ${next}`);
   }

@@ -55,30 +55,48 @@ export function createTaskReader(): TaskReader {
         return run;
       }
       const started = event.activityTaskStartedEventAttributes;
-      if (started) return change(started.scheduledEventId, { attempt: started.attempt ?? 1, ...(started.identity ? { worker: started.identity } : {}) });
+      if (started)
+        return change(started.scheduledEventId, {
+          attempt: started.attempt ?? 1,
+          ...(started.identity ? { worker: started.identity } : {}),
+        });
       const done = event.activityTaskCompletedEventAttributes;
       if (done) return change(done.scheduledEventId, { end: { state: 'done', at, result: done.result } });
       const failed = event.activityTaskFailedEventAttributes;
-      if (failed) return change(failed.scheduledEventId, { end: { state: 'failed', at, failure: failed.failure } });
+      if (failed)
+        return change(failed.scheduledEventId, { end: { state: 'failed', at, failure: failed.failure } });
       const late = event.activityTaskTimedOutEventAttributes;
-      if (late) return change(late.scheduledEventId, { end: { state: 'timed out', at, failure: late.failure } });
+      if (late)
+        return change(late.scheduledEventId, { end: { state: 'timed out', at, failure: late.failure } });
       const cancelled = event.activityTaskCanceledEventAttributes;
       return cancelled ? change(cancelled.scheduledEventId, { end: { state: 'cancelled', at } }) : undefined;
     },
   };
 }
 
-const taskIdPattern = /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z_]+)\/(?<operation>[^/]+)$/;
+const taskIdPattern =
+  /^.+\/(?<nodeId>[^/#]+)#(?<incarnation>\d+)\/(?<service>[^/]+)\/(?<action>[A-Z_]+)\/(?<operation>[^/]+)$/;
 
 /** What a task's id says; undefined for activities that are no tasks, such as PLAN. */
-export function readTaskId(id: string): Pick<TaskRun, 'nodeId' | 'incarnation' | 'service' | 'action' | 'operation'> | undefined {
+export function readTaskId(
+  id: string,
+): Pick<TaskRun, 'nodeId' | 'incarnation' | 'service' | 'action' | 'operation'> | undefined {
   const parts = taskIdPattern.exec(id)?.groups;
   if (parts === undefined) return undefined;
   const { nodeId = '', incarnation, service = '-', action = '', operation = '' } = parts;
-  return { action, nodeId, incarnation: Number(incarnation), operation, ...(service === '-' ? {} : { service }) };
+  return {
+    action,
+    nodeId,
+    incarnation: Number(incarnation),
+    operation,
+    ...(service === '-' ? {} : { service }),
+  };
 }
 
-function openRun(scheduled: NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>, at: number): TaskRun | undefined {
+function openRun(
+  scheduled: NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>,
+  at: number,
+): TaskRun | undefined {
   const { activityId, taskQueue, input } = scheduled;
   const task = readTaskId(activityId ?? '');
   if (!activityId || task === undefined) return undefined;

@@ -42,10 +42,19 @@ interface TaskView {
 export async function show(name: string, wanted: string, options: ServerOptions): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
-    const { found, known } = await call(session.temporal, `task of ${cleanLine(name)}`, () => searchTask(session, name, wanted), searchMs);
+    const { found, known } = await call(
+      session.temporal,
+      `task of ${cleanLine(name)}`,
+      () => searchTask(session, name, wanted),
+      searchMs,
+    );
     if (found === undefined) {
       const some = known.length === 0 ? 'It has none.' : `Among those it has: ${known.slice(-5).join(', ')}.`;
-      throw new CliError('NotFound', `cluster ${cleanLine(name)} has no task ${JSON.stringify(wanted)} in its history. ${some}`, { next: `heddle nodes ${name}` });
+      throw new CliError(
+        'NotFound',
+        `cluster ${cleanLine(name)} has no task ${JSON.stringify(wanted)} in its history. ${some}`,
+        { next: `heddle nodes ${name}` },
+      );
     }
     const view = await describeTask(session, found);
     output.document(view);
@@ -76,37 +85,68 @@ async function describeTask({ temporal, config }: Session, { run, pending }: Fou
   const log = textOf(report['log']);
   const { action, nodeId, service, taskId, scheduledAt, taskQueue, worker } = run;
   return {
-    taskId, title: taskTitle(action as Action, nodeId, service), state: end?.state ?? pending?.state ?? 'scheduled',
-    attempts: pending?.attempt ?? run.attempt ?? 1, scheduledAt: new Date(scheduledAt).toISOString(), taskQueue,
+    taskId,
+    title: taskTitle(action as Action, nodeId, service),
+    state: end?.state ?? pending?.state ?? 'scheduled',
+    attempts: pending?.attempt ?? run.attempt ?? 1,
+    scheduledAt: new Date(scheduledAt).toISOString(),
+    taskQueue,
     ...(end === undefined ? {} : { endedAt: new Date(end.at).toISOString(), tookMs: end.at - scheduledAt }),
-    ...(worker === undefined ? {} : { worker }), input: stripSecrets(input),
-    ...(isJsonObject(outcome['result']) && Object.keys(outcome['result']).length > 0 ? { result: stripSecrets(outcome['result']) } : {}),
-    ...(failure === undefined ? {} : { failure: { ...(failure.type === undefined ? {} : { kind: failure.type }), message: failure.message, ...(details['exitCode'] === undefined ? {} : { exitCode: details['exitCode'] }) } }),
-    ...(log === undefined ? {} : { log }), tail: await readTail(config.storeFolder, log, report),
+    ...(worker === undefined ? {} : { worker }),
+    input: stripSecrets(input),
+    ...(isJsonObject(outcome['result']) && Object.keys(outcome['result']).length > 0
+      ? { result: stripSecrets(outcome['result']) }
+      : {}),
+    ...(failure === undefined
+      ? {}
+      : {
+          failure: {
+            ...(failure.type === undefined ? {} : { kind: failure.type }),
+            message: failure.message,
+            ...(details['exitCode'] === undefined ? {} : { exitCode: details['exitCode'] }),
+          },
+        }),
+    ...(log === undefined ? {} : { log }),
+    tail: await readTail(config.storeFolder, log, report),
   };
 }
 
-async function readTail(storeFolder: string, log: string | undefined, report: JsonObject): Promise<readonly string[]> {
+async function readTail(
+  storeFolder: string,
+  log: string | undefined,
+  report: JsonObject,
+): Promise<readonly string[]> {
   const lines = log === undefined ? [] : await readLogEnd(storeFolder, log, shownLines);
   if (lines.length > 0) return lines;
-  return ['stdout', 'stderr'].flatMap((stream) => (textOf(report[stream]) ?? '').split('\n')).filter((line) => line !== '').slice(-shownLines);
+  return ['stdout', 'stderr']
+    .flatMap((stream) => (textOf(report[stream]) ?? '').split('\n'))
+    .filter((line) => line !== '')
+    .slice(-shownLines);
 }
 
 function printTask(output: Output, view: TaskView): void {
   const took = view.tookMs === undefined ? '' : ` after ${formatDuration(view.tookMs)}`;
   const rows: readonly (readonly [string, string | undefined])[] = [
-    ['id', view.taskId], ['state', `${view.state}${took}`], ['scheduled', formatMoment(view.scheduledAt)], ['attempts', String(view.attempts)],
-    ['queue', view.taskQueue], ['worker', view.worker], ['log', view.log],
+    ['id', view.taskId],
+    ['state', `${view.state}${took}`],
+    ['scheduled', formatMoment(view.scheduledAt)],
+    ['attempts', String(view.attempts)],
+    ['queue', view.taskQueue],
+    ['worker', view.worker],
+    ['log', view.log],
   ];
   output.line(output.style('bold', cleanLine(view.title)));
-  for (const [name, value] of rows) if (value !== undefined) output.line(`  ${name.padEnd(10)} ${cleanLine(value)}`);
+  for (const [name, value] of rows)
+    if (value !== undefined) output.line(`  ${name.padEnd(10)} ${cleanLine(value)}`);
   if (view.failure !== undefined) {
     const { kind, exitCode, message } = view.failure;
     const exit = exitCode === undefined ? '' : `, exit code ${JSON.stringify(exitCode)}`;
     printBlock(output, `failure (${kind ?? 'unknown'}${exit})`, message.split('\n'));
   }
-  if (view.result !== undefined) printBlock(output, 'result', JSON.stringify(view.result, undefined, 2).split('\n'));
-  if (view.input !== undefined) printBlock(output, 'input (secrets left out)', JSON.stringify(view.input, undefined, 2).split('\n'));
+  if (view.result !== undefined)
+    printBlock(output, 'result', JSON.stringify(view.result, undefined, 2).split('\n'));
+  if (view.input !== undefined)
+    printBlock(output, 'input (secrets left out)', JSON.stringify(view.input, undefined, 2).split('\n'));
   if (view.tail.length > 0) printBlock(output, 'end of its log', view.tail);
 }
 

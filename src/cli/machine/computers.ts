@@ -11,11 +11,21 @@ export async function computers(options: ServerOptions): Promise<number> {
   const output = createOutput(options);
   const { machines, silent } = await withSession(options, ({ client }) => client.machines.list());
   const rows = machines.map(({ name, type = '?', provider, site = '?', state, user, holder }) => ({
-    name, system: type, provider, site, state, user: holder?.user ?? user ?? null, until: holder?.until ?? null, reservation: holder?.reservation ?? null,
+    name,
+    system: type,
+    provider,
+    site,
+    state,
+    user: holder?.user ?? user ?? null,
+    until: holder?.until ?? null,
+    reservation: holder?.reservation ?? null,
   }));
-  const sites = [...new Set(rows.map(({ site }) => site))].toSorted().map((site) => ({
-    site, systems: [...new Set(rows.filter((row) => row.site === site).map(({ system }) => system))].toSorted(),
-  }));
+  const sites = [...new Set(rows.map(({ site }) => site))]
+    .toSorted()
+    .map((site) => ({
+      site,
+      systems: [...new Set(rows.filter((row) => row.site === site).map(({ system }) => system))].toSorted(),
+    }));
   output.document({ computers: rows, sites, silent });
   for (const name of silent) output.note(cleanLine(`machine ${name} does not answer`));
   if (rows.length === 0) {
@@ -23,7 +33,18 @@ export async function computers(options: ServerOptions): Promise<number> {
     output.line('next: heddle machine add NAME --provider PROVIDER');
     return exitCodes.ok;
   }
-  const [head = '', ...lines] = formatTable(['MACHINE', 'SYSTEM', 'PROVIDER', 'SITE', 'STATE', 'USER', 'UNTIL'], rows.map(({ name, system, provider, site, state, user, until }) => [name, system, provider, site, state, user ?? '-', until === null ? '-' : formatMoment(until)]));
+  const [head = '', ...lines] = formatTable(
+    ['MACHINE', 'SYSTEM', 'PROVIDER', 'SITE', 'STATE', 'USER', 'UNTIL'],
+    rows.map(({ name, system, provider, site, state, user, until }) => [
+      name,
+      system,
+      provider,
+      site,
+      state,
+      user ?? '-',
+      until === null ? '-' : formatMoment(until),
+    ]),
+  );
   output.line(output.style('bold', head));
   for (const line of lines) output.line(line);
   output.line();

@@ -18,7 +18,13 @@ export interface FinishOptions {
 }
 
 /** Waits for the end of an operation, telling its steps, and says how it ended. */
-export async function finishOperation(session: Session, output: Output, name: string, operation: string, { wait, cancelled }: FinishOptions): Promise<number> {
+export async function finishOperation(
+  session: Session,
+  output: Output,
+  name: string,
+  operation: string,
+  { wait, cancelled }: FinishOptions,
+): Promise<number> {
   if (!wait) {
     output.line(`${cleanLine(name)}: operation ${operation} is accepted`);
     output.line(`next: heddle machine show ${cleanLine(name)}`);
@@ -28,19 +34,31 @@ export async function finishOperation(session: Session, output: Output, name: st
   const interrupt = catchInterrupt();
   const over = new AbortController();
   void followTroubles({
-    signal: over.signal, look: () => lookAtWorkflows(session.temporal, [machineWorkflowId(name)], `machine ${name}`), more: `heddle machine show ${name}`,
-    onChange: (text) => { if (text !== undefined) output.line(cleanLine(text)); },
+    signal: over.signal,
+    look: () => lookAtWorkflows(session.temporal, [machineWorkflowId(name)], `machine ${name}`),
+    more: `heddle machine show ${name}`,
+    onChange: (text) => {
+      if (text !== undefined) output.line(cleanLine(text));
+    },
   });
   try {
-    const waiting = session.client.machines.waitFor(name, operation, { signal: interrupt.signal, onView: tellSteps(output) });
+    const waiting = session.client.machines.waitFor(name, operation, {
+      signal: interrupt.signal,
+      onView: tellSteps(output),
+    });
     waiting.catch(() => undefined);
     const end = await Promise.race([waiting, interrupt.happened]);
     printEnd(output, end.machine, end.operation);
     output.document({ machine: end.machine, operation: end.operation });
-    return end.operation.state === 'done' || (cancelled === true && end.operation.state === 'cancelled') ? exitCodes.ok : exitCodes.failed;
+    return end.operation.state === 'done' || (cancelled === true && end.operation.state === 'cancelled')
+      ? exitCodes.ok
+      : exitCodes.failed;
   } catch (cause) {
     if (!interrupt.signal.aborted) throw cause;
-    throw new CliError('Interrupted', `stopped watching; operation ${operation} of machine ${name} goes on`, { next: `heddle machine show ${name}`, cause });
+    throw new CliError('Interrupted', `stopped watching; operation ${operation} of machine ${name} goes on`, {
+      next: `heddle machine show ${name}`,
+      cause,
+    });
   } finally {
     over.abort();
     interrupt.release();
@@ -54,6 +72,8 @@ function tellSteps(output: Output): (view: MachineView) => void {
     const step = operation?.step;
     if (step === undefined || step.step === told) return;
     told = step.step;
-    output.line(cleanLine(`${step.number}/${step.of} ${step.step}, about ${formatDuration(step.leftMs)} left`));
+    output.line(
+      cleanLine(`${step.number}/${step.of} ${step.step}, about ${formatDuration(step.leftMs)} left`),
+    );
   };
 }

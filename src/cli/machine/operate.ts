@@ -12,7 +12,11 @@ export interface MachineOptions extends ServerOptions {
 }
 
 /** Asks for an operation, and waits for its end. */
-export async function operate(name: string, intent: MachineRequestIntent, options: MachineOptions): Promise<number> {
+export async function operate(
+  name: string,
+  intent: MachineRequestIntent,
+  options: MachineOptions,
+): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     const { operation } = await session.client.machines.operate(name, intent);
@@ -20,16 +24,31 @@ export async function operate(name: string, intent: MachineRequestIntent, option
   });
 }
 
-export async function status(name: string, options: MachineOptions & { readonly image?: ImageRef }): Promise<number> {
+export async function status(
+  name: string,
+  options: MachineOptions & { readonly image?: ImageRef },
+): Promise<number> {
   const { image } = options;
   return operate(name, { kind: 'status', ...(image === undefined ? {} : { image }) }, options);
 }
 
-export async function load(name: string, image: ImageRef, options: MachineOptions & { readonly force?: boolean; readonly within?: string }): Promise<number> {
-  return operate(name, { kind: 'load', image, ...(options.force === true ? { force: true } : {}), ...limitOf(options) }, options);
+export async function load(
+  name: string,
+  image: ImageRef,
+  options: MachineOptions & { readonly force?: boolean; readonly within?: string },
+): Promise<number> {
+  return operate(
+    name,
+    { kind: 'load', image, ...(options.force === true ? { force: true } : {}), ...limitOf(options) },
+    options,
+  );
 }
 
-export async function capture(name: string, image: ImageRef, options: MachineOptions & { readonly prove: boolean; readonly within?: string }): Promise<number> {
+export async function capture(
+  name: string,
+  image: ImageRef,
+  options: MachineOptions & { readonly prove: boolean; readonly within?: string },
+): Promise<number> {
   return operate(name, { kind: 'capture', image, prove: options.prove, ...limitOf(options) }, options);
 }
 
@@ -45,6 +64,7 @@ export async function cancel(name: string, options: MachineOptions): Promise<num
 function limitOf({ within }: { readonly within?: string }): { readonly withinMs?: number } {
   if (within === undefined) return {};
   const withinMs = parseDuration(within);
-  if (withinMs === undefined || withinMs < 1_000) throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
+  if (withinMs === undefined || withinMs < 1_000)
+    throw new CliError('Usage', `--within ${within} is no duration of 1 s to 30 days, such as 45m`);
   return { withinMs };
 }

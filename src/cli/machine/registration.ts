@@ -25,15 +25,33 @@ export async function add(name: string, options: AddOptions): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
-    const { operation } = await session.client.machines.add(name, { provider, flavor, image, fields, system: system === 'none' ? null : system, ...(correct === undefined ? {} : { correct }), ...(defaultImage === undefined ? {} : { defaultImage }) });
+    const { operation } = await session.client.machines.add(name, {
+      provider,
+      flavor,
+      image,
+      fields,
+      system: system === 'none' ? null : system,
+      ...(correct === undefined ? {} : { correct }),
+      ...(defaultImage === undefined ? {} : { defaultImage }),
+    });
     return finishOperation(session, output, name, operation, { wait });
   });
 }
 
 /** Has another account get a machine. */
-export async function move(name: string, options: Pick<AddOptions, 'provider' | 'wait'> & Partial<Pick<AddOptions, 'flavor' | 'image' | 'field'>> & ServerOptions): Promise<number> {
+export async function move(
+  name: string,
+  options: Pick<AddOptions, 'provider' | 'wait'> &
+    Partial<Pick<AddOptions, 'flavor' | 'image' | 'field'>> &
+    ServerOptions,
+): Promise<number> {
   const { provider, flavor, image, field, wait } = options;
-  const to = { provider, ...(flavor === undefined ? {} : { flavor }), ...(image === undefined ? {} : { image }), ...(field === undefined ? {} : { fields: readFields(field) }) };
+  const to = {
+    provider,
+    ...(flavor === undefined ? {} : { flavor }),
+    ...(image === undefined ? {} : { image }),
+    ...(field === undefined ? {} : { fields: readFields(field) }),
+  };
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
@@ -43,11 +61,16 @@ export async function move(name: string, options: Pick<AddOptions, 'provider' | 
 }
 
 function readFields(pairs: readonly string[]): JsonObject {
-  return Object.fromEntries(pairs.map((pair) => {
-    const at = pair.indexOf('=');
-    if (at < 1) throw new CliError('Usage', `--field ${pair} is no NAME=VALUE`, { next: 'heddle machine add --help' });
-    return [pair.slice(0, at), readValue(pair.slice(at + 1))];
-  }));
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1)
+        throw new CliError('Usage', `--field ${pair} is no NAME=VALUE`, {
+          next: 'heddle machine add --help',
+        });
+      return [pair.slice(0, at), readValue(pair.slice(at + 1))];
+    }),
+  );
 }
 
 /** Numbers, true, lists and mappings are written as JSON; everything else is text. */

@@ -19,7 +19,16 @@ export async function show(name: string, options: ServerOptions): Promise<number
   const output = createOutput(options);
   const { machine, troubles } = await withSession(options, async ({ client, temporal }) => {
     const found = await client.machines.show(name);
-    return { machine: found, troubles: found.operation === undefined ? [] : findTroubles(await lookAtWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`), Date.now()) };
+    return {
+      machine: found,
+      troubles:
+        found.operation === undefined
+          ? []
+          : findTroubles(
+              await lookAtWorkflows(temporal, [machineWorkflowId(name)], `machine ${name}`),
+              Date.now(),
+            ),
+    };
   });
   output.document({ machine, troubles });
   printMachine(output, machine, Date.now());
@@ -37,12 +46,36 @@ export async function list(options: ServerOptions): Promise<number> {
     output.line('next: heddle machine add NAME --provider PROVIDER');
     return exitCodes.ok;
   }
-  const [head = '', ...lines] = formatTable(['MACHINE', 'STATE', 'USER', 'UNTIL', 'IMAGE', 'ADDRESS', 'DRIFT', 'DOING'], machines.map(rowOf));
+  const [head = '', ...lines] = formatTable(
+    ['MACHINE', 'STATE', 'USER', 'UNTIL', 'IMAGE', 'ADDRESS', 'DRIFT', 'DOING'],
+    machines.map(rowOf),
+  );
   output.line(output.style('bold', head));
   for (const line of lines) output.line(line);
   return exitCodes.ok;
 }
 
-function rowOf({ name, state, image, user, holder, address = '-', operation, drift }: MachineView): readonly string[] {
-  return [name, state, holder?.user ?? user ?? '-', holder === undefined ? '-' : formatMoment(holder.until), image === undefined ? '-' : formatImageRef(image), address, drift.filter(counts).map(({ kind, found }) => (kind === 'gone' ? kind : `${kind}: ${found}`)).join(', ') || '-', operation === undefined ? '' : wordsOf(operation.intent)];
+function rowOf({
+  name,
+  state,
+  image,
+  user,
+  holder,
+  address = '-',
+  operation,
+  drift,
+}: MachineView): readonly string[] {
+  return [
+    name,
+    state,
+    holder?.user ?? user ?? '-',
+    holder === undefined ? '-' : formatMoment(holder.until),
+    image === undefined ? '-' : formatImageRef(image),
+    address,
+    drift
+      .filter(counts)
+      .map(({ kind, found }) => (kind === 'gone' ? kind : `${kind}: ${found}`))
+      .join(', ') || '-',
+    operation === undefined ? '' : wordsOf(operation.intent),
+  ];
 }

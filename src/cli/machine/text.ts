@@ -14,49 +14,114 @@ export function printEnd(output: Output, machine: MachineView, operation: Machin
   const took = formatDuration(Date.parse(endedAt) - Date.parse(startedAt));
   const words = cleanLine(`${machine.name}: ${wordsOf(intent)}`);
   if (state === 'done') output.line(`${words} done in ${took}${didWords(operation)}`);
-  else output.line(output.style('red', `${words} ${state === 'cancelled' ? 'cancelled' : operation.answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed'} after ${took}`));
+  else
+    output.line(
+      output.style(
+        'red',
+        `${words} ${state === 'cancelled' ? 'cancelled' : operation.answer === 'unknown' ? 'ended, and nobody can tell how' : 'failed'} after ${took}`,
+      ),
+    );
   if (failure !== undefined) output.line(cleanLine(`  ${failure.message}`));
   for (const note of notes) output.line(cleanLine(`  ${note}`));
-  if (result?.power !== undefined) output.line(cleanLine(`power: ${result.power.power}${result.power.why === undefined ? '' : `, ${result.power.why}`}`));
-  if (result?.status !== undefined && (intent.kind === 'status' || state !== 'done')) printStatus(output, result.status);
-  if (result?.sizeMb !== undefined && result.image !== undefined) output.line(`image ${cleanLine(formatImageRef(result.image))}: ${result.sizeMb} MB`);
+  if (result?.power !== undefined)
+    output.line(
+      cleanLine(
+        `power: ${result.power.power}${result.power.why === undefined ? '' : `, ${result.power.why}`}`,
+      ),
+    );
+  if (result?.status !== undefined && (intent.kind === 'status' || state !== 'done'))
+    printStatus(output, result.status);
+  if (result?.sizeMb !== undefined && result.image !== undefined)
+    output.line(`image ${cleanLine(formatImageRef(result.image))}: ${result.sizeMb} MB`);
   const node = parseNodeName(machine.name);
   if (node !== undefined) {
     // How it stands with a node, its cluster or pool says.
-    if (state !== 'done') output.line(`next: ${node.of === 'cluster' ? `heddle status ${node.name}` : `heddle pool nodes ${node.name}`}`);
+    if (state !== 'done')
+      output.line(
+        `next: ${node.of === 'cluster' ? `heddle status ${node.name}` : `heddle pool nodes ${node.name}`}`,
+      );
     return;
   }
   output.line(cleanLine(`machine ${machine.name} is ${standingWords(machine)}`));
   if (state !== 'done') output.line(`next: ${nextStep(machine, operation)}`);
 }
 
-export function printStatus(output: Output, { status, why, ping, ssh, rpower, nodeset, nodetype, currentimage, evidence }: NodeStatusReport): void {
-  const shown = (value: unknown): string => cleanLine(value === null || value === undefined ? '?' : typeof value === 'string' ? value : JSON.stringify(value));
+export function printStatus(
+  output: Output,
+  { status, why, ping, ssh, rpower, nodeset, nodetype, currentimage, evidence }: NodeStatusReport,
+): void {
+  const shown = (value: unknown): string =>
+    cleanLine(
+      value === null || value === undefined ? '?' : typeof value === 'string' ? value : JSON.stringify(value),
+    );
   output.line(`status: ${output.style('bold', status)}, ${cleanLine(why)}`);
-  output.line(`  ping ${shown(ping)}, ssh ${shown(ssh)}, rpower ${shown(rpower)}, nodeset ${shown(nodeset)}, nodetype ${shown(nodetype)}, currentimage ${shown(currentimage)}`);
-  output.line(`  revision ${shown(evidence.revision)}, wanted ${shown(evidence.wanted)}, tainted ${shown(evidence.tainted)}${evidence.taintReasons.length === 0 ? '' : cleanLine(` (${evidence.taintReasons.join(', ')})`)}, post-load ${shown(evidence.postLoad)}`);
+  output.line(
+    `  ping ${shown(ping)}, ssh ${shown(ssh)}, rpower ${shown(rpower)}, nodeset ${shown(nodeset)}, nodetype ${shown(nodetype)}, currentimage ${shown(currentimage)}`,
+  );
+  output.line(
+    `  revision ${shown(evidence.revision)}, wanted ${shown(evidence.wanted)}, tainted ${shown(evidence.tainted)}${evidence.taintReasons.length === 0 ? '' : cleanLine(` (${evidence.taintReasons.join(', ')})`)}, post-load ${shown(evidence.postLoad)}`,
+  );
   for (const note of evidence.notes) output.line(cleanLine(`  ${note}`));
 }
 
 /** A machine for people. */
 export function printMachine(output: Output, machine: MachineView, now: number): void {
-  const { name, provider, type = '?', site = '?', system, image, half, user, holder, address = '-', operation, history, drift } = machine;
+  const {
+    name,
+    provider,
+    type = '?',
+    site = '?',
+    system,
+    image,
+    half,
+    user,
+    holder,
+    address = '-',
+    operation,
+    history,
+    drift,
+  } = machine;
   output.line(cleanLine(`machine ${name}: ${standingWords(machine)}`));
-  output.line(cleanLine(`  ${type} (provider ${provider}), site ${site}, system ${system ?? 'none'}, address ${address}${user === undefined ? '' : `, user ${user}`}`));
-  output.line(cleanLine(`  image ${image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`));
-  if (holder !== undefined) output.line(cleanLine(`  reserved for ${holder.user} until ${formatMoment(holder.until)}, reservation ${holder.reservation}`));
+  output.line(
+    cleanLine(
+      `  ${type} (provider ${provider}), site ${site}, system ${system ?? 'none'}, address ${address}${user === undefined ? '' : `, user ${user}`}`,
+    ),
+  );
+  output.line(
+    cleanLine(
+      `  image ${image === undefined ? 'not known' : `${formatImageRef(image)} since ${formatMoment(image.since)}`}${half === undefined ? '' : `; half of ${formatImageRef(half)} on its disk`}`,
+    ),
+  );
+  if (holder !== undefined)
+    output.line(
+      cleanLine(
+        `  reserved for ${holder.user} until ${formatMoment(holder.until)}, reservation ${holder.reservation}`,
+      ),
+    );
   if (operation !== undefined) {
-    const step = operation.step === undefined ? '' : `, ${operation.step.number}/${operation.step.of} ${operation.step.step}, about ${formatDuration(operation.step.leftMs)} left`;
+    const step =
+      operation.step === undefined
+        ? ''
+        : `, ${operation.step.number}/${operation.step.of} ${operation.step.step}, about ${formatDuration(operation.step.leftMs)} left`;
     output.line(cleanLine(`  now: ${wordsOf(operation.intent)} by ${operation.by}${step}`));
   }
   for (const { kind, expected, found, since, seen, tries } of drift) {
     const said = seen < readingsThatCount ? 'seen once' : `since ${formatMoment(since)}`;
-    const what = kind === 'gone' ? 'it is gone, its provider has no such machine' : `${kind} is ${found}, not ${expected}`;
-    output.line(`  ${cleanLine(`drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${tries} ${tries === 1 ? 'time' : 'times'}`}`)}`);
+    const what =
+      kind === 'gone'
+        ? 'it is gone, its provider has no such machine'
+        : `${kind} is ${found}, not ${expected}`;
+    output.line(
+      `  ${cleanLine(`drift: ${what}, ${said}${tries === 0 ? '' : `, corrected ${tries} ${tries === 1 ? 'time' : 'times'}`}`)}`,
+    );
   }
   for (const done of history.slice(0, 5)) {
     const ended = done.endedAt === undefined ? '' : ` ${formatAge(done.endedAt, now)} ago`;
-    output.line(cleanLine(`  ${done.id}: ${wordsOf(done.intent)} by ${done.by}, ${done.state}${ended}${done.failure === undefined ? '' : `: ${done.failure.message}`}`));
+    output.line(
+      cleanLine(
+        `  ${done.id}: ${wordsOf(done.intent)} by ${done.by}, ${done.state}${ended}${done.failure === undefined ? '' : `: ${done.failure.message}`}`,
+      ),
+    );
   }
 }
 
@@ -79,5 +144,9 @@ function isNoMachine({ name, type, operation }: MachineView): boolean {
 
 function didWords({ result, intent }: MachineOperation): string {
   if (intent.kind !== 'load' || result?.did === undefined) return '';
-  return { nothing: ', for it has the image already', 'post-load': ', by the steps after loading alone', everything: '' }[result.did];
+  return {
+    nothing: ', for it has the image already',
+    'post-load': ', by the steps after loading alone',
+    everything: '',
+  }[result.did];
 }

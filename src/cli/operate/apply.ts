@@ -19,11 +19,22 @@ export async function apply(written: ClusterSpec, file: string, options: ApplyOp
     if (options.plan === true) await lookFirst(session, written.name);
     // Once, so that what is shown is what is done.
     const spec = await session.client.resources.pin(written);
-    // Plugins and providers are known to the workers alone: whatever they find wrong comes before anything is made.
+    // Plugins and providers are known to the workers alone: whatever they find wrong comes before anything is
+    // made.
     const preview = await previewApply(session, spec, file, options);
-    if (options.plan === true) return showPreview(output, spec.name, { kind: 'apply', ...(rolling === undefined ? {} : { width: rolling }) }, preview);
+    if (options.plan === true)
+      return showPreview(
+        output,
+        spec.name,
+        { kind: 'apply', ...(rolling === undefined ? {} : { width: rolling }) },
+        preview,
+      );
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
-    const reply = await session.client.apply(spec, { createOnly, queue, ...(rolling === undefined ? {} : { width: rolling }) });
+    const reply = await session.client.apply(spec, {
+      createOnly,
+      queue,
+      ...(rolling === undefined ? {} : { width: rolling }),
+    });
     return finish(session, output, spec.name, reply, { ...options, since });
   });
 }

@@ -14,7 +14,12 @@ export async function deleteCluster(name: string, options: DeleteOptions): Promi
   return withSession(options, async (session) => {
     if (options.plan === true) {
       await requireCluster(session, name);
-      return showPreview(output, name, { kind: 'delete' }, await previewOperation(session, name, { kind: 'delete' }));
+      return showPreview(
+        output,
+        name,
+        { kind: 'delete' },
+        await previewOperation(session, name, { kind: 'delete' }),
+      );
     }
     const since = Date.now();
     const { operation, clusterUid, ...rest } = await session.client.delete(name);
@@ -24,7 +29,11 @@ export async function deleteCluster(name: string, options: DeleteOptions): Promi
     const message = `no worker answers; the request to delete ${name} is kept, and the next worker carries it out`;
     output.line(message);
     output.line('next: heddle worker');
-    output.document({ cluster: name, kept: true, error: { code: 'NoWorker', message, next: 'heddle worker' } });
+    output.document({
+      cluster: name,
+      kept: true,
+      error: { code: 'NoWorker', message, next: 'heddle worker' },
+    });
     return exitCodes.unavailable;
   });
 }

@@ -27,14 +27,30 @@ const readMs = 20_000;
 /** Longest end of the output that a task tells, in characters. */
 const tailLength = 2_048;
 
-/** The results of an exec on these nodes, from the cluster's history and the logs that are on this machine. */
-export async function readResults({ temporal, config }: Session, cluster: string, operation: Operation, nodes: readonly string[]): Promise<readonly ExecResult[]> {
+/**
+ * The results of an exec on these nodes, from the cluster's history and the logs that are on this machine.
+ */
+export async function readResults(
+  { temporal, config }: Session,
+  cluster: string,
+  operation: Operation,
+  nodes: readonly string[],
+): Promise<readonly ExecResult[]> {
   const since = Date.parse(operation.startedAt ?? operation.requestedAt);
-  const runs = await call(temporal, `results of ${cluster}`, () => readTasks(temporal, cluster, { operation: operation.id, action: 'EXEC', since }), readMs);
+  const runs = await call(
+    temporal,
+    `results of ${cluster}`,
+    () => readTasks(temporal, cluster, { operation: operation.id, action: 'EXEC', since }),
+    readMs,
+  );
   const results: ExecResult[] = [];
   for (const node of nodes) {
     const run = runs.find(({ nodeId }) => nodeId === node);
-    results.push(run === undefined ? { node, exitCode: null, stdout: '', stderr: '', problem: 'it did not run' } : await resultOf(run));
+    results.push(
+      run === undefined
+        ? { node, exitCode: null, stdout: '', stderr: '', problem: 'it did not run' }
+        : await resultOf(run),
+    );
   }
   return results;
 
@@ -45,18 +61,38 @@ export async function readResults({ temporal, config }: Session, cluster: string
     const [stdout, stderr] = [textOf(report, 'stdout') ?? '', textOf(report, 'stderr') ?? ''];
     const cut = printed === undefined && Math.max(stdout.length, stderr.length) >= tailLength;
     return {
-      node: run.nodeId, exitCode, stdout, stderr, ...printed,
-      ...(cut ? { cut } : {}), ...(log === undefined ? {} : { log }), ...(problem === undefined ? {} : { problem }),
+      node: run.nodeId,
+      exitCode,
+      stdout,
+      stderr,
+      ...printed,
+      ...(cut ? { cut } : {}),
+      ...(log === undefined ? {} : { log }),
+      ...(problem === undefined ? {} : { problem }),
     };
   }
 
-  async function readOutcome({ end }: TaskRun): Promise<{ readonly exitCode: number | null; readonly problem?: string; readonly report: JsonObject }> {
-    if (end?.state === 'done') return { exitCode: 0, report: asObject(await decodeFirst(temporal, end.result)) };
-    if (!end?.failure) return { exitCode: null, problem: end === undefined ? 'it has not ended' : `it was ${end.state}`, report: {} };
+  async function readOutcome({
+    end,
+  }: TaskRun): Promise<{
+    readonly exitCode: number | null;
+    readonly problem?: string;
+    readonly report: JsonObject;
+  }> {
+    if (end?.state === 'done')
+      return { exitCode: 0, report: asObject(await decodeFirst(temporal, end.result)) };
+    if (!end?.failure)
+      return {
+        exitCode: null,
+        problem: end === undefined ? 'it has not ended' : `it was ${end.state}`,
+        report: {},
+      };
     const failure = await decodeFailure(temporal, end.failure);
     const report = asObject(failure.details);
     const code = report['exitCode'];
-    return typeof code === 'number' ? { exitCode: code, report } : { exitCode: null, problem: failure.message, report };
+    return typeof code === 'number'
+      ? { exitCode: code, report }
+      : { exitCode: null, problem: failure.message, report };
   }
 }
 

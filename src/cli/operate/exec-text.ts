@@ -7,10 +7,18 @@ export function printResults(output: Output, cluster: string, results: readonly 
   if (output.json) return;
   for (const result of results) {
     const { node, stdout, stderr, log } = result;
-    output.line(output.style(succeeded(result) ? 'bold' : 'red', `${cleanLine(node)}:${succeeded(result) ? '' : ` ${describeResult(result)}`}`));
+    output.line(
+      output.style(
+        succeeded(result) ? 'bold' : 'red',
+        `${cleanLine(node)}:${succeeded(result) ? '' : ` ${describeResult(result)}`}`,
+      ),
+    );
     write(process.stdout, stdout);
     write(process.stderr, stderr);
-    if (result.cut === true) output.note(`only the end of what ${cleanLine(node)} printed; all of it: heddle logs ${cluster} ${cleanLine(node)} --action EXEC, where ${log ?? 'its log'} lies`);
+    if (result.cut === true)
+      output.note(
+        `only the end of what ${cleanLine(node)} printed; all of it: heddle logs ${cluster} ${cleanLine(node)} --action EXEC, where ${log ?? 'its log'} lies`,
+      );
   }
 }
 
@@ -22,12 +30,17 @@ export function succeeded({ exitCode }: ExecResult): boolean {
 export function describeResults(results: readonly ExecResult[]): string {
   if (results.length === 0) return 'the command ran on no node';
   const failed = results.filter((result) => !succeeded(result));
-  const named = failed.slice(0, 5).map((result) => `${result.node} (${describeResult(result)})`).join(', ');
+  const named = failed
+    .slice(0, 5)
+    .map((result) => `${result.node} (${describeResult(result)})`)
+    .join(', ');
   return `${failed.length} of ${results.length} ${results.length === 1 ? 'node' : 'nodes'} failed: ${named}${failed.length > 5 ? ` and ${failed.length - 5} more` : ''}`;
 }
 
 function describeResult({ exitCode, problem }: ExecResult): string {
-  return exitCode === null ? cleanLine((problem ?? 'it did not end').split('\n')[0] ?? '') : `exit code ${exitCode}`;
+  return exitCode === null
+    ? cleanLine((problem ?? 'it did not end').split('\n')[0] ?? '')
+    : `exit code ${exitCode}`;
 }
 
 function write(stream: NodeJS.WriteStream, text: string): void {

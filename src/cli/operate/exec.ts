@@ -23,12 +23,18 @@ export async function exec(name: string, words: readonly string[], options: Exec
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireCluster(session, name);
-    if (options.plan === true) return showPreview(output, name, intent, await previewOperation(session, name, intent));
+    if (options.plan === true)
+      return showPreview(output, name, intent, await previewOperation(session, name, intent));
     const since = Date.now();
     await checkFirst(session, name, intent, options);
     const reply = await session.client.operate(name, intent, { queue: options.queue === true });
     if (!options.wait) return leaveIt(output, name, reply);
-    const end = await followOperation(session, output, { name, operation: reply.operation, since, fleeting: true });
+    const end = await followOperation(session, output, {
+      name,
+      operation: reply.operation,
+      since,
+      fleeting: true,
+    });
     const { operation, status } = end;
     const nodes = intent.nodes ?? status.nodes.map(({ nodeId }) => nodeId);
     const results = operation.tasks.total === 0 ? [] : await readResults(session, name, operation, nodes);
@@ -37,26 +43,47 @@ export async function exec(name: string, words: readonly string[], options: Exec
   });
 }
 
-/** As with ssh: one word with blanks is a line for the node's shell, several words are a program and its arguments. */
+/**
+ * As with ssh: one word with blanks is a line for the node's shell, several words are a program and its
+ * arguments.
+ */
 function intentOf(words: readonly string[], options: ExecOptions): ExecIntent {
   const [line = ''] = words;
   const command = words.length === 1 ? line : quoteWords(words);
-  if (command.trim() === '') throw new CliError('Usage', 'the command is empty', { next: 'heddle exec --help' });
+  if (command.trim() === '')
+    throw new CliError('Usage', 'the command is empty', { next: 'heddle exec --help' });
   const timeoutMs = options.timeout === undefined ? undefined : parseDuration(options.timeout);
   if (options.timeout !== undefined && timeoutMs === undefined) {
-    throw new CliError('Usage', `--timeout is "${options.timeout}", which is no duration; write it as 30s, 10m or 1h30m, at most 30 days`, { next: 'heddle exec --help' });
+    throw new CliError(
+      'Usage',
+      `--timeout is "${options.timeout}", which is no duration; write it as 30s, 10m or 1h30m, at most 30 days`,
+      { next: 'heddle exec --help' },
+    );
   }
   return {
-    kind: 'exec', command, ...scopeOf(options), ...(options.sudo === true ? { sudo: true } : {}), ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    kind: 'exec',
+    command,
+    ...scopeOf(options),
+    ...(options.sudo === true ? { sudo: true } : {}),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }
 
 function reportResults(output: Output, end: WaitResult, results: readonly ExecResult[]): number {
   const { operation, status } = end;
-  if (operation.state !== 'done' && operation.state !== 'failed') return reportEnd(output, end, { now: Date.now() });
+  if (operation.state !== 'done' && operation.state !== 'failed')
+    return reportEnd(output, end, { now: Date.now() });
   const all = results.length > 0 && results.every(succeeded);
-  const error = all ? undefined : new CliError('Failed', describeResults(results), { next: `heddle logs ${status.name} --action EXEC` });
-  output.document({ cluster: status.name, clusterUid: status.uid, operation, results, ...(error === undefined ? {} : { error: { code: error.code, message: error.message, next: error.next } }) });
+  const error = all
+    ? undefined
+    : new CliError('Failed', describeResults(results), { next: `heddle logs ${status.name} --action EXEC` });
+  output.document({
+    cluster: status.name,
+    clusterUid: status.uid,
+    operation,
+    results,
+    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, next: error.next } }),
+  });
   if (error === undefined) return exitCodes.ok;
   if (output.json) return exitCodes.failed;
   throw error;

@@ -14,7 +14,9 @@ export interface FollowRequest {
   readonly operation: string;
   /** Milliseconds since the epoch; tasks that ended earlier are not told again. */
   readonly since: number;
-  /** Only a terminal shows progress, and it is wiped out at the end: what follows is what one wants to see. */
+  /**
+   * Only a terminal shows progress, and it is wiped out at the end: what follows is what one wants to see.
+   */
   readonly fleeting?: boolean;
   /** Gets every look, where a program reads them. */
   readonly onStatus?: (status: ClusterStatus) => void;
@@ -23,7 +25,10 @@ export interface FollowRequest {
 const silent: ProgressView = { show: () => undefined, warn: () => undefined, end: async () => undefined };
 
 /** Two who warn on one line: a silence comes before what a look at the server found. */
-function openWarnings(view: ProgressView): { readonly silence: (text: string | undefined) => void; readonly trouble: (text: string | undefined) => void } {
+function openWarnings(view: ProgressView): {
+  readonly silence: (text: string | undefined) => void;
+  readonly trouble: (text: string | undefined) => void;
+} {
   let [silence, trouble]: (string | undefined)[] = [];
   return {
     silence: (text) => {
@@ -41,12 +46,22 @@ function openWarnings(view: ProgressView): { readonly silence: (text: string | u
  * Waits for an operation's end and shows its progress. Ctrl-C ends the waiting, not the work.
  * @throws CliError Interrupted; HeddleError NoWorker or NoServer after minutes of silence.
  */
-export async function followOperation(session: Session, output: Output, request: FollowRequest): Promise<WaitResult> {
+export async function followOperation(
+  session: Session,
+  output: Output,
+  request: FollowRequest,
+): Promise<WaitResult> {
   const { name, operation } = request;
   const view = openView(session, output, request);
   const warn = openWarnings(view);
   const over = new AbortController();
-  if (view !== silent) void followTroubles({ signal: over.signal, look: () => lookAtServer(session.temporal, name), more: `heddle status ${name}`, onChange: warn.trouble });
+  if (view !== silent)
+    void followTroubles({
+      signal: over.signal,
+      look: () => lookAtServer(session.temporal, name),
+      more: `heddle status ${name}`,
+      onChange: warn.trouble,
+    });
   const interrupt = catchInterrupt();
   try {
     const waiting = session.client.waitFor(name, operation, {
@@ -57,14 +72,22 @@ export async function followOperation(session: Session, output: Output, request:
         warn.silence(undefined);
         request.onStatus?.(status);
       },
-      onSilence: (error) => warn.silence(error.code === 'NoServer' ? 'The server does not answer; looking again.' : 'No worker answers; the work goes on when one is back.'),
+      onSilence: (error) =>
+        warn.silence(
+          error.code === 'NoServer'
+            ? 'The server does not answer; looking again.'
+            : 'No worker answers; the work goes on when one is back.',
+        ),
     });
     // What the wait does after an interrupt is of no interest any more.
     waiting.catch(() => undefined);
     return await Promise.race([waiting, interrupt.happened]);
   } catch (cause) {
     if (!interrupt.signal.aborted) throw cause;
-    throw new CliError('Interrupted', `stopped watching; operation ${operation} of ${name} goes on`, { next: `heddle status ${name} --watch`, cause });
+    throw new CliError('Interrupted', `stopped watching; operation ${operation} of ${name} goes on`, {
+      next: `heddle status ${name} --watch`,
+      cause,
+    });
   } finally {
     over.abort();
     interrupt.release();
@@ -72,7 +95,11 @@ export async function followOperation(session: Session, output: Output, request:
   }
 }
 
-function openView(session: Session, output: Output, { name, operation, since, fleeting = false }: FollowRequest): ProgressView {
+function openView(
+  session: Session,
+  output: Output,
+  { name, operation, since, fleeting = false }: FollowRequest,
+): ProgressView {
   if (output.json) return silent;
   if (output.live) return openLiveView(output, process.stdout, { fleeting });
   if (fleeting) return openNotes(output);
@@ -92,7 +119,11 @@ function openNotes(output: Output): ProgressView {
 }
 
 /** Ctrl-C, a plain kill, a closed terminal: once; the second one is the system's. */
-export function catchInterrupt(): { readonly signal: AbortSignal; readonly happened: Promise<never>; readonly release: () => void } {
+export function catchInterrupt(): {
+  readonly signal: AbortSignal;
+  readonly happened: Promise<never>;
+  readonly release: () => void;
+} {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new Error('interrupted'));
   const happened = new Promise<never>((_resolve, reject) => {
@@ -100,5 +131,9 @@ export function catchInterrupt(): { readonly signal: AbortSignal; readonly happe
   });
   happened.catch(() => undefined);
   process.once('SIGINT', abort).once('SIGTERM', abort).once('SIGHUP', abort);
-  return { signal: controller.signal, happened, release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort) };
+  return {
+    signal: controller.signal,
+    happened,
+    release: () => void process.off('SIGINT', abort).off('SIGTERM', abort).off('SIGHUP', abort),
+  };
 }

@@ -18,8 +18,8 @@ export interface FollowOptions {
 const lookMs = 2_000;
 
 /**
- * Tells of each task that ends, as the histories of the cluster and of its groups grow: nothing is missed, however short it
- * was, and no worker is needed. Ends with the signal, or with the cluster.
+ * Tells of each task that ends, as the histories of the cluster and of its groups grow: nothing is missed,
+ * however short it was, and no worker is needed. Ends with the signal, or with the cluster.
  */
 export async function followTasks(temporal: Client, cluster: string, options: FollowOptions): Promise<void> {
   const ended = new AbortController();
@@ -36,14 +36,23 @@ export async function followTasks(temporal: Client, cluster: string, options: Fo
   while (!signal.aborted) {
     const ids = await workflowsOf(temporal, cluster).catch(() => []);
     // A group that ended has nothing more to tell.
-    for (const id of ids.filter((known) => !followed.has(known))) groups.push(follow(id).catch(() => undefined));
+    for (const id of ids.filter((known) => !followed.has(known)))
+      groups.push(follow(id).catch(() => undefined));
     await sleep(lookMs, undefined, { signal }).catch(() => undefined);
   }
   await Promise.all([all, ...groups]);
 }
 
-async function followWorkflow(temporal: Client, workflowId: string, { operation, since, signal, onEnd }: FollowOptions): Promise<void> {
-  const { connection, workflowService, options: { namespace } } = temporal;
+async function followWorkflow(
+  temporal: Client,
+  workflowId: string,
+  { operation, since, signal, onEnd }: FollowOptions,
+): Promise<void> {
+  const {
+    connection,
+    workflowService,
+    options: { namespace },
+  } = temporal;
   let runId: string | undefined = '';
   while (runId !== undefined) {
     const reader = createTaskReader();
@@ -51,8 +60,15 @@ async function followWorkflow(temporal: Client, workflowId: string, { operation,
     let token: Uint8Array | undefined;
     runId = undefined;
     do {
-      const request = { namespace, execution, waitNewEvent: true, ...(token === undefined ? {} : { nextPageToken: token }) };
-      const page = await withAbort(signal, (once) => connection.withAbortSignal(once, () => workflowService.getWorkflowExecutionHistory(request)));
+      const request = {
+        namespace,
+        execution,
+        waitNewEvent: true,
+        ...(token === undefined ? {} : { nextPageToken: token }),
+      };
+      const page = await withAbort(signal, (once) =>
+        connection.withAbortSignal(once, () => workflowService.getWorkflowExecutionHistory(request)),
+      );
       for (const event of page.history?.events ?? []) {
         const run = reader.read(event);
         if (run?.end !== undefined && run.operation === operation && run.end.at >= since) await onEnd(run);
@@ -63,8 +79,13 @@ async function followWorkflow(temporal: Client, workflowId: string, { operation,
   }
 }
 
-/** A signal for one call: the connection leaves its listener on the signal it is given, and calls are many. */
-async function withAbort<Result>(signal: AbortSignal, make: (once: AbortSignal) => Promise<Result>): Promise<Result> {
+/**
+ * A signal for one call: the connection leaves its listener on the signal it is given, and calls are many.
+ */
+async function withAbort<Result>(
+  signal: AbortSignal,
+  make: (once: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   signal.throwIfAborted();
   const once = new AbortController();
   const abort = (): void => once.abort(signal.reason);

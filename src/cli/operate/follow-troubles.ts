@@ -13,7 +13,10 @@ export interface FollowTroublesOptions {
   readonly onChange: (text: string | undefined) => void;
 }
 
-/** Tells what keeps workflows from going on, and undefined when nothing does any more. No worker is asked. Ends with the signal. */
+/**
+ * Tells what keeps workflows from going on, and undefined when nothing does any more. No worker is asked.
+ * Ends with the signal.
+ */
 export async function followTroubles({ signal, look, more, onChange }: FollowTroublesOptions): Promise<void> {
   let told: string | undefined;
   for (;;) {
@@ -23,7 +26,10 @@ export async function followTroubles({ signal, look, more, onChange }: FollowTro
     // Of a server that does not answer the wait itself tells.
     if (server === undefined) continue;
     const [first, ...others] = findTroubles(server, Date.now());
-    const text = first === undefined ? undefined : `stuck: ${first.gist.split('\n')[0]}${others.length === 0 ? '' : ` (and ${others.length} more: ${more})`}`;
+    const text =
+      first === undefined
+        ? undefined
+        : `stuck: ${first.gist.split('\n')[0]}${others.length === 0 ? '' : ` (and ${others.length} more: ${more})`}`;
     if (text !== told) onChange(text);
     told = text;
   }

@@ -18,8 +18,16 @@ export interface ViewLine {
 }
 
 /** What a terminal shows of an operation under way: a head, and a row per node as far as there is room. */
-export function renderProgress(status: ClusterStatus, operation: Operation, size: ViewSize, now: number): readonly ViewLine[] {
-  const lines = [renderHead(status, operation, now), ...renderNodes(status.nodes, Math.max(1, size.rows - 2), now)];
+export function renderProgress(
+  status: ClusterStatus,
+  operation: Operation,
+  size: ViewSize,
+  now: number,
+): readonly ViewLine[] {
+  const lines = [
+    renderHead(status, operation, now),
+    ...renderNodes(status.nodes, Math.max(1, size.rows - 2), now),
+  ];
   // The last column stays free: some terminals wrap when it is written.
   return lines.map((line) => ({ ...line, text: cutTo(line.text, size.columns - 1) }));
 }
@@ -27,13 +35,23 @@ export function renderProgress(status: ClusterStatus, operation: Operation, size
 function renderHead(status: ClusterStatus, operation: Operation, now: number): ViewLine {
   const { tasks, paused, id, what } = operation;
   const running = status.nodes.filter(({ current }) => current?.state === 'running').length;
-  const elapsed = formatAge(operation.startedAt ?? operation.requestedAt, operation.endedAt === undefined ? now : Date.parse(operation.endedAt));
-  const counts = operation.state === 'queued' ? 'waits for the operations before it'
-    : tasks.total === 0 ? 'planning' : `${tasks.done} of ${tasks.total} tasks done${running > 0 ? `, ${running} running` : ''}${tasks.failed > 0 ? `, ${tasks.failed} failed` : ''}`;
+  const elapsed = formatAge(
+    operation.startedAt ?? operation.requestedAt,
+    operation.endedAt === undefined ? now : Date.parse(operation.endedAt),
+  );
+  const counts =
+    operation.state === 'queued'
+      ? 'waits for the operations before it'
+      : tasks.total === 0
+        ? 'planning'
+        : `${tasks.done} of ${tasks.total} tasks done${running > 0 ? `, ${running} running` : ''}${tasks.failed > 0 ? `, ${tasks.failed} failed` : ''}`;
   const pause = paused === undefined ? '' : `, paused by ${paused.by}`;
   // A long command leaves room for the counts.
   const shown = cutTo(cleanLine(what), 40);
-  return { text: cleanLine(`${status.name}: ${shown} (operation ${id})  ${elapsed}  ${counts}${pause}`), style: 'bold' };
+  return {
+    text: cleanLine(`${status.name}: ${shown} (operation ${id})  ${elapsed}  ${counts}${pause}`),
+    style: 'bold',
+  };
 }
 
 function renderNodes(nodes: readonly NodeStatus[], room: number, now: number): readonly ViewLine[] {
@@ -44,11 +62,17 @@ function renderNodes(nodes: readonly NodeStatus[], room: number, now: number): r
     const style = styles[shown[index]?.state ?? 'new'];
     return { text: `  ${text}`, ...(style === undefined ? {} : { style }) };
   });
-  return shown.length === nodes.length ? lines : [...lines, { text: `  and ${nodes.length - shown.length} more nodes` }];
+  return shown.length === nodes.length
+    ? lines
+    : [...lines, { text: `  and ${nodes.length - shown.length} more nodes` }];
 }
 
 const styles: Readonly<Record<NodeStatus['state'], Style | undefined>> = {
-  failed: 'red', working: 'yellow', leaving: 'yellow', ready: 'green', new: undefined,
+  failed: 'red',
+  working: 'yellow',
+  leaving: 'yellow',
+  ready: 'green',
+  new: undefined,
 };
 
 /** Where there is no room for all: first what failed, then what is at work, then what waits. */

@@ -22,7 +22,11 @@ const found: Readonly<Record<Drift, readonly [one: string, several: string]>> = 
 /** Nodes of one group that were found in the same state, and get the same, together. */
 export function driftOf(current: CurrentCluster, plan: Plan): readonly DriftView[] {
   const views = new Map<string, { readonly view: Omit<DriftView, 'nodes'>; readonly indexes: number[] }>();
-  for (const { group, nodes, facts: { seen } } of current.nodes) {
+  for (const {
+    group,
+    nodes,
+    facts: { seen },
+  } of current.nodes) {
     if (seen === undefined) continue;
     for (const index of indexesOf(nodes)) {
       const then = remedyFor(plan, group, index);
@@ -32,7 +36,10 @@ export function driftOf(current: CurrentCluster, plan: Plan): readonly DriftView
       views.set(key, same);
     }
   }
-  return [...views.values()].map(({ view, indexes }) => ({ ...view, nodes: rangesOf(indexes.toSorted((a, b) => a - b)) }));
+  return [...views.values()].map(({ view, indexes }) => ({
+    ...view,
+    nodes: rangesOf(indexes.toSorted((a, b) => a - b)),
+  }));
 }
 
 /** `app-2: its machine is gone; gets a new one`. */
@@ -42,12 +49,15 @@ export function describeDrift(drift: DriftView): string {
 }
 
 function remedyFor(plan: Plan, group: string, index: number): string {
-  const kind = busyKinds(plan).find((other) => other.group === group && other.nodes.some(([first, last]) => first <= index && index <= last));
+  const kind = busyKinds(plan).find(
+    (other) => other.group === group && other.nodes.some(([first, last]) => first <= index && index <= last),
+  );
   if (kind === undefined) return 'nothing is done about it';
   if (kind.purpose === 'replace') return 'replaced by a new one';
   if (kind.purpose === 'remove') return 'removed';
   if (kind.chain.some(({ action }) => action === 'CREATE')) return 'a new one is made';
   const starts = kind.chain.some(({ action }) => action === 'START');
-  if (kind.chain.some(({ action }) => action === 'CONFIRM')) return starts ? 'confirmed again, then what ran is started' : 'confirmed again';
+  if (kind.chain.some(({ action }) => action === 'CONFIRM'))
+    return starts ? 'confirmed again, then what ran is started' : 'confirmed again';
   return 'nothing is done about it';
 }

@@ -6,11 +6,12 @@ import type { PreviewForm } from './preview.js';
 import { reportError } from '../report-error.js';
 import { readSpec } from '../spec-file.js';
 
-export type PlanOptions = ServerOptions & PreviewForm & {
-  readonly rolling?: number;
-  /** Whether the machines are looked at first. */
-  readonly look: boolean;
-};
+export type PlanOptions = ServerOptions &
+  PreviewForm & {
+    readonly rolling?: number;
+    /** Whether the machines are looked at first. */
+    readonly look: boolean;
+  };
 
 /** Shows what an apply of the file would do. Nothing is changed. */
 export async function plan(file: string, options: PlanOptions): Promise<number> {
@@ -25,15 +26,22 @@ export async function plan(file: string, options: PlanOptions): Promise<number> 
 }
 
 async function show(file: string, options: PlanOptions): Promise<number> {
-  if (options.graph !== undefined && options.json === true) throw new CliError('Usage', '--graph and --json cannot both be written to standard output');
+  if (options.graph !== undefined && options.json === true)
+    throw new CliError('Usage', '--graph and --json cannot both be written to standard output');
   const spec = readSpec(file);
   const output = createOutput(options);
   // A faulty file is told at once: what talks to a server is loaded after that.
-  const [{ requireWorker, withSession }, { lookFirst, previewApply, showPreview }] = await Promise.all([import('../session.js'), import('./preview.js')]);
+  const [{ requireWorker, withSession }, { lookFirst, previewApply, showPreview }] = await Promise.all([
+    import('../session.js'),
+    import('./preview.js'),
+  ]);
   return withSession(options, async (session) => {
     await requireWorker(session);
     if (options.look) await lookFirst(session, spec.name);
-    const intent = { kind: 'apply', ...(options.rolling === undefined ? {} : { width: options.rolling }) } as const;
+    const intent = {
+      kind: 'apply',
+      ...(options.rolling === undefined ? {} : { width: options.rolling }),
+    } as const;
     return showPreview(output, spec.name, intent, await previewApply(session, spec, file, options), options);
   });
 }

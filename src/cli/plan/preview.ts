@@ -17,13 +17,21 @@ export interface PreviewForm {
   readonly detailedExitcode?: boolean;
 }
 
-/** Has the machines of a cluster looked at, so that what is not as it should be shows as drift. A cluster that is not there has none. */
+/**
+ * Has the machines of a cluster looked at, so that what is not as it should be shows as drift. A cluster that
+ * is not there has none.
+ */
 export async function lookFirst({ client }: Session, name: string): Promise<void> {
   await client.look(name);
 }
 
 /** What an apply would do. @throws ProblemsError with places in the file. */
-export async function previewApply({ client }: Session, spec: ClusterSpec, file: string, { rolling }: { readonly rolling?: number }): Promise<PlanPreview> {
+export async function previewApply(
+  { client }: Session,
+  spec: ClusterSpec,
+  file: string,
+  { rolling }: { readonly rolling?: number },
+): Promise<PlanPreview> {
   return client.plan(spec, rolling === undefined ? {} : { width: rolling }).catch((error: unknown) => {
     throw refusalOf(placeProblems(error, file));
   });
@@ -33,18 +41,36 @@ export async function previewApply({ client }: Session, spec: ClusterSpec, file:
  * What any other operation would do.
  * @throws CliError Invalid when it names what the cluster does not have, Refused for a rollback to nowhere.
  */
-export async function previewOperation({ client }: Session, name: string, intent: Intent): Promise<PlanPreview> {
+export async function previewOperation(
+  { client }: Session,
+  name: string,
+  intent: Intent,
+): Promise<PlanPreview> {
   const preview = await client.preview(name, intent).catch((error: unknown) => {
     throw refusalOf(error, `${describeIntent(intent)} of ${name}: `);
   });
-  if (intent.kind === 'rollback' && preview.plan.spec === undefined && (await client.status(name)).operation === undefined) {
-    throw new CliError('Refused', `cluster ${name} has no earlier spec to go back to: only one was ever brought about`, { next: `heddle delete ${name}` });
+  if (
+    intent.kind === 'rollback' &&
+    preview.plan.spec === undefined &&
+    (await client.status(name)).operation === undefined
+  ) {
+    throw new CliError(
+      'Refused',
+      `cluster ${name} has no earlier spec to go back to: only one was ever brought about`,
+      { next: `heddle delete ${name}` },
+    );
   }
   return preview;
 }
 
 /** Writes a plan as asked, and gives the code to exit with. */
-export function showPreview(output: Output, name: string, intent: Intent, preview: PlanPreview, form: PreviewForm = {}): number {
+export function showPreview(
+  output: Output,
+  name: string,
+  intent: Intent,
+  preview: PlanPreview,
+  form: PreviewForm = {},
+): number {
   const { plan } = preview;
   const what = describeIntent(intent);
   if (form.graph === undefined) printPlan(output, { name, what, preview });
@@ -56,7 +82,8 @@ export function showPreview(output: Output, name: string, intent: Intent, previe
 /** The planner refuses with the failure Invalid, some way down the chain of causes. */
 function refusalOf(error: unknown, what = ''): unknown {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ('type' in cause && cause.type === 'Invalid') return new CliError('Invalid', `${what}${cause.message}`, { cause: error });
+    if ('type' in cause && cause.type === 'Invalid')
+      return new CliError('Invalid', `${what}${cause.message}`, { cause: error });
   }
   return error;
 }

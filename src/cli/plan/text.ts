@@ -18,7 +18,8 @@ export interface ShownPlan {
 /** A plan for people: nodes that get the same are shown once, with what is run on each of them, in order. */
 export function printPlan(output: Output, { name, what, preview: { plan, current } }: ShownPlan): void {
   const drift = driftOf(current, plan);
-  for (const line of drift.map(describeDrift)) output.line(output.style('yellow', cleanLine(`drift: ${line}`)));
+  for (const line of drift.map(describeDrift))
+    output.line(output.style('yellow', cleanLine(`drift: ${line}`)));
   const { stopped = [] } = current;
   if (stopped.length > 0) output.line(cleanLine(`stopped by a user, and not started: ${stopped.join(', ')}`));
   if (isEmptyPlan(plan)) {
@@ -40,18 +41,26 @@ export function printPlan(output: Output, { name, what, preview: { plan, current
 function printKind(output: Output, plan: Plan, kind: Kind): void {
   const { sign, verb, style } = signs[kind.purpose];
   const count = countOf(kind.nodes);
-  const from = kind.chain.some(({ action }) => action === 'CREATE') ? describePlacement(plan, kind.group) : '';
+  const from = kind.chain.some(({ action }) => action === 'CREATE')
+    ? describePlacement(plan, kind.group)
+    : '';
   const why = wholeReason(kind);
   output.line();
-  const head = cleanLine(`${sign} ${verb} ${describeNodes(kind)}${count > 1 ? ` (${count} nodes)` : ''}${from}${why === undefined ? '' : `: ${why}`}`);
+  const head = cleanLine(
+    `${sign} ${verb} ${describeNodes(kind)}${count > 1 ? ` (${count} nodes)` : ''}${from}${why === undefined ? '' : `: ${why}`}`,
+  );
   output.line(output.style(style, head));
   const width = Math.max(...kind.chain.map((step) => describeStep(step).length));
   const indent = 4 + 3 + 1 + width + 2;
   kind.chain.forEach((step, index) => {
-    const reason = step.reason === undefined || (index === 0 && why !== undefined) ? [] : [cleanLine(step.reason)];
+    const reason =
+      step.reason === undefined || (index === 0 && why !== undefined) ? [] : [cleanLine(step.reason)];
     const waits = newGates(kind, index).map(describeGate);
     const after = waits.length === 0 ? [] : [`after ${waits.join(' and ')}`];
-    const [first = '', ...rest] = wrapTo([...reason, ...after].join('; '), (output.columns ?? Infinity) - indent - 1);
+    const [first = '', ...rest] = wrapTo(
+      [...reason, ...after].join('; '),
+      (output.columns ?? Infinity) - indent - 1,
+    );
     output.line(`    ${`${index + 1}.`.padStart(3)} ${describeStep(step).padEnd(width)}  ${first}`.trimEnd());
     for (const line of rest) output.line(`${' '.repeat(indent)}${line}`);
   });

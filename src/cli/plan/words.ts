@@ -1,4 +1,12 @@
-import { countOf, taskCount, type Kind, type Plan, type Purpose, type Range, type Step } from '../../model/plan/plan.js';
+import {
+  countOf,
+  taskCount,
+  type Kind,
+  type Plan,
+  type Purpose,
+  type Range,
+  type Step,
+} from '../../model/plan/plan.js';
 import type { Style } from '../output.js';
 
 interface Sign {
@@ -24,7 +32,10 @@ export function busyKinds({ kinds, later = [] }: Plan): readonly Kind[] {
 
 /** `Plan: 2 nodes to create, 1 to change; 17 tasks.` */
 export function describeCounts(plan: Plan): string {
-  const words = countsOf(plan).map(({ purpose, nodes }, index) => `${nodes}${index > 0 ? '' : plural(nodes, ' node')} ${signs[purpose].counted}`);
+  const words = countsOf(plan).map(
+    ({ purpose, nodes }, index) =>
+      `${nodes}${index > 0 ? '' : plural(nodes, ' node')} ${signs[purpose].counted}`,
+  );
   const tasks = allTasks(plan);
   const rolling = plan.width === undefined ? '' : `, ${plan.width} at a time`;
   return `Plan: ${words.join(', ')}; ${tasks}${plural(tasks, ' task')}${rolling}.`;
@@ -33,7 +44,9 @@ export function describeCounts(plan: Plan): string {
 /** How many nodes get what, without what no node gets. */
 export function countsOf(plan: Plan): readonly { readonly purpose: Purpose; readonly nodes: number }[] {
   return (Object.keys(signs) as readonly Purpose[]).flatMap((purpose) => {
-    const nodes = busyKinds(plan).filter((kind) => kind.purpose === purpose).reduce((sum, kind) => sum + countOf(kind.nodes), 0);
+    const nodes = busyKinds(plan)
+      .filter((kind) => kind.purpose === purpose)
+      .reduce((sum, kind) => sum + countOf(kind.nodes), 0);
     return nodes === 0 ? [] : [{ purpose, nodes }];
   });
 }
@@ -44,11 +57,19 @@ export function allTasks(plan: Plan): number {
 }
 
 /** `app-1`, `app-1 to app-4`, `app-1, app-3`. */
-export function describeNodes({ group, nodes }: { readonly group: string; readonly nodes: readonly Range[] }): string {
-  return nodes.map(([first, last]) => {
-    if (first === last) return `${group}-${first}`;
-    return `${group}-${first}${last === first + 1 ? ', ' : ' to '}${group}-${last}`;
-  }).join(', ');
+export function describeNodes({
+  group,
+  nodes,
+}: {
+  readonly group: string;
+  readonly nodes: readonly Range[];
+}): string {
+  return nodes
+    .map(([first, last]) => {
+      if (first === last) return `${group}-${first}`;
+      return `${group}-${first}${last === first + 1 ? ', ' : ' to '}${group}-${last}`;
+    })
+    .join(', ');
 }
 
 export function signOf(kind: Kind): string {

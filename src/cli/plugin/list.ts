@@ -14,23 +14,40 @@ type Plugin = RegisteredProvider | RegisteredAutomator;
 export async function list(options: CommonOptions): Promise<number> {
   const plugins = await loadPlugins(options);
   const output = createOutput(options);
-  const rows = plugins.map(({ descriptor: { type, name, version, description } }) => [type, name, version, description]);
+  const rows = plugins.map(({ descriptor: { type, name, version, description } }) => [
+    type,
+    name,
+    version,
+    description,
+  ]);
   for (const line of formatTable(['TYPE', 'NAME', 'VERSION', 'DESCRIPTION'], rows)) output.line(line);
   output.document({ plugins: plugins.map(summarise) });
   return exitCodes.ok;
 }
 
-export async function show(name: string, options: CommonOptions & { readonly schema?: boolean }): Promise<number> {
+export async function show(
+  name: string,
+  options: CommonOptions & { readonly schema?: boolean },
+): Promise<number> {
   const plugins = await loadPlugins(options);
   const found = plugins.filter(({ descriptor }) => descriptor.name === name);
   if (found.length === 0) {
-    const near = suggest(name, plugins.map(({ descriptor }) => descriptor.name)) ?? '';
-    throw new CliError('NotFound', `there is no plugin ${JSON.stringify(name)}. ${near}`.trim(), { next: 'heddle plugins' });
+    const near =
+      suggest(
+        name,
+        plugins.map(({ descriptor }) => descriptor.name),
+      ) ?? '';
+    throw new CliError('NotFound', `there is no plugin ${JSON.stringify(name)}. ${near}`.trim(), {
+      next: 'heddle plugins',
+    });
   }
   const output = createOutput(options);
   if (options.schema === true) {
     const schemas = found.map((plugin) => ({
-      type: plugin.descriptor.type, name, admin: fieldsJsonSchema(plugin.descriptor, 'admin'), user: fieldsJsonSchema(plugin.descriptor, 'user'),
+      type: plugin.descriptor.type,
+      name,
+      admin: fieldsJsonSchema(plugin.descriptor, 'admin'),
+      user: fieldsJsonSchema(plugin.descriptor, 'user'),
     }));
     createOutput({ json: true }).document(schemas.length === 1 ? schemas[0] : schemas);
     return exitCodes.ok;
@@ -54,11 +71,17 @@ function summarise({ descriptor, digest, folder, abilities }: Plugin): object {
 function printPlugin(output: Output, { descriptor, folder, digest, abilities }: Plugin): void {
   output.line(`${descriptor.type} ${output.style('bold', descriptor.name)} ${descriptor.version}`);
   output.line(`  ${descriptor.description}`);
-  output.line(`  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`);
+  output.line(
+    `  ${descriptor.command === undefined ? `class ${descriptor.class ?? ''}` : `program ${descriptor.command.join(' ')}`} in ${folder}`,
+  );
   output.line(`  digest ${digest}`);
   if (abilities.length > 0) output.line(`  abilities: ${abilities.join(', ')}`);
-  for (const [name, { path, format, description = '' }] of Object.entries(descriptor.resources ?? {})) output.line(`  resource ${name}: ${path ?? `${format} from the store`} ${description}`.trimEnd());
-  if (descriptor.type === 'provider') output.line(`  keeps CREATE to one machine by: ${descriptor.idempotency}; lists lag at most ${descriptor.consistencyWindowMs} ms`);
+  for (const [name, { path, format, description = '' }] of Object.entries(descriptor.resources ?? {}))
+    output.line(`  resource ${name}: ${path ?? `${format} from the store`} ${description}`.trimEnd());
+  if (descriptor.type === 'provider')
+    output.line(
+      `  keeps CREATE to one machine by: ${descriptor.idempotency}; lists lag at most ${descriptor.consistencyWindowMs} ms`,
+    );
   printFields(output, descriptor, 'admin', 'fields of a provider account, in heddle.yaml');
   printFields(output, descriptor, 'user', 'fields in a cluster file');
 }
@@ -67,7 +90,12 @@ function printFields(output: Output, { fields }: Descriptor, scope: FieldScope, 
   const declared = Object.entries(fields?.[scope] ?? {});
   if (declared.length === 0) return;
   const required = fields?.required[scope] ?? [];
-  const rows = declared.map(([key, field]) => [key, describeType(field), describeNeed(key, required), field.description ?? field.title]);
+  const rows = declared.map(([key, field]) => [
+    key,
+    describeType(field),
+    describeNeed(key, required),
+    field.description ?? field.title,
+  ]);
   output.line(`  ${title}:`);
   for (const line of formatTable(['', '', '', ''], rows).slice(1)) output.line(`    ${line}`);
 }
@@ -75,7 +103,12 @@ function printFields(output: Output, { fields }: Descriptor, scope: FieldScope, 
 function describeType(field: FieldDeclaration): string {
   const options = field.options === undefined ? '' : ` (${field.options.join('|')})`;
   const fallback = field.default === undefined ? '' : `, ${JSON.stringify(field.default)} unless given`;
-  const users = field.overridable === 'listed' ? ', users: values in allow' : field.overridable === true ? ', users: any' : '';
+  const users =
+    field.overridable === 'listed'
+      ? ', users: values in allow'
+      : field.overridable === true
+        ? ', users: any'
+        : '';
   return `${field.type}${options}${field.secret === true ? ', secret' : ''}${fallback}${users}`;
 }
 

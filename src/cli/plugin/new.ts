@@ -16,15 +16,23 @@ export interface NewOptions {
 /** Writes a plugin that passes its suite into the current folder. Nothing that is there is changed. */
 export async function create(type: PluginType, name: string, options: NewOptions): Promise<number> {
   if (!/^[a-z][a-z0-9_-]{0,40}$/.test(name)) {
-    throw new CliError('Usage', `${JSON.stringify(name)} is no name of a plugin: lower-case letters, digits, hyphens and underscores, a letter first`);
+    throw new CliError(
+      'Usage',
+      `${JSON.stringify(name)} is no name of a plugin: lower-case letters, digits, hyphens and underscores, a letter first`,
+    );
   }
   const root = process.cwd();
   const plugin = join(root, `${type}s`, name);
-  if (existsSync(plugin)) throw new CliError('Refused', `${relative(root, plugin)} is there already; choose another name, or move it away`);
+  if (existsSync(plugin))
+    throw new CliError(
+      'Refused',
+      `${relative(root, plugin)} is there already; choose another name, or move it away`,
+    );
   const files: Readonly<Record<string, string>> = {
     ...sources(type, name, options.language ?? 'typescript'),
     [`test/${name}.test.mjs`]: fill(`${type}.test.mjs`, name),
-    'package.json': fill('package.json', name), 'tsconfig.json': fill('tsconfig.json', name),
+    'package.json': fill('package.json', name),
+    'tsconfig.json': fill('tsconfig.json', name),
   };
   const written = Object.entries(files).filter(([path]) => !existsSync(join(root, path)));
   for (const [path, text] of written) {
@@ -39,34 +47,68 @@ export async function create(type: PluginType, name: string, options: NewOptions
 }
 
 /** The examples in other languages are whole plugins too. */
-const examples: Readonly<Record<PluginType, { readonly language: Language; readonly name: string; readonly ending: string }>> = {
-  provider: { language: 'python', name: 'machines', ending: 'py' }, automator: { language: 'shell', name: 'steps', ending: 'sh' },
+const examples: Readonly<
+  Record<PluginType, { readonly language: Language; readonly name: string; readonly ending: string }>
+> = {
+  provider: { language: 'python', name: 'machines', ending: 'py' },
+  automator: { language: 'shell', name: 'steps', ending: 'sh' },
 };
 
 function sources(type: PluginType, name: string, language: Language): Readonly<Record<string, string>> {
   const at = (ending: string): string => `${type}s/${name}/${name}.${ending}`;
-  if (language === 'typescript') return { [at('json')]: fill(`${type}.json`, name), [at('ts')]: fill(`${type}.ts`, name) };
+  if (language === 'typescript')
+    return { [at('json')]: fill(`${type}.json`, name), [at('ts')]: fill(`${type}.ts`, name) };
   const example = examples[type];
   if (example.language !== language) {
-    throw new CliError('Usage', `there is no ${type} in ${language} to begin with, only in typescript and ${example.language}; docs/plugin-programs.md tells what a program gets and answers`);
+    throw new CliError(
+      'Usage',
+      `there is no ${type} in ${language} to begin with, only in typescript and ${example.language}; docs/plugin-programs.md tells what a program gets and answers`,
+    );
   }
-  const file = (ending: string): string => readFileSync(join(home, 'examples', 'plugins', `${type}s`, example.name, `${example.name}.${ending}`), 'utf8');
+  const file = (ending: string): string =>
+    readFileSync(
+      join(home, 'examples', 'plugins', `${type}s`, example.name, `${example.name}.${ending}`),
+      'utf8',
+    );
   const { command, ...descriptor } = JSON.parse(file('json')) as { readonly command: readonly string[] };
   const words = command.map((word) => word.replace(`./${example.name}.`, `./${name}.`));
-  const own = { ...descriptor, $schema: '../../node_modules/heddle/schemas/plugin.schema.json', name, command: words, version: '0.1.0', description: `${type === 'provider' ? 'Machines' : 'Services'} of ${name}` };
-  return { [at('json')]: `${JSON.stringify(own, undefined, 2)}\n`, [at(example.ending)]: file(example.ending) };
+  const own = {
+    ...descriptor,
+    $schema: '../../node_modules/heddle/schemas/plugin.schema.json',
+    name,
+    command: words,
+    version: '0.1.0',
+    description: `${type === 'provider' ? 'Machines' : 'Services'} of ${name}`,
+  };
+  return {
+    [at('json')]: `${JSON.stringify(own, undefined, 2)}\n`,
+    [at(example.ending)]: file(example.ending),
+  };
 }
 
 const home = fileURLToPath(new URL('../../../', import.meta.url));
-const templates = ['./templates/', '../../../src/cli/plugin/templates/'].map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path)) ?? '';
+const templates =
+  ['./templates/', '../../../src/cli/plugin/templates/']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((path) => existsSync(path)) ?? '';
 
 function fill(file: string, name: string): string {
-  const className = name.split(/[-_]/).map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`).join('');
-  return readFileSync(join(templates, `${file}.template`), 'utf8').replaceAll('{{name}}', name).replaceAll('{{Class}}', className).replaceAll('{{heddle}}', heddleVersion());
+  const className = name
+    .split(/[-_]/)
+    .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
+    .join('');
+  return readFileSync(join(templates, `${file}.template`), 'utf8')
+    .replaceAll('{{name}}', name)
+    .replaceAll('{{Class}}', className)
+    .replaceAll('{{heddle}}', heddleVersion());
 }
 
 /** A checkout is linked to; what came from a registry is asked for by its version. */
 function heddleVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { readonly version: string };
-  return home.includes(`${join('node_modules', 'heddle')}`) ? `^${version}` : `file:${home.replace(/\/$/, '')}`;
+  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
+    readonly version: string;
+  };
+  return home.includes(`${join('node_modules', 'heddle')}`)
+    ? `^${version}`
+    : `file:${home.replace(/\/$/, '')}`;
 }

@@ -7,7 +7,12 @@ import type { Config } from '../../config.js';
 import { checkAutomators } from '../../plugins/check-accounts.js';
 import type { Automator, NodeAddress, PluginContext, Task, TaskResult } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
-import { loadRegistry, type ProviderWithAbilities, type RegisteredProvider, type Registry } from '../../plugins/registry.js';
+import {
+  loadRegistry,
+  type ProviderWithAbilities,
+  type RegisteredProvider,
+  type Registry,
+} from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import { passedReferences } from '../../schema/fields.js';
 import { ProblemsError } from '../../schema/problem.js';
@@ -23,13 +28,18 @@ import { authOf, readTarget } from '../look/ssh-target.js';
 import { fillFields, isProviderAction, readTask, toTask } from './task-file.js';
 
 /**
- * Carries out one task by one plugin, here and once: to try a plugin by hand. Standard output gets the result as JSON, standard
- * error the log. Fields and result are checked as the engine does. What it does besides (retries, waiting, looking whether SSH answers) is not done.
+ * Carries out one task by one plugin, here and once: to try a plugin by hand. Standard output gets the result
+ * as JSON, standard error the log. Fields and result are checked as the engine does. What it does besides
+ * (retries, waiting, looking whether SSH answers) is not done.
  */
 export async function runTask(name: string, file: string, options: CommonOptions): Promise<number> {
   const config = readConfiguration(options);
   const written = toTask(readTask(file), name);
-  const registry = await loadRegistry({ folders: config.pluginFolders, programs: config.programs, log: { info: () => undefined } });
+  const registry = await loadRegistry({
+    folders: config.pluginFolders,
+    programs: config.programs,
+    log: { info: () => undefined },
+  });
   const cancel = new AbortController();
   const stop = (): void => cancel.abort(new Error('interrupted'));
   process.once('SIGINT', stop);
@@ -37,12 +47,32 @@ export async function runTask(name: string, file: string, options: CommonOptions
   let redact = (text: string): string => text;
   try {
     const plugin = isProviderAction(written.taskName) ? registry.provider(name) : registry.automator(name);
-    const { task, secrets } = await resolveTask(fillFields(written, plugin.descriptor), plugin.descriptor, config, file);
+    const { task, secrets } = await resolveTask(
+      fillFields(written, plugin.descriptor),
+      plugin.descriptor,
+      config,
+      file,
+    );
     redact = (text) => createRedactor(secrets).redact(text);
-    const context = { task, fields: task.provider.fields, signal: cancel.signal, log: logTo((text) => process.stderr.write(`${redact(text)}\n`)) };
+    const context = {
+      task,
+      fields: task.provider.fields,
+      signal: cancel.signal,
+      log: logTo((text) => process.stderr.write(`${redact(text)}\n`)),
+    };
     const returned = isProviderAction(task.taskName)
       ? await callInTime(registry.provider(name), context)
-      : await callAutomator(registry.automator(name).create({ ...context, ...await settingsOf(config, registry, name), shell: shellOf(pool, context), address: addressOf(context.task) }), task);
+      : await callAutomator(
+          registry
+            .automator(name)
+            .create({
+              ...context,
+              ...(await settingsOf(config, registry, name)),
+              shell: shellOf(pool, context),
+              address: addressOf(context.task),
+            }),
+          task,
+        );
     const answer = {
       status: 0,
       ...acceptResult(returned, { plugin: plugin.descriptor, action: task.taskName }),
@@ -65,7 +95,12 @@ export async function runTask(name: string, file: string, options: CommonOptions
  * With its secrets, which stand in the fields and in ssh-auth; the rest of the payload is data, as for the
  * engine. What the plugin is to pass on stays a reference.
  */
-async function resolveTask(task: Task, descriptor: Descriptor, { environment }: Config, file: string): Promise<{ readonly task: Task; readonly secrets: readonly string[] }> {
+async function resolveTask(
+  task: Task,
+  descriptor: Descriptor,
+  { environment }: Config,
+  file: string,
+): Promise<{ readonly task: Task; readonly secrets: readonly string[] }> {
   const found: string[] = [];
   const resolve = async (written: JsonObject, place: string): Promise<JsonObject> => {
     const { value, secrets } = await resolveSecrets(
@@ -80,7 +115,7 @@ async function resolveTask(task: Task, descriptor: Descriptor, { environment }: 
   const passed = passedReferences(descriptor);
   const split = (kept: boolean): JsonObject =>
     Object.fromEntries(Object.entries(provider.fields).filter(([key]) => passed.includes(key) === kept));
-  const fields = { ...await resolve(split(false), 'provider.fields'), ...split(true) };
+  const fields = { ...(await resolve(split(false), 'provider.fields')), ...split(true) };
   const login = isJsonObject(config['ssh-auth'])
     ? { 'ssh-auth': await resolve(config['ssh-auth'], 'config.ssh-auth') }
     : {};
@@ -103,7 +138,11 @@ async function resolveTask(task: Task, descriptor: Descriptor, { environment }: 
 }
 
 /** What the administrator gave for the automator, with defaults. */
-async function settingsOf({ automators, environment }: Config, registry: Registry, name: string): Promise<Pick<PluginContext, 'fields'>> {
+async function settingsOf(
+  { automators, environment }: Config,
+  registry: Registry,
+  name: string,
+): Promise<Pick<PluginContext, 'fields'>> {
   const { [name]: settings } = checkAutomators(registry, { [name]: automators[name] ?? { fields: {} } });
   const { value } = await resolveSecrets(
     settings?.fields ?? {},
@@ -115,7 +154,11 @@ async function settingsOf({ automators, environment }: Config, registry: Registr
 
 /** For automators that log in by themselves. */
 function addressOf({ nodeId, config }: Task): NodeAddress {
-  const { privateKey, jump: _jump, ...target } = readTarget(nodeId, { payload: config, auth: authOf(config) });
+  const {
+    privateKey,
+    jump: _jump,
+    ...target
+  } = readTarget(nodeId, { payload: config, auth: authOf(config) });
   return { ...target, ...(privateKey === undefined ? {} : { key: privateKey }) };
 }
 
@@ -124,45 +167,96 @@ function print(answer: object, redact: (text: string) => string): void {
 }
 
 /** A provider's call ends at the deadline of its descriptor, as everywhere. */
-async function callInTime({ create, descriptor: { callDeadlineMs } }: RegisteredProvider, context: PluginContext): Promise<TaskResult | void> {
+async function callInTime(
+  { create, descriptor: { callDeadlineMs } }: RegisteredProvider,
+  context: PluginContext,
+): Promise<TaskResult | void> {
   const deadline = AbortSignal.timeout(callDeadlineMs);
   try {
-    return await callProvider(create({ ...context, signal: anySignal([context.signal, deadline]) }), context.task);
+    return await callProvider(
+      create({ ...context, signal: anySignal([context.signal, deadline]) }),
+      context.task,
+    );
   } catch (error) {
     if (!deadline.aborted || isPluginError(error)) throw error;
-    throw new PluginError('Retryable', `the provider did not answer within ${callDeadlineMs} ms`, { cause: error });
+    throw new PluginError('Retryable', `the provider did not answer within ${callDeadlineMs} ms`, {
+      cause: error,
+    });
   }
 }
 
 async function callProvider(provider: ProviderWithAbilities, task: Task): Promise<TaskResult | void> {
-  const { clusterId, clusterUid, nodeId, incarnation, config, provider: { fields } } = task;
+  const {
+    clusterId,
+    clusterUid,
+    nodeId,
+    incarnation,
+    config,
+    provider: { fields },
+  } = task;
   const key = machineKey(clusterUid, nodeId, incarnation);
-  const tags = { [tagNames.installation]: 'try', [tagNames.key]: key, [tagNames.cluster]: clusterId, [tagNames.node]: nodeId };
+  const tags = {
+    [tagNames.installation]: 'try',
+    [tagNames.key]: key,
+    [tagNames.cluster]: clusterId,
+    [tagNames.node]: nodeId,
+  };
   const { providerid } = config;
   const machine = { key, tags, fields, ...(typeof providerid === 'string' ? { providerid } : {}) };
   if (task.taskName === 'CONFIRM') return provider.confirm(machine);
   if (task.taskName === 'DELETE') return provider.delete(machine);
   const [flavor, image, hostname] = ['flavor', 'image', 'hostname'].map((name) => textOf(config[name]));
-  return provider.create({ key, tags, fields, token: createHash('sha256').update(key).digest('hex'), flavor: flavor ?? '', image: image ?? '', hostname: hostname ?? '' });
+  return provider.create({
+    key,
+    tags,
+    fields,
+    token: createHash('sha256').update(key).digest('hex'),
+    flavor: flavor ?? '',
+    image: image ?? '',
+    hostname: hostname ?? '',
+  });
 }
 
-async function callAutomator(automator: Automator, { taskName, config, service }: Task): Promise<TaskResult | void> {
+async function callAutomator(
+  automator: Automator,
+  { taskName, config, service }: Task,
+): Promise<TaskResult | void> {
   const auth = authOf(config);
   const sshAuth = { ...auth, user: textOf(auth['user']) };
   const [script, data] = ['script', 'data'].map((name) => textOf(service?.action.fields[name]));
   if (taskName === 'BOOTSTRAP') return automator.bootstrap(sshAuth);
-  const methods = { INSTALL: 'install', CONFIGURE: 'configure', INITIALIZE: 'init', START: 'start', STOP: 'stop', REMOVE: 'remove' } as const;
+  const methods = {
+    INSTALL: 'install',
+    CONFIGURE: 'configure',
+    INITIALIZE: 'init',
+    START: 'start',
+    STOP: 'stop',
+    REMOVE: 'remove',
+  } as const;
   const action = serviceActions.find((one) => one === taskName) ?? 'INSTALL';
   return automator[methods[action]](sshAuth, script ?? '', data ?? '');
 }
 
-function shellOf(pool: ReturnType<typeof createPool>, { task, signal, log }: PluginContext): ReturnType<typeof createShell> {
+function shellOf(
+  pool: ReturnType<typeof createPool>,
+  { task, signal, log }: PluginContext,
+): ReturnType<typeof createShell> {
   const target = readTarget(task.nodeId, { payload: task.config, auth: authOf(task.config) });
-  return createShell({ pool, target, signal, log, runId: `${task.taskId}.1`, onOutput: (_stream, chunk) => log.info(Buffer.from(chunk).toString('utf8').trimEnd()) });
+  return createShell({
+    pool,
+    target,
+    signal,
+    log,
+    runId: `${task.taskId}.1`,
+    onOutput: (_stream, chunk) => log.info(Buffer.from(chunk).toString('utf8').trimEnd()),
+  });
 }
 
 function logTo(write: (text: string) => void): PluginContext['log'] {
-  const at = (level: string) => (message: string, attributes?: JsonObject): void => write(`${level} ${message}${attributes === undefined ? '' : ` ${JSON.stringify(attributes)}`}`);
+  const at =
+    (level: string) =>
+    (message: string, attributes?: JsonObject): void =>
+      write(`${level} ${message}${attributes === undefined ? '' : ` ${JSON.stringify(attributes)}`}`);
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 

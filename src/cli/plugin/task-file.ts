@@ -17,9 +17,17 @@ export function readTask(file: string): JsonObject {
   try {
     value = JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (error) {
-    throw new CliError('Usage', `${file} cannot be read as a task: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new CliError(
+      'Usage',
+      `${file} cannot be read as a task: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   }
-  if (!isJsonObject(value)) throw new CliError('Usage', `${file} is no task: write {"taskName": "CREATE", "config": {…}, "provider": {"fields": {…}}}`);
+  if (!isJsonObject(value))
+    throw new CliError(
+      'Usage',
+      `${file} is no task: write {"taskName": "CREATE", "config": {…}, "provider": {"fields": {…}}}`,
+    );
   return value;
 }
 
@@ -27,22 +35,56 @@ export function readTask(file: string): JsonObject {
 export function toTask(written: JsonObject, plugin: string): Task {
   const known: readonly Action[] = [...providerActions, ...automatorActions];
   const taskName = known.find((action) => action === written['taskName']);
-  if (taskName === undefined) throw new CliError('Usage', `taskName is ${JSON.stringify(written['taskName']) ?? 'missing'}; it is one of ${known.join(', ')}`);
-  const text = (key: string, otherwise: string): string => (typeof written[key] === 'string' ? written[key] : otherwise);
+  if (taskName === undefined)
+    throw new CliError(
+      'Usage',
+      `taskName is ${JSON.stringify(written['taskName']) ?? 'missing'}; it is one of ${known.join(', ')}`,
+    );
+  const text = (key: string, otherwise: string): string =>
+    typeof written[key] === 'string' ? written[key] : otherwise;
   const part = (key: string, of: JsonObject = written): JsonObject => (isJsonObject(of[key]) ? of[key] : {});
-  const [clusterUid, nodeId] = [text('clusterUid', '00000000-0000-4000-8000-000000000000'), text('nodeId', 'app-1')];
+  const [clusterUid, nodeId] = [
+    text('clusterUid', '00000000-0000-4000-8000-000000000000'),
+    text('nodeId', 'app-1'),
+  ];
   const incarnation = typeof written['incarnation'] === 'number' ? written['incarnation'] : 1;
   const action = part('action', part('service'));
-  const service = { name: typeof part('service')['name'] === 'string' ? part('service')['name'] as string : 'service', action: { type: plugin, fields: part('fields', action) } };
+  const service = {
+    name: typeof part('service')['name'] === 'string' ? (part('service')['name'] as string) : 'service',
+    action: { type: plugin, fields: part('fields', action) },
+  };
   const isProvider = isProviderAction(taskName);
   return {
-    taskId: text('taskId', taskId({ clusterUid, nodeId, incarnation, action: taskName, operation: randomUUID(), ...(isProvider ? {} : { service: service.name }) })),
-    taskName, clusterId: text('clusterId', 'try'), clusterUid, nodeId, incarnation, attempt: 1,
-    config: { hostname: `try-${nodeId}`, ...part('config'), provider: { providertype: isProvider ? plugin : 'none' }, ...(isProvider ? {} : { service }) },
-    nodes: part('nodes') as unknown as Task['nodes'], cluster: part('cluster'),
+    taskId: text(
+      'taskId',
+      taskId({
+        clusterUid,
+        nodeId,
+        incarnation,
+        action: taskName,
+        operation: randomUUID(),
+        ...(isProvider ? {} : { service: service.name }),
+      }),
+    ),
+    taskName,
+    clusterId: text('clusterId', 'try'),
+    clusterUid,
+    nodeId,
+    incarnation,
+    attempt: 1,
+    config: {
+      hostname: `try-${nodeId}`,
+      ...part('config'),
+      provider: { providertype: isProvider ? plugin : 'none' },
+      ...(isProvider ? {} : { service }),
+    },
+    nodes: part('nodes') as unknown as Task['nodes'],
+    cluster: part('cluster'),
     provider: { name: 'try', type: isProvider ? plugin : 'none', fields: part('fields', part('provider')) },
     ...(isProvider || taskName === 'BOOTSTRAP' ? {} : { service }),
-    ...(isJsonObject(written['resources']) ? { resources: part('resources') as unknown as NonNullable<Task['resources']> } : {}),
+    ...(isJsonObject(written['resources'])
+      ? { resources: part('resources') as unknown as NonNullable<Task['resources']> }
+      : {}),
   };
 }
 
@@ -51,7 +93,8 @@ export function isProviderAction(action: AnyAction): boolean {
 }
 
 /**
- * The task with its fields as the engine gives them to the plugin: checked before anything is called, defaults filled in. Secrets stay references.
+ * The task with its fields as the engine gives them to the plugin: checked before anything is called,
+ * defaults filled in. Secrets stay references.
  * @throws ProblemsError with everything that is wrong.
  */
 export function fillFields(task: Task, descriptor: Descriptor): Task {
@@ -60,10 +103,16 @@ export function fillFields(task: Task, descriptor: Descriptor): Task {
 
 /** The file has the administrator's and the user's in one, as the plugin will. */
 function fillAccount({ provider, ...task }: Task, descriptor: Descriptor): Task {
-  const isUsers = ([key]: readonly [string, unknown]): boolean => descriptor.fields !== undefined && Object.hasOwn(descriptor.fields.user, key);
+  const isUsers = ([key]: readonly [string, unknown]): boolean =>
+    descriptor.fields !== undefined && Object.hasOwn(descriptor.fields.user, key);
   const given = Object.entries(provider.fields);
   const path = ['provider', 'fields'];
-  const admin = checkFields(descriptor, 'admin', Object.fromEntries(given.filter((entry) => !isUsers(entry))), path);
+  const admin = checkFields(
+    descriptor,
+    'admin',
+    Object.fromEntries(given.filter((entry) => !isUsers(entry))),
+    path,
+  );
   const user = checkFields(descriptor, 'user', Object.fromEntries(given.filter(isUsers)), path);
   refuse([...admin.problems, ...user.problems]);
   return { ...task, provider: { ...provider, fields: { ...admin.values, ...user.values } } };
@@ -75,13 +124,20 @@ function fillAction(task: Task, descriptor: Descriptor): Task {
   const { name, action } = task.service;
   const given = Object.keys(task.resources ?? {}).filter((key) => action.fields[key] !== undefined);
   const stored = Object.fromEntries(given.map((key) => [key, { resource: key }]));
-  const { problems, values } = checkFields(descriptor, 'user', { ...action.fields, ...stored }, ['service', 'action', 'fields']);
+  const { problems, values } = checkFields(descriptor, 'user', { ...action.fields, ...stored }, [
+    'service',
+    'action',
+    'fields',
+  ]);
   refuse(problems);
-  const paths = Object.fromEntries(given.flatMap((key) => (action.fields[key] === undefined ? [] : [[key, action.fields[key]]])));
+  const paths = Object.fromEntries(
+    given.flatMap((key) => (action.fields[key] === undefined ? [] : [[key, action.fields[key]]])),
+  );
   const service = { name, action: { ...action, fields: { ...values, ...paths } } };
   return { ...task, service, config: { ...task.config, service } };
 }
 
 function refuse(problems: readonly Problem[]): void {
-  if (hasErrors(problems)) throw new ProblemsError('The plugin would not get this task, for its fields are wrong:', problems);
+  if (hasErrors(problems))
+    throw new ProblemsError('The plugin would not get this task, for its fields are wrong:', problems);
 }

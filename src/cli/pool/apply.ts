@@ -16,10 +16,17 @@ export async function apply(file: string, options: ServerOptions): Promise<numbe
     await requireWorker(session);
     const applied: object[] = [];
     for (const spec of reading.pools) {
-      const { unchanged, poolUid } = await new PoolClient(session.temporal, spec.name).apply(spec).catch((error: unknown) => {
-        const problems = findProblems(error)?.map((problem) => ({ ...problem, path: ['pools', spec.name, ...problem.path] }));
-        throw problems === undefined ? error : new ProblemsError(`${file} cannot be used:`, placeProblems(problems, reading.locate));
-      });
+      const { unchanged, poolUid } = await new PoolClient(session.temporal, spec.name)
+        .apply(spec)
+        .catch((error: unknown) => {
+          const problems = findProblems(error)?.map((problem) => ({
+            ...problem,
+            path: ['pools', spec.name, ...problem.path],
+          }));
+          throw problems === undefined
+            ? error
+            : new ProblemsError(`${file} cannot be used:`, placeProblems(problems, reading.locate));
+        });
       output.line(`pool ${spec.name}: ${unchanged ? 'unchanged' : 'configured'}`);
       applied.push({ name: spec.name, uid: poolUid, unchanged });
     }

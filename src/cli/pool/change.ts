@@ -14,7 +14,8 @@ export interface HoldOptions extends ServerOptions {
 
 export async function hold(name: string, node: string, options: HoldOptions): Promise<number> {
   const { comment = '', end = false } = options;
-  if (!end && comment.trim() === '') throw new CliError('Usage', `say why ${node} is held: -m TEXT`, { next: 'heddle pool hold --help' });
+  if (!end && comment.trim() === '')
+    throw new CliError('Usage', `say why ${node} is held: -m TEXT`, { next: 'heddle pool hold --help' });
   return withPool(name, options, async (pool, output) => {
     if (end) await pool.endHold(node);
     else await pool.hold(node, comment, options.for);
@@ -31,7 +32,11 @@ export interface DeleteOptions extends ServerOptions {
 }
 
 /** Deletes nodes; without any, the pool and everything in it. */
-export async function remove(name: string, nodes: readonly string[], options: DeleteOptions): Promise<number> {
+export async function remove(
+  name: string,
+  nodes: readonly string[],
+  options: DeleteOptions,
+): Promise<number> {
   const { yes = false, json = false, abandon = false } = options;
   return withPool(name, options, async (pool, output) => {
     if (nodes.length > 0) {
@@ -53,6 +58,9 @@ export async function remove(name: string, nodes: readonly string[], options: De
 function questionOf(name: string, nodes: readonly PoolNodeView[]): string {
   const taken = nodes.filter(({ state }) => state === 'in-use' || state === 'hold');
   const holders = [...new Set(taken.flatMap(({ requester }) => requester ?? []))];
-  const who = holders.length === 0 ? '' : ` (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ' and others' : ''})`;
+  const who =
+    holders.length === 0
+      ? ''
+      : ` (${holders.slice(0, 5).join(', ')}${holders.length > 5 ? ' and others' : ''})`;
   return `Delete pool ${name} and its ${nodes.length} nodes${taken.length === 0 ? '' : `, ${taken.length} of which somebody has${who}`}?`;
 }

@@ -22,20 +22,37 @@ export interface ImportOptions {
 const poolName = /^[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?$/;
 
 /** Makes files of ours of a nodepool.yaml; asks no server. */
-export async function importFile(file: string, { name, account, out, ...options }: ImportOptions): Promise<number> {
-  if (!poolName.test(name)) throw new CliError('Usage', `${JSON.stringify(name)} is no name for this pool: lower-case letters, digits and hyphens, at most 24`);
+export async function importFile(
+  file: string,
+  { name, account, out, ...options }: ImportOptions,
+): Promise<number> {
+  if (!poolName.test(name))
+    throw new CliError(
+      'Usage',
+      `${JSON.stringify(name)} is no name for this pool: lower-case letters, digits and hyphens, at most 24`,
+    );
   const read = readTextFile(file, maxPoolsBytes);
   if (!read.ok) throw new CliError('Usage', `${file} cannot be read: ${read.wrong}`);
   const reading = importNodepool(read.text, file, { name, simulated: account });
   if (!reading.ok) throw new ProblemsError(`${file} cannot be taken over:`, reading.problems);
   const { pools, accounts, remarks } = reading;
   const output = createOutput(options);
-  const files = { 'pools.yaml': toYaml(pools), ...(Object.keys(accounts).length === 0 ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }) };
-  if (out === undefined) for (const [path, text] of Object.entries(files)) output.line(`# ${path}\n${text}`.trimEnd());
+  const files = {
+    'pools.yaml': toYaml(pools),
+    ...(Object.keys(accounts).length === 0 ? {} : { 'accounts.yaml': toYaml({ providers: accounts }) }),
+  };
+  if (out === undefined)
+    for (const [path, text] of Object.entries(files)) output.line(`# ${path}\n${text}`.trimEnd());
   else for (const path of writeNew(out, files)) output.line(`wrote ${path}`);
   for (const remark of remarks) output.note(cleanLine(formatProblem(remark)));
-  output.note(`${remarks.length} things are otherwise here, or left out${'accounts.yaml' in files ? '; add the accounts to the heddle.yaml of the workers' : ''}. Then: heddle pool apply pools.yaml`);
-  output.document({ pools: pools['pools'], providers: accounts, remarks: remarks.map(({ path, wrong, right, place }) => ({ path, wrong, right, place })) });
+  output.note(
+    `${remarks.length} things are otherwise here, or left out${'accounts.yaml' in files ? '; add the accounts to the heddle.yaml of the workers' : ''}. Then: heddle pool apply pools.yaml`,
+  );
+  output.document({
+    pools: pools['pools'],
+    providers: accounts,
+    remarks: remarks.map(({ path, wrong, right, place }) => ({ path, wrong, right, place })),
+  });
   return Promise.resolve(exitCodes.ok);
 }
 
@@ -45,8 +62,11 @@ function toYaml(value: JsonObject): string {
 
 /** All of them or none: a file that is there is somebody's. */
 function writeNew(folder: string, files: Readonly<Record<string, string>>): readonly string[] {
-  const there = Object.keys(files).map((path) => join(folder, path)).find((path) => existsSync(path));
-  if (there !== undefined) throw new CliError('Refused', `${there} is there already; name another folder, or move it away`);
+  const there = Object.keys(files)
+    .map((path) => join(folder, path))
+    .find((path) => existsSync(path));
+  if (there !== undefined)
+    throw new CliError('Refused', `${there} is there already; name another folder, or move it away`);
   mkdirSync(folder, { recursive: true });
   return Object.entries(files).map(([path, text]) => {
     writeFileSync(join(folder, path), text, { flag: 'wx' });

@@ -6,7 +6,11 @@ import { formatDuration } from '../time-text.js';
 import { printTable } from './look.js';
 
 export function printRequest(output: Output, pool: string, request: RequestView): void {
-  output.line(cleanLine(`request ${request.id}: ${request.state}${whyOf(request) === '-' ? '' : ` (${whyOf(request)})`}`));
+  output.line(
+    cleanLine(
+      `request ${request.id}: ${request.state}${whyOf(request) === '-' ? '' : ` (${whyOf(request)})`}`,
+    ),
+  );
   if (request.nodes === undefined) return;
   printTable(output, ['NODE', 'LABEL', 'ADDRESS', 'PORT', 'USER'], request.nodes.map(nodeRow));
   printLease(output, request);
@@ -14,20 +18,37 @@ export function printRequest(output: Output, pool: string, request: RequestView)
 }
 
 /** Nodes first, one a line; then what has none. */
-export function printRequests(output: Output, pool: string, requests: readonly RequestView[], requester: string | undefined): void {
+export function printRequests(
+  output: Output,
+  pool: string,
+  requests: readonly RequestView[],
+  requester: string | undefined,
+): void {
   const granted = requests.filter(({ nodes }) => nodes !== undefined);
   const others = requests.filter(({ nodes }) => nodes === undefined);
   if (granted.length > 0) {
-    printTable(output, ['REQUEST', 'NODE', 'LABEL', 'ADDRESS', 'PORT', 'USER'], granted.flatMap(({ id, nodes = [] }) => nodes.map((node) => [id, ...nodeRow(node)])));
+    printTable(
+      output,
+      ['REQUEST', 'NODE', 'LABEL', 'ADDRESS', 'PORT', 'USER'],
+      granted.flatMap(({ id, nodes = [] }) => nodes.map((node) => [id, ...nodeRow(node)])),
+    );
   }
   if (granted.length > 0 && others.length > 0) output.line();
-  if (others.length > 0) printTable(output, ['REQUEST', 'STATE', 'WHY'], others.map((request) => [request.id, request.state, whyOf(request)]));
+  if (others.length > 0)
+    printTable(
+      output,
+      ['REQUEST', 'STATE', 'WHY'],
+      others.map((request) => [request.id, request.state, whyOf(request)]),
+    );
   output.line(`${requests.length} requests: ${countStates(requests)}`);
   const [first] = granted;
   if (first !== undefined) printLease(output, first);
   if (others.some(({ state }) => state !== 'failed')) return output.line(`next: heddle request list ${pool}`);
   // Only what needs no quotes is put into a command.
-  if (granted.length > 0) output.line(`next: heddle request return ${pool} ${requester !== undefined && /^[\w@.-]+$/.test(requester) ? `--requester ${requester}` : 'ID...'}`);
+  if (granted.length > 0)
+    output.line(
+      `next: heddle request return ${pool} ${requester !== undefined && /^[\w@.-]+$/.test(requester) ? `--requester ${requester}` : 'ID...'}`,
+    );
 }
 
 /** `38 fulfilled, 2 failed`. */
@@ -38,13 +59,18 @@ export function countStates(requests: readonly RequestView[]): string {
 }
 
 export function whyOf({ declined = {}, waits, state }: RequestView): string {
-  const refusals = Object.entries(declined).map(([providerPool, why]) => `${providerPool}: ${why}`).join('; ');
+  const refusals = Object.entries(declined)
+    .map(([providerPool, why]) => `${providerPool}: ${why}`)
+    .join('; ');
   return (state === 'failed' && refusals !== '' ? refusals : waits) ?? '-';
 }
 
 export function withoutSecrets(request: RequestView): RequestView {
   if (request.nodes === undefined) return request;
-  return { ...request, nodes: request.nodes.map((node): GrantedNode => ({ ...node, payload: stripSecrets(node.payload) })) };
+  return {
+    ...request,
+    nodes: request.nodes.map((node): GrantedNode => ({ ...node, payload: stripSecrets(node.payload) })),
+  };
 }
 
 function printLease(output: Output, { expiresAt }: RequestView): void {

@@ -23,7 +23,10 @@ export interface CreateOptions extends ServerOptions {
 export async function create(image: string, options: CreateOptions): Promise<number> {
   const { user, machine, count, site, provider, system, can, from, to, for: length } = options;
   const wanted = { machines: machine, count, site, provider, type: system, can, from, to, for: length };
-  const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as Omit<WrittenReservation, 'image' | 'user'>;
+  const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as Omit<
+    WrittenReservation,
+    'image' | 'user'
+  >;
   const written: WrittenReservation = { image, user, ...given };
   const reading = readReservation(written, Date.now());
   if (!reading.ok) throw new ProblemsError('This is no reservation:', reading.problems);

@@ -19,7 +19,11 @@ export async function logIn(id: string, { key, ...options }: LogInOptions): Prom
   output.document({
     reservation: { id },
     machines: opened.map(({ machine, access: { address, port, hostKey, login } }) => ({
-      name: machine, address, port, hostKey, auth: login === undefined ? {} : { ...login },
+      name: machine,
+      address,
+      port,
+      hostKey,
+      auth: login === undefined ? {} : { ...login },
     })),
   });
   return exitCodes.ok;

@@ -19,21 +19,38 @@ export interface ListOptions extends ServerOptions {
 export async function list(options: ListOptions): Promise<number> {
   const { all = false, user, machine } = options;
   const output = createOutput(options);
-  const reservations = await withSession(options, ({ client }) => client.reservations.list({ all, ...(user === undefined ? {} : { user }), ...(machine === undefined ? {} : { machine }) }));
+  const reservations = await withSession(options, ({ client }) =>
+    client.reservations.list({
+      all,
+      ...(user === undefined ? {} : { user }),
+      ...(machine === undefined ? {} : { machine }),
+    }),
+  );
   output.document({ reservations });
   if (reservations.length === 0) {
     output.line('no reservations');
     output.line('next: heddle reservation create IMAGE --user NAME --for 2h');
     return exitCodes.ok;
   }
-  const [head = '', ...lines] = formatTable(['ID', 'STATE', 'USER', 'IMAGE', 'FROM', 'TO', 'MACHINES'], reservations.map(rowOf));
+  const [head = '', ...lines] = formatTable(
+    ['ID', 'STATE', 'USER', 'IMAGE', 'FROM', 'TO', 'MACHINES'],
+    reservations.map(rowOf),
+  );
   output.line(output.style('bold', head));
   for (const line of lines) output.line(line);
   return exitCodes.ok;
 }
 
 function rowOf({ id, state, user, image, from, to, machines }: ReservationView): readonly string[] {
-  return [id, state, user, image, formatMoment(from), formatMoment(to), machines.map(({ name }) => name).join(', ')];
+  return [
+    id,
+    state,
+    user,
+    image,
+    formatMoment(from),
+    formatMoment(to),
+    machines.map(({ name }) => name).join(', '),
+  ];
 }
 
 export async function show(id: string, options: ServerOptions): Promise<number> {
@@ -51,7 +68,11 @@ export async function ready(id: string, options: ServerOptions): Promise<number>
   return withSession(options, async ({ client }) => {
     const interrupt = catchInterrupt();
     try {
-      const waiting = client.reservations.waitUntil(id, ({ state }) => !['booked', 'preparing', 'prepared'].includes(state), { signal: interrupt.signal });
+      const waiting = client.reservations.waitUntil(
+        id,
+        ({ state }) => !['booked', 'preparing', 'prepared'].includes(state),
+        { signal: interrupt.signal },
+      );
       waiting.catch(() => undefined);
       const view = await Promise.race([waiting, interrupt.happened]);
       const isReady = view.state === 'ready' || view.state === 'in use';
@@ -61,7 +82,10 @@ export async function ready(id: string, options: ServerOptions): Promise<number>
       return isReady ? exitCodes.ok : exitCodes.failed;
     } catch (cause) {
       if (!interrupt.signal.aborted) throw cause;
-      throw new CliError('Interrupted', `stopped watching; reservation ${id} goes on`, { next: `heddle reservation show ${id}`, cause });
+      throw new CliError('Interrupted', `stopped watching; reservation ${id} goes on`, {
+        next: `heddle reservation show ${id}`,
+        cause,
+      });
     } finally {
       interrupt.release();
     }

@@ -7,17 +7,27 @@ import { requireWorker, withSession } from '../session.js';
 import { readContent } from './read-content.js';
 
 /** Stores a file or a folder as a version of a resource. */
-export async function put(name: string, path: string, options: ServerOptions & { readonly set?: boolean }): Promise<number> {
+export async function put(
+  name: string,
+  path: string,
+  options: ServerOptions & { readonly set?: boolean },
+): Promise<number> {
   const output = createOutput(options);
   const content = await readContent(path);
   return withSession(options, async (session) => {
     await requireWorker(session);
     const { resources } = session.client;
     const version = await resources.put(name, content);
-    const record = options.set === true ? await resources.set(name, version.version) : (await resources.catalogue())[name];
-    output.line(`resource ${name}: version ${version.version}, ${version.format} of ${version.bytes} bytes, ${version.digest}`);
+    const record =
+      options.set === true ? await resources.set(name, version.version) : (await resources.catalogue())[name];
+    output.line(
+      `resource ${name}: version ${version.version}, ${version.format} of ${version.bytes} bytes, ${version.digest}`,
+    );
     if (record?.set === version.version) output.line('It is set: clusters take it with their next apply.');
-    else output.line(`${record?.set === undefined ? 'None' : `Version ${record.set}`} is set. To change that:  heddle resource set ${name} ${version.version}`);
+    else
+      output.line(
+        `${record?.set === undefined ? 'None' : `Version ${record.set}`} is set. To change that:  heddle resource set ${name} ${version.version}`,
+      );
     output.document({ name, ...version, set: record?.set ?? null });
     return exitCodes.ok;
   });
@@ -40,7 +50,9 @@ export async function rollback(name: string, options: ServerOptions): Promise<nu
 }
 
 /** Removes versions that nothing needs any more. */
-export async function prune(options: ServerOptions & { readonly olderThan?: number; readonly dryRun?: boolean; readonly yes?: boolean }): Promise<number> {
+export async function prune(
+  options: ServerOptions & { readonly olderThan?: number; readonly dryRun?: boolean; readonly yes?: boolean },
+): Promise<number> {
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);
@@ -55,7 +67,10 @@ export async function prune(options: ServerOptions & { readonly olderThan?: numb
       output.document({ wouldRemove: versions });
       return exitCodes.ok;
     }
-    await confirm(`Remove ${versions.length} version${versions.length === 1 ? '' : 's'}: ${versions.slice(0, 5).map(describe).join(', ')}${versions.length > 5 ? ', …' : ''}?`, options);
+    await confirm(
+      `Remove ${versions.length} version${versions.length === 1 ? '' : 's'}: ${versions.slice(0, 5).map(describe).join(', ')}${versions.length > 5 ? ', …' : ''}?`,
+      options,
+    );
     const removed = await session.client.resources.prune(pruning);
     for (const version of removed) output.line(`removed ${describe(version)}`);
     output.document({ removed });
@@ -64,7 +79,11 @@ export async function prune(options: ServerOptions & { readonly olderThan?: numb
 }
 
 function tell(output: Output, name: string, record: ResourceRecord): number {
-  output.line(record.set === undefined ? `resource ${name}: no version is set; clusters that use one keep it, and none can begin to` : `resource ${name}: version ${record.set} is set; clusters take it with their next apply`);
+  output.line(
+    record.set === undefined
+      ? `resource ${name}: no version is set; clusters that use one keep it, and none can begin to`
+      : `resource ${name}: version ${record.set} is set; clusters take it with their next apply`,
+  );
   output.document({ name, set: record.set ?? null, before: record.before });
   return exitCodes.ok;
 }

@@ -11,14 +11,36 @@ import { formatTable } from '../table.js';
 export async function show(options: ServerOptions): Promise<number> {
   const config = readConfiguration(options);
   const { address, namespace, from, dev } = await chooseServer(config, options);
-  const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, file, pluginFolders, origins } = config;
-  const serverOrigin = { flag: 'flag', configuration: 'TEMPORAL_* or temporal.toml', dev: 'heddle dev, which runs here', default: 'default' }[from];
-  const settings = { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, 'temporal.address': address, 'temporal.namespace': namespace };
+  const { dataFolder, cacheFolder, keyFolder, storeFolder, site, encryption, file, pluginFolders, origins } =
+    config;
+  const serverOrigin = {
+    flag: 'flag',
+    configuration: 'TEMPORAL_* or temporal.toml',
+    dev: 'heddle dev, which runs here',
+    default: 'default',
+  }[from];
+  const settings = {
+    dataFolder,
+    cacheFolder,
+    keyFolder,
+    storeFolder,
+    site,
+    encryption,
+    'temporal.address': address,
+    'temporal.namespace': namespace,
+  };
   const shownOrigins: Readonly<Record<string, string | undefined>> = {
-    ...origins, 'temporal.address': serverOrigin, ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
+    ...origins,
+    'temporal.address': serverOrigin,
+    ...(config.keys === undefined ? {} : { keyFolder: 'HEDDLE_KEYS takes its place' }),
   };
   const hide = await secretHider(config);
-  const providers = Object.fromEntries(Object.entries(config.providers).map(([name, provider]) => [name, { ...provider, fields: hide(provider.type, provider.fields) }]));
+  const providers = Object.fromEntries(
+    Object.entries(config.providers).map(([name, provider]) => [
+      name,
+      { ...provider, fields: hide(provider.type, provider.fields) },
+    ]),
+  );
   const output = createOutput(options);
   output.line(file === undefined ? 'no heddle.yaml: defaults and the environment' : `heddle.yaml: ${file}`);
   const rows = Object.entries(settings).map(([key, value]) => [key, value, shownOrigins[key] ?? '-']);
@@ -26,10 +48,20 @@ export async function show(options: ServerOptions): Promise<number> {
   output.line(`plugin folders: ${['(built in)', ...pluginFolders].join(', ')}`);
   if (Object.keys(providers).length === 0) output.line('providers: none');
   for (const [name, { type, site: at, fields }] of Object.entries(providers)) {
-    output.line(`provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`);
+    output.line(
+      `provider ${name}: type ${type}, site ${at}, ${describeFields(fields)} (${origins[`providers.${name}`] ?? '-'})`,
+    );
   }
-  if (dev !== undefined) output.line(`heddle dev runs here, with what its workers have in ${dev.workerConfig}`);
-  output.document({ file: file ?? null, ...(dev === undefined ? {} : { devWorkerConfig: dev.workerConfig }), ...settings, pluginFolders, providers, origins: shownOrigins });
+  if (dev !== undefined)
+    output.line(`heddle dev runs here, with what its workers have in ${dev.workerConfig}`);
+  output.document({
+    file: file ?? null,
+    ...(dev === undefined ? {} : { devWorkerConfig: dev.workerConfig }),
+    ...settings,
+    pluginFolders,
+    providers,
+    origins: shownOrigins,
+  });
   return exitCodes.ok;
 }
 
@@ -37,7 +69,10 @@ type Hide = (type: string, fields: JsonObject) => JsonObject;
 
 /** The plugin says which fields are secret; where it cannot be asked, any may be. */
 async function secretHider({ pluginFolders: folders, programs }: Config): Promise<Hide> {
-  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } }).catch(() => undefined);
+  const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } }).catch(
+    () => undefined,
+  );
   await registry?.close();
-  return (type, fields) => hideSecrets(registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor, fields);
+  return (type, fields) =>
+    hideSecrets(registry?.providers().find(({ descriptor }) => descriptor.name === type)?.descriptor, fields);
 }

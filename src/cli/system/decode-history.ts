@@ -6,7 +6,10 @@ import { isEnvelope } from '../../model/envelope.js';
 type Failure = temporal.api.failure.v1.IFailure;
 
 /** The first value of a list of payloads in a history, decrypted; for a message its first argument. */
-export async function decodeFirst(client: Client, payloads: temporal.api.common.v1.IPayloads | null | undefined): Promise<unknown> {
+export async function decodeFirst(
+  client: Client,
+  payloads: temporal.api.common.v1.IPayloads | null | undefined,
+): Promise<unknown> {
   const [first] = payloads?.payloads ?? [];
   if (first === undefined) return undefined;
   const { payloadConverter } = client.options.loadedDataConverter;
@@ -27,7 +30,11 @@ export async function decodeFailure(client: Client, failure: Failure): Promise<H
   const error = failureConverter.failureToError(await decrypt(client, failure), payloadConverter);
   if (!(error instanceof ApplicationFailure)) return { message: error.message };
   const [details] = error.details ?? [];
-  return { message: error.message, ...(error.type ? { type: error.type } : {}), ...(details === undefined ? {} : { details }) };
+  return {
+    message: error.message,
+    ...(error.type ? { type: error.type } : {}),
+    ...(details === undefined ? {} : { details }),
+  };
 }
 
 /** A failure with its payloads decrypted, causes included. */
@@ -37,13 +44,21 @@ async function decrypt(client: Client, failure: Failure): Promise<Failure> {
   return {
     ...failure,
     ...(encodedAttributes ? { encodedAttributes: await decodePayload(client, encodedAttributes) } : {}),
-    ...(details ? { applicationFailureInfo: { ...application, details: { payloads: await Promise.all(details.map((one) => decodePayload(client, one))) } } } : {}),
+    ...(details
+      ? {
+          applicationFailureInfo: {
+            ...application,
+            details: { payloads: await Promise.all(details.map((one) => decodePayload(client, one))) },
+          },
+        }
+      : {}),
     ...(cause ? { cause: await decrypt(client, cause) } : {}),
   };
 }
 
 async function decodePayload(client: Client, payload: Payload): Promise<Payload> {
   let payloads = [payload];
-  for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed()) payloads = await codec.decode(payloads);
+  for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed())
+    payloads = await codec.decode(payloads);
   return payloads[0] ?? payload;
 }

@@ -49,16 +49,29 @@ export async function startParts(config: Config, binary: string, options: DevOpt
   try {
     const { server, codec } = await startServerAndCodec(config, binary, options, running);
     const upkeep = { logFolder: join(config.dataFolder, 'logs'), say: options.say, onBack: options.onChange };
-    const machines = await startMachines({ ...upkeep, folder: join(config.dataFolder, 'machines'), kind: options.machines });
+    const machines = await startMachines({
+      ...upkeep,
+      folder: join(config.dataFolder, 'machines'),
+      kind: options.machines,
+    });
     running.push(machines.stop);
     const workerConfig = await writeWorkerConfig(config, machines);
-    const worker = await startDevWorker({ ...upkeep, config, configFile: workerConfig, address: server.address, namespace: server.namespace });
+    const worker = await startDevWorker({
+      ...upkeep,
+      config,
+      configFile: workerConfig,
+      address: server.address,
+      namespace: server.namespace,
+    });
     running.push(worker.stop);
     const accounts = await startAccountsPage(options.openWorkspace);
     running.push(() => accounts.stop());
     return {
-      record: () => recordOf({ server, codec, machines, worker, accounts, workerConfig }), machineKind: machines.kind, stop,
-      serverEnded: server.ended, serverLogTail: () => readLogTail(server.logFile),
+      record: () => recordOf({ server, codec, machines, worker, accounts, workerConfig }),
+      machineKind: machines.kind,
+      stop,
+      serverEnded: server.ended,
+      serverLogTail: () => readLogTail(server.logFile),
     };
   } catch (error) {
     await stop();
@@ -75,12 +88,29 @@ interface Running {
   readonly workerConfig: string;
 }
 
-async function recordOf({ server, codec, machines, worker, accounts, workerConfig }: Running): ReturnType<DevParts['record']> {
+async function recordOf({
+  server,
+  codec,
+  machines,
+  worker,
+  accounts,
+  workerConfig,
+}: Running): ReturnType<DevParts['record']> {
   const { endpoint, apiKeyFile } = machines;
-  const processes = { server: await seeProcess(server.pid), machines: await seeProcess(machines.pid()), worker: await seeProcess(worker.pid()) };
+  const processes = {
+    server: await seeProcess(server.pid),
+    machines: await seeProcess(machines.pid()),
+    worker: await seeProcess(worker.pid()),
+  };
   return {
-    address: server.address, namespace: server.namespace, ui: server.uiAddress ?? '', codecEndpoint: codec.url, accounts: accounts.url, workerConfig,
-    machines: { endpoint, apiKeyFile }, processes,
+    address: server.address,
+    namespace: server.namespace,
+    ui: server.uiAddress ?? '',
+    codecEndpoint: codec.url,
+    accounts: accounts.url,
+    workerConfig,
+    machines: { endpoint, apiKeyFile },
+    processes,
   };
 }
 
@@ -89,22 +119,41 @@ async function seeProcess(pid: number): Promise<ProcessRecord> {
   return (await recordProcess(pid)) ?? { pid, started: 'gone' };
 }
 
-/** The server is told where the codec is, and the codec which page may ask it; the codec starts first, and learns the page after. */
+/**
+ * The server is told where the codec is, and the codec which page may ask it; the codec starts first, and
+ * learns the page after.
+ */
 async function startServerAndCodec(
-  config: Config, binary: string, { port, uiPort, say }: DevOptions, running: (() => Promise<void>)[],
+  config: Config,
+  binary: string,
+  { port, uiPort, say }: DevOptions,
+  running: (() => Promise<void>)[],
 ): Promise<{ readonly server: RunningServer; readonly codec: CodecServer }> {
   // A key may be invented here: the server is ours, and new with it.
-  const keyRing = config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: true }) : openKeys(config);
+  const keyRing =
+    config.keys === undefined ? openKeyRing({ folder: config.keyFolder, create: true }) : openKeys(config);
   const origins: string[] = [];
   const namespaces: string[] = [];
-  const codec = await startCodecServer({ keyRing, port: 0, origins, namespaces, token: randomBytes(24).toString('base64url') });
+  const codec = await startCodecServer({
+    keyRing,
+    port: 0,
+    origins,
+    namespaces,
+    token: randomBytes(24).toString('base64url'),
+  });
   running.push(() => codec.stop());
   const server = await startServer({
-    binary, dataFolder: join(config.dataFolder, 'server'), port, codecEndpoint: codec.url, searchAttributes: heddleSearchAttributes, say,
+    binary,
+    dataFolder: join(config.dataFolder, 'server'),
+    port,
+    codecEndpoint: codec.url,
+    searchAttributes: heddleSearchAttributes,
+    say,
     ...(uiPort === undefined ? {} : { uiPort }),
   });
   running.push(() => server.stop());
   namespaces.push(server.namespace);
-  if (server.uiAddress !== undefined) origins.push(server.uiAddress, server.uiAddress.replace('127.0.0.1', 'localhost'));
+  if (server.uiAddress !== undefined)
+    origins.push(server.uiAddress, server.uiAddress.replace('127.0.0.1', 'localhost'));
   return { server, codec };
 }

@@ -19,14 +19,21 @@ export interface DevRecord {
   readonly machines: { readonly endpoint: string; readonly apiKeyFile: string };
   /** The configuration that its worker has, for further workers. */
   readonly workerConfig: string;
-  readonly processes: { readonly server: ProcessRecord; readonly machines: ProcessRecord; readonly worker: ProcessRecord };
+  readonly processes: {
+    readonly server: ProcessRecord;
+    readonly machines: ProcessRecord;
+    readonly worker: ProcessRecord;
+  };
 }
 
 export function devRecordFile(dataFolder: string): string {
   return join(dataFolder, 'dev.json');
 }
 
-/** The record of a `heddle dev` that runs now; undefined when none does. A record that a killed one left does not count. */
+/**
+ * The record of a `heddle dev` that runs now; undefined when none does. A record that a killed one left does
+ * not count.
+ */
 export async function findDev(dataFolder: string): Promise<DevRecord | undefined> {
   const record = await readDevRecord(dataFolder);
   return record !== undefined && (await isRunning(record.owner)) ? record : undefined;
@@ -53,8 +60,12 @@ export async function removeDevRecord(dataFolder: string): Promise<void> {
 function parse(text: string): DevRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<DevRecord> | null;
-    const complete = Number.isInteger(record?.owner?.pid) && typeof record?.address === 'string' && typeof record.workerConfig === 'string' && typeof record.processes === 'object';
-    return complete ? record as DevRecord : undefined;
+    const complete =
+      Number.isInteger(record?.owner?.pid) &&
+      typeof record?.address === 'string' &&
+      typeof record.workerConfig === 'string' &&
+      typeof record.processes === 'object';
+    return complete ? (record as DevRecord) : undefined;
   } catch {
     return undefined;
   }

@@ -25,7 +25,10 @@ const startLimitMs = 60_000;
 export async function startDevWorker(options: DevWorkerOptions): Promise<KeptUp> {
   const logFile = join(options.logFolder, 'worker.log');
   const again = async (): Promise<Launched> => {
-    const child = await launch(process.execPath, [workerProgram, '--config', options.configFile], { logFile, environment: environmentOf(options) });
+    const child = await launch(process.execPath, [workerProgram, '--config', options.configFile], {
+      logFile,
+      environment: environmentOf(options),
+    });
     try {
       await waitUntilPolling(child, options, logFile);
       return child;
@@ -37,26 +40,49 @@ export async function startDevWorker(options: DevWorkerOptions): Promise<KeptUp>
   return keepUp(await again(), { name: 'worker', logFile, say: options.say, onBack: options.onBack, again });
 }
 
-/** The user's own Temporal settings, which may name another server with its certificates, are not meant for ours. */
+/**
+ * The user's own Temporal settings, which may name another server with its certificates, are not meant for
+ * ours.
+ */
 function environmentOf({ config, address, namespace }: DevWorkerOptions): Readonly<Record<string, string>> {
-  const others = Object.fromEntries(Object.entries(config.environment).filter(([name]) => !name.startsWith('TEMPORAL_')));
-  return workerEnvironment(others, { TEMPORAL_CONFIG_FILE: '/dev/null', TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+  const others = Object.fromEntries(
+    Object.entries(config.environment).filter(([name]) => !name.startsWith('TEMPORAL_')),
+  );
+  return workerEnvironment(others, {
+    TEMPORAL_CONFIG_FILE: '/dev/null',
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+  });
 }
 
 /** A worker is there when the server has heard this very process ask for work. */
-async function waitUntilPolling(child: Launched, { address, namespace }: DevWorkerOptions, logFile: string): Promise<void> {
+async function waitUntilPolling(
+  child: Launched,
+  { address, namespace }: DevWorkerOptions,
+  logFile: string,
+): Promise<void> {
   let gone: string | undefined;
   void child.ended.then((how) => (gone = how));
   const connection = Connection.lazy({ address });
   try {
-    for (const limit = Date.now() + startLimitMs; Date.now() < limit && gone === undefined; await sleep(100)) {
+    for (
+      const limit = Date.now() + startLimitMs;
+      Date.now() < limit && gone === undefined;
+      await sleep(100)
+    ) {
       const { pollers } = await connection.withDeadline(Date.now() + 5_000, () =>
-        connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name: coreQueue }, taskQueueType: 1 }));
+        connection.workflowService.describeTaskQueue({
+          namespace,
+          taskQueue: { name: coreQueue },
+          taskQueueType: 1,
+        }),
+      );
       if (pollers?.some(({ identity }) => identity?.startsWith(`${child.pid}@`))) return;
     }
   } finally {
     await connection.close();
   }
-  const how = gone === undefined ? `did not ask for work within ${startLimitMs / 1_000} s` : `ended with ${gone}`;
+  const how =
+    gone === undefined ? `did not ask for work within ${startLimitMs / 1_000} s` : `ended with ${gone}`;
   throw new Error(`The worker ${how}. The end of its log (${logFile}):\n${await readLogTail(logFile)}`);
 }

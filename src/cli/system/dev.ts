@@ -13,10 +13,12 @@ import { catchInterrupt } from '../operate/follow-operation.js';
 import { formatClock } from '../time-text.js';
 
 /**
- * Starts everything on this machine and keeps it up until Ctrl-C. Clusters live in the data folder: started again, they
- * go on.
+ * Starts everything on this machine and keeps it up until Ctrl-C. Clusters live in the data folder: started
+ * again, they go on.
  */
-export async function dev(options: CommonOptions & Omit<DevOptions, 'say' | 'onChange' | 'openWorkspace'>): Promise<number> {
+export async function dev(
+  options: CommonOptions & Omit<DevOptions, 'say' | 'onChange' | 'openWorkspace'>,
+): Promise<number> {
   const config = readConfiguration(options);
   prepareFolder(config.dataFolder);
   await refuseSecond(config);
@@ -26,17 +28,32 @@ export async function dev(options: CommonOptions & Omit<DevOptions, 'say' | 'onC
   say('starting the Temporal server, the machine service and a worker; some seconds');
   const interrupt = catchInterrupt();
   const { path: binary } = await findBinary({
-    temporalCli: config.environment['TEMPORAL_CLI'], path: config.environment['PATH'], cacheFolder: config.cacheFolder, say,
+    temporalCli: config.environment['TEMPORAL_CLI'],
+    path: config.environment['PATH'],
+    cacheFolder: config.cacheFolder,
+    say,
   });
   let record = async (): Promise<void> => undefined;
-  const onChange = (): void => void record().catch((error: unknown) => say(`${devRecordFile(config.dataFolder)} could not be written: ${String(error)}`));
-  const parts = await startParts(config, binary, { ...options, say, onChange, openWorkspace: () => openWorkspace(options) });
+  const onChange = (): void =>
+    void record().catch((error: unknown) =>
+      say(`${devRecordFile(config.dataFolder)} could not be written: ${String(error)}`),
+    );
+  const parts = await startParts(config, binary, {
+    ...options,
+    say,
+    onChange,
+    openWorkspace: () => openWorkspace(options),
+  });
   try {
     record = await openRecord(config, parts);
     await announce(output, config, parts);
     const ended = await Promise.race([parts.serverEnded, interrupt.happened.catch(() => undefined)]);
     if (ended === undefined) return exitCodes.ok;
-    throw new CliError('Failed', `the Temporal server ended (${ended}), so everything ends. The end of its log:\n${await parts.serverLogTail()}`, { next: 'heddle dev' });
+    throw new CliError(
+      'Failed',
+      `the Temporal server ended (${ended}), so everything ends. The end of its log:\n${await parts.serverLogTail()}`,
+      { next: 'heddle dev' },
+    );
   } finally {
     interrupt.release();
     // What was started is asked to end when this process exits, but not when a signal kills it.
@@ -62,8 +79,11 @@ async function endStrays({ dataFolder }: Config, say: (line: string) => void): P
 /** Writes where everything runs, and gives the way to write it again. */
 async function openRecord({ dataFolder }: Config, parts: DevParts): Promise<() => Promise<void>> {
   const owner = await recordProcess(process.pid);
-  if (owner === undefined) throw new Error(`this process (${process.pid}) cannot be seen in the process table, which its record in ${dataFolder} needs`);
-  const write = async (): Promise<void> => writeDevRecord(dataFolder, { owner, ...await parts.record() });
+  if (owner === undefined)
+    throw new Error(
+      `this process (${process.pid}) cannot be seen in the process table, which its record in ${dataFolder} needs`,
+    );
+  const write = async (): Promise<void> => writeDevRecord(dataFolder, { owner, ...(await parts.record()) });
   await write();
   return write;
 }
@@ -71,22 +91,31 @@ async function openRecord({ dataFolder }: Config, parts: DevParts): Promise<() =
 async function refuseSecond({ dataFolder }: Config): Promise<void> {
   const running = await findDev(dataFolder);
   if (running === undefined) return;
-  throw new CliError('Refused', `heddle dev runs already on ${dataFolder}: process ${running.owner.pid}, Temporal at ${running.address}, Web UI at ${running.ui}. `
-    + 'Use that one, stop it, or set HEDDLE_DATA_FOLDER to another folder for a second one.', { next: 'heddle list' });
+  throw new CliError(
+    'Refused',
+    `heddle dev runs already on ${dataFolder}: process ${running.owner.pid}, Temporal at ${running.address}, Web UI at ${running.ui}. ` +
+      'Use that one, stop it, or set HEDDLE_DATA_FOLDER to another folder for a second one.',
+    { next: 'heddle list' },
+  );
 }
 
 async function announce(output: Output, config: Config, parts: DevParts): Promise<void> {
   const record = await parts.record();
   const rows = [
-    ['Web UI', `${record.ui}/namespaces/${record.namespace}/workflows`], ['Temporal', record.address],
-    ['machines', `${record.machines.endpoint} (${parts.machineKind})`], ['accounts', record.accounts], ['data', config.dataFolder],
+    ['Web UI', `${record.ui}/namespaces/${record.namespace}/workflows`],
+    ['Temporal', record.address],
+    ['machines', `${record.machines.endpoint} (${parts.machineKind})`],
+    ['accounts', record.accounts],
+    ['data', config.dataFolder],
   ] as const;
   output.line('Heddle is up. Ctrl-C stops it; clusters go on when it is started again.');
   output.line();
   for (const [name, value] of rows) output.line(`  ${name.padEnd(9)} ${value}`);
   output.line();
   if (config.temporal.configured && !isSameAddress(config.temporal.address, record.address)) {
-    output.line(`warning: Temporal's own settings name ${config.temporal.address}, and other commands follow those; give them --address ${record.address}`);
+    output.line(
+      `warning: Temporal's own settings name ${config.temporal.address}, and other commands follow those; give them --address ${record.address}`,
+    );
   }
   output.line('next, in another terminal: heddle apply cluster.yaml');
   output.record({ ready: true, ...record });

@@ -19,7 +19,8 @@ export function checkNode(): Finding {
 export function checkFolder(check: string, folder: string): Finding {
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (stat === undefined) return ok(check, `${folder} is made at first use`);
-  if (process.getuid !== undefined && stat.uid !== process.getuid()) return fail(check, `${folder} belongs to user ${stat.uid}, not to us`);
+  if (process.getuid !== undefined && stat.uid !== process.getuid())
+    return fail(check, `${folder} belongs to user ${stat.uid}, not to us`);
   const mode = stat.mode & 0o777;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return ok(check, folder);
   return fail(check, `${folder} is open to others (mode ${mode.toString(8)})`, `chmod 700 '${folder}'`);
@@ -33,16 +34,25 @@ export async function checkDisk(folder: string): Promise<Finding> {
   const free = bavail * bsize;
   const text = `${(free / gibibyte).toFixed(1)} GiB free at ${place}`;
   if (free < gibibyte / 10) return fail('disk', `${text}: too little for the server's database and logs`);
-  return free < gibibyte ? warn('disk', `${text}: little for the server's database and logs`) : ok('disk', text);
+  return free < gibibyte
+    ? warn('disk', `${text}: little for the server's database and logs`)
+    : ok('disk', text);
 }
 
 export function checkKeys(config: Config): Finding {
   try {
     const keys = openKeys(config).list();
     const current = keys.find((key) => key.current);
-    return ok('keys', `${keys.length} in ${config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS'}, ${current?.id} encrypts`);
+    return ok(
+      'keys',
+      `${keys.length} in ${config.keys === undefined ? config.keyFolder : 'HEDDLE_KEYS'}, ${current?.id} encrypts`,
+    );
   } catch (error) {
-    return fail('keys', describeError(error).message, 'heddle keys import FILE, or heddle dev, or heddle keys create');
+    return fail(
+      'keys',
+      describeError(error).message,
+      'heddle keys import FILE, or heddle dev, or heddle keys create',
+    );
   }
 }
 
@@ -50,8 +60,12 @@ export async function checkPlugins({ pluginFolders: folders, programs }: Config)
   try {
     const registry = await loadRegistry({ folders, programs, log: { info: () => undefined } });
     await registry.close();
-    const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string => plugins.map(({ descriptor }) => descriptor.name).join(', ');
-    return ok('plugins', `providers ${names(registry.providers())}; automators ${names(registry.automators())}`);
+    const names = (plugins: readonly { readonly descriptor: { readonly name: string } }[]): string =>
+      plugins.map(({ descriptor }) => descriptor.name).join(', ');
+    return ok(
+      'plugins',
+      `providers ${names(registry.providers())}; automators ${names(registry.automators())}`,
+    );
   } catch (error) {
     return fail('plugins', describeError(error).message, 'heddle plugins');
   }

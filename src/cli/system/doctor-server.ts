@@ -13,46 +13,90 @@ const askMs = 5_000;
 
 export async function checkNamespace(connection: Connection, namespace: string): Promise<Finding> {
   try {
-    const { namespaceInfo, config } = await ask(connection, () => connection.workflowService.describeNamespace({ namespace }));
+    const { namespaceInfo, config } = await ask(connection, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
     const days = Number(String(config?.workflowExecutionRetentionTtl?.seconds ?? 0)) / 86_400;
-    return ok('namespace', `${namespace} (${namespaceInfo?.id ?? 'no id'}), keeps histories for ${days.toFixed(0)} days`);
+    return ok(
+      'namespace',
+      `${namespace} (${namespaceInfo?.id ?? 'no id'}), keeps histories for ${days.toFixed(0)} days`,
+    );
   } catch (error) {
-    return fail('namespace', `${namespace}: ${describeError(error).message}`, `temporal operator namespace create ${namespace}`);
+    return fail(
+      'namespace',
+      `${namespace}: ${describeError(error).message}`,
+      `temporal operator namespace create ${namespace}`,
+    );
   }
 }
 
 export async function checkAttributes(connection: Connection, namespace: string): Promise<Finding> {
   try {
     const { present, problem } = await ask(connection, () => checkSearchAttributes(connection, namespace));
-    return problem === undefined ? ok('search attributes', present.join(', ')) : warn('search attributes', `${problem}; lists go without phases until then`, 'heddle server setup');
+    return problem === undefined
+      ? ok('search attributes', present.join(', '))
+      : warn('search attributes', `${problem}; lists go without phases until then`, 'heddle server setup');
   } catch (error) {
-    return warn('search attributes', `the server does not say which there are: ${describeError(error).message}`);
+    return warn(
+      'search attributes',
+      `the server does not say which there are: ${describeError(error).message}`,
+    );
   }
 }
 
 /** Looks at what one cluster left on the server: is it encrypted, and with a key that is here? */
-export async function checkEncryption(connection: Connection, namespace: string, config: Config): Promise<Finding> {
+export async function checkEncryption(
+  connection: Connection,
+  namespace: string,
+  config: Config,
+): Promise<Finding> {
   try {
     const query = `WorkflowType = '${clusterWorkflowType}'`;
-    const { executions } = await ask(connection, () => connection.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 20 }));
-    const memos = (executions ?? []).flatMap(({ execution, memo }) => Object.values(memo?.fields ?? {}).map((payload) => ({ workflow: execution?.workflowId ?? '', payload })));
-    if (memos.length === 0) return ok('encryption', `${config.encryption}; no cluster has left anything to look at`);
+    const { executions } = await ask(connection, () =>
+      connection.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 20 }),
+    );
+    const memos = (executions ?? []).flatMap(({ execution, memo }) =>
+      Object.values(memo?.fields ?? {}).map((payload) => ({
+        workflow: execution?.workflowId ?? '',
+        payload,
+      })),
+    );
+    if (memos.length === 0)
+      return ok('encryption', `${config.encryption}; no cluster has left anything to look at`);
     const plain = memos.find(({ payload }) => textOf(payload, 'encoding') !== 'binary/encrypted');
     if (plain !== undefined) {
       const text = `${plain.workflow} wrote plaintext to the server`;
-      return config.encryption === 'required' ? fail('encryption', `${text}, though encryption is required`) : warn('encryption', text);
+      return config.encryption === 'required'
+        ? fail('encryption', `${text}, though encryption is required`)
+        : warn('encryption', text);
     }
-    const known = openKeys(config).list().map(({ id }) => id);
-    const unknown = [...new Set(memos.map(({ payload }) => textOf(payload, 'encryption-key-id')))].filter((id) => !known.includes(id));
-    if (unknown.length > 0) return fail('encryption', `clusters on the server are encrypted with keys that are not here: ${unknown.join(', ')}`, 'heddle keys import FILE');
-    return ok('encryption', `${config.encryption}; what the last clusters wrote is encrypted with keys that are here`);
+    const known = openKeys(config)
+      .list()
+      .map(({ id }) => id);
+    const unknown = [...new Set(memos.map(({ payload }) => textOf(payload, 'encryption-key-id')))].filter(
+      (id) => !known.includes(id),
+    );
+    if (unknown.length > 0)
+      return fail(
+        'encryption',
+        `clusters on the server are encrypted with keys that are not here: ${unknown.join(', ')}`,
+        'heddle keys import FILE',
+      );
+    return ok(
+      'encryption',
+      `${config.encryption}; what the last clusters wrote is encrypted with keys that are here`,
+    );
   } catch (error) {
     return warn('encryption', `could not be looked at: ${describeError(error).message}`);
   }
 }
 
 /** Who asks for work: for workflows, for the site's nodes, for each provider account. */
-export async function checkPollers(connection: Connection, namespace: string, { site, providers }: Config): Promise<readonly Finding[]> {
+export async function checkPollers(
+  connection: Connection,
+  namespace: string,
+  { site, providers }: Config,
+): Promise<readonly Finding[]> {
   const accounts = Object.entries(providers).map(([name, provider]) => providerQueue(provider.site, name));
   const queues = [coreQueue, siteQueue(site), ...accounts];
   return Promise.all(queues.map((queue) => checkQueue(connection, namespace, queue)));

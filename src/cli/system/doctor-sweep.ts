@@ -18,16 +18,36 @@ export async function checkSweep(open: () => Client, now: number): Promise<Findi
 }
 
 /** What a person should know of the last pass. */
-export function judgeSweep({ report, schedule: { paused, everyMs, running } }: LeaksView, now: number): Finding {
-  if (paused !== undefined) return warn(check, `stands still: ${cleanLine(paused)}`, 'temporal schedule toggle --unpause --schedule-id heddle-sweep');
+export function judgeSweep(
+  { report, schedule: { paused, everyMs, running } }: LeaksView,
+  now: number,
+): Finding {
+  if (paused !== undefined)
+    return warn(
+      check,
+      `stands still: ${cleanLine(paused)}`,
+      'temporal schedule toggle --unpause --schedule-id heddle-sweep',
+    );
   if (report === undefined) return ok(check, running ? 'makes its first pass now' : 'has not looked yet');
   const { at, refused, accounts, deleted } = report;
   const ago = `${formatAge(at, now)} ago`;
-  if (now - Date.parse(at) > 3 * everyMs) return warn(check, `the last pass ended ${ago}, although there should be more`, 'heddle leaks --look');
-  if (refused.length > 0) return warn(check, `refused to delete ${ago}: ${refused.map(cleanLine).join('; ')}`, look);
+  if (now - Date.parse(at) > 3 * everyMs)
+    return warn(check, `the last pass ended ${ago}, although there should be more`, 'heddle leaks --look');
+  if (refused.length > 0)
+    return warn(check, `refused to delete ${ago}: ${refused.map(cleanLine).join('; ')}`, look);
   const failed = deleted.filter((leak) => leak.failed !== undefined);
-  if (failed[0] !== undefined) return warn(check, `could not delete ${failed.length} of what no cluster has: ${cleanLine(failed[0].failed ?? '')}`, look);
+  if (failed[0] !== undefined)
+    return warn(
+      check,
+      `could not delete ${failed.length} of what no cluster has: ${cleanLine(failed[0].failed ?? '')}`,
+      look,
+    );
   const left = accounts.reduce((sum, { leaks }) => sum + leaks, 0);
-  if (left > 0) return warn(check, `${left} ${left === 1 ? 'machine that no cluster has' : 'machines that no cluster has'}, as of ${ago}`, look);
+  if (left > 0)
+    return warn(
+      check,
+      `${left} ${left === 1 ? 'machine that no cluster has' : 'machines that no cluster has'}, as of ${ago}`,
+      look,
+    );
   return ok(check, `no machine without a cluster, as of ${ago}`);
 }

@@ -12,7 +12,10 @@ import { createOutput, type Output, type Style } from '../output.js';
 import { describeError } from '../report-error.js';
 import { temporalClient } from '../session.js';
 
-/** Looks at everything that has to be right, one line each, and says what to do; exit code 1 when something is wrong. */
+/**
+ * Looks at everything that has to be right, one line each, and says what to do; exit code 1 when something is
+ * wrong.
+ */
 export async function doctor(options: ServerOptions): Promise<number> {
   const output = createOutput(options);
   const findings: Finding[] = [];
@@ -36,12 +39,20 @@ export async function doctor(options: ServerOptions): Promise<number> {
 type Tell = (found: readonly Finding[]) => void;
 
 async function examine(config: Config, options: ServerOptions, tell: Tell): Promise<void> {
-  tell([checkFolder('data folder', config.dataFolder), checkFolder('store', config.storeFolder), await checkDisk(config.dataFolder), checkKeys(config)]);
+  tell([
+    checkFolder('data folder', config.dataFolder),
+    checkFolder('store', config.storeFolder),
+    await checkDisk(config.dataFolder),
+    checkKeys(config),
+  ]);
   tell([await checkPlugins(config)]);
   const server = await chooseServer(config, options);
   const workers = configOfWorkers(config, server.dev);
   tell(await checkMachines(workers));
-  const location = { ...(server.dev === undefined ? config.temporal.connection : {}), address: server.address };
+  const location = {
+    ...(server.dev === undefined ? config.temporal.connection : {}),
+    address: server.address,
+  };
   const answer = await checkServer(location).catch((error: unknown) => describeError(error).message);
   if (typeof answer === 'string') {
     tell([fail('server', answer, 'heddle dev'), skipped('workers', 'without a server nobody knows of them')]);
@@ -54,7 +65,10 @@ async function examine(config: Config, options: ServerOptions, tell: Tell): Prom
     const namespace = await checkNamespace(connection, server.namespace);
     tell([namespace]);
     if (namespace.state === 'fail') return;
-    tell([await checkAttributes(connection, server.namespace), await checkEncryption(connection, server.namespace, config)]);
+    tell([
+      await checkAttributes(connection, server.namespace),
+      await checkEncryption(connection, server.namespace, config),
+    ]);
     tell(await checkPollers(connection, server.namespace, workers));
     tell([await checkSweep(() => temporalClient(connection, server.namespace, config), Date.now())]);
   } finally {
@@ -63,19 +77,30 @@ async function examine(config: Config, options: ServerOptions, tell: Tell): Prom
 }
 
 const origins: Readonly<Record<ServerChoice['from'], string>> = {
-  flag: 'from --address', configuration: 'from TEMPORAL_* or temporal.toml', dev: 'of heddle dev', default: 'the default address',
+  flag: 'from --address',
+  configuration: 'from TEMPORAL_* or temporal.toml',
+  dev: 'of heddle dev',
+  default: 'the default address',
 };
 
 function readConfig(options: ServerOptions): { readonly finding: Finding; readonly value?: Config } {
   try {
     const value = readConfiguration(options);
-    return { value, finding: ok('configuration', value.file ?? 'no heddle.yaml, so defaults and the environment') };
+    return {
+      value,
+      finding: ok('configuration', value.file ?? 'no heddle.yaml, so defaults and the environment'),
+    };
   } catch (error) {
     return { finding: fail('configuration', describeError(error).message) };
   }
 }
 
-const styles: Readonly<Record<Finding['state'], Style>> = { ok: 'green', warn: 'yellow', fail: 'red', skipped: 'dim' };
+const styles: Readonly<Record<Finding['state'], Style>> = {
+  ok: 'green',
+  warn: 'yellow',
+  fail: 'red',
+  skipped: 'dim',
+};
 
 function printFinding(output: Output, { check, state, text, next }: Finding): void {
   const [first = '', ...more] = text.split('\n');

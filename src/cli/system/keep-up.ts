@@ -34,7 +34,9 @@ export function keepUp(first: Launched, { name, logFile, say, again, onBack }: K
       const how = await current.ended;
       if (stopped.signal.aborted) return;
       pauseMs = Date.now() - since > healthyMs ? firstPauseMs : pauseMs;
-      say(`the ${name} ended (${how}); it is started again in ${pauseMs / 1_000} s. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`);
+      say(
+        `the ${name} ended (${how}); it is started again in ${pauseMs / 1_000} s. The end of its log (${logFile}):\n${await readLogTail(logFile, 3)}`,
+      );
       await sleep(pauseMs, undefined, { signal: stopped.signal });
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       current = await again();
@@ -46,7 +48,10 @@ export function keepUp(first: Launched, { name, logFile, say, again, onBack }: K
   const retry = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       await watch().catch((error: unknown) => {
-        if (!stopped.signal.aborted) say(`the ${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`);
+        if (!stopped.signal.aborted)
+          say(
+            `the ${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`,
+          );
       });
     }
   };

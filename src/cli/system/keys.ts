@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Config } from '../../config.js';
-import { addKey, createKeys, exportKeys, importKeys, openKeyRing, rotateKeys, useKey, type KeySummary } from '../../secrets/keys.js';
+import {
+  addKey,
+  createKeys,
+  exportKeys,
+  importKeys,
+  openKeyRing,
+  rotateKeys,
+  useKey,
+  type KeySummary,
+} from '../../secrets/keys.js';
 import { CliError } from '../cli-error.js';
 import { openKeys, readConfiguration, type CommonOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
@@ -14,7 +23,9 @@ export async function create(options: CommonOptions): Promise<number> {
   const [key] = createKeys(keyFolder).list();
   const output = createOutput(options);
   output.line(`key ${key?.id} is made, in ${keyFolder}`);
-  output.line('Every worker and every user of this server needs it: heddle keys export there, heddle keys import here.');
+  output.line(
+    'Every worker and every user of this server needs it: heddle keys export there, heddle keys import here.',
+  );
   output.document({ folder: keyFolder, keys: key === undefined ? [] : [key] });
   return exitCodes.ok;
 }
@@ -36,14 +47,17 @@ export interface RotateOptions extends CommonOptions {
 }
 
 export async function rotate(options: RotateOptions): Promise<number> {
-  if (options.stage === true && options.to !== undefined) throw new CliError('Usage', '--stage adds a key and --to begins to use one: give one of them');
+  if (options.stage === true && options.to !== undefined)
+    throw new CliError('Usage', '--stage adds a key and --to begins to use one: give one of them');
   const config = readConfiguration(options);
   refuseGivenKeys(config);
   const { keyFolder } = config;
   const output = createOutput(options);
   if (options.stage === true) {
     const id = await addKey(keyFolder);
-    output.line(`key ${id} is added, and encrypts nothing yet: bring it to every worker and user (heddle keys export, heddle keys import)`);
+    output.line(
+      `key ${id} is added, and encrypts nothing yet: bring it to every worker and user (heddle keys export, heddle keys import)`,
+    );
     output.line(`next: heddle keys rotate --to ${id}`);
   } else if (options.to !== undefined) {
     await useKey(keyFolder, options.to);
@@ -63,15 +77,26 @@ export async function exportRing(file: string | undefined, options: CommonOption
   refuseGivenKeys(config);
   const text = exportKeys(config.keyFolder);
   if (file === undefined || file === '-') {
-    if (file === undefined && process.stdout.isTTY) throw new CliError('Usage', 'these keys open everything: name a file, or - to show them here all the same', { next: 'heddle keys export FILE' });
+    if (file === undefined && process.stdout.isTTY)
+      throw new CliError(
+        'Usage',
+        'these keys open everything: name a file, or - to show them here all the same',
+        { next: 'heddle keys export FILE' },
+      );
     process.stdout.write(text);
     return exitCodes.ok;
   }
   const handle = await open(file, 'wx', 0o600).catch((cause: unknown) => {
-    throw new CliError('Invalid', `cannot write ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new CliError(
+      'Invalid',
+      `cannot write ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   });
   await handle.writeFile(text).finally(() => handle.close());
-  createOutput(options).line(`the keys are in ${file} (mode 0600). Whoever reads it can read every payload: remove it when it is imported.`);
+  createOutput(options).line(
+    `the keys are in ${file} (mode 0600). Whoever reads it can read every payload: remove it when it is imported.`,
+  );
   createOutput(options).document({ file });
   return exitCodes.ok;
 }
@@ -81,7 +106,11 @@ export async function importRing(file: string, options: CommonOptions): Promise<
   refuseGivenKeys(config);
   const fresh = await importKeys(config.keyFolder, readKeys(file), file === '-' ? 'standard input' : file);
   const output = createOutput(options);
-  output.line(fresh.length === 0 ? 'nothing new: these keys are all here already' : `imported ${fresh.join(', ')} into ${config.keyFolder}`);
+  output.line(
+    fresh.length === 0
+      ? 'nothing new: these keys are all here already'
+      : `imported ${fresh.join(', ')} into ${config.keyFolder}`,
+  );
   output.document({ folder: config.keyFolder, imported: fresh });
   return exitCodes.ok;
 }
@@ -90,15 +119,27 @@ function readKeys(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (cause) {
-    throw new CliError('Invalid', `cannot read ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new CliError(
+      'Invalid',
+      `cannot read ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   }
 }
 
 function refuseGivenKeys(config: Config): void {
-  if (config.keys !== undefined) throw new CliError('Refused', 'the keys come from HEDDLE_KEYS, not from a folder; change them where that is set, or unset it');
+  if (config.keys !== undefined)
+    throw new CliError(
+      'Refused',
+      'the keys come from HEDDLE_KEYS, not from a folder; change them where that is set, or unset it',
+    );
 }
 
 function printKeys(output: Output, keys: readonly KeySummary[]): void {
-  const rows = keys.map(({ id, createdAt, current }) => [id, formatMoment(createdAt), current ? 'encrypts and decrypts' : 'decrypts']);
+  const rows = keys.map(({ id, createdAt, current }) => [
+    id,
+    formatMoment(createdAt),
+    current ? 'encrypts and decrypts' : 'decrypts',
+  ]);
   for (const line of formatTable(['KEY', 'MADE', 'USE'], rows)) output.line(line);
 }

@@ -18,13 +18,25 @@ const workflowTasks = 1;
 const activityTasks = 2;
 
 /** Workflow tasks on the core queue, activities on all others. */
-export async function lookAtQueue({ workflowService }: Pick<Client, 'workflowService'>, namespace: string, queue: string): Promise<QueueView> {
+export async function lookAtQueue(
+  { workflowService }: Pick<Client, 'workflowService'>,
+  namespace: string,
+  queue: string,
+): Promise<QueueView> {
   const taskQueueType = queue === coreQueue ? workflowTasks : activityTasks;
-  const { pollers } = await workflowService.describeTaskQueue({ namespace, taskQueue: { name: queue }, taskQueueType });
-  const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({ worker: identity ?? '', at: Number(String(lastAccessTime?.seconds ?? 0)) * 1_000 }));
+  const { pollers } = await workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name: queue },
+    taskQueueType,
+  });
+  const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({
+    worker: identity ?? '',
+    at: Number(String(lastAccessTime?.seconds ?? 0)) * 1_000,
+  }));
   const last = seen.toSorted((a, b) => b.at - a.at)[0];
   return {
-    queue, workers: new Set(seen.filter(({ at }) => Date.now() - at <= staleMs).map(({ worker }) => worker)).size,
+    queue,
+    workers: new Set(seen.filter(({ at }) => Date.now() - at <= staleMs).map(({ worker }) => worker)).size,
     ...(last === undefined ? {} : { last: { worker: last.worker, at: new Date(last.at).toISOString() } }),
   };
 }

@@ -3,8 +3,15 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { call } from '../../client/call.js';
 import type { Config } from '../../config.js';
 import {
-  exportRemedy, HistoryError, replayHistories, runningHistories,
-  type HistoryToReplay, type ReplayFault, type ReplayFaultKind, type ReplayOptions, type ReplayReport,
+  exportRemedy,
+  HistoryError,
+  replayHistories,
+  runningHistories,
+  type HistoryToReplay,
+  type ReplayFault,
+  type ReplayFaultKind,
+  type ReplayOptions,
+  type ReplayReport,
 } from '../../replay/index.js';
 import { readTextFile } from '../../schema/read-text.js';
 import { KeyError, type KeyRing } from '../../secrets/keys.js';
@@ -21,21 +28,34 @@ export interface ReplayVerbOptions extends ServerOptions {
   readonly bundle?: string;
 }
 
-/** Would this build go on with these workflows? Replays exports from files, or what runs on the server now. */
+/**
+ * Would this build go on with these workflows? Replays exports from files, or what runs on the server now.
+ */
 export async function replay(files: readonly string[], options: ReplayVerbOptions): Promise<number> {
   const running = options.allRunning === true;
   if (running === files.length > 0) {
-    throw new CliError('Usage', 'give files with histories, or --all-running for what runs on the server', { next: 'heddle replay --help' });
+    throw new CliError('Usage', 'give files with histories, or --all-running for what runs on the server', {
+      next: 'heddle replay --help',
+    });
   }
   // The SDK would log what we say better.
-  Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined),
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
   return running ? replayRunning(options) : replayFiles(files, options);
 }
 
 async function replayRunning(options: ReplayVerbOptions): Promise<number> {
   return withSession(options, async ({ config, temporal }) => {
-    const histories = runningHistories(temporal, { call: (what, make) => call(temporal, what, make, fetchMs) });
-    const tally = await replayAll(histories, replayOptions(config, openKeys(config), temporal.options.namespace, options), options);
+    const histories = runningHistories(temporal, {
+      call: (what, make) => call(temporal, what, make, fetchMs),
+    });
+    const tally = await replayAll(
+      histories,
+      replayOptions(config, openKeys(config), temporal.options.namespace, options),
+      options,
+    );
     if (tally.length === 0) createOutput(options).line('no Heddle workflow runs here: nothing can be broken');
     // What runs and cannot go on is a failure, also where it is of a type that this build does not have.
     return exitOf(tally, ['not-a-history', 'undecryptable']);
@@ -48,14 +68,21 @@ const fetchMs = 60_000;
 async function replayFiles(files: readonly string[], options: ReplayVerbOptions): Promise<number> {
   const config = readConfiguration(options);
   const { namespace } = await chooseServer(config, options);
-  const tally = await replayAll(readFiles(files), replayOptions(config, keysOrNone(config), namespace, options), options);
+  const tally = await replayAll(
+    readFiles(files),
+    replayOptions(config, keysOrNone(config), namespace, options),
+    options,
+  );
   return exitOf(tally, ['not-a-history', 'undecryptable', 'unknown-type']);
 }
 
 function* readFiles(files: readonly string[]): Generator<HistoryToReplay> {
   for (const source of files) {
     const reading = readTextFile(source, maxFileBytes);
-    yield { source, history: reading.ok ? reading.text : new HistoryError(`cannot be read: ${reading.wrong}`) };
+    yield {
+      source,
+      history: reading.ok ? reading.text : new HistoryError(`cannot be read: ${reading.wrong}`),
+    };
   }
 }
 
@@ -73,16 +100,31 @@ function keysOrNone(config: Config): KeyRing | undefined {
   }
 }
 
-function replayOptions({ encryption }: Config, keys: KeyRing | undefined, namespace: string, { bundle }: ReplayVerbOptions): ReplayOptions {
-  if (bundle !== undefined && !existsSync(bundle)) throw new CliError('Usage', `there is no workflow bundle ${cleanLine(bundle)}; a build leaves it in dist/workflow-bundle.js`);
+function replayOptions(
+  { encryption }: Config,
+  keys: KeyRing | undefined,
+  namespace: string,
+  { bundle }: ReplayVerbOptions,
+): ReplayOptions {
+  if (bundle !== undefined && !existsSync(bundle))
+    throw new CliError(
+      'Usage',
+      `there is no workflow bundle ${cleanLine(bundle)}; a build leaves it in dist/workflow-bundle.js`,
+    );
   return {
-    namespace, ...(keys === undefined ? {} : { keys }), ...(encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
+    namespace,
+    ...(keys === undefined ? {} : { keys }),
+    ...(encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
     ...(bundle === undefined ? {} : { bundlePath: bundle }),
   };
 }
 
 /** A line each as they are done, then what it comes to. */
-async function replayAll(histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>, how: ReplayOptions, options: ReplayVerbOptions): Promise<readonly ReplayReport[]> {
+async function replayAll(
+  histories: Iterable<HistoryToReplay> | AsyncIterable<HistoryToReplay>,
+  how: ReplayOptions,
+  options: ReplayVerbOptions,
+): Promise<readonly ReplayReport[]> {
   const output = createOutput(options);
   const reports: ReplayReport[] = [];
   for await (const report of replayHistories(histories, how)) {
@@ -91,9 +133,17 @@ async function replayAll(histories: Iterable<HistoryToReplay> | AsyncIterable<Hi
   }
   const replayed = reports.filter(({ ok }) => ok).length;
   const next = nextStep(reports);
-  output.document({ histories: reports, total: reports.length, ok: replayed, failed: reports.length - replayed, ...(next === undefined ? {} : { next }) });
+  output.document({
+    histories: reports,
+    total: reports.length,
+    ok: replayed,
+    failed: reports.length - replayed,
+    ...(next === undefined ? {} : { next }),
+  });
   if (next !== undefined) {
-    output.line(`${reports.length} ${reports.length === 1 ? 'history' : 'histories'}: ${replayed} ${replayed === 1 ? 'replays' : 'replay'}, ${reports.length - replayed} not`);
+    output.line(
+      `${reports.length} ${reports.length === 1 ? 'history' : 'histories'}: ${replayed} ${replayed === 1 ? 'replays' : 'replay'}, ${reports.length - replayed} not`,
+    );
     output.line(`next: ${next}`);
   }
   return reports;
@@ -113,10 +163,13 @@ function wordsOf({ kind, message }: ReplayFault): string {
 /** What helps most comes first. Undefined when nothing was replayed. */
 function nextStep(reports: readonly ReplayReport[]): string | undefined {
   if (reports.length === 0) return undefined;
-  const has = (...kinds: readonly ReplayFaultKind[]): boolean => reports.some(({ error }) => error !== undefined && kinds.includes(error.kind));
-  if (has('nondeterminism', 'failure')) return 'keep this build\'s workers away from these workflows, and put what changed behind patched(); see docs/upgrading.md';
+  const has = (...kinds: readonly ReplayFaultKind[]): boolean =>
+    reports.some(({ error }) => error !== undefined && kinds.includes(error.kind));
+  if (has('nondeterminism', 'failure'))
+    return "keep this build's workers away from these workflows, and put what changed behind patched(); see docs/upgrading.md";
   if (has('unknown-type')) return 'run a build that has these workflow types; see docs/upgrading.md';
-  if (has('undecryptable')) return 'heddle keys import FILE, with the keys of where they were written; --namespace names the namespace they were written in';
+  if (has('undecryptable'))
+    return 'heddle keys import FILE, with the keys of where they were written; --namespace names the namespace they were written in';
   if (has('not-a-history')) return exportRemedy;
   return 'start workers of this build, one at a time; see docs/upgrading.md';
 }

@@ -14,10 +14,15 @@ export async function setup(options: ServerOptions): Promise<number> {
   const { serverVersion } = await checkServer(location);
   const connection = Connection.lazy(location);
   try {
-    const { present, missing, problem } = await connection.withDeadline(Date.now() + 10_000, () => registerSearchAttributes(connection, namespace));
-    if (problem !== undefined) throw new CliError('Refused', `search attributes ${missing.join(', ')} are missing: ${problem}`);
+    const { present, missing, problem } = await connection.withDeadline(Date.now() + 10_000, () =>
+      registerSearchAttributes(connection, namespace),
+    );
+    if (problem !== undefined)
+      throw new CliError('Refused', `search attributes ${missing.join(', ')} are missing: ${problem}`);
     const output = createOutput(options);
-    output.line(`server ${address} (version ${serverVersion}), namespace ${namespace}: search attributes ${present.join(', ')} are registered`);
+    output.line(
+      `server ${address} (version ${serverVersion}), namespace ${namespace}: search attributes ${present.join(', ')} are registered`,
+    );
     output.document({ address, namespace, serverVersion, searchAttributes: present });
     return exitCodes.ok;
   } finally {

@@ -22,14 +22,20 @@ export async function runWorker(options: ServerOptions, words: readonly string[]
   openKeys(config);
   // Beside `heddle dev`, what its worker has: the machine service among it.
   const file = options.config ?? dev?.workerConfig ?? config.file;
-  const child = spawn(process.execPath, [workerProgram, ...words, ...(file === undefined ? [] : ['--config', file])], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: workerEnvironment(config.environment, {
-      TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
-    }),
-    // A session of its own: Ctrl-C reaches it once, from us.
-    detached: true,
-  });
+  const child = spawn(
+    process.execPath,
+    [workerProgram, ...words, ...(file === undefined ? [] : ['--config', file])],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: workerEnvironment(config.environment, {
+        TEMPORAL_ADDRESS: address,
+        TEMPORAL_NAMESPACE: namespace,
+        ...(options.profile === undefined ? {} : { TEMPORAL_PROFILE: options.profile }),
+      }),
+      // A session of its own: Ctrl-C reaches it once, from us.
+      detached: true,
+    },
+  );
   const pass = (signal: NodeJS.Signals): boolean => child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
   for (const signal of signals) process.on(signal, pass);
@@ -37,8 +43,12 @@ export async function runWorker(options: ServerOptions, words: readonly string[]
   process.once('exit', endWithUs);
   try {
     return await new Promise<number>((resolve, reject) => {
-      child.once('error', (cause) => reject(new CliError('Failed', `the worker cannot be started: ${cause.message}`, { cause })));
-      child.once('exit', (code, signal) => resolve(code ?? (signal === null ? exitCodes.failed : 128 + constants.signals[signal])));
+      child.once('error', (cause) =>
+        reject(new CliError('Failed', `the worker cannot be started: ${cause.message}`, { cause })),
+      );
+      child.once('exit', (code, signal) =>
+        resolve(code ?? (signal === null ? exitCodes.failed : 128 + constants.signals[signal])),
+      );
     });
   } finally {
     for (const signal of signals) process.off(signal, pass);

@@ -12,10 +12,16 @@ export async function listNamesOf(temporal: Client, type: string): Promise<reado
   const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`;
   const names: string[] = [];
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> = await temporal.workflowService.listWorkflowExecutions({
-      namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }),
-    });
-    names.push(...page.executions.flatMap(({ execution }) => execution?.workflowId?.slice(type.length + 1) ?? []));
+    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> =
+      await temporal.workflowService.listWorkflowExecutions({
+        namespace,
+        query,
+        pageSize: 1_000,
+        ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      });
+    names.push(
+      ...page.executions.flatMap(({ execution }) => execution?.workflowId?.slice(type.length + 1) ?? []),
+    );
     ({ nextPageToken } = page);
   }
   return names.toSorted();

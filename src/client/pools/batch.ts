@@ -2,7 +2,11 @@
 export class Batch<Item, Answer> {
   readonly #send: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly #most: number;
-  #waiting: { readonly item: Item; readonly resolve: (answer: Answer) => void; readonly reject: (error: unknown) => void }[] = [];
+  #waiting: {
+    readonly item: Item;
+    readonly resolve: (answer: Answer) => void;
+    readonly reject: (error: unknown) => void;
+  }[] = [];
   #sending = false;
 
   /** `send` gives an answer for each item, in their order. */
@@ -34,7 +38,12 @@ export class Batch<Item, Answer> {
       } catch (error) {
         if (batch.length === 1) batch[0]?.reject(error);
         // One of them is wrong: each is asked by itself, so that only that one is refused.
-        else await Promise.all(batch.map(async ({ item, resolve, reject }) => this.#send([item]).then(([answer]) => resolve(answer as Answer), reject)));
+        else
+          await Promise.all(
+            batch.map(async ({ item, resolve, reject }) =>
+              this.#send([item]).then(([answer]) => resolve(answer as Answer), reject),
+            ),
+          );
       }
     }
     this.#sending = false;

@@ -15,12 +15,26 @@ export async function listPools(temporal: Client): Promise<readonly PoolListing[
   const query = `WorkflowType = '${poolWorkflowType}' AND ExecutionStatus = 'Running'`;
   const found = new Map<string, string>();
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
-    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> = await call(temporal, 'pools', () =>
-      temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, ...(nextPageToken === undefined ? {} : { nextPageToken }) }));
+    const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> = await call(
+      temporal,
+      'pools',
+      () =>
+        temporal.workflowService.listWorkflowExecutions({
+          namespace,
+          query,
+          pageSize: 1_000,
+          ...(nextPageToken === undefined ? {} : { nextPageToken }),
+        }),
+    );
     for (const { execution, startTime } of page.executions) {
-      found.set((execution?.workflowId ?? '').replace(/^pool\//, ''), new Date(Number(startTime?.seconds ?? 0) * 1_000).toISOString());
+      found.set(
+        (execution?.workflowId ?? '').replace(/^pool\//, ''),
+        new Date(Number(startTime?.seconds ?? 0) * 1_000).toISOString(),
+      );
     }
     ({ nextPageToken } = page);
   }
-  return [...found].map(([name, createdAt]) => ({ name, createdAt })).toSorted((one, other) => one.name.localeCompare(other.name));
+  return [...found]
+    .map(([name, createdAt]) => ({ name, createdAt }))
+    .toSorted((one, other) => one.name.localeCompare(other.name));
 }

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WithStartWorkflowOperation, WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import {
+  WithStartWorkflowOperation,
+  WorkflowUpdateFailedError,
+  type Client,
+  type WorkflowHandle,
+} from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { JsonObject } from '../../model/json.js';
 import { coreQueue, poolWorkflowId, poolWorkflowType } from '../../model/names.js';
@@ -10,8 +15,19 @@ import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolNodeView, PoolView, RequestView } from '../../model/pool/view.js';
 import {
-  configureUpdate, deleteNodesUpdate, deletePoolUpdate, endHoldUpdate, endUpdate, holdUpdate, nodePayloadQuery, poolNodesQuery, poolQuery, poolSpecQuery, renewUpdate,
-  requestsQuery, requestUpdate,
+  configureUpdate,
+  deleteNodesUpdate,
+  deletePoolUpdate,
+  endHoldUpdate,
+  endUpdate,
+  holdUpdate,
+  nodePayloadQuery,
+  poolNodesQuery,
+  poolQuery,
+  poolSpecQuery,
+  renewUpdate,
+  requestsQuery,
+  requestUpdate,
 } from '../../workflows/pool/messages.js';
 import { call } from '../call.js';
 import { HeddleError } from '../errors.js';
@@ -35,8 +51,8 @@ export interface WaitForNodesOptions {
 }
 
 /**
- * Everything a user does with one pool. Calls that are made at the same time go to the pool in one message, so one client for many
- * requests is far quicker than many clients.
+ * Everything a user does with one pool. Calls that are made at the same time go to the pool in one message,
+ * so one client for many requests is far quicker than many clients.
  */
 export class PoolClient {
   readonly name: string;
@@ -51,41 +67,82 @@ export class PoolClient {
     this.name = name;
     this.#temporal = temporal;
     this.#by = options.by ?? `${userInfo().username}@${hostname()}`;
-    this.#demands = new Batch((demands) => this.#surely('request', (handle) => handle.executeUpdate(requestUpdate, { args: [demands] })), perMessage);
+    this.#demands = new Batch(
+      (demands) =>
+        this.#surely('request', (handle) => handle.executeUpdate(requestUpdate, { args: [demands] })),
+      perMessage,
+    );
     this.#returns = new Batch(async (ids) => {
-      await this.#surely('return', (handle) => handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }));
+      await this.#surely('return', (handle) =>
+        handle.executeUpdate(endUpdate, { args: [{ ids, how: 'returned' }] }),
+      );
       return ids.map(() => true);
     }, perMessage);
     this.#renewals = new Batch(async (ids) => {
-      const gone = new Set(await this.#surely('renew', (handle) => handle.executeUpdate(renewUpdate, { args: [ids] })));
+      const gone = new Set(
+        await this.#surely('renew', (handle) => handle.executeUpdate(renewUpdate, { args: [ids] })),
+      );
       return ids.map((id) => !gone.has(id));
     }, perMessage);
-    this.#watch = new Watch((wanted) => this.#patiently(() => this.#call('requests', (handle) => handle.query(requestsQuery, wanted))));
+    this.#watch = new Watch((wanted) =>
+      this.#patiently(() => this.#call('requests', (handle) => handle.query(requestsQuery, wanted))),
+    );
   }
 
-  /** Brings the pool to a configuration; makes the pool when there is none. @throws HeddleError Refused with what is wrong. */
+  /**
+   * Brings the pool to a configuration; makes the pool when there is none.
+   * @throws HeddleError Refused with what is wrong.
+   */
   async apply(spec: PoolSpec): Promise<ConfigureReply> {
     const input: PoolStart = { heddle: { uid: randomUUID() } };
-    const startWorkflowOperation = new WithStartWorkflowOperation<(input: PoolStart) => Promise<string>>(poolWorkflowType, {
-      workflowId: poolWorkflowId(this.name), taskQueue: coreQueue, args: [input], workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: `pool ${this.name}`,
-    });
+    const startWorkflowOperation = new WithStartWorkflowOperation<(input: PoolStart) => Promise<string>>(
+      poolWorkflowType,
+      {
+        workflowId: poolWorkflowId(this.name),
+        taskQueue: coreQueue,
+        args: [input],
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        staticSummary: `pool ${this.name}`,
+      },
+    );
     return call(this.#temporal, `apply pool ${this.name}`, () =>
-      this.#temporal.workflow.executeUpdateWithStart(configureUpdate, { args: [{ spec, by: this.#by }], startWorkflowOperation }));
+      this.#temporal.workflow.executeUpdateWithStart(configureUpdate, {
+        args: [{ spec, by: this.#by }],
+        startWorkflowOperation,
+      }),
+    );
   }
 
-  /** Asks for a node of each label. Those that are ready come with the answer; `waitFor` waits for the others. */
+  /**
+   * Asks for a node of each label. Those that are ready come with the answer; `waitFor` waits for the others.
+   */
   async request(labels: readonly string[], options: DemandOptions = {}): Promise<RequestView> {
     return this.#demands.add({ id: randomUUID(), requester: this.#by, ...options, labels });
   }
 
-  /** Asks so many times for a node of each label, in few messages: all of these requests are taken, or none. */
-  async requestMany(count: number, labels: readonly string[], options: Omit<DemandOptions, 'id'> = {}): Promise<readonly RequestView[]> {
-    const demands = Array.from({ length: count }, (): NodeDemand => ({ requester: this.#by, ...options, id: randomUUID(), labels }));
+  /**
+   * Asks so many times for a node of each label, in few messages: all of these requests are taken, or none.
+   */
+  async requestMany(
+    count: number,
+    labels: readonly string[],
+    options: Omit<DemandOptions, 'id'> = {},
+  ): Promise<readonly RequestView[]> {
+    const demands = Array.from({ length: count }, (): NodeDemand => ({
+      requester: this.#by,
+      ...options,
+      id: randomUUID(),
+      labels,
+    }));
     const taken: RequestView[] = [];
     try {
       while (taken.length < count) {
         const batch = demands.slice(taken.length, taken.length + perMessage);
-        taken.push(...await this.#surely('request', (handle) => handle.executeUpdate(requestUpdate, { args: [batch] })));
+        taken.push(
+          ...(await this.#surely('request', (handle) =>
+            handle.executeUpdate(requestUpdate, { args: [batch] }),
+          )),
+        );
       }
     } catch (error) {
       await this.cancelMany(taken.map(({ id }) => id));
@@ -94,21 +151,42 @@ export class PoolClient {
     return taken;
   }
 
-  /** Waits until a request is fulfilled, through restarts of workers and server. @throws HeddleError Failed when it cannot be, saying why. */
+  /**
+   * Waits until a request is fulfilled, through restarts of workers and server.
+   * @throws HeddleError Failed when it cannot be, saying why.
+   */
   async waitFor(id: string, { patienceMs }: WaitForNodesOptions = {}): Promise<RequestView> {
     const given = new AbortController();
-    const tooLate = (): HeddleError => new HeddleError('Failed', `request ${id} was not fulfilled within ${Math.round((patienceMs ?? 0) / 1_000)} s; it goes on waiting`);
-    if (patienceMs !== undefined) void pause(patienceMs, undefined, { signal: given.signal, ref: false }).then(() => this.#watch.forget(id, tooLate()), () => undefined);
+    const tooLate = (): HeddleError =>
+      new HeddleError(
+        'Failed',
+        `request ${id} was not fulfilled within ${Math.round((patienceMs ?? 0) / 1_000)} s; it goes on waiting`,
+      );
+    if (patienceMs !== undefined)
+      void pause(patienceMs, undefined, { signal: given.signal, ref: false }).then(
+        () => this.#watch.forget(id, tooLate()),
+        () => undefined,
+      );
     const request = await this.#watch.wait(id).finally(() => given.abort());
     if (request.state === 'fulfilled') return request;
-    throw new HeddleError('Failed', `request ${id} ${request.state === 'failed' ? 'cannot be served' : `was ${request.state}`}${describeWhy(request)}`);
+    throw new HeddleError(
+      'Failed',
+      `request ${id} ${request.state === 'failed' ? 'cannot be served' : `was ${request.state}`}${describeWhy(request)}`,
+    );
   }
 
-  /** Asks and waits: the nodes, ready to be used. They are given back by `giveBack`, or when their lease ends. */
-  async obtain(labels: readonly string[], options: DemandOptions & WaitForNodesOptions = {}): Promise<RequestView> {
+  /**
+   * Asks and waits: the nodes, ready to be used. They are given back by `giveBack`, or when their lease ends.
+   */
+  async obtain(
+    labels: readonly string[],
+    options: DemandOptions & WaitForNodesOptions = {},
+  ): Promise<RequestView> {
     const { patienceMs, ...demand } = options;
     const asked = await this.request(labels, demand);
-    return asked.state === 'fulfilled' ? asked : this.waitFor(asked.id, patienceMs === undefined ? {} : { patienceMs });
+    return asked.state === 'fulfilled'
+      ? asked
+      : this.waitFor(asked.id, patienceMs === undefined ? {} : { patienceMs });
   }
 
   /** Gives the nodes of a request back. It may be asked again. */
@@ -123,7 +201,9 @@ export class PoolClient {
   async cancelMany(ids: readonly string[]): Promise<void> {
     for (let from = 0; from < ids.length; from += perMessage) {
       const batch = ids.slice(from, from + perMessage);
-      await this.#surely('cancel', (handle) => handle.executeUpdate(endUpdate, { args: [{ ids: batch, how: 'cancelled' }] }));
+      await this.#surely('cancel', (handle) =>
+        handle.executeUpdate(endUpdate, { args: [{ ids: batch, how: 'cancelled' }] }),
+      );
     }
   }
 
@@ -134,7 +214,9 @@ export class PoolClient {
 
   /** All of them, or those with these ids; credentials of handed-out nodes included. */
   async requests(ids?: readonly string[]): Promise<readonly RequestView[]> {
-    const { requests } = await this.#call('requests', (handle) => handle.query(requestsQuery, ids === undefined ? { since: 0 } : { ids }));
+    const { requests } = await this.#call('requests', (handle) =>
+      handle.query(requestsQuery, ids === undefined ? { since: 0 } : { ids }),
+    );
     return requests;
   }
 
@@ -149,7 +231,9 @@ export class PoolClient {
   async nodes(): Promise<readonly PoolNodeView[]> {
     const nodes: PoolNodeView[] = [];
     for (let after: string | undefined; ;) {
-      const page: PoolNodesPage = await this.#call('nodes', (handle) => handle.query(poolNodesQuery, after ?? ''));
+      const page: PoolNodesPage = await this.#call('nodes', (handle) =>
+        handle.query(poolNodesQuery, after ?? ''),
+      );
       nodes.push(...page.nodes);
       if (page.next === undefined) return nodes;
       after = page.next;
@@ -159,7 +243,12 @@ export class PoolClient {
   /** Everything that is known of a node, the credentials to log in with included. */
   async payload(nodeId: string): Promise<JsonObject> {
     const payload = await this.#call('payload', (handle) => handle.query(nodePayloadQuery, nodeId));
-    if (payload === null) throw new HeddleError('NotFound', `pool ${this.name} has no node ${nodeId}; 'heddle pool nodes ${this.name}' shows those it has`, { next: `heddle pool nodes ${this.name}` });
+    if (payload === null)
+      throw new HeddleError(
+        'NotFound',
+        `pool ${this.name} has no node ${nodeId}; 'heddle pool nodes ${this.name}' shows those it has`,
+        { next: `heddle pool nodes ${this.name}` },
+      );
     return payload;
   }
 
@@ -174,12 +263,19 @@ export class PoolClient {
   }
 
   async deleteNodes(nodeIds: readonly string[], options: { readonly abandon?: true } = {}): Promise<void> {
-    await this.#call('delete', (handle) => handle.executeUpdate(deleteNodesUpdate, { args: [{ nodeIds, by: this.#by, ...options }] }));
+    await this.#call('delete', (handle) =>
+      handle.executeUpdate(deleteNodesUpdate, { args: [{ nodeIds, by: this.#by, ...options }] }),
+    );
   }
 
-  /** Deletes all nodes, those in use too, and then the pool. Returns when it is accepted; `gone` waits for the end. */
+  /**
+   * Deletes all nodes, those in use too, and then the pool. Returns when it is accepted; `gone` waits for the
+   * end.
+   */
   async deletePool(): Promise<void> {
-    await this.#call('delete pool', (handle) => handle.executeUpdate(deletePoolUpdate, { args: [{ by: this.#by }] }));
+    await this.#call('delete pool', (handle) =>
+      handle.executeUpdate(deletePoolUpdate, { args: [{ by: this.#by }] }),
+    );
   }
 
   /** Resolves when the pool has ended. */
@@ -189,13 +285,23 @@ export class PoolClient {
 
   #call<Result>(what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
     return call(this.#temporal, `${what} ${this.name}`, () => ask(this.#handle())).catch((error: unknown) => {
-      if (namesNoNode(error)) throw new HeddleError('NotFound', error.message, { cause: error, next: `heddle pool nodes ${this.name}` });
+      if (namesNoNode(error))
+        throw new HeddleError('NotFound', error.message, {
+          cause: error,
+          next: `heddle pool nodes ${this.name}`,
+        });
       if (!(error instanceof HeddleError) || error.code !== 'NotFound') throw error;
-      throw new HeddleError('NotFound', `there is no pool ${this.name}; 'heddle pool list' shows those there are`, { cause: error, next: 'heddle pool list' });
+      throw new HeddleError(
+        'NotFound',
+        `there is no pool ${this.name}; 'heddle pool list' shows those there are`,
+        { cause: error, next: 'heddle pool list' },
+      );
     });
   }
 
-  /** For what may be asked twice: a busy pool may take long to answer, and a worker is restarted now and then. */
+  /**
+   * For what may be asked twice: a busy pool may take long to answer, and a worker is restarted now and then.
+   */
   #surely<Result>(what: string, ask: (handle: WorkflowHandle) => Promise<Result>): Promise<Result> {
     return this.#patiently(() => this.#call(what, ask));
   }
@@ -205,7 +311,11 @@ export class PoolClient {
       try {
         return await ask();
       } catch (error) {
-        const passes = error instanceof HeddleError && ['NoServer', 'Failed'].includes(error.code) || (error instanceof HeddleError && error.code === 'NoWorker' && error.message.includes('none answers'));
+        const passes =
+          (error instanceof HeddleError && ['NoServer', 'Failed'].includes(error.code)) ||
+          (error instanceof HeddleError &&
+            error.code === 'NoWorker' &&
+            error.message.includes('none answers'));
         if (!passes || Date.now() > until) throw error;
         await pause(500);
       }
@@ -219,7 +329,12 @@ export class PoolClient {
 
 /** The pool is there, and refused because a node is not. */
 function namesNoNode(error: unknown): error is HeddleError {
-  return error instanceof HeddleError && error.cause instanceof WorkflowUpdateFailedError && error.cause.cause instanceof ApplicationFailure && error.cause.cause.type === 'NotFound';
+  return (
+    error instanceof HeddleError &&
+    error.cause instanceof WorkflowUpdateFailedError &&
+    error.cause.cause instanceof ApplicationFailure &&
+    error.cause.cause.type === 'NotFound'
+  );
 }
 
 function describeWhy({ declined = {}, waits }: RequestView): string {

@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RequestsWanted } from '../../model/pool/messages.js';
 import type { RequestsPage, RequestView } from '../../model/pool/view.js';
 
-/** Wait between two looks, in ms: short at first, for a warm node is there at once, and longer when nothing happens. */
+/**
+ * Wait between two looks, in ms: short at first, for a warm node is there at once, and longer when nothing
+ * happens.
+ */
 const firstLookMs = 30;
 const lastLookMs = 500;
 
@@ -30,7 +33,7 @@ export class Watch {
   /** Resolves when the request is fulfilled, has failed, or is over. */
   wait(id: string): Promise<RequestView> {
     return new Promise<RequestView>((resolve, reject) => {
-      this.#waiting.set(id, [...this.#waiting.get(id) ?? [], { resolve, reject }]);
+      this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), { resolve, reject }]);
       this.#fresh.add(id);
       this.#pauseMs = firstLookMs;
       void this.#keepLooking();
@@ -77,12 +80,14 @@ export class Watch {
     for (const id of ids) this.#fresh.delete(id);
     this.#take(requests);
     const known = new Set(requests.map(({ id }) => id));
-    for (const id of ids.filter((asked) => !known.has(asked))) this.#settle(id, ({ reject }) => reject(new Error(`the pool does not know request ${id}`)));
+    for (const id of ids.filter((asked) => !known.has(asked)))
+      this.#settle(id, ({ reject }) => reject(new Error(`the pool does not know request ${id}`)));
   }
 
   #take(requests: readonly RequestView[]): void {
     for (const request of requests) {
-      if (request.state !== 'requested' && request.state !== 'pending') this.#settle(request.id, ({ resolve }) => resolve(request));
+      if (request.state !== 'requested' && request.state !== 'pending')
+        this.#settle(request.id, ({ resolve }) => resolve(request));
     }
   }
 

@@ -4,7 +4,12 @@ import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { openMessage, purposeOf } from '../../model/envelope.js';
 import { coreQueue, resourcePartWorkflowId, resourcePartWorkflowType } from '../../model/names.js';
-import { maxResourceBytes, partsOf, resourcePartBytes, type ResourceContent } from '../../model/resource/catalogue.js';
+import {
+  maxResourceBytes,
+  partsOf,
+  resourcePartBytes,
+  type ResourceContent,
+} from '../../model/resource/catalogue.js';
 import type { ResourceFormat } from '../../model/resource/reference.js';
 import type { PartHeader } from '../../workflows/resource/messages.js';
 
@@ -28,17 +33,25 @@ export function contentOf({ format, bytes }: Pick<Sending, 'format' | 'bytes'>):
 }
 
 /**
- * Sends a content to the server, part by part; parts that are there already are left as they are. Until the catalogue has the content its parts
- * are nobody's, and go by themselves after an hour.
+ * Sends a content to the server, part by part; parts that are there already are left as they are. Until the
+ * catalogue has the content its parts are nobody's, and go by themselves after an hour.
  */
-export async function sendContent(temporal: Client, { format, bytes, label }: Sending): Promise<ResourceContent> {
+export async function sendContent(
+  temporal: Client,
+  { format, bytes, label }: Sending,
+): Promise<ResourceContent> {
   const content = contentOf({ format, bytes });
   const send = async (part: number): Promise<void> => {
     const header: PartHeader = { ...content, part };
     // Each part is packed by itself, so that those of two senders fit together.
-    const packed = deflateRawSync(bytes.subarray(part * resourcePartBytes, (part + 1) * resourcePartBytes)).toString('base64');
+    const packed = deflateRawSync(
+      bytes.subarray(part * resourcePartBytes, (part + 1) * resourcePartBytes),
+    ).toString('base64');
     await temporal.workflow.start(resourcePartWorkflowType, {
-      workflowId: resourcePartWorkflowId(content.digest, part), taskQueue: coreQueue, args: [header, packed], workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowId: resourcePartWorkflowId(content.digest, part),
+      taskQueue: coreQueue,
+      args: [header, packed],
+      workflowIdConflictPolicy: 'USE_EXISTING',
       staticSummary: `part ${part + 1} of ${content.parts} of resource ${label}`,
     });
   };
@@ -48,32 +61,45 @@ export async function sendContent(temporal: Client, { format, bytes, label }: Se
 
 /**
  * Reads a content by its digest; its parts are told by the first of them.
- * @throws ContentError when it is not there as a whole, or is not what its digest says. Whatever else goes wrong with the server is thrown as it is.
+ * @throws ContentError when it is not there as a whole, or is not what its digest says. Whatever else goes
+ * wrong with the server is thrown as it is.
  */
 export async function readContent(temporal: Client, digest: string): Promise<Uint8Array> {
   const [header, first] = await readPart(temporal, digest, 0);
-  if (header.bytes > maxResourceBytes || header.parts !== partsOf(header.bytes)) throw new ContentError(`its first part tells of ${header.bytes} bytes in ${header.parts} parts, which cannot be`);
+  if (header.bytes > maxResourceBytes || header.parts !== partsOf(header.bytes))
+    throw new ContentError(
+      `its first part tells of ${header.bytes} bytes in ${header.parts} parts, which cannot be`,
+    );
   const parts: Uint8Array[] = [first];
   await eachOf(header.parts - 1, async (index) => {
     [, parts[index + 1]] = await readPart(temporal, digest, index + 1);
   });
   const bytes = Buffer.concat(parts);
-  if (digestOf(bytes) !== digest) throw new ContentError('what is stored is not what the digest says; somebody changed it');
+  if (digestOf(bytes) !== digest)
+    throw new ContentError('what is stored is not what the digest says; somebody changed it');
   return bytes;
 }
 
-async function readPart(temporal: Client, digest: string, part: number): Promise<readonly [PartHeader, Uint8Array]> {
+async function readPart(
+  temporal: Client,
+  digest: string,
+  part: number,
+): Promise<readonly [PartHeader, Uint8Array]> {
   const workflowId = resourcePartWorkflowId(digest, part);
   const { namespace } = temporal.options;
-  const page = await temporal.workflowService.getWorkflowExecutionHistory({ namespace, execution: { workflowId }, maximumPageSize: 1 }).catch((cause: unknown) => {
-    if (isGrpcServiceError(cause) && [notFound, invalidArgument].includes(Number(cause.code))) throw new ContentError(`part ${part} is not there`, { cause });
-    throw cause;
-  });
+  const page = await temporal.workflowService
+    .getWorkflowExecutionHistory({ namespace, execution: { workflowId }, maximumPageSize: 1 })
+    .catch((cause: unknown) => {
+      if (isGrpcServiceError(cause) && [notFound, invalidArgument].includes(Number(cause.code)))
+        throw new ContentError(`part ${part} is not there`, { cause });
+      throw cause;
+    });
   const payloads = page.history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   const purpose = purposeOf('start', resourcePartWorkflowType);
   const opened = openMessage(purpose, await decodeAll(temporal, payloads as Payload[]), Date.now());
   const [header, packed] = (opened.ok ? opened.args : []) as [PartHeader | undefined, unknown];
-  if (header === undefined || typeof packed !== 'string') throw new ContentError(`part ${part} holds something else`);
+  if (header === undefined || typeof packed !== 'string')
+    throw new ContentError(`part ${part} holds something else`);
   try {
     return [header, inflateRawSync(Buffer.from(packed, 'base64'), { maxOutputLength: resourcePartBytes })];
   } catch (cause) {

@@ -1,11 +1,32 @@
 import { hostname, userInfo } from 'node:os';
 import { WithStartWorkflowOperation, WorkflowNotFoundError, type Client } from '@temporalio/client';
-import { clusterWorkflowId, coreQueue, imageWorkflowId, imageWorkflowType, resourcesWorkflowId, resourcesWorkflowType } from '../../model/names.js';
-import { maxResourceBytes, prunable, type Catalogue, type PrunedVersion, type Pruning, type ResourceRecord, type ResourceVersion } from '../../model/resource/catalogue.js';
+import {
+  clusterWorkflowId,
+  coreQueue,
+  imageWorkflowId,
+  imageWorkflowType,
+  resourcesWorkflowId,
+  resourcesWorkflowType,
+} from '../../model/names.js';
+import {
+  maxResourceBytes,
+  prunable,
+  type Catalogue,
+  type PrunedVersion,
+  type Pruning,
+  type ResourceRecord,
+  type ResourceVersion,
+} from '../../model/resource/catalogue.js';
 import type { ResourceFormat } from '../../model/resource/reference.js';
 import type { ClusterSpec } from '../../model/spec.js';
 import { usedResourcesQuery } from '../../workflows/messages.js';
-import { catalogueQuery, pruneResourcesUpdate, putResourceUpdate, rollBackResourceUpdate, setResourceUpdate } from '../../workflows/resource/messages.js';
+import {
+  catalogueQuery,
+  pruneResourcesUpdate,
+  putResourceUpdate,
+  rollBackResourceUpdate,
+  setResourceUpdate,
+} from '../../workflows/resource/messages.js';
 import { call } from '../call.js';
 import { HeddleError } from '../errors.js';
 import { listClusters } from '../list.js';
@@ -44,36 +65,68 @@ export class ResourceClient {
   }
 
   /**
-   * Stores a version; the same content again is the version that is there. The first version of a name is set at once, any other by `set`.
+   * Stores a version; the same content again is the version that is there. The first version of a name is set
+   * at once, any other by `set`.
    * @throws HeddleError Refused with what is wrong.
    */
   async put(name: string, { format, bytes }: PutOptions): Promise<ResourceVersion> {
-    if (bytes.length > maxResourceBytes) throw new HeddleError('Invalid', `resource ${name} has ${bytes.length} bytes; ${maxResourceBytes} is the most`);
+    if (bytes.length > maxResourceBytes)
+      throw new HeddleError(
+        'Invalid',
+        `resource ${name} has ${bytes.length} bytes; ${maxResourceBytes} is the most`,
+      );
     const put = async (): Promise<ResourceVersion> => {
       const content = await sendContent(this.#temporal, { format, bytes, label: name });
-      const startWorkflowOperation = new WithStartWorkflowOperation<() => Promise<void>>(resourcesWorkflowType, {
-        workflowId: resourcesWorkflowId, taskQueue: coreQueue, args: [], workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'resources of plugins',
-      });
+      const startWorkflowOperation = new WithStartWorkflowOperation<() => Promise<void>>(
+        resourcesWorkflowType,
+        {
+          workflowId: resourcesWorkflowId,
+          taskQueue: coreQueue,
+          args: [],
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          staticSummary: 'resources of plugins',
+        },
+      );
       return this.#call(`put ${name}`, () =>
-        this.#temporal.workflow.executeUpdateWithStart(putResourceUpdate, { args: [{ name, by: this.#by, ...content }], startWorkflowOperation }));
+        this.#temporal.workflow.executeUpdateWithStart(putResourceUpdate, {
+          args: [{ name, by: this.#by, ...content }],
+          startWorkflowOperation,
+        }),
+      );
     };
     // A part that was there may have gone by itself meanwhile: then all are sent once more.
     return put().catch((error: unknown) => {
-      if (error instanceof HeddleError && error.code === 'Refused' && /is not there as a whole/.test(error.message)) return put();
+      if (
+        error instanceof HeddleError &&
+        error.code === 'Refused' &&
+        /is not there as a whole/.test(error.message)
+      )
+        return put();
       throw error;
     });
   }
 
-  /** Lets a name mean a version, or none: then no cluster can begin to use it. Clusters follow with their next apply. */
+  /**
+   * Lets a name mean a version, or none: then no cluster can begin to use it. Clusters follow with their next
+   * apply.
+   */
   async set(name: string, version: number | null): Promise<ResourceRecord> {
     await this.#known(name);
-    return this.#call(`set ${name}`, () => this.#temporal.workflow.getHandle(resourcesWorkflowId).executeUpdate(setResourceUpdate, { args: [name, version] }));
+    return this.#call(`set ${name}`, () =>
+      this.#temporal.workflow
+        .getHandle(resourcesWorkflowId)
+        .executeUpdate(setResourceUpdate, { args: [name, version] }),
+    );
   }
 
   /** Lets a name mean what it meant before. */
   async rollBack(name: string): Promise<ResourceRecord> {
     await this.#known(name);
-    return this.#call(`rollback ${name}`, () => this.#temporal.workflow.getHandle(resourcesWorkflowId).executeUpdate(rollBackResourceUpdate, { args: [name] }));
+    return this.#call(`rollback ${name}`, () =>
+      this.#temporal.workflow
+        .getHandle(resourcesWorkflowId)
+        .executeUpdate(rollBackResourceUpdate, { args: [name] }),
+    );
   }
 
   /** What a version holds. @throws HeddleError NotFound when its content is gone. */
@@ -81,13 +134,21 @@ export class ResourceClient {
     try {
       return await readContent(this.#temporal, digest);
     } catch (error) {
-      if (error instanceof ContentError) throw new HeddleError('NotFound', `content ${digest} cannot be read: ${error.message}`, { cause: error });
+      if (error instanceof ContentError)
+        throw new HeddleError('NotFound', `content ${digest} cannot be read: ${error.message}`, {
+          cause: error,
+        });
       throw error;
     }
   }
 
-  /** What a prune would remove: neither set, nor what a rollback would set, nor used by a cluster or an image, and old enough. */
-  async prunable(olderThanMs = defaultPruneAgeMs): Promise<{ readonly versions: readonly PrunedVersion[]; readonly pruning: Pruning }> {
+  /**
+   * What a prune would remove: neither set, nor what a rollback would set, nor used by a cluster or an image,
+   * and old enough.
+   */
+  async prunable(
+    olderThanMs = defaultPruneAgeMs,
+  ): Promise<{ readonly versions: readonly PrunedVersion[]; readonly pruning: Pruning }> {
     const before = new Date(Date.now() - olderThanMs).toISOString();
     const catalogue = await this.catalogue();
     const pruning = { before, used: await this.#used() };
@@ -96,23 +157,37 @@ export class ResourceClient {
 
   async prune(pruning: Pruning): Promise<readonly PrunedVersion[]> {
     if (Object.keys(await this.catalogue()).length === 0) return [];
-    return this.#call('prune', () => this.#temporal.workflow.getHandle(resourcesWorkflowId).executeUpdate(pruneResourcesUpdate, { args: [pruning] }));
+    return this.#call('prune', () =>
+      this.#temporal.workflow
+        .getHandle(resourcesWorkflowId)
+        .executeUpdate(pruneResourcesUpdate, { args: [pruning] }),
+    );
   }
 
-  /** Binds the resources that a spec names to what their names mean now. What has no such meaning is left for the planner to refuse. */
+  /**
+   * Binds the resources that a spec names to what their names mean now. What has no such meaning is left for
+   * the planner to refuse.
+   */
   async pin(spec: ClusterSpec): Promise<ClusterSpec> {
     return namesResources(spec) ? pinResources(spec, await this.catalogue()) : spec;
   }
 
-  /** Digests that clusters, and recipes of images, use. What does not answer may use any, so nothing is removed then. */
+  /**
+   * Digests that clusters, and recipes of images, use. What does not answer may use any, so nothing is
+   * removed then.
+   */
   async #used(): Promise<readonly string[]> {
     const used = new Set<string>();
     for (const { name } of await this.#call('list', () => listClusters(this.#temporal))) {
-      const digests = await this.#call(`resources of cluster ${name}`, () => this.#temporal.workflow.getHandle(clusterWorkflowId(name)).query(usedResourcesQuery));
+      const digests = await this.#call(`resources of cluster ${name}`, () =>
+        this.#temporal.workflow.getHandle(clusterWorkflowId(name)).query(usedResourcesQuery),
+      );
       for (const digest of digests) used.add(digest);
     }
     for (const name of await this.#call('list', () => listNamesOf(this.#temporal, imageWorkflowType))) {
-      const digests = await this.#call(`resources of image ${name}`, () => this.#temporal.workflow.getHandle(imageWorkflowId(name)).query(usedResourcesQuery));
+      const digests = await this.#call(`resources of image ${name}`, () =>
+        this.#temporal.workflow.getHandle(imageWorkflowId(name)).query(usedResourcesQuery),
+      );
       for (const digest of digests) used.add(digest);
     }
     return [...used];
@@ -120,7 +195,11 @@ export class ResourceClient {
 
   async #known(name: string): Promise<void> {
     if (Object.hasOwn(await this.catalogue(), name)) return;
-    throw new HeddleError('NotFound', `there is no resource ${name}; 'heddle resource list' shows those there are`, { next: 'heddle resource list' });
+    throw new HeddleError(
+      'NotFound',
+      `there is no resource ${name}; 'heddle resource list' shows those there are`,
+      { next: 'heddle resource list' },
+    );
   }
 
   async #call<Result>(what: string, make: () => Promise<Result>): Promise<Result> {

@@ -6,18 +6,42 @@ import { check } from './requests.js';
 export function extraRoutesOf(extras: Extras): readonly Route[] {
   return extraKinds.flatMap((kind): readonly Route[] => [
     {
-      method: 'POST', path: `/v1/${kind}`, handle: ({ body }) => {
+      method: 'POST',
+      path: `/v1/${kind}`,
+      handle: ({ body }) => {
         const request = check(makeExtraSchema, body);
-        return { subject: { operation: 'extra', tags: request.tags }, accept: () => extras.make(kind, request) };
+        return {
+          subject: { operation: 'extra', tags: request.tags },
+          accept: () => extras.make(kind, request),
+        };
       },
     },
-    { method: 'GET', path: `/v1/${kind}`, handle: ({ query }) => ({ subject: { operation: 'extra' }, accept: () => ({ status: 200, body: extras.list(kind, query.get('key') ?? undefined) }) }) },
     {
-      method: 'POST', path: `/v1/${kind}/:id/attach`, handle: ({ parameters: { id = '' }, body }) => {
+      method: 'GET',
+      path: `/v1/${kind}`,
+      handle: ({ query }) => ({
+        subject: { operation: 'extra' },
+        accept: () => ({ status: 200, body: extras.list(kind, query.get('key') ?? undefined) }),
+      }),
+    },
+    {
+      method: 'POST',
+      path: `/v1/${kind}/:id/attach`,
+      handle: ({ parameters: { id = '' }, body }) => {
         const { machine } = check(attachSchema, body);
-        return { subject: { operation: 'extra' }, accept: () => ({ status: 200, body: extras.attach(kind, id, machine) }) };
+        return {
+          subject: { operation: 'extra' },
+          accept: () => ({ status: 200, body: extras.attach(kind, id, machine) }),
+        };
       },
     },
-    { method: 'DELETE', path: `/v1/${kind}/:id`, handle: ({ parameters: { id = '' } }) => ({ subject: { operation: 'extra' }, accept: () => ({ status: 200, body: extras.remove(kind, id) }) }) },
+    {
+      method: 'DELETE',
+      path: `/v1/${kind}/:id`,
+      handle: ({ parameters: { id = '' } }) => ({
+        subject: { operation: 'extra' },
+        accept: () => ({ status: 200, body: extras.remove(kind, id) }),
+      }),
+    },
   ]);
 }

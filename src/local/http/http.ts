@@ -22,7 +22,10 @@ export interface Answer {
   readonly stream?: Readable;
 }
 
-/** A checked request. `subject` is there for calls that scripted faults can meet; `accept` does the work, at once. */
+/**
+ * A checked request. `subject` is there for calls that scripted faults can meet; `accept` does the work, at
+ * once.
+ */
 export interface Call {
   readonly subject?: CallSubject;
   readonly accept: () => Answer;
@@ -60,11 +63,16 @@ export class HttpApi {
 
   private constructor(options: HttpOptions) {
     this.#options = options;
-    this.#server = createServer((request, response) => { void this.#serve(request, response); });
+    this.#server = createServer((request, response) => {
+      void this.#serve(request, response);
+    });
   }
 
   /** @throws the system's error when the port is taken. */
-  static async listen({ host, port }: { readonly host: string; readonly port: number }, options: HttpOptions): Promise<HttpApi> {
+  static async listen(
+    { host, port }: { readonly host: string; readonly port: number },
+    options: HttpOptions,
+  ): Promise<HttpApi> {
     const api = new HttpApi(options);
     await new Promise<void>((resolve, reject) => {
       api.#server.once('error', reject);
@@ -107,10 +115,16 @@ export class HttpApi {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1');
     const { route, parameters } = findRoute(this.#options.routes, request.method ?? '', url.pathname);
     if (!route.open && !sameSecret(request.headers.authorization ?? '', `Bearer ${this.#options.apiKey}`)) {
-      throw new ApiError('Unauthorized', 'The API key is missing or wrong. Send "authorization: Bearer KEY"; the key is in the file api-key of the data folder.');
+      throw new ApiError(
+        'Unauthorized',
+        'The API key is missing or wrong. Send "authorization: Bearer KEY"; the key is in the file api-key of the data folder.',
+      );
     }
     const asked = { parameters, query: url.searchParams };
-    return route.handle({ ...asked, body: route.receive === undefined ? await readBody(request) : await route.receive(asked, request) });
+    return route.handle({
+      ...asked,
+      body: route.receive === undefined ? await readBody(request) : await route.receive(asked, request),
+    });
   }
 
   /** What goes wrong before anything is done. */
@@ -126,21 +140,36 @@ export class HttpApi {
   }
 
   #sendError(response: ServerResponse, error: unknown, flight: InFlight): void {
-    if (!(error instanceof ApiError)) this.#options.log.error(`${flight.method} ${flight.path} failed: ${messageOf(error)}`, { stack: error instanceof Error ? error.stack : undefined });
+    if (!(error instanceof ApiError))
+      this.#options.log.error(`${flight.method} ${flight.path} failed: ${messageOf(error)}`, {
+        stack: error instanceof Error ? error.stack : undefined,
+      });
     const known = error instanceof ApiError ? error : new ApiError('Internal', messageOf(error));
-    if (known.retryAfterSeconds !== undefined) response.setHeader('retry-after', String(known.retryAfterSeconds));
-    send(response, { status: errorStatuses[known.code], body: { error: { code: known.code, message: known.message } } });
+    if (known.retryAfterSeconds !== undefined)
+      response.setHeader('retry-after', String(known.retryAfterSeconds));
+    send(response, {
+      status: errorStatuses[known.code],
+      body: { error: { code: known.code, message: known.message } },
+    });
   }
 }
 
-function findRoute(routes: readonly Route[], method: string, path: string): { route: Route; parameters: Record<string, string> } {
+function findRoute(
+  routes: readonly Route[],
+  method: string,
+  path: string,
+): { route: Route; parameters: Record<string, string> } {
   const fitting = routes.flatMap((route) => {
     const parameters = matchPath(route.path, path);
     return parameters === undefined ? [] : [{ route, parameters }];
   });
   if (fitting.length === 0) throw new ApiError('NotFound', `There is nothing at ${path}.`);
   const found = fitting.find(({ route }) => route.method === method);
-  if (found === undefined) throw new ApiError('MethodNotAllowed', `${path} takes ${fitting.map(({ route }) => route.method).join(', ')}.`);
+  if (found === undefined)
+    throw new ApiError(
+      'MethodNotAllowed',
+      `${path} takes ${fitting.map(({ route }) => route.method).join(', ')}.`,
+    );
   return found;
 }
 
@@ -176,19 +205,32 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
 function send(response: ServerResponse, answer: Answer): void {
   if (response.destroyed) return;
   if (answer.stream !== undefined) {
-    response.writeHead(answer.status, { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' });
+    response.writeHead(answer.status, {
+      'content-type': 'application/octet-stream',
+      'cache-control': 'no-store',
+    });
     // Cut, where the source is: the reader then knows that it is not whole.
     pipeline(answer.stream, response, () => undefined);
     return;
   }
   const text = `${JSON.stringify(answer.body)}\n`;
-  response.writeHead(answer.status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' });
+  response.writeHead(answer.status, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+  });
   response.end(text);
 }
 
 function wait(ms: number, gone: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    gone.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, { once: true });
+    gone.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
   });
 }

@@ -7,22 +7,39 @@ import { machineStates } from '../machine.js';
 import { flavors } from '../quota.js';
 import { parsePublicKey } from '../ssh/auth.js';
 
-const hostnamePattern = /^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
-const oneOf = (names: readonly string[]) => z.string().refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });
+const hostnamePattern =
+  /^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+const oneOf = (names: readonly string[]) =>
+  z.string().refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });
 
 export const createSchema = z.strictObject({
   /** The caller's own name for the machine. The service only keeps it. */
   key: z.string().min(1).max(512),
   /** The same token gives the same machine, for ever. */
   token: z.string().min(8).max(128),
-  hostname: z.string().max(64).regex(hostnamePattern, { error: 'must be a host name: letters, digits, hyphens and dots' }),
+  hostname: z
+    .string()
+    .max(64)
+    .regex(hostnamePattern, { error: 'must be a host name: letters, digits, hyphens and dots' }),
   flavor: oneOf(Object.keys(flavors)),
   /** Whether there is one of this name is for the library to say. */
   image: z.string().regex(imageNamePattern, { error: 'must be a name, or name@revision' }),
-  tags: z.record(z.string().min(1).max(128), z.string().max(512)).default({})
+  tags: z
+    .record(z.string().min(1).max(128), z.string().max(512))
+    .default({})
     .refine((tags) => Object.keys(tags).length <= 50, { error: 'must have at most 50 entries' }),
-  publicKeys: z.array(z.string().max(16_384).regex(/^[^\n]*$/, { error: 'must be one line' })
-    .refine((line) => parsePublicKey(line) !== undefined, { error: 'must be an OpenSSH public key, such as "ssh-ed25519 AAAA…"' })).max(50).default([]),
+  publicKeys: z
+    .array(
+      z
+        .string()
+        .max(16_384)
+        .regex(/^[^\n]*$/, { error: 'must be one line' })
+        .refine((line) => parsePublicKey(line) !== undefined, {
+          error: 'must be an OpenSSH public key, such as "ssh-ed25519 AAAA…"',
+        }),
+    )
+    .max(50)
+    .default([]),
 });
 export type CreateRequest = z.infer<typeof createSchema>;
 
@@ -53,16 +70,25 @@ export function check<Schema extends z.ZodType>(schema: Schema, input: unknown):
 }
 
 /** Query parameters as an object: those named may be given several times and become lists. */
-export function queryOf(parameters: URLSearchParams, lists: readonly string[]): Record<string, string | string[]> {
-  return Object.fromEntries([...new Set(parameters.keys())].map((name) => {
-    const values = parameters.getAll(name);
-    return [name, lists.includes(name) ? values : values.at(-1) ?? ''];
-  }));
+export function queryOf(
+  parameters: URLSearchParams,
+  lists: readonly string[],
+): Record<string, string | string[]> {
+  return Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => {
+      const values = parameters.getAll(name);
+      return [name, lists.includes(name) ? values : (values.at(-1) ?? '')];
+    }),
+  );
 }
 
 /** Digest of what was asked for, without the token. */
 export function digestOf(request: CreateRequest): string {
   const { token: _, tags, ...rest } = request;
   const sortedTags = Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify([Object.entries(rest).toSorted(([one], [other]) => (one < other ? -1 : 1)), sortedTags])).digest('hex');
+  return createHash('sha256')
+    .update(
+      JSON.stringify([Object.entries(rest).toSorted(([one], [other]) => (one < other ? -1 : 1)), sortedTags]),
+    )
+    .digest('hex');
 }

@@ -12,13 +12,25 @@ import type { Log } from '../log.js';
 import type { Job, KindName, MachineRecord } from '../machine.js';
 import type { Power } from '../power.js';
 
-const tagsSchema = z.array(z.string().max(1_024).regex(/^[^=]+=/, { error: 'must be written NAME=VALUE' })).max(50).default([]);
+const tagsSchema = z
+  .array(
+    z
+      .string()
+      .max(1_024)
+      .regex(/^[^=]+=/, { error: 'must be written NAME=VALUE' }),
+  )
+  .max(50)
+  .default([]);
 const image = z.string().regex(imageNamePattern, { error: 'must be a name, or name@revision' });
 /** `tag`: of an image that is captured. */
 export const imageJobSchema = z.strictObject({ image, token: z.string().min(8).max(512), tag: tagsSchema });
 export type ImageJobRequest = z.infer<typeof imageJobSchema>;
 export const imagesSchema = z.strictObject({ tag: tagsSchema });
-export const uploadSchema = z.strictObject({ token: z.string().min(8).max(512), gzip: z.enum(['true', 'false']).default('false'), tag: tagsSchema });
+export const uploadSchema = z.strictObject({
+  token: z.string().min(8).max(512),
+  gzip: z.enum(['true', 'false']).default('false'),
+  tag: tagsSchema,
+});
 export type UploadRequest = z.infer<typeof uploadSchema>;
 
 export interface ImagingParts {
@@ -32,7 +44,10 @@ export interface ImagingParts {
   readonly writeDelayMs: number;
 }
 
-/** Puts images onto machines that are switched off, and makes images of such machines. One job of a machine at a time. */
+/**
+ * Puts images onto machines that are switched off, and makes images of such machines. One job of a machine at
+ * a time.
+ */
 export class Imaging {
   readonly #parts: ImagingParts;
   readonly #running = new Set<Promise<void>>();
@@ -44,21 +59,31 @@ export class Imaging {
 
   /** Goes on with what a power cut interrupted. */
   restore(): void {
-    for (const machine of this.#parts.inventory.all()) if (machine.job?.state === 'running') this.#start(machine.id, machine.job);
+    for (const machine of this.#parts.inventory.all())
+      if (machine.job?.state === 'running') this.#start(machine.id, machine.job);
   }
 
   begin(id: string, kind: Job['kind'], request: ImageJobRequest): object {
     const machine = this.#existing(id);
     const known = machine.job?.token === request.token ? machine.job : undefined;
     if (known !== undefined) {
-      if (known.kind !== kind || known.image !== request.image) throw new ApiError('IdempotencyMismatch', `This token was used for ${known.kind} of ${known.image}.`);
+      if (known.kind !== kind || known.image !== request.image)
+        throw new ApiError('IdempotencyMismatch', `This token was used for ${known.kind} of ${known.image}.`);
       this.#note(kind, machine, { repeated: true });
       return known;
     }
-    if (machine.job?.state === 'running') throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
-    if (machine.state !== 'stopped') throw new ApiError('Conflict', `Machine ${id} is ${machine.state}; switch it off first.`);
+    if (machine.job?.state === 'running')
+      throw new ApiError('Conflict', `Machine ${id} is at ${machine.job.kind} of ${machine.job.image}.`);
+    if (machine.state !== 'stopped')
+      throw new ApiError('Conflict', `Machine ${id} is ${machine.state}; switch it off first.`);
     this.#check(machine, kind, request);
-    const job: Job = { kind, image: request.image, token: request.token, tags: tagsOf(request.tag), state: 'running' };
+    const job: Job = {
+      kind,
+      image: request.image,
+      token: request.token,
+      tags: tagsOf(request.tag),
+      state: 'running',
+    };
     this.#parts.inventory.update(id, { job });
     this.#note(kind, machine);
     this.#start(id, job);
@@ -81,24 +106,34 @@ export class Imaging {
   list(tag: readonly string[]): object {
     const { library } = this.#parts;
     const wanted = Object.entries(tagsOf(tag));
-    const images = library.names().flatMap((name) => library.get(name) ?? []).filter(({ tags }) => wanted.length > 0 && wanted.every(([name, value]) => tags[name] === value));
+    const images = library
+      .names()
+      .flatMap((name) => library.get(name) ?? [])
+      .filter(({ tags }) => wanted.length > 0 && wanted.every(([name, value]) => tags[name] === value));
     return { images: images.map(({ image: name, tags, createdAt }) => ({ image: name, tags, createdAt })) };
   }
 
   /** The file of an image: what differs from the host, as a tar archive. */
   pack(name: string): Readable {
     const facts = this.#parts.library.get(name);
-    if (facts === undefined) throw new ApiError('NotFound', `There is no image ${name}${isHost(name) ? ' that was captured' : ''}.`);
+    if (facts === undefined)
+      throw new ApiError('NotFound', `There is no image ${name}${isHost(name) ? ' that was captured' : ''}.`);
     return this.#parts.library.pack(name, facts.kind);
   }
 
   /** Unpacks what is being sent; `take` gives it its name. */
-  async receive(name: string, { token, gzip }: UploadRequest, archive: Readable): Promise<Received | undefined> {
+  async receive(
+    name: string,
+    { token, gzip }: UploadRequest,
+    archive: Readable,
+  ): Promise<Received | undefined> {
     if (this.#isSame(name, token)) {
       archive.resume();
       return undefined;
     }
-    return this.#parts.library.receive(name, archive, gzip === 'true').catch((error: unknown) => { throw new ApiError('BadRequest', `Image ${name} was not taken: ${messageOf(error)}.`, { cause: error }); });
+    return this.#parts.library.receive(name, archive, gzip === 'true').catch((error: unknown) => {
+      throw new ApiError('BadRequest', `Image ${name} was not taken: ${messageOf(error)}.`, { cause: error });
+    });
   }
 
   take(name: string, { token, tag }: UploadRequest, received: Received | undefined): object {
@@ -106,13 +141,20 @@ export class Imaging {
     // Two of one token may have been under way.
     if (received !== undefined && this.#isSame(name, token)) library.refuse(received);
     else if (received !== undefined) library.take(received, name, { token, tags: tagsOf(tag) });
-    this.#parts.journal.append({ operation: 'upload', id: name, hostname: name, key: token, ...(received === undefined ? { repeated: true } : {}) });
+    this.#parts.journal.append({
+      operation: 'upload',
+      id: name,
+      hostname: name,
+      key: token,
+      ...(received === undefined ? { repeated: true } : {}),
+    });
     return this.show(name);
   }
 
   /** @throws ApiError where there is another one of this name. */
   #isSame(name: string, token: string): boolean {
-    if (!imageNamePattern.test(name) || isHost(name)) throw new ApiError('BadRequest', `'${name}' is no name for an image.`);
+    if (!imageNamePattern.test(name) || isHost(name))
+      throw new ApiError('BadRequest', `'${name}' is no name for an image.`);
     const facts = this.#parts.library.get(name);
     if (facts === undefined || facts.token === token) return facts !== undefined;
     throw new ApiError('Conflict', `There is an image ${name} already.`);
@@ -121,7 +163,10 @@ export class Imaging {
   remove(name: string): void {
     const { inventory, library } = this.#parts;
     if (library.get(name) === undefined) throw new ApiError('NotFound', `There is no image ${name}.`);
-    const users = inventory.all().filter((machine) => machine.image === name).map(({ id }) => id);
+    const users = inventory
+      .all()
+      .filter((machine) => machine.image === name)
+      .map(({ id }) => id);
     if (users.length > 0) throw new ApiError('Conflict', `Image ${name} is in use by ${users.join(', ')}.`);
     library.remove(name);
     this.#parts.journal.append({ operation: 'delete-image', id: name });
@@ -140,8 +185,13 @@ export class Imaging {
       if (library.isKnown(name)) throw new ApiError('Conflict', `There is an image ${name} already.`);
       return;
     }
-    if (!library.isKnown(name)) throw new ApiError('NotFound', `There is no image ${name}. Known: ${library.names().join(', ')}.`);
-    if (facts !== undefined && facts.kind !== machine.kind) throw new ApiError('Conflict', `Image ${name} was captured on a ${facts.kind}, and machine ${machine.id} is a ${machine.kind}.`);
+    if (!library.isKnown(name))
+      throw new ApiError('NotFound', `There is no image ${name}. Known: ${library.names().join(', ')}.`);
+    if (facts !== undefined && facts.kind !== machine.kind)
+      throw new ApiError(
+        'Conflict',
+        `Image ${name} was captured on a ${facts.kind}, and machine ${machine.id} is a ${machine.kind}.`,
+      );
   }
 
   #start(id: string, job: Job): void {
@@ -178,20 +228,28 @@ export class Imaging {
     // Made, and the end was not noted any more.
     if (machine === undefined || library.get(name)?.token === token) return;
     const disk = await kinds.get(machine.kind)?.build(machine, inventory.folderOf(id));
-    if (disk !== undefined) await library.capture(disk, { image: name, kind: machine.kind, base: machine.image, token, tags });
+    if (disk !== undefined)
+      await library.capture(disk, { image: name, kind: machine.kind, base: machine.image, token, tags });
   }
 
   #existing(id: string): MachineRecord {
     const machine = this.#parts.inventory.get(id);
-    if (machine === undefined || machine.state === 'deleting') throw new ApiError('NotFound', `There is no machine ${id}.`);
+    if (machine === undefined || machine.state === 'deleting')
+      throw new ApiError('NotFound', `There is no machine ${id}.`);
     return machine;
   }
 
-  #note(operation: Job['kind'], { id, hostname, key }: MachineRecord, more: { readonly repeated?: true } = {}): void {
+  #note(
+    operation: Job['kind'],
+    { id, hostname, key }: MachineRecord,
+    more: { readonly repeated?: true } = {},
+  ): void {
     this.#parts.journal.append({ operation, id, hostname, key, ...more });
   }
 }
 
 function tagsOf(written: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(written.map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]));
+  return Object.fromEntries(
+    written.map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]),
+  );
 }

@@ -37,7 +37,10 @@ const imageSchema = z.object({
 export type ImageFacts = z.infer<typeof imageSchema>;
 
 /** What an image's folder holds for each kind of machine: parts of a disk. */
-export const partsOf: Readonly<Record<KindName, readonly string[]>> = { sandbox: ['upper', 'root', 'home'], directory: ['files'] };
+export const partsOf: Readonly<Record<KindName, readonly string[]>> = {
+  sandbox: ['upper', 'root', 'home'],
+  directory: ['files'],
+};
 
 /** An image that was sent, unpacked and not in the library yet. */
 export interface Received {
@@ -54,11 +57,17 @@ export class Library {
     this.folder = join(dataFolder, 'images');
     makePrivateFolder(this.folder);
     // What was under way when the service was killed is nobody's.
-    for (const left of readdirSync(this.folder).filter((name) => /^\.(?:new|old)-/.test(name))) rmSync(join(this.folder, left), { recursive: true, force: true });
+    for (const left of readdirSync(this.folder).filter((name) => /^\.(?:new|old)-/.test(name)))
+      rmSync(join(this.folder, left), { recursive: true, force: true });
   }
 
   names(): readonly string[] {
-    return [hostImage, ...readdirSync(this.folder).filter((name) => imageNamePattern.test(name)).toSorted()];
+    return [
+      hostImage,
+      ...readdirSync(this.folder)
+        .filter((name) => imageNamePattern.test(name))
+        .toSorted(),
+    ];
   }
 
   get(image: string): ImageFacts | undefined {
@@ -72,13 +81,16 @@ export class Library {
   }
 
   /**
-   * Copies what an image has of these parts into a new disk; nothing where it is the host. A layer of an overlay cannot lie inside of
-   * another one, and all of ours lie inside of the host's root: so each image holds all that differs from that.
+   * Copies what an image has of these parts into a new disk; nothing where it is the host. A layer of an
+   * overlay cannot lie inside of another one, and all of ours lie inside of the host's root: so each image
+   * holds all that differs from that.
    */
   async copyTo(disk: string, image: string, kind: KindName): Promise<void> {
     if (isHost(image)) return;
-    if (this.get(image) === undefined) throw new Error(`There is no image '${image}'. Known: ${this.names().join(', ')}.`);
-    for (const part of partsOf[kind]) await copyPart(join(this.folder, image, part), kind === 'directory' ? disk : join(disk, part), kind);
+    if (this.get(image) === undefined)
+      throw new Error(`There is no image '${image}'. Known: ${this.names().join(', ')}.`);
+    for (const part of partsOf[kind])
+      await copyPart(join(this.folder, image, part), kind === 'directory' ? disk : join(disk, part), kind);
   }
 
   /** Copies a disk's parts aside and gives them their name at the end. */
@@ -86,9 +98,14 @@ export class Library {
     const aside = join(this.folder, `.new-${facts.image}`);
     await rm(aside, { recursive: true, force: true });
     makePrivateFolder(aside);
-    for (const part of partsOf[facts.kind]) await copyPart(facts.kind === 'directory' ? disk : join(disk, part), join(aside, part), facts.kind);
+    for (const part of partsOf[facts.kind])
+      await copyPart(facts.kind === 'directory' ? disk : join(disk, part), join(aside, part), facts.kind);
     const { stdout } = await run('du', ['-sk', aside]);
-    const whole = { ...facts, sizeBytes: Number.parseInt(stdout, 10) * 1024, createdAt: new Date().toISOString() };
+    const whole = {
+      ...facts,
+      sizeBytes: Number.parseInt(stdout, 10) * 1024,
+      createdAt: new Date().toISOString(),
+    };
     writeJsonFile(join(aside, 'image.json'), whole);
     await rename(aside, join(this.folder, facts.image));
     return whole;
@@ -100,8 +117,8 @@ export class Library {
   }
 
   /**
-   * Unpacks an archive aside: what it holds tells what kind of machine it is for. Nothing of an archive that is cut stays, and nothing
-   * is known of it before `take`.
+   * Unpacks an archive aside: what it holds tells what kind of machine it is for. Nothing of an archive that
+   * is cut stays, and nothing is known of it before `take`.
    */
   async receive(image: string, archive: Readable, isCompressed: boolean): Promise<Received> {
     const aside = join(this.folder, `.new-${image}.${randomUUID()}`);
@@ -109,7 +126,10 @@ export class Library {
     try {
       await unpackInto(aside, archive, isCompressed);
       const kind = kindNames.find((name) => partsOf[name].every((part) => existsSync(join(aside, part))));
-      if (kind === undefined) throw new Error(`it holds neither ${kindNames.map((name) => partsOf[name].join(', ')).join(' nor ')}`);
+      if (kind === undefined)
+        throw new Error(
+          `it holds neither ${kindNames.map((name) => partsOf[name].join(', ')).join(' nor ')}`,
+        );
       const { stdout } = await run('du', ['-sk', aside]);
       return { aside, kind, sizeBytes: Number.parseInt(stdout, 10) * 1024 };
     } catch (error) {
@@ -118,8 +138,20 @@ export class Library {
     }
   }
 
-  take({ aside, kind, sizeBytes }: Received, image: string, { token, tags }: Pick<ImageFacts, 'token' | 'tags'>): void {
-    writeJsonFile(join(aside, 'image.json'), { image, kind, base: hostImage, token, tags, sizeBytes, createdAt: new Date().toISOString() } satisfies ImageFacts);
+  take(
+    { aside, kind, sizeBytes }: Received,
+    image: string,
+    { token, tags }: Pick<ImageFacts, 'token' | 'tags'>,
+  ): void {
+    writeJsonFile(join(aside, 'image.json'), {
+      image,
+      kind,
+      base: hostImage,
+      token,
+      tags,
+      sizeBytes,
+      createdAt: new Date().toISOString(),
+    } satisfies ImageFacts);
     renameSync(aside, join(this.folder, image));
   }
 

@@ -9,28 +9,66 @@ import { idOf, ownId } from '../http/routes.js';
 export function imageRoutesOf(imaging: Imaging, machines: Machines): readonly Route[] {
   return [
     ...(['load', 'capture'] as const).map((kind): Route => ({
-      method: 'POST', path: `/v1/machines/:id/${kind}`, handle: (request) => {
+      method: 'POST',
+      path: `/v1/machines/:id/${kind}`,
+      handle: (request) => {
         const job = check(imageJobSchema, request.body);
-        return { subject: machines.subjectOf(kind, idOf(request)), accept: () => ({ status: 202, body: imaging.begin(ownId(machines, request), kind, job) }) };
+        return {
+          subject: machines.subjectOf(kind, idOf(request)),
+          accept: () => ({ status: 202, body: imaging.begin(ownId(machines, request), kind, job) }),
+        };
       },
     })),
-    { method: 'GET', path: '/v1/machines/:id/job', handle: (request) => ({ accept: () => ({ status: 200, body: imaging.job(ownId(machines, request)) }) }) },
-    { method: 'GET', path: '/v1/uploads', handle: ({ query }) => ({ subject: { operation: 'images' }, accept: () => ({ status: 200, body: imaging.list(check(imagesSchema, queryOf(query, ['tag'])).tag) }) }) },
-    { method: 'GET', path: '/v1/images/:name', handle: ({ parameters: { name = '' } }) => ({ subject: { operation: 'images' }, accept: () => ({ status: 200, body: imaging.show(name) }) }) },
     {
-      method: 'GET', path: '/v1/images/:name/file', handle: ({ parameters: { name = '' } }) => ({
-        subject: { operation: 'download', hostname: name }, accept: () => ({ status: 200, body: undefined, stream: imaging.pack(name) }),
+      method: 'GET',
+      path: '/v1/machines/:id/job',
+      handle: (request) => ({ accept: () => ({ status: 200, body: imaging.job(ownId(machines, request)) }) }),
+    },
+    {
+      method: 'GET',
+      path: '/v1/uploads',
+      handle: ({ query }) => ({
+        subject: { operation: 'images' },
+        accept: () => ({ status: 200, body: imaging.list(check(imagesSchema, queryOf(query, ['tag'])).tag) }),
       }),
     },
     {
-      method: 'PUT', path: '/v1/images/:name/file',
-      receive: ({ parameters: { name = '' }, query }, archive) => imaging.receive(name, check(uploadSchema, queryOf(query, ['tag'])), archive),
+      method: 'GET',
+      path: '/v1/images/:name',
+      handle: ({ parameters: { name = '' } }) => ({
+        subject: { operation: 'images' },
+        accept: () => ({ status: 200, body: imaging.show(name) }),
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/v1/images/:name/file',
+      handle: ({ parameters: { name = '' } }) => ({
+        subject: { operation: 'download', hostname: name },
+        accept: () => ({ status: 200, body: undefined, stream: imaging.pack(name) }),
+      }),
+    },
+    {
+      method: 'PUT',
+      path: '/v1/images/:name/file',
+      receive: ({ parameters: { name = '' }, query }, archive) =>
+        imaging.receive(name, check(uploadSchema, queryOf(query, ['tag'])), archive),
       handle: ({ parameters: { name = '' }, query, body }) => ({
-        subject: { operation: 'upload', hostname: name }, accept: () => ({ status: 200, body: imaging.take(name, check(uploadSchema, queryOf(query, ['tag'])), body as Received | undefined) }),
+        subject: { operation: 'upload', hostname: name },
+        accept: () => ({
+          status: 200,
+          body: imaging.take(
+            name,
+            check(uploadSchema, queryOf(query, ['tag'])),
+            body as Received | undefined,
+          ),
+        }),
       }),
     },
     {
-      method: 'DELETE', path: '/v1/images/:name', handle: ({ parameters: { name = '' } }) => ({
+      method: 'DELETE',
+      path: '/v1/images/:name',
+      handle: ({ parameters: { name = '' } }) => ({
         accept: () => {
           imaging.remove(name);
           return { status: 200, body: { image: name } };

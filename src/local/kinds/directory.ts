@@ -11,20 +11,31 @@ import { authorizedKeysFile, makeDisk, writeAuthorizedKeys, type Booted, type Ki
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const shells = ['/bin/bash', '/bin/sh'] as const;
 
-/** A machine that is a folder: commands run as the service's own user, with the folder as their home. Works everywhere. */
+/**
+ * A machine that is a folder: commands run as the service's own user, with the folder as their home. Works
+ * everywhere.
+ */
 export function directoryKind(markerStart: string, library: Library): Kind {
   const user = userInfo().username;
-  const build: Kind['build'] = (machine, folder) => makeDisk(folder, async (disk) => {
-    await library.copyTo(disk, machine.image, 'directory');
-    writeAuthorizedKeys(disk, machine.publicKeys);
-  });
-  return { name: 'directory', user, build, boot: async (machine, folder) => boot(machine, await build(machine, folder), markerStart) };
+  const build: Kind['build'] = (machine, folder) =>
+    makeDisk(folder, async (disk) => {
+      await library.copyTo(disk, machine.image, 'directory');
+      writeAuthorizedKeys(disk, machine.publicKeys);
+    });
+  return {
+    name: 'directory',
+    user,
+    build,
+    boot: async (machine, folder) => boot(machine, await build(machine, folder), markerStart),
+  };
 }
 
 async function boot(machine: MachineRecord, home: string, markerStart: string): Promise<Booted> {
   const marker = `${markerStart}/${machine.id}`;
   const server = await SshServer.listen({
-    address: machine.address, port: machine.port, hostKey: machine.hostKey.private,
+    address: machine.address,
+    port: machine.port,
+    hostKey: machine.hostKey.private,
     login: { user: machine.user, password: machine.password, authorizedKeysFile: authorizedKeysFile(home) },
     launcher: launcherOf(machine, home, marker),
   });
@@ -43,10 +54,15 @@ function launcherOf(machine: MachineRecord, home: string, marker: string): Launc
     prefix: [],
     cwd: home,
     environment: {
-      HOME: home, USER: machine.user, LOGNAME: machine.user, SHELL: loginShell(), LANG: 'C.UTF-8',
+      HOME: home,
+      USER: machine.user,
+      LOGNAME: machine.user,
+      SHELL: loginShell(),
+      LANG: 'C.UTF-8',
       // The service's own Node comes last, so that scripts find one even where none is installed.
       PATH: `${systemPath}:/opt/homebrew/bin:${dirname(process.execPath)}`,
-      HOSTNAME: machine.hostname, [markerVariable]: marker,
+      HOSTNAME: machine.hostname,
+      [markerVariable]: marker,
     },
   };
 }

@@ -18,7 +18,10 @@ export interface Kind {
   build(machine: MachineRecord, folder: string): Promise<string>;
   /** The user people log in as. */
   readonly user: string;
-  /** Starts the machine on the disk in its folder, which is made when it is not there. @throws Error that says why it cannot boot. */
+  /**
+   * Starts the machine on the disk in its folder, which is made when it is not there.
+   * @throws Error that says why it cannot boot.
+   */
   boot(machine: MachineRecord, folder: string): Promise<Booted>;
 }
 

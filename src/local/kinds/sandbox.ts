@@ -14,7 +14,16 @@ import { sandboxInit } from './sandbox-init.js';
 import { waitForSshBanner } from './ssh-banner.js';
 
 const bootLimitMs = 20_000;
-const namespaces = ['--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child', '--propagation', 'private'];
+const namespaces = [
+  '--mount',
+  '--uts',
+  '--ipc',
+  '--pid',
+  '--fork',
+  '--kill-child',
+  '--propagation',
+  'private',
+];
 const sshdPaths = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd', '/sbin/sshd'];
 
 export interface SandboxOptions {
@@ -31,17 +40,26 @@ export function findSshd(): string | undefined {
 }
 
 /**
- * A machine that is a system of its own: mount, pid, uts and ipc namespaces, and an overlay on the host's root. Linux
- * and root only. It shares the host's kernel and network, and is no security boundary.
+ * A machine that is a system of its own: mount, pid, uts and ipc namespaces, and an overlay on the host's
+ * root. Linux and root only. It shares the host's kernel and network, and is no security boundary.
  */
 export function sandboxKind(options: SandboxOptions): Kind {
-  const build: Kind['build'] = (machine, folder) => makeDisk(folder, (disk) => buildDisk(machine, disk, options.library));
-  return { name: 'sandbox', user: 'root', build, boot: async (machine, folder) => boot(machine, await build(machine, folder), options) };
+  const build: Kind['build'] = (machine, folder) =>
+    makeDisk(folder, (disk) => buildDisk(machine, disk, options.library));
+  return {
+    name: 'sandbox',
+    user: 'root',
+    build,
+    boot: async (machine, folder) => boot(machine, await build(machine, folder), options),
+  };
 }
 
-/** The upper layer of the overlay, the homes, which are mounts of their own, and what goes with the machine. */
+/**
+ * The upper layer of the overlay, the homes, which are mounts of their own, and what goes with the machine.
+ */
 async function buildDisk(machine: MachineRecord, disk: string, library: Library): Promise<void> {
-  for (const name of ['upper', 'work', 'mnt', 'home', 'root']) mkdirSync(join(disk, name), { mode: name === 'root' ? 0o700 : 0o755 });
+  for (const name of ['upper', 'work', 'mnt', 'home', 'root'])
+    mkdirSync(join(disk, name), { mode: name === 'root' ? 0o700 : 0o755 });
   await library.copyTo(disk, machine.image, 'sandbox');
   writeAuthorizedKeys(join(disk, 'root'), machine.publicKeys);
   writeFileSync(join(disk, 'host-key'), machine.hostKey.private, { mode: 0o600 });
@@ -50,12 +68,17 @@ async function buildDisk(machine: MachineRecord, disk: string, library: Library)
 async function boot(machine: MachineRecord, disk: string, options: SandboxOptions): Promise<Booted> {
   const started = startInit(machine, disk, options);
   const exited = new Promise<string>((resolve) => {
-    started.once('exit', (code, signal) => resolve(`its first process ended (${signal ?? `exit code ${code}`})`));
-    started.once('error', (error) => resolve(`unshare, a part of util-linux, could not be started (${error.message})`));
+    started.once('exit', (code, signal) =>
+      resolve(`its first process ended (${signal ?? `exit code ${code}`})`),
+    );
+    started.once('error', (error) =>
+      resolve(`unshare, a part of util-linux, could not be started (${error.message})`),
+    );
   });
   try {
     const initPid = await readyPid(started, exited, disk);
-    if (options.sshd === undefined) return await serveFromOutside(machine, disk, started, initPid, exited, options);
+    if (options.sshd === undefined)
+      return await serveFromOutside(machine, disk, started, initPid, exited, options);
     await waitForSshBanner(machine.address, machine.port, bootLimitMs, exited);
     return { port: machine.port, died: exited, halt: () => halt(started, initPid, exited) };
   } catch (error) {
@@ -69,12 +92,22 @@ function startInit(machine: MachineRecord, disk: string, options: SandboxOptions
   const script = join(disk, 'init.sh');
   writeFileSync(script, sandboxInit, { mode: 0o600 });
   const words = [
-    disk, machine.hostname, options.dataFolder, process.execPath, '/', machine.address, String(machine.port), options.sshd ?? '',
+    disk,
+    machine.hostname,
+    options.dataFolder,
+    process.execPath,
+    '/',
+    machine.address,
+    String(machine.port),
+    options.sshd ?? '',
   ];
   const output = openSync(consoleFile(disk), 'w', 0o600);
   try {
     const child = spawn('unshare', [...namespaces, '/bin/sh', script, ...words], {
-      detached: true, cwd: '/', stdio: ['pipe', 'pipe', output], env: childEnvironment({ set: environmentOf(machine, options) }),
+      detached: true,
+      cwd: '/',
+      stdio: ['pipe', 'pipe', output],
+      env: childEnvironment({ set: environmentOf(machine, options) }),
     });
     child.stdin?.on('error', () => undefined).end(`${machine.password}\n`);
     return child;
@@ -89,7 +122,12 @@ function consoleFile(disk: string): string {
 
 function environmentOf(machine: MachineRecord, options: SandboxOptions): Record<string, string> {
   return {
-    PATH: systemPath, HOME: '/root', USER: 'root', LOGNAME: 'root', SHELL: loginShell(), LANG: 'C.UTF-8',
+    PATH: systemPath,
+    HOME: '/root',
+    USER: 'root',
+    LOGNAME: 'root',
+    SHELL: loginShell(),
+    LANG: 'C.UTF-8',
     [markerVariable]: `${options.markerStart}/${machine.id}`,
   };
 }
@@ -104,21 +142,49 @@ async function readyPid(child: ChildProcess, exited: Promise<string>, disk: stri
       if (pid !== undefined) resolve(Number(pid));
     });
   });
-  const outcome = await Promise.race([ready, exited, sleep(bootLimitMs, 'it was not ready in time', { ref: false })]);
+  const outcome = await Promise.race([
+    ready,
+    exited,
+    sleep(bootLimitMs, 'it was not ready in time', { ref: false }),
+  ]);
   lines.close();
   if (typeof outcome === 'number') return outcome;
-  throw new Error(`the sandbox did not boot, for ${outcome}: ${readFileSync(consoleFile(disk), 'utf8').slice(-1_000).trim()}`);
+  throw new Error(
+    `the sandbox did not boot, for ${outcome}: ${readFileSync(consoleFile(disk), 'utf8').slice(-1_000).trim()}`,
+  );
 }
 
 /** Without OpenSSH: our server listens outside, and every command enters the sandbox's namespaces. */
 async function serveFromOutside(
-  machine: MachineRecord, disk: string, started: ChildProcess, initPid: number, exited: Promise<string>, options: SandboxOptions,
+  machine: MachineRecord,
+  disk: string,
+  started: ChildProcess,
+  initPid: number,
+  exited: Promise<string>,
+  options: SandboxOptions,
 ): Promise<Booted> {
   const server = await SshServer.listen({
-    address: machine.address, port: machine.port, hostKey: machine.hostKey.private,
-    login: { user: machine.user, password: machine.password, authorizedKeysFile: authorizedKeysFile(join(disk, 'root')) },
+    address: machine.address,
+    port: machine.port,
+    hostKey: machine.hostKey.private,
+    login: {
+      user: machine.user,
+      password: machine.password,
+      authorizedKeysFile: authorizedKeysFile(join(disk, 'root')),
+    },
     launcher: {
-      prefix: ['nsenter', '--target', String(initPid), '--mount', '--uts', '--ipc', '--pid', '--root', '--wd', '--'],
+      prefix: [
+        'nsenter',
+        '--target',
+        String(initPid),
+        '--mount',
+        '--uts',
+        '--ipc',
+        '--pid',
+        '--root',
+        '--wd',
+        '--',
+      ],
       cwd: '/',
       environment: environmentOf(machine, options),
     },
@@ -131,7 +197,10 @@ async function serveFromOutside(
   return { port: server.port, died: exited, halt: stop };
 }
 
-/** unshare ignores SIGTERM; with SIGKILL its child dies, and with that first process all others and the mounts. */
+/**
+ * unshare ignores SIGTERM; with SIGKILL its child dies, and with that first process all others and the
+ * mounts.
+ */
 async function halt(started: ChildProcess, initPid: number, exited: Promise<string>): Promise<void> {
   const initStart = startTimeOf(initPid);
   if (started.exitCode === null && started.signalCode === null) started.kill('SIGKILL');

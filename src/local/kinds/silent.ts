@@ -8,6 +8,8 @@ export async function bootSilent(machine: MachineRecord): Promise<Booted> {
   return {
     port: server.port,
     died: new Promise(() => undefined),
-    halt: async () => { server.close(); },
+    halt: async () => {
+      server.close();
+    },
   };
 }

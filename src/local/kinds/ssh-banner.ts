@@ -2,9 +2,16 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits until an SSH server greets. @throws Error when the machine ends first, or when the time is over. */
-export async function waitForSshBanner(address: string, port: number, limitMs: number, ended: Promise<string>): Promise<void> {
+export async function waitForSshBanner(
+  address: string,
+  port: number,
+  limitMs: number,
+  ended: Promise<string>,
+): Promise<void> {
   let reason: string | undefined;
-  void ended.then((text) => { reason = text; });
+  void ended.then((text) => {
+    reason = text;
+  });
   const deadline = Date.now() + limitMs;
   while (Date.now() < deadline) {
     if (await greets(address, port)) return;

@@ -1,4 +1,9 @@
-import ssh2, { type AuthContext, type AuthenticationType, type ParsedKey, type PublicKeyAuthContext } from 'ssh2';
+import ssh2, {
+  type AuthContext,
+  type AuthenticationType,
+  type ParsedKey,
+  type PublicKeyAuthContext,
+} from 'ssh2';
 import { sameSecret } from '../api-key.js';
 import { readIfPresent } from '../files.js';
 
@@ -11,13 +16,17 @@ export interface Login {
 
 const methods: AuthenticationType[] = ['publickey', 'password'];
 
-/** Accepts the machine's user with its password or with a key of its authorized_keys file; refuses everything else. */
+/**
+ * Accepts the machine's user with its password or with a key of its authorized_keys file; refuses everything
+ * else.
+ */
 export function authenticate(context: AuthContext, login: Login): void {
   if (context.username !== login.user) return context.reject(methods);
   if (context.method === 'password') {
     return sameSecret(context.password, login.password) ? context.accept() : context.reject(methods);
   }
-  if (context.method === 'publickey' && isAuthorized(context, login.authorizedKeysFile)) return context.accept();
+  if (context.method === 'publickey' && isAuthorized(context, login.authorizedKeysFile))
+    return context.accept();
   context.reject(methods);
 }
 
@@ -37,6 +46,8 @@ function isAuthorized(context: PublicKeyAuthContext, file: string): boolean {
 }
 
 function authorizedKeys(file: string): readonly ParsedKey[] {
-  const lines = (readIfPresent(file) ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  const lines = (readIfPresent(file) ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'));
   return lines.flatMap((line) => parsePublicKey(line) ?? []);
 }

@@ -19,15 +19,18 @@ export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** How many processes of ours stand between the one that is started and the command; signals are not for them. */
+  /**
+   * How many processes of ours stand between the one that is started and the command; signals are not for
+   * them.
+   */
   readonly wrappers: number;
 }
 
 const loginShell = 'exec "$SHELL" -l';
 const script = '/usr/bin/script';
 
-// Tells on descriptor 3 which terminal it got, so that the window's size can be set later. `script` turns the echo off
-// where its own input is no terminal; that is undone.
+// Tells on descriptor 3 which terminal it got, so that the window's size can be set later. `script` turns the
+// echo off where its own input is no terminal; that is undone.
 const inTerminal = `tty >&3; exec 3>&-; stty rows "$HEDDLE_ROWS" cols "$HEDDLE_COLUMNS" echo
 text=$HEDDLE_COMMAND; unset HEDDLE_ROWS HEDDLE_COLUMNS HEDDLE_COMMAND; cd; eval "$text"`;
 
@@ -37,16 +40,31 @@ export function canMakeTerminals(): boolean {
 }
 
 /** How to start a command, or without one a login shell, on a machine, with or without a terminal. */
-export function planLaunch(launcher: Launcher, command: string | undefined, terminal: Terminal | undefined): Launch {
+export function planLaunch(
+  launcher: Launcher,
+  command: string | undefined,
+  terminal: Terminal | undefined,
+): Launch {
   const text = command ?? loginShell;
   const wrappers = launcher.prefix.length > 0 ? 1 : 0;
   if (terminal === undefined) {
-    const [program, ...args] = [...launcher.prefix, '/bin/sh', '-c', 'cd && exec /bin/sh -c "$1"', 'sh', text];
+    const [program, ...args] = [
+      ...launcher.prefix,
+      '/bin/sh',
+      '-c',
+      'cd && exec /bin/sh -c "$1"',
+      'sh',
+      text,
+    ];
     return { program, args, environment: launcher.environment, wrappers };
   }
   const [program, ...args] = [...launcher.prefix, script, '-qfec', inTerminal, '/dev/null'];
   const environment = {
-    ...launcher.environment, TERM: terminal.name, HEDDLE_COMMAND: text, HEDDLE_ROWS: String(terminal.rows), HEDDLE_COLUMNS: String(terminal.columns),
+    ...launcher.environment,
+    TERM: terminal.name,
+    HEDDLE_COMMAND: text,
+    HEDDLE_ROWS: String(terminal.rows),
+    HEDDLE_COLUMNS: String(terminal.columns),
   };
   return { program, args, environment, wrappers: wrappers + 1 };
 }

@@ -17,7 +17,10 @@ export interface SshServerOptions {
   readonly launcher: Launcher;
 }
 
-/** An SSH server of one machine. Sessions are served, and connections that the machine makes for whoever is logged in; no agent. */
+/**
+ * An SSH server of one machine. Sessions are served, and connections that the machine makes for whoever is
+ * logged in; no agent.
+ */
 export class SshServer {
   readonly #net: NetServer;
   readonly #sockets = new Set<Socket>();
@@ -48,7 +51,9 @@ export class SshServer {
     return portOf(this.#net);
   }
 
-  /** Cuts all connections and kills the commands that were started through them, with their process groups. */
+  /**
+   * Cuts all connections and kills the commands that were started through them, with their process groups.
+   */
   close(): void {
     this.#net.close();
     for (const socket of this.#sockets) socket.destroy();

@@ -5,11 +5,34 @@ import { childEnvironment } from '../../config/child-environment.js';
 import { descendantsOf, signalQuietly } from '../processes.js';
 import { canMakeTerminals, planLaunch, type Launcher, type Terminal } from './launch.js';
 
-const sftpServers = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-server', '/usr/libexec/sftp-server', '/usr/lib/ssh/sftp-server'];
-const signalNames = new Set<string>(['ABRT', 'ALRM', 'FPE', 'HUP', 'ILL', 'INT', 'KILL', 'PIPE', 'QUIT', 'SEGV', 'TERM', 'USR1', 'USR2']);
+const sftpServers = [
+  '/usr/lib/openssh/sftp-server',
+  '/usr/libexec/openssh/sftp-server',
+  '/usr/libexec/sftp-server',
+  '/usr/lib/ssh/sftp-server',
+];
+const signalNames = new Set<string>([
+  'ABRT',
+  'ALRM',
+  'FPE',
+  'HUP',
+  'ILL',
+  'INT',
+  'KILL',
+  'PIPE',
+  'QUIT',
+  'SEGV',
+  'TERM',
+  'USR1',
+  'USR2',
+]);
 
 /** Serves one session channel: a command, a shell, or sftp where the system has a program for it. */
-export function serveSession(session: Session, launcher: Launcher, onStart: (child: ChildProcess) => void): void {
+export function serveSession(
+  session: Session,
+  launcher: Launcher,
+  onStart: (child: ChildProcess) => void,
+): void {
   let terminal: Terminal | undefined;
   let running: RunningCommand | undefined;
   const start = (channel: ServerChannel, command: string | undefined): void => {
@@ -48,11 +71,20 @@ class RunningCommand {
   readonly #wrappers: number;
   #terminalPath: string | undefined;
 
-  constructor(channel: ServerChannel, launcher: Launcher, command: string | undefined, terminal: Terminal | undefined, onStart: (child: ChildProcess) => void) {
+  constructor(
+    channel: ServerChannel,
+    launcher: Launcher,
+    command: string | undefined,
+    terminal: Terminal | undefined,
+    onStart: (child: ChildProcess) => void,
+  ) {
     const launch = planLaunch(launcher, command, terminal);
     this.#wrappers = launch.wrappers;
     this.#child = spawn(launch.program, launch.args, {
-      cwd: launcher.cwd, env: childEnvironment({ set: launch.environment }), detached: true, stdio: ['pipe', 'pipe', 'pipe', terminal === undefined ? 'ignore' : 'pipe'],
+      cwd: launcher.cwd,
+      env: childEnvironment({ set: launch.environment }),
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', terminal === undefined ? 'ignore' : 'pipe'],
     });
     this.#child.on('error', (error) => {
       channel.stderr.write(`The machine could not start ${launch.program}: ${error.message}\n`);
@@ -66,7 +98,10 @@ class RunningCommand {
   resize(info: WindowChangeInfo): void {
     if (this.#terminalPath === undefined) return;
     const size = ['rows', String(info.rows), 'cols', String(info.cols)];
-    spawn('stty', ['-F', this.#terminalPath, ...size], { stdio: 'ignore', env: childEnvironment() }).on('error', () => undefined);
+    spawn('stty', ['-F', this.#terminalPath, ...size], { stdio: 'ignore', env: childEnvironment() }).on(
+      'error',
+      () => undefined,
+    );
   }
 
   /** As sshd does: the signal goes to the command and all it started, not to what we put in between. */
@@ -84,7 +119,8 @@ class RunningCommand {
   #connect(channel: ServerChannel, hasTerminal: boolean): void {
     const { stdin, stdout, stderr } = this.#child;
     // Either side may go away first; what the other still sends is then lost, as with any broken pipe.
-    for (const stream of [stdin, stdout, stderr, channel, channel.stderr]) stream?.on('error', () => undefined);
+    for (const stream of [stdin, stdout, stderr, channel, channel.stderr])
+      stream?.on('error', () => undefined);
     if (stdin) channel.pipe(stdin);
     stdout?.pipe(channel, { end: false });
     stderr?.pipe(channel.stderr, { end: false });

@@ -25,11 +25,18 @@ export function newestReady(builds: readonly Build[]): Build | undefined {
 export function nextWork(state: ImageState, now: number, tried: readonly string[] = []): ImageWork {
   const machine = state.machines.find(({ name }) => !tried.includes(name));
   if (machine !== undefined) return { do: 'clean up', machine };
-  const dropped = state.builds.find((build) => isToBeDropped(build) && !tried.includes(`drop ${build.number}`));
+  const dropped = state.builds.find(
+    (build) => isToBeDropped(build) && !tried.includes(`drop ${build.number}`),
+  );
   if (dropped !== undefined) return { do: 'drop', build: dropped };
   if (state.leaving !== undefined || state.spec === undefined) return { do: 'wait' };
   const newest = newestReady(state.builds);
-  if (newest !== undefined && !tried.includes(`upload ${newest.number}`) && newest.uploads.some((upload) => upload.state === 'failed')) return { do: 'upload', build: newest };
+  if (
+    newest !== undefined &&
+    !tried.includes(`upload ${newest.number}`) &&
+    newest.uploads.some((upload) => upload.state === 'failed')
+  )
+    return { do: 'upload', build: newest };
   const { request, paused } = state;
   if (request === undefined || paused !== undefined) return { do: 'wait' };
   const forMs = (request.notBefore ?? 0) - now;
@@ -38,38 +45,63 @@ export function nextWork(state: ImageState, now: number, tried: readonly string[
 
 /** What came to nothing leaves nothing. */
 function isToBeDropped(build: Build): boolean {
-  return build.state === 'deleting' || ((build.state === 'failed' || build.state === 'cancelled') && !isGone(build));
+  return (
+    build.state === 'deleting' ||
+    ((build.state === 'failed' || build.state === 'cancelled') && !isGone(build))
+  );
 }
 
 /** Nothing of it is anywhere any more, and nobody wants it. */
 export function isOver({ leaving, builds, machines }: ImageState): boolean {
-  return leaving !== undefined && machines.length === 0 && builds.every((build) => build.state !== 'building' && isGone(build));
+  return (
+    leaving !== undefined &&
+    machines.length === 0 &&
+    builds.every((build) => build.state !== 'building' && isGone(build))
+  );
 }
 
 /** The request that age brings; undefined where there is no need. */
-export function requestOfAge({ spec, builds, request, leaving }: ImageState, now: number): BuildRequest | undefined {
+export function requestOfAge(
+  { spec, builds, request, leaving }: ImageState,
+  now: number,
+): BuildRequest | undefined {
   if (request !== undefined || leaving !== undefined || spec?.rebuildAgeMs === undefined) return undefined;
   const newest = newestReady(builds);
   const isOld = newest?.endedAt !== undefined && now - Date.parse(newest.endedAt) >= spec.rebuildAgeMs;
-  return newest === undefined || isOld ? { by: newest === undefined ? 'there is none' : 'its age', at: new Date(now).toISOString(), failed: 0 } : undefined;
+  return newest === undefined || isOld
+    ? { by: newest === undefined ? 'there is none' : 'its age', at: new Date(now).toISOString(), failed: 0 }
+    : undefined;
 }
 
 /** A request stays until a build has succeeded; the pause doubles. */
 export function afterFailure(request: BuildRequest, now: number): BuildRequest {
-  return { ...request, failed: request.failed + 1, notBefore: now + Math.min(firstPauseMs * 2 ** request.failed, longestPauseMs) };
+  return {
+    ...request,
+    failed: request.failed + 1,
+    notBefore: now + Math.min(firstPauseMs * 2 ** request.failed, longestPauseMs),
+  };
 }
 
 /** Builds beyond those that are kept go; of builds that failed, the last are remembered. */
 export function rotate(builds: readonly Build[], keep: number): readonly Build[] {
   const ready = builds.filter(({ state }) => state === 'ready').map(({ number }) => number);
   const old = new Set(ready.slice(keep));
-  const over = builds.filter(({ state }) => state === 'failed' || state === 'cancelled').map(({ number }) => number).slice(rememberedFailures);
-  return builds.filter(({ number }) => !over.includes(number)).map((build): Build => (old.has(build.number) ? { ...build, state: 'deleting', why: `only ${keep} are kept` } : build));
+  const over = builds
+    .filter(({ state }) => state === 'failed' || state === 'cancelled')
+    .map(({ number }) => number)
+    .slice(rememberedFailures);
+  return builds
+    .filter(({ number }) => !over.includes(number))
+    .map((build): Build =>
+      old.has(build.number) ? { ...build, state: 'deleting', why: `only ${keep} are kept` } : build,
+    );
 }
 
 /** Why a build cannot be taken back now; undefined when it can. */
 export function rollbackRefusal(state: ImageState): string | undefined {
   const ready = state.builds.filter((build) => build.state === 'ready');
   if (ready.length === 0) return `image ${state.name} has no ready build; nothing can be rolled back`;
-  return ready.length === 1 ? `image ${state.name} has no build before ${ready[0]?.number}; 'heddle image delete ${state.name}' deletes it all` : undefined;
+  return ready.length === 1
+    ? `image ${state.name} has no build before ${ready[0]?.number}; 'heddle image delete ${state.name}' deletes it all`
+    : undefined;
 }

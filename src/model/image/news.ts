@@ -28,7 +28,8 @@ export function offersOf(name: string, builds: readonly Build[]): Offers {
   for (const build of builds) {
     if (build.state !== 'ready') continue;
     for (const { provider, state, image } of build.uploads) {
-      if (state === 'ready') offers[provider] ??= { build: build.number, image: image ?? formatImageRef(imageRefOf(name, build)) };
+      if (state === 'ready')
+        offers[provider] ??= { build: build.number, image: image ?? formatImageRef(imageRefOf(name, build)) };
     }
   }
   return offers;
@@ -36,8 +37,13 @@ export function offersOf(name: string, builds: readonly Build[]): Offers {
 
 export function isSameOffers(one: Offers, other: Offers): boolean {
   const providers = Object.keys(one);
-  return providers.length === Object.keys(other).length
-    && providers.every((provider) => one[provider]?.build === other[provider]?.build && one[provider]?.image === other[provider]?.image);
+  return (
+    providers.length === Object.keys(other).length &&
+    providers.every(
+      (provider) =>
+        one[provider]?.build === other[provider]?.build && one[provider]?.image === other[provider]?.image,
+    )
+  );
 }
 
 /** Whether this says something newer than what is known. */

@@ -48,13 +48,31 @@ export function workflowOfNode({ of, name }: NodeRef): string {
 }
 
 /** The image with the node's account, size and base put in where its file leaves them to the node. */
-export function withAccountOf(spec: ImageSpec, placement: Pick<Placement, 'provider' | 'flavor' | 'image' | 'fields'> | undefined): ImageSpec {
+export function withAccountOf(
+  spec: ImageSpec,
+  placement: Pick<Placement, 'provider' | 'flavor' | 'image' | 'fields'> | undefined,
+): ImageSpec {
   const { source, validate } = spec;
   if (source.kind !== 'recipe' || source.from === undefined || placement === undefined) return spec;
   const { provider, flavor, image, fields } = placement;
   const group = source.cluster.groups[recipeGroup];
   if (group === undefined) return spec;
-  const cluster = { ...source.cluster, groups: { [recipeGroup]: { ...group, provider, hardware: flavor, image, fields } } };
+  const cluster = {
+    ...source.cluster,
+    groups: { [recipeGroup]: { ...group, provider, hardware: flavor, image, fields } },
+  };
   const left = validate?.provider === accountOfNode;
-  return { ...spec, source: { ...source, cluster }, ...(validate === undefined || !left ? {} : { validate: { ...validate, provider, hardware: validate.hardware === accountOfNode ? flavor : validate.hardware } }) };
+  return {
+    ...spec,
+    source: { ...source, cluster },
+    ...(validate === undefined || !left
+      ? {}
+      : {
+          validate: {
+            ...validate,
+            provider,
+            hardware: validate.hardware === accountOfNode ? flavor : validate.hardware,
+          },
+        }),
+  };
 }

@@ -1,7 +1,10 @@
 import type { JsonObject } from '../json.js';
 import type { ClusterSpec } from '../spec.js';
 
-/** How an image is made, where it goes, and how many of its builds are kept: checked, defaults filled in, files inlined. */
+/**
+ * How an image is made, where it goes, and how many of its builds are kept: checked, defaults filled in,
+ * files inlined.
+ */
 export interface ImageSpec {
   readonly name: string;
   readonly source: RecipeSource | CommandSource;
@@ -11,7 +14,10 @@ export interface ImageSpec {
   readonly validate?: Validation;
   /** Ready builds that stay; older ones are deleted. */
   readonly keep: number;
-  /** It is built by itself when there is no ready build, and when the newest is older; absent: only on request. */
+  /**
+   * It is built by itself when there is no ready build, and when the newest is older; absent: only on
+   * request.
+   */
   readonly rebuildAgeMs?: number;
 }
 
@@ -20,7 +26,10 @@ export interface RecipeSource {
   readonly kind: 'recipe';
   /** One group, `build`, of one node: what a cluster of it would be. */
   readonly cluster: ClusterSpec;
-  /** The node that it is made of, as it stands; absent: a machine is made for it. The group's account, size and base are the node's then. */
+  /**
+   * The node that it is made of, as it stands; absent: a machine is made for it. The group's account, size
+   * and base are the node's then.
+   */
   readonly from?: NodeRef;
   /** The automator that has the system's part in the capture; null for a resource that has no system. */
   readonly system: string | null;
@@ -60,7 +69,10 @@ export interface Validation {
   readonly withinMs: number;
 }
 
-/** Stands for what only the node tells: the account, the size and the base of a recipe that begins with a node. */
+/**
+ * Stands for what only the node tells: the account, the size and the base of a recipe that begins with a
+ * node.
+ */
 export const accountOfNode = 'of-the-node';
 
 /** The group of a recipe's cluster. */
@@ -70,7 +82,8 @@ export const recipeGroup = 'build';
 export function describeSource(source: ImageSpec['source']): string {
   if (source.kind === 'command') return `command ${source.command}`;
   const group = source.cluster.groups[recipeGroup];
-  if (source.from !== undefined) return `${describeNode(source.from)}, with ${group?.services.join(', ') || 'no services'}`;
+  if (source.from !== undefined)
+    return `${describeNode(source.from)}, with ${group?.services.join(', ') || 'no services'}`;
   return `${group?.image ?? '?'} of ${group?.provider ?? '?'} with ${group?.services.join(', ') || 'no services'}`;
 }
 

@@ -70,12 +70,27 @@ export interface ImageView {
 export function viewOfImage(state: ImageState, now: number): ImageView {
   const { name, uid, spec, builds, paused, request, leaving, machines } = state;
   const newest = newestReady(builds)?.number;
-  const pools = Object.keys(state.told?.watchers ?? {}).map((workflowId) => workflowId.replace(/^pool\//, ''));
+  const pools = Object.keys(state.told?.watchers ?? {}).map((workflowId) =>
+    workflowId.replace(/^pool\//, ''),
+  );
   return {
-    name, uid, builds, machines: machines.map((machine) => machine.name), doing: doingWords(state, now),
-    ...(spec === undefined ? {} : { source: describeSource(spec.source), keep: spec.keep, ...(spec.rebuildAgeMs === undefined ? {} : { rebuildAgeMs: spec.rebuildAgeMs }) }),
-    ...(newest === undefined ? {} : { newest }), ...(paused === undefined ? {} : { paused }), ...(request === undefined ? {} : { request }),
-    ...(leaving === undefined ? {} : { leaving }), ...(pools.length === 0 ? {} : { pools }),
+    name,
+    uid,
+    builds,
+    machines: machines.map((machine) => machine.name),
+    doing: doingWords(state, now),
+    ...(spec === undefined
+      ? {}
+      : {
+          source: describeSource(spec.source),
+          keep: spec.keep,
+          ...(spec.rebuildAgeMs === undefined ? {} : { rebuildAgeMs: spec.rebuildAgeMs }),
+        }),
+    ...(newest === undefined ? {} : { newest }),
+    ...(paused === undefined ? {} : { paused }),
+    ...(request === undefined ? {} : { request }),
+    ...(leaving === undefined ? {} : { leaving }),
+    ...(pools.length === 0 ? {} : { pools }),
   };
 }
 
@@ -85,8 +100,15 @@ function doingWords(state: ImageState, now: number): string {
   if (state.leaving !== undefined) return 'is being deleted';
   const next = nextWork(state, now);
   switch (next.do) {
-    case 'wait': return state.request === undefined ? 'nothing' : state.paused === undefined ? 'waits before it builds again' : 'paused; a build is asked for';
-    case 'clean up': return `takes back ${next.machine.name}`;
-    default: return next.do;
+    case 'wait':
+      return state.request === undefined
+        ? 'nothing'
+        : state.paused === undefined
+          ? 'waits before it builds again'
+          : 'paused; a build is asked for';
+    case 'clean up':
+      return `takes back ${next.machine.name}`;
+    default:
+      return next.do;
   }
 }

@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from '../json.js';
 
-/** The account of a machine's user. It exists from the log-in until it is revoked, and has no other purpose. */
+/**
+ * The account of a machine's user. It exists from the log-in until it is revoked, and has no other purpose.
+ */
 export interface Access {
   readonly user: string;
   /** The reservation that it belongs to; absent where an administrator let the user in. */
@@ -31,9 +33,15 @@ export interface MachineAccess {
 export const loginPrefix = 'hd-';
 const longestLogin = 32;
 
-/** A Unix account name for any user name. It never names an account of the image, which has no such prefix. */
+/**
+ * A Unix account name for any user name. It never names an account of the image, which has no such prefix.
+ */
 export function loginOf(user: string): string {
-  const plain = user.normalize('NFKD').toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '');
+  const plain = user
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
   return `${loginPrefix}${plain === '' ? 'user' : plain}`.slice(0, longestLogin).replace(/-+$/, '');
 }
 
@@ -45,8 +53,14 @@ export function readPublicKey(text: string): string | undefined {
   return publicKeyPattern.exec(text.trim())?.[1];
 }
 
-/** What remains to be done once the account is gone: nothing (undefined), or to replace a system whose accounts changed. */
-export function afterRevocation({ password: _password, publicKey: _key, ...access }: Access, accounts: string | undefined): Access | undefined {
+/**
+ * What remains to be done once the account is gone: nothing (undefined), or to replace a system whose
+ * accounts changed.
+ */
+export function afterRevocation(
+  { password: _password, publicKey: _key, ...access }: Access,
+  accounts: string | undefined,
+): Access | undefined {
   const isSame = access.accounts === undefined || accounts === undefined || accounts === access.accounts;
   return isSame ? undefined : { ...access, changed: accounts };
 }
@@ -60,11 +74,21 @@ interface EnteredMachine {
 
 /** Null where the machine is not the asker's, or its account is not there any more. */
 export function accessFor(
-  { state, holder, payload, access }: EnteredMachine, reservation: string | undefined,
+  { state, holder, payload, access }: EnteredMachine,
+  reservation: string | undefined,
 ): MachineAccess | null {
   if (state !== 'in use' || holder?.reservation !== reservation || access?.changed !== undefined) return null;
-  const { ipaddress = null, 'ssh-port': port = ipaddress === null ? null : 22, 'ssh-host-key': hostKey = null } = payload;
+  const {
+    ipaddress = null,
+    'ssh-port': port = ipaddress === null ? null : 22,
+    'ssh-host-key': hostKey = null,
+  } = payload;
   if (access === undefined) return { address: ipaddress, port, hostKey };
   const { login, password } = access;
-  return { address: ipaddress, port, hostKey, login: { user: login, ...(password === undefined ? {} : { password }) } };
+  return {
+    address: ipaddress,
+    port,
+    hostKey,
+    login: { user: login, ...(password === undefined ? {} : { password }) },
+  };
 }

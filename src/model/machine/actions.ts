@@ -1,9 +1,38 @@
-/** What can be done with a machine that is there, beside CREATE, CONFIRM and DELETE, and with images. The names are activity types. */
+/**
+ * What can be done with a machine that is there, beside CREATE, CONFIRM and DELETE, and with images. The
+ * names are activity types.
+ */
 export const machineActions = [
-  'NODE_STATUS', 'POWER_STATUS', 'POWER_ON', 'POWER_OFF', 'POWER_RESET', 'SET_BOOT', 'IMAGE_EXISTS', 'RETRIEVE_IMAGE', 'GET_IMAGE_SIZE', 'GET_CURRENT_IMAGE',
-  'LOAD', 'CAPTURE', 'UNLOAD', 'REACH', 'PRE_RELOAD', 'POST_LOAD', 'PRE_CAPTURE', 'SANITIZE', 'TAINT',
-  'MAKE_PASSWORD', 'GRANT_ACCESS', 'REVOKE_ACCESS', 'TAKE_SLOT', 'GIVE_SLOT',
-  'TAKE_BUILD_PLACE', 'BUILD_FILE', 'DOWNLOAD_IMAGE', 'UPLOAD_IMAGE', 'DELETE_IMAGE', 'REMOVE_FILE',
+  'NODE_STATUS',
+  'POWER_STATUS',
+  'POWER_ON',
+  'POWER_OFF',
+  'POWER_RESET',
+  'SET_BOOT',
+  'IMAGE_EXISTS',
+  'RETRIEVE_IMAGE',
+  'GET_IMAGE_SIZE',
+  'GET_CURRENT_IMAGE',
+  'LOAD',
+  'CAPTURE',
+  'UNLOAD',
+  'REACH',
+  'PRE_RELOAD',
+  'POST_LOAD',
+  'PRE_CAPTURE',
+  'SANITIZE',
+  'TAINT',
+  'MAKE_PASSWORD',
+  'GRANT_ACCESS',
+  'REVOKE_ACCESS',
+  'TAKE_SLOT',
+  'GIVE_SLOT',
+  'TAKE_BUILD_PLACE',
+  'BUILD_FILE',
+  'DOWNLOAD_IMAGE',
+  'UPLOAD_IMAGE',
+  'DELETE_IMAGE',
+  'REMOVE_FILE',
 ] as const;
 export type MachineAction = (typeof machineActions)[number];
 
@@ -18,7 +47,10 @@ export interface MachineActionRow {
   readonly apart?: true;
   /** Longest one attempt may take, in ms. */
   readonly attemptMs: number;
-  /** Longest time over all attempts while the answer is not known, in ms; absent: it waits for as long as it takes. */
+  /**
+   * Longest time over all attempts while the answer is not known, in ms; absent: it waits for as long as it
+   * takes.
+   */
   readonly budgetMs?: number;
   /** Attempts at most; absent: as many as the budget allows. */
   readonly attempts?: number;
@@ -46,12 +78,39 @@ export const machineActionTable: Readonly<Record<MachineAction, MachineActionRow
   POWER_RESET: { ...power, method: 'powerReset', attempts: 1 },
   SET_BOOT: { ...power, method: 'setBoot' },
   IMAGE_EXISTS: { ...look, method: 'imageExists' },
-  RETRIEVE_IMAGE: { by: 'provider', method: 'retrieveImage', queue: 'provider', attemptMs: 2 * hour, budgetMs: 2 * hour, noProgressMs: 10 * minute },
+  RETRIEVE_IMAGE: {
+    by: 'provider',
+    method: 'retrieveImage',
+    queue: 'provider',
+    attemptMs: 2 * hour,
+    budgetMs: 2 * hour,
+    noProgressMs: 10 * minute,
+  },
   GET_IMAGE_SIZE: { ...look, method: 'imageSize' },
   GET_CURRENT_IMAGE: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 2 * minute },
-  LOAD: { by: 'provider', method: 'load', queue: 'provider', attemptMs: 2 * hour, budgetMs: 2 * hour, noProgressMs: 10 * minute },
-  CAPTURE: { by: 'provider', method: 'capture', queue: 'provider', attemptMs: 6 * hour, budgetMs: 6 * hour, noProgressMs: 20 * minute },
-  UNLOAD: { by: 'provider', method: 'unload', queue: 'provider', attemptMs: 10 * minute, budgetMs: 20 * minute },
+  LOAD: {
+    by: 'provider',
+    method: 'load',
+    queue: 'provider',
+    attemptMs: 2 * hour,
+    budgetMs: 2 * hour,
+    noProgressMs: 10 * minute,
+  },
+  CAPTURE: {
+    by: 'provider',
+    method: 'capture',
+    queue: 'provider',
+    attemptMs: 6 * hour,
+    budgetMs: 6 * hour,
+    noProgressMs: 20 * minute,
+  },
+  UNLOAD: {
+    by: 'provider',
+    method: 'unload',
+    queue: 'provider',
+    attemptMs: 10 * minute,
+    budgetMs: 20 * minute,
+  },
   // One look per attempt, as CONFIRM does.
   REACH: { by: 'engine', queue: 'site', attemptMs: minute, budgetMs: 15 * minute },
   // What is about to be overwritten is not waited for.
@@ -68,9 +127,32 @@ export const machineActionTable: Readonly<Record<MachineAction, MachineActionRow
   // A request for a build stays until there is a builder with room for it.
   TAKE_BUILD_PLACE: { by: 'engine', queue: 'build', attemptMs: minute },
   BUILD_FILE: { by: 'engine', queue: 'build', attemptMs: 24 * hour },
-  DOWNLOAD_IMAGE: { by: 'provider', method: 'downloadImage', apart: true, queue: 'upload', attemptMs: 6 * hour, budgetMs: 12 * hour, noProgressMs: 20 * minute },
-  UPLOAD_IMAGE: { by: 'provider', method: 'uploadImage', apart: true, queue: 'upload', attemptMs: 6 * hour, budgetMs: 12 * hour, noProgressMs: 20 * minute },
-  DELETE_IMAGE: { by: 'provider', method: 'deleteImage', apart: true, queue: 'provider', attemptMs: 5 * minute, budgetMs: 5 * minute },
+  DOWNLOAD_IMAGE: {
+    by: 'provider',
+    method: 'downloadImage',
+    apart: true,
+    queue: 'upload',
+    attemptMs: 6 * hour,
+    budgetMs: 12 * hour,
+    noProgressMs: 20 * minute,
+  },
+  UPLOAD_IMAGE: {
+    by: 'provider',
+    method: 'uploadImage',
+    apart: true,
+    queue: 'upload',
+    attemptMs: 6 * hour,
+    budgetMs: 12 * hour,
+    noProgressMs: 20 * minute,
+  },
+  DELETE_IMAGE: {
+    by: 'provider',
+    method: 'deleteImage',
+    apart: true,
+    queue: 'provider',
+    attemptMs: 5 * minute,
+    budgetMs: 5 * minute,
+  },
   // Without a builder it is tried again later.
   REMOVE_FILE: { by: 'engine', queue: 'upload', attemptMs: minute, budgetMs: minute },
 };

@@ -1,8 +1,8 @@
 import type { ImageRef } from './image.js';
 
 /**
- * What trying to do something came to. `unknown`: nobody can tell, for a network or a management controller did not answer. It
- * is never taken for either of the others.
+ * What trying to do something came to. `unknown`: nobody can tell, for a network or a management controller
+ * did not answer. It is never taken for either of the others.
  */
 export type Answer = 'done' | 'not done' | 'unknown';
 
@@ -13,8 +13,8 @@ export type Known = 'yes' | 'no' | 'unknown';
 export type Power = 'on' | 'off' | 'unknown';
 
 /**
- * What a verb came to. `unknown` when nobody answered; throwing Retryable, NotReady or UnknownOutcome says the same, and any other
- * kind of PluginError says `not done`. `why` belongs to all but `done`.
+ * What a verb came to. `unknown` when nobody answered; throwing Retryable, NotReady or UnknownOutcome says
+ * the same, and any other kind of PluginError says `not done`. `why` belongs to all but `done`.
  */
 export interface Outcome {
   readonly answer: Answer;
@@ -44,7 +44,10 @@ export interface SizeReading {
   readonly why?: string;
 }
 
-/** The image that a resource says that it has. `no`: it says that it has none. `tainted`: why somebody may have changed it, where it tells. */
+/**
+ * The image that a resource says that it has. `no`: it says that it has none. `tainted`: why somebody may
+ * have changed it, where it tells.
+ */
 export type CurrentReading =
   | { readonly is: 'yes'; readonly image: ImageRef; readonly tainted?: readonly string[] }
   | { readonly is: 'no' }
@@ -53,7 +56,10 @@ export type CurrentReading =
 /** Why a task failed, read as an answer: kinds of failure after which it is certain that nothing was done. */
 const certain: readonly string[] = ['Invalid', 'Auth', 'Capacity', 'Quota', 'ScriptFailed'];
 
-/** Whatever does not certainly say "not done" is unknown: an outcome that was lost, a time limit, a fault of ours. */
+/**
+ * Whatever does not certainly say "not done" is unknown: an outcome that was lost, a time limit, a fault of
+ * ours.
+ */
 export function answerOfFailure(kind: string): Exclude<Answer, 'done'> {
   return certain.includes(kind) ? 'not done' : 'unknown';
 }

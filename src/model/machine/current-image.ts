@@ -1,7 +1,8 @@
 /**
- * The record that an image carries of itself: `currentimage.txt` in root's home, in the format that older systems wrote. Line 1
- * is the image's name; then `key=value` lines; then tags as `name=value (time)`, of which the last write of a name counts. Its
- * content can be anything: whoever has root on the machine can write it.
+ * The record that an image carries of itself: `currentimage.txt` in root's home, in the format that older
+ * systems wrote. Line 1 is the image's name; then `key=value` lines; then tags as `name=value (time)`, of
+ * which the last write of a name counts. Its content can be anything: whoever has root on the machine can
+ * write it.
  */
 export interface CurrentImage {
   readonly name: string;
@@ -22,8 +23,12 @@ export interface ImageRecord {
 }
 
 export const recordKeys = {
-  id: 'id', prettyName: 'prettyname', revision: 'imagerevision_id', createdAt: 'imagerevision_datecreated',
-  machineId: 'computer_id', hostname: 'computer_hostname',
+  id: 'id',
+  prettyName: 'prettyname',
+  revision: 'imagerevision_id',
+  createdAt: 'imagerevision_datecreated',
+  machineId: 'computer_id',
+  hostname: 'computer_hostname',
 } as const;
 
 /** Tags keep the names that older nodes and images have. */
@@ -70,26 +75,44 @@ export function postLoadOf(record: CurrentImage): string | undefined {
 /** A fresh record, without tags: who loads it later has the steps after loading done again. */
 export function writeCurrentImage(record: ImageRecord): string {
   const line = (key: keyof typeof recordKeys): string => `${recordKeys[key]}=${clean(record[key])}`;
-  return [clean(record.name), line('id'), line('prettyName'), line('revision'), line('createdAt'), line('machineId'), line('hostname')].join('\n');
+  return [
+    clean(record.name),
+    line('id'),
+    line('prettyName'),
+    line('revision'),
+    line('createdAt'),
+    line('machineId'),
+    line('hostname'),
+  ].join('\n');
 }
 
 /**
- * Sets a tag: earlier lines of it and blank lines go, the new one comes last, and no line end follows. Of a text that is too long the end
- * is left out, so that the tag is among what is read.
+ * Sets a tag: earlier lines of it and blank lines go, the new one comes last, and no line end follows. Of a
+ * text that is too long the end is left out, so that the tag is among what is read.
  */
 export function setTag(text: string, name: string, value: string, at: string): string {
-  return [...linesOf(text.slice(0, longestRecord - 2 * longestValue)).filter((line) => !line.startsWith(`${name}=`)), `${name}=${clean(value)} (${clean(at)})`].join('\n');
+  return [
+    ...linesOf(text.slice(0, longestRecord - 2 * longestValue)).filter(
+      (line) => !line.startsWith(`${name}=`),
+    ),
+    `${name}=${clean(value)} (${clean(at)})`,
+  ].join('\n');
 }
 
 /** Reasons for a taint accumulate; one that is there already is not written again. */
 export function addTaint(text: string, reason: string, at: string): string {
-  const before = linesOf(text).filter((line) => line.startsWith(`${tags.tainted}=`)).flatMap((line) => reasonsOf(line.slice(tags.tainted.length + 1)));
+  const before = linesOf(text)
+    .filter((line) => line.startsWith(`${tags.tainted}=`))
+    .flatMap((line) => reasonsOf(line.slice(tags.tainted.length + 1)));
   const reasons = [...new Set([...before, clean(reason).replaceAll(',', ';')])].filter((one) => one !== '');
   return setTag(text, tags.tainted, reasons.join(', '), at);
 }
 
 function linesOf(text: string): readonly string[] {
-  return text.slice(0, longestRecord).split(/\r\n|\r|\n/).filter((line) => line.trim() !== '');
+  return text
+    .slice(0, longestRecord)
+    .split(/\r\n|\r|\n/)
+    .filter((line) => line.trim() !== '');
 }
 
 /** The value may hold `=` itself. */
@@ -101,10 +124,17 @@ function keyed(line: string): readonly [string, string] | undefined {
 
 /** One line without control characters, and no longer than what anybody reads. */
 function clean(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\uFFFD]/gu, '').trim().slice(0, longestValue);
+  return text
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\uFFFD]/gu, '')
+    .trim()
+    .slice(0, longestValue);
 }
 
 /** `one, two (Mon Jan 1 00:00:00 2024)` */
 function reasonsOf(value: string): readonly string[] {
-  return value.replace(/\s*\([^()]*\)\s*$/, '').split(',').map((reason) => reason.trim()).filter((reason) => reason !== '');
+  return value
+    .replace(/\s*\([^()]*\)\s*$/, '')
+    .split(',')
+    .map((reason) => reason.trim())
+    .filter((reason) => reason !== '');
 }

@@ -3,7 +3,10 @@ import { formatImageRef, isSameImage, type ImageRef } from './image.js';
 import type { MachineIntent, MachineState } from './machine.js';
 import type { MachineStateName } from './states.js';
 
-/** `gone`: the provider has no such machine. `power`: it is on or off, and should not be. `image`: it has another image than it was loaded with. */
+/**
+ * `gone`: the provider has no such machine. `power`: it is on or off, and should not be. `image`: it has
+ * another image than it was loaded with.
+ */
 export const driftKinds = ['gone', 'power', 'image'] as const;
 export type DriftKind = (typeof driftKinds)[number];
 
@@ -51,9 +54,17 @@ export function counts({ seen }: Drift): boolean {
 }
 
 /** What is done about it, where the machine's policy says so; undefined where nothing is. */
-export function correctionOf(machine: MachineState): { readonly kind: DriftKind; readonly intent: MachineIntent } | undefined {
+export function correctionOf(
+  machine: MachineState,
+): { readonly kind: DriftKind; readonly intent: MachineIntent } | undefined {
   const { drift = [], correct = [], state } = machine;
-  const found = drift.find((one) => counts(one) && one.tries < mostTries && correct.includes(one.kind) && correctable[one.kind].includes(state));
+  const found = drift.find(
+    (one) =>
+      counts(one) &&
+      one.tries < mostTries &&
+      correct.includes(one.kind) &&
+      correctable[one.kind].includes(state),
+  );
   return found === undefined ? undefined : { kind: found.kind, intent: intentFor(machine, found) };
 }
 
@@ -64,7 +75,8 @@ export function noteTry(drift: readonly Drift[], kind: DriftKind): readonly Drif
 type Reading = 'right' | 'unknown' | { readonly expected: string; readonly found: string };
 
 const readings: Readonly<Record<DriftKind, (machine: MachineState, look: Look) => Reading>> = {
-  gone: (_machine, { there }) => (there === 'unknown' ? 'unknown' : there === 'yes' ? 'right' : { expected: 'there', found: 'gone' }),
+  gone: (_machine, { there }) =>
+    there === 'unknown' ? 'unknown' : there === 'yes' ? 'right' : { expected: 'there', found: 'gone' },
   power: ({ keepsOff }, { there, power }) => {
     const expected = keepsOff === true ? 'off' : 'on';
     if (there === 'no' || power === 'unknown') return 'unknown';
@@ -73,7 +85,9 @@ const readings: Readonly<Record<DriftKind, (machine: MachineState, look: Look) =
   image: ({ image: expected }, { image: found }) => {
     if (expected === undefined) return 'right';
     if (found === undefined) return 'unknown';
-    return found !== null && isSameImage(found, expected) ? 'right' : { expected: formatImageRef(expected), found: found === null ? 'none' : formatImageRef(found) };
+    return found !== null && isSameImage(found, expected)
+      ? 'right'
+      : { expected: formatImageRef(expected), found: found === null ? 'none' : formatImageRef(found) };
   },
 };
 
@@ -86,6 +100,7 @@ const correctable: Readonly<Record<DriftKind, readonly MachineStateName[]>> = {
 
 function intentFor({ image }: MachineState, { kind, expected }: Drift): MachineIntent {
   if (kind === 'power') return { kind: 'power', verb: expected === 'off' ? 'off' : 'on' };
-  if (kind === 'image' && image !== undefined) return { kind: 'load', image: { name: image.name, revision: image.revision } };
+  if (kind === 'image' && image !== undefined)
+    return { kind: 'load', image: { name: image.name, revision: image.revision } };
   return { kind: 'maintain', reason: 'it is gone: its provider has no such machine' };
 }

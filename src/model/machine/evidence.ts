@@ -1,7 +1,10 @@
 import type { Known, Power } from './answer.js';
 import type { CurrentImage } from './current-image.js';
 
-/** All that a look at a machine brought, before anybody judged it. Each piece says of itself when it is not known. */
+/**
+ * All that a look at a machine brought, before anybody judged it. Each piece says of itself when it is not
+ * known.
+ */
 export interface Evidence {
   /** Its plugin told all of this, for nobody logs in to it; absent: SSH did. */
   readonly by?: 'plugin';
@@ -15,7 +18,9 @@ export interface Evidence {
   /** The image that the provider has it down for, where the provider tells. */
   readonly assigned?: string;
   readonly record: RecordReading;
-  /** Whether anybody was on a terminal of it since its record was written; absent where nobody wants to know. */
+  /**
+   * Whether anybody was on a terminal of it since its record was written; absent where nobody wants to know.
+   */
   readonly logIns?: Known;
   /** Whether the system on it says that the image is as it should be; absent where nobody can ask. */
   readonly check?: Known;

@@ -12,12 +12,20 @@ export interface Holder {
 const open: readonly MachineIntent['kind'][] = ['status', 'power', 'maintain', 'restore', 'correct'];
 
 /** Why a machine does not take what somebody asks, for whose it is; undefined when that is no obstacle. */
-export function refuseOthers({ name, state, holder, user }: MachineState, intent: MachineIntent, asks: string | undefined): string | undefined {
-  if (intent.kind === 'hold' && holder === undefined && (state === 'in use' || state === 'reserved')) return `machine ${name} is ${state}${user === undefined ? '' : ` (${user})`}`;
-  if (intent.kind === 'hold' && holder === undefined && (state === 'maintenance' || state === 'reloading')) return `machine ${name} is in state ${state}`;
-  if (asks !== undefined && intent.kind !== 'hold' && holder?.reservation !== asks) return `machine ${name} is not held by reservation ${asks} any more`;
+export function refuseOthers(
+  { name, state, holder, user }: MachineState,
+  intent: MachineIntent,
+  asks: string | undefined,
+): string | undefined {
+  if (intent.kind === 'hold' && holder === undefined && (state === 'in use' || state === 'reserved'))
+    return `machine ${name} is ${state}${user === undefined ? '' : ` (${user})`}`;
+  if (intent.kind === 'hold' && holder === undefined && (state === 'maintenance' || state === 'reloading'))
+    return `machine ${name} is in state ${state}`;
+  if (asks !== undefined && intent.kind !== 'hold' && holder?.reservation !== asks)
+    return `machine ${name} is not held by reservation ${asks} any more`;
   // Who took it out of use meanwhile has the last word.
-  if (asks !== undefined && state === 'maintenance' && (intent.kind === 'load' || intent.kind === 'unload')) return `machine ${name} is in maintenance`;
+  if (asks !== undefined && state === 'maintenance' && (intent.kind === 'load' || intent.kind === 'unload'))
+    return `machine ${name} is in maintenance`;
   if (holder === undefined || holder.reservation === asks || open.includes(intent.kind)) return undefined;
   if (intent.kind === 'remove' && intent.force === true) return undefined;
   const { reservation, until } = holder;

@@ -18,7 +18,10 @@ export interface MachineState {
   readonly owner?: string;
   /** Whose images are that are captured of it; absent: a person's. */
   readonly capturesFor?: CaptureOwner;
-  /** Of its key: of a node's machine, which is worked on in the name of whoever has the node, or of one that was moved; else 1. */
+  /**
+   * Of its key: of a node's machine, which is worked on in the name of whoever has the node, or of one that
+   * was moved; else 1.
+   */
   readonly incarnation?: number;
   /** The highest that it ever had or tried: no key is used twice. */
   readonly incarnations?: number;
@@ -73,15 +76,23 @@ export interface Registration {
 }
 
 /** What is left out stays as it is; fields of another account are none unless given. */
-export type MoveTarget = Pick<Registration, 'provider'> & Partial<Pick<Registration, 'flavor' | 'image' | 'fields'>>;
+export type MoveTarget = Pick<Registration, 'provider'> &
+  Partial<Pick<Registration, 'flavor' | 'image' | 'fields'>>;
 
 export type MachineIntent =
   | { readonly kind: 'register' }
-  /** `logIns`: whoever was on a terminal of it counts as having been in it, also where nobody wrote that down. */
+  /**
+   * `logIns`: whoever was on a terminal of it counts as having been in it, also where nobody wrote that down.
+   */
   | { readonly kind: 'status'; readonly image?: ImageRef; readonly logIns?: true }
   | { readonly kind: 'power'; readonly verb: PowerVerb }
   | { readonly kind: 'load'; readonly image: ImageRef; readonly force?: true; readonly withinMs?: number }
-  | { readonly kind: 'capture'; readonly image: ImageRef; readonly prove: boolean; readonly withinMs?: number }
+  | {
+      readonly kind: 'capture';
+      readonly image: ImageRef;
+      readonly prove: boolean;
+      readonly withinMs?: number;
+    }
   | { readonly kind: 'unload' }
   | { readonly kind: 'reserve'; readonly user: string }
   /** `publicKey`: the user's own, in place of a password. */
@@ -169,14 +180,45 @@ export interface MachineView {
 }
 
 export function viewOfMachine(state: MachineState): MachineView {
-  const { name, uid, registration, account, payload, why, image, half, user, holder, operation, history, drift = [], lookedAt, correct = [] } = state;
+  const {
+    name,
+    uid,
+    registration,
+    account,
+    payload,
+    why,
+    image,
+    half,
+    user,
+    holder,
+    operation,
+    history,
+    drift = [],
+    lookedAt,
+    correct = [],
+  } = state;
   const { ipaddress, providerid } = payload;
   return {
-    name, uid, state: state.state, provider: registration.provider, system: registration.system, can: account?.can ?? [], history, drift, correct, defaultImage: defaultImageOf(registration), ...(lookedAt === undefined ? {} : { lookedAt }),
+    name,
+    uid,
+    state: state.state,
+    provider: registration.provider,
+    system: registration.system,
+    can: account?.can ?? [],
+    history,
+    drift,
+    correct,
+    defaultImage: defaultImageOf(registration),
+    ...(lookedAt === undefined ? {} : { lookedAt }),
     ...(account === undefined ? {} : { type: account.type, site: account.site }),
-    ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}), ...(typeof providerid === 'string' ? { providerid } : {}),
-    ...(why === undefined ? {} : { why }), ...(image === undefined ? {} : { image }), ...(half === undefined ? {} : { half }),
-    ...(user === undefined ? {} : { user }), ...(holder === undefined ? {} : { holder }), ...(operation === undefined ? {} : { operation }),
+    ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}),
+    ...(typeof providerid === 'string' ? { providerid } : {}),
+    ...(why === undefined ? {} : { why }),
+    ...(image === undefined ? {} : { image }),
+    ...(half === undefined ? {} : { half }),
+    ...(user === undefined ? {} : { user }),
+    ...(holder === undefined ? {} : { holder }),
+    ...(operation === undefined ? {} : { operation }),
   };
 }
 

@@ -16,7 +16,10 @@ export interface MachineOrder {
   readonly image?: ImageRef;
   /** For NODE_STATUS: a log-in that was seen counts as a taint. */
   readonly logIns?: true;
-  /** For a look that is taken again and again: whether it is as its image is may take long to tell, and is left out. */
+  /**
+   * For a look that is taken again and again: whether it is as its image is may take long to tell, and is
+   * left out.
+   */
   readonly unchecked?: true;
   /** Names one load or one capture for ever. */
   readonly token?: string;
@@ -41,7 +44,12 @@ export interface MachineOrder {
   /** The provider's own word for the image, where the provider gave it one. */
   readonly providerImage?: string;
   /** For DOWNLOAD_IMAGE, UPLOAD_IMAGE and REMOVE_FILE: a file of the image on the builders. */
-  readonly file?: { readonly path: string; readonly format: string; readonly sha256?: string; readonly bytes?: number };
+  readonly file?: {
+    readonly path: string;
+    readonly format: string;
+    readonly sha256?: string;
+    readonly bytes?: number;
+  };
   /** For BUILD_FILE. */
   readonly command?: FileCommand;
 }

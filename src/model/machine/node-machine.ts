@@ -17,13 +17,18 @@ export function isMachineName(name: string): boolean {
   return /^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/.test(name);
 }
 
-/** `web/app-1`, a node of a cluster; `pool/ci/small-1`, one of a pool. Undefined for the name of a machine that is registered by itself, and for what is no name. */
+/**
+ * `web/app-1`, a node of a cluster; `pool/ci/small-1`, one of a pool. Undefined for the name of a machine
+ * that is registered by itself, and for what is no name.
+ */
 export function parseNodeName(name: string): NodeRef | undefined {
   const parts = name.split('/');
   if (parts.some((part) => !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(part))) return undefined;
   const [first = '', second = '', third] = parts;
   if (parts.length === 2) return { of: 'cluster', name: first, node: second };
-  return parts.length === 3 && first === 'pool' && third !== undefined ? { of: 'pool', name: second, node: third } : undefined;
+  return parts.length === 3 && first === 'pool' && third !== undefined
+    ? { of: 'pool', name: second, node: third }
+    : undefined;
 }
 
 export function nodeName({ of, name, node }: NodeRef): string {
@@ -47,10 +52,17 @@ export function rewrites(intent: NodeIntent): boolean {
 /** The action that an intent is about, for messages. */
 export function mainAction(intent: NodeIntent): MachineAction {
   switch (intent.kind) {
-    case 'status': return 'NODE_STATUS';
-    case 'power': return ({ on: 'POWER_ON', off: 'POWER_OFF', reset: 'POWER_RESET', status: 'POWER_STATUS' } as const)[intent.verb];
-    case 'load': return 'LOAD';
-    case 'capture': return 'CAPTURE';
-    case 'unload': return 'UNLOAD';
+    case 'status':
+      return 'NODE_STATUS';
+    case 'power':
+      return ({ on: 'POWER_ON', off: 'POWER_OFF', reset: 'POWER_RESET', status: 'POWER_STATUS' } as const)[
+        intent.verb
+      ];
+    case 'load':
+      return 'LOAD';
+    case 'capture':
+      return 'CAPTURE';
+    case 'unload':
+      return 'UNLOAD';
   }
 }

@@ -4,8 +4,9 @@ import type { Evidence } from './evidence.js';
 import type { ImageRef } from './image.js';
 
 /**
- * `READY`: it has the image, untouched. `POST_LOAD`: it has it, and only the steps after loading are missing. `RELOAD`: it
- * certainly has not, or somebody may have been in it. `UNKNOWN`: none of these is certain, so nothing is done to it.
+ * `READY`: it has the image, untouched. `POST_LOAD`: it has it, and only the steps after loading are missing.
+ * `RELOAD`: it certainly has not, or somebody may have been in it. `UNKNOWN`: none of these is certain, so
+ * nothing is done to it.
  */
 export const verdicts = ['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'] as const;
 export type Verdict = (typeof verdicts)[number];
@@ -37,14 +38,25 @@ export interface NodeStatusReport {
 /** Judges a machine by what was seen of it. Without a wanted image any revision is right. */
 export function decideNodeStatus(evidence: Evidence, wanted: ImageRef | undefined): NodeStatusReport {
   const record = evidence.record.is === 'read' ? evidence.record.record : undefined;
-  const { status, why } = rules.map((rule) => rule(evidence, record, wanted)).find((found) => found !== undefined) ?? ready;
+  const { status, why } =
+    rules.map((rule) => rule(evidence, record, wanted)).find((found) => found !== undefined) ?? ready;
   return {
-    status, why, ping: bit(evidence.ping), ssh: bit(evidence.ssh), rpower: powerBit(evidence.power),
-    nodeset: evidence.bootTarget ?? null, nodetype: evidence.assigned ?? null, currentimage: record === undefined || record.name === '' ? null : record.name,
+    status,
+    why,
+    ping: bit(evidence.ping),
+    ssh: bit(evidence.ssh),
+    rpower: powerBit(evidence.power),
+    nodeset: evidence.bootTarget ?? null,
+    nodetype: evidence.assigned ?? null,
+    currentimage: record === undefined || record.name === '' ? null : record.name,
     evidence: {
-      revision: (record === undefined ? undefined : revisionOf(record)) ?? null, wanted: wanted?.revision ?? null,
-      tainted: record === undefined ? null : isTainted(record), taintReasons: record === undefined ? [] : taintReasons(record),
-      postLoad: (record === undefined ? undefined : postLoadOf(record)) ?? null, check: evidence.check ?? null, notes: evidence.notes,
+      revision: (record === undefined ? undefined : revisionOf(record)) ?? null,
+      wanted: wanted?.revision ?? null,
+      tainted: record === undefined ? null : isTainted(record),
+      taintReasons: record === undefined ? [] : taintReasons(record),
+      postLoad: (record === undefined ? undefined : postLoadOf(record)) ?? null,
+      check: evidence.check ?? null,
+      notes: evidence.notes,
       ...(evidence.by === undefined ? {} : { by: evidence.by }),
     },
   };
@@ -54,30 +66,69 @@ interface Decision {
   readonly status: Verdict;
   readonly why: string;
 }
-type Rule = (evidence: Evidence, record: CurrentImage | undefined, wanted: ImageRef | undefined) => Decision | undefined;
+type Rule = (
+  evidence: Evidence,
+  record: CurrentImage | undefined,
+  wanted: ImageRef | undefined,
+) => Decision | undefined;
 
 const reload = (why: string): Decision => ({ status: 'RELOAD', why });
 const unknown = (why: string): Decision => ({ status: 'UNKNOWN', why });
 const ready: Decision = { status: 'READY', why: 'it has the image, and nobody was in it' };
 
-/** In this order; the first that speaks decides. What is not known stops the ones after it, for they build on it. */
+/**
+ * In this order; the first that speaks decides. What is not known stops the ones after it, for they build on
+ * it.
+ */
 const rules: readonly Rule[] = [
   // That a service is down says nothing of its configuration, which a load would write over.
-  ({ by, ping }) => (by === 'plugin' && ping !== 'yes' ? unknown(ping === 'no' ? 'it does not take orders now' : 'whether it takes orders is not known') : undefined),
-  ({ by, ssh }) => (by === undefined && ssh === 'no' ? reload('it is switched off, so SSH does not answer') : undefined),
-  ({ by, ssh }) => (by === undefined && ssh === 'unknown' ? unknown('whether SSH answers is not known') : undefined),
+  ({ by, ping }) =>
+    by === 'plugin' && ping !== 'yes'
+      ? unknown(ping === 'no' ? 'it does not take orders now' : 'whether it takes orders is not known')
+      : undefined,
+  ({ by, ssh }) =>
+    by === undefined && ssh === 'no' ? reload('it is switched off, so SSH does not answer') : undefined,
+  ({ by, ssh }) =>
+    by === undefined && ssh === 'unknown' ? unknown('whether SSH answers is not known') : undefined,
   ({ record }) => (record.is === 'missing' ? reload('it has no record of its image') : undefined),
-  ({ record }) => (record.is === 'unknown' ? unknown('the record of its image could not be read') : undefined),
-  (_, record) => (record !== undefined && revisionOf(record) === undefined ? reload('the record of its image names no revision') : undefined),
-  (_, record, wanted) => (record !== undefined && wanted !== undefined && revisionOf(record) !== wanted.revision
-    ? reload(`it has revision ${revisionOf(record)}, not ${wanted.revision}`) : undefined),
-  (_, record, wanted) => (record !== undefined && wanted !== undefined && record.name !== wanted.name
-    ? reload(`it has image ${record.name || 'without a name'}, not ${wanted.name}`) : undefined),
-  (_, record) => (record !== undefined && isTainted(record) ? reload(`somebody may have been in it: ${taintReasons(record).join(', ') || 'no reason given'}`) : undefined),
-  ({ logIns }) => (logIns === 'yes' ? reload('somebody was on a terminal of it since its image was put there') : undefined),
-  ({ by }, record) => (by === undefined && record !== undefined && postLoadOf(record) === undefined ? { status: 'POST_LOAD', why: 'the steps after loading were not done' } : undefined),
-  ({ by, check }) => (check === 'no' ? reload(by === 'plugin' ? 'it is not as its image is' : 'its system says that the image is not as it should be') : undefined),
-  ({ by, check }) => (check === 'unknown' ? unknown(`whether ${by === 'plugin' ? 'it is as its image is' : 'its system is as it should be'} is not known`) : undefined),
+  ({ record }) =>
+    record.is === 'unknown' ? unknown('the record of its image could not be read') : undefined,
+  (_, record) =>
+    record !== undefined && revisionOf(record) === undefined
+      ? reload('the record of its image names no revision')
+      : undefined,
+  (_, record, wanted) =>
+    record !== undefined && wanted !== undefined && revisionOf(record) !== wanted.revision
+      ? reload(`it has revision ${revisionOf(record)}, not ${wanted.revision}`)
+      : undefined,
+  (_, record, wanted) =>
+    record !== undefined && wanted !== undefined && record.name !== wanted.name
+      ? reload(`it has image ${record.name || 'without a name'}, not ${wanted.name}`)
+      : undefined,
+  (_, record) =>
+    record !== undefined && isTainted(record)
+      ? reload(`somebody may have been in it: ${taintReasons(record).join(', ') || 'no reason given'}`)
+      : undefined,
+  ({ logIns }) =>
+    logIns === 'yes' ? reload('somebody was on a terminal of it since its image was put there') : undefined,
+  ({ by }, record) =>
+    by === undefined && record !== undefined && postLoadOf(record) === undefined
+      ? { status: 'POST_LOAD', why: 'the steps after loading were not done' }
+      : undefined,
+  ({ by, check }) =>
+    check === 'no'
+      ? reload(
+          by === 'plugin'
+            ? 'it is not as its image is'
+            : 'its system says that the image is not as it should be',
+        )
+      : undefined,
+  ({ by, check }) =>
+    check === 'unknown'
+      ? unknown(
+          `whether ${by === 'plugin' ? 'it is as its image is' : 'its system is as it should be'} is not known`,
+        )
+      : undefined,
 ];
 
 function bit(known: Known): 0 | 1 | null {

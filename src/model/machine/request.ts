@@ -6,14 +6,26 @@ const longestName = 100;
 
 /** What is wrong with the words of a request, whatever machine it is for; undefined when nothing is. */
 export function faultOf(intent: MachineIntent): string | undefined {
-  if ('image' in intent && intent.image !== undefined && parseImageRef(formatImageRef(intent.image)) === undefined) return `"${formatImageRef(intent.image)}" is no image: name@revision; letters, digits, dots, underscores and hyphens`;
-  if ('user' in intent && !isName(intent.user)) return `its user is a name without control characters, of 1 to ${longestName} characters`;
-  if ('publicKey' in intent && intent.publicKey !== undefined && readPublicKey(intent.publicKey) !== intent.publicKey) {
+  if (
+    'image' in intent &&
+    intent.image !== undefined &&
+    parseImageRef(formatImageRef(intent.image)) === undefined
+  )
+    return `"${formatImageRef(intent.image)}" is no image: name@revision; letters, digits, dots, underscores and hyphens`;
+  if ('user' in intent && !isName(intent.user))
+    return `its user is a name without control characters, of 1 to ${longestName} characters`;
+  if (
+    'publicKey' in intent &&
+    intent.publicKey !== undefined &&
+    readPublicKey(intent.publicKey) !== intent.publicKey
+  ) {
     return 'its key is not the public key of an OpenSSH key pair: type and key, as in a .pub file';
   }
   return undefined;
 }
 
 function isName(user: unknown): boolean {
-  return typeof user === 'string' && user.trim() !== '' && user.length <= longestName && /^\P{Cc}+$/u.test(user);
+  return (
+    typeof user === 'string' && user.trim() !== '' && user.length <= longestName && /^\P{Cc}+$/u.test(user)
+  );
 }

@@ -1,7 +1,9 @@
 import type { MachineAction } from './actions.js';
 import type { Verdict } from './node-status.js';
 
-/** One row of a procedure: an activity, and what it means for the machine when it ends one way or the other. */
+/**
+ * One row of a procedure: an activity, and what it means for the machine when it ends one way or the other.
+ */
 export interface ProcedureStep {
   readonly step: string;
   readonly action: MachineAction;
@@ -26,7 +28,12 @@ export const loadSteps: readonly ProcedureStep[] = [
   { step: 'check image', action: 'IMAGE_EXISTS', usualMs: 2_000, optional: true },
   // A machine that does not answer is written all the same; the step after "wait" must then succeed.
   {
-    step: 'revoke access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true, mayFail: true, withinMs: minute,
+    step: 'revoke access',
+    action: 'REVOKE_ACCESS',
+    usualMs: 3_000,
+    optional: true,
+    mayFail: true,
+    withinMs: minute,
   },
   { step: 'retrieve image', action: 'RETRIEVE_IMAGE', usualMs: 5 * minute, optional: true },
   { step: 'wait for a place', action: 'TAKE_SLOT', usualMs: 1_000 },
@@ -57,22 +64,37 @@ export const captureSteps: readonly ProcedureStep[] = [
 export type LoadPlan = 'nothing' | 'post-load' | 'everything' | 'unknown';
 
 export function planLoad(verdict: Verdict): LoadPlan {
-  const plans = { READY: 'nothing', POST_LOAD: 'post-load', RELOAD: 'everything', UNKNOWN: 'unknown' } as const;
+  const plans = {
+    READY: 'nothing',
+    POST_LOAD: 'post-load',
+    RELOAD: 'everything',
+    UNKNOWN: 'unknown',
+  } as const;
   return plans[verdict];
 }
 
 /** The steps of a plan: with the image in place only those after waiting for the machine. */
 export function stepsOfLoad(plan: 'post-load' | 'everything'): readonly ProcedureStep[] {
-  return plan === 'everything' ? loadSteps : loadSteps.filter(({ action }) => action === 'POST_LOAD' || action === 'GET_CURRENT_IMAGE');
+  return plan === 'everything'
+    ? loadSteps
+    : loadSteps.filter(({ action }) => action === 'POST_LOAD' || action === 'GET_CURRENT_IMAGE');
 }
 
 /** Those of a procedure that the provider and the system's part can do. */
-export function possibleSteps(steps: readonly ProcedureStep[], can: (action: MachineAction) => boolean): readonly ProcedureStep[] {
+export function possibleSteps(
+  steps: readonly ProcedureStep[],
+  can: (action: MachineAction) => boolean,
+): readonly ProcedureStep[] {
   return steps.filter(({ optional, action }) => optional !== true || can(action));
 }
 
 /** Time left from a step on, in ms, by what the steps took last time, else by what they usually take. */
-export function estimateLeft(steps: readonly ProcedureStep[], from: string, spentMs: number, measured: Readonly<Record<string, number>>): number {
+export function estimateLeft(
+  steps: readonly ProcedureStep[],
+  from: string,
+  spentMs: number,
+  measured: Readonly<Record<string, number>>,
+): number {
   const at = steps.findIndex(({ step }) => step === from);
   const usual = ({ step, usualMs }: ProcedureStep): number => measured[step] ?? usualMs;
   const left = steps.slice(Math.max(at, 0)).reduce((sum, step) => sum + usual(step), 0);

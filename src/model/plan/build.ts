@@ -5,14 +5,23 @@ import type { DraftStep } from './draft.js';
 import { isLost } from '../machines.js';
 
 /** Brings a node with these facts to what the spec wants: its machine, what prepares it, its services. */
-export function buildUp(input: PlanningInput, desired: Desired, facts: PlannedFacts, services: readonly string[]): readonly DraftStep[] {
+export function buildUp(
+  input: PlanningInput,
+  desired: Desired,
+  facts: PlannedFacts,
+  services: readonly string[],
+): readonly DraftStep[] {
   const work = new Map(services.map((name) => [name, serviceWork(desired, facts, name)]));
   const steps = serviceSteps(desired, facts, work);
   return [...machineSteps(input, facts, services, steps.length > 0), ...steps];
 }
 
 /** The work of a node's services, in the one order of all actions. */
-export function serviceSteps(desired: Desired, facts: PlannedFacts, work: ReadonlyMap<string, ServiceWork>): readonly DraftStep[] {
+export function serviceSteps(
+  desired: Desired,
+  facts: PlannedFacts,
+  work: ReadonlyMap<string, ServiceWork>,
+): readonly DraftStep[] {
   const steps: DraftStep[] = [];
   // Most nodes have little to do: this loop is what the time of large plans goes into.
   for (const { action, service } of desired.up.points) {
@@ -21,8 +30,12 @@ export function serviceSteps(desired: Desired, facts: PlannedFacts, work: Readon
     const digest = desired.digests[service]?.[action];
     const { phase, turn } = placeOf(desired, facts, service);
     steps.push({
-      phase, action, service, ...(turn === undefined ? undefined : { turn }),
-      ...(digest === undefined ? undefined : { digest }), ...(todo.reason === undefined ? undefined : { reason: todo.reason }),
+      phase,
+      action,
+      service,
+      ...(turn === undefined ? undefined : { turn }),
+      ...(digest === undefined ? undefined : { digest }),
+      ...(todo.reason === undefined ? undefined : { reason: todo.reason }),
     });
   }
   return steps;
@@ -39,10 +52,14 @@ export function peersChange({ membership, outlines }: Desired, service: string):
 type Scripts = 'run' | 'tolerated' | 'none';
 
 /**
- * STOP and REMOVE of all that is there, then DELETE. A machine without an address, or one that is gone or switched off, can
- * only be deleted.
+ * STOP and REMOVE of all that is there, then DELETE. A machine without an address, or one that is gone or
+ * switched off, can only be deleted.
  */
-export function tearDown(desired: Desired, facts: PlannedFacts, phase: 'down' | 'replace'): readonly DraftStep[] {
+export function tearDown(
+  desired: Desired,
+  facts: PlannedFacts,
+  phase: 'down' | 'replace',
+): readonly DraftStep[] {
   const scripts = scriptsIn(desired, facts, phase);
   const services = scripts === 'none' ? [] : Object.keys(facts.services);
   const tolerant = scripts === 'tolerated' ? { mayFail: true as const } : {};
@@ -51,7 +68,11 @@ export function tearDown(desired: Desired, facts: PlannedFacts, phase: 'down' | 
 }
 
 /** STOP and REMOVE of services that a node is to have no more. */
-export function removeServices(desired: Desired, facts: PlannedFacts, wanted: readonly string[]): readonly DraftStep[] {
+export function removeServices(
+  desired: Desired,
+  facts: PlannedFacts,
+  wanted: readonly string[],
+): readonly DraftStep[] {
   const gone = Object.keys(facts.services).filter((name) => !wanted.includes(name));
   return facts.CONFIRM === true ? removalSteps(desired, facts, gone, 'down') : [];
 }
@@ -62,11 +83,18 @@ function scriptsIn(desired: Desired, facts: PlannedFacts, phase: 'down' | 'repla
   return desired.deleting || facts.condemned === true ? 'tolerated' : 'run';
 }
 
-function removalSteps(desired: Desired, facts: PlannedFacts, services: readonly string[], phase: 'down' | 'replace'): readonly DraftStep[] {
-  const work = new Map(services.map((name) => {
-    const outline = desired.outlines[name];
-    return [name, outline === undefined ? [] : workToRemove(outline, facts.services[name] ?? {})];
-  }));
+function removalSteps(
+  desired: Desired,
+  facts: PlannedFacts,
+  services: readonly string[],
+  phase: 'down' | 'replace',
+): readonly DraftStep[] {
+  const work = new Map(
+    services.map((name) => {
+      const outline = desired.outlines[name];
+      return [name, outline === undefined ? [] : workToRemove(outline, facts.services[name] ?? {})];
+    }),
+  );
   return desired.down.points
     .filter(({ action, service }) => work.get(service)?.includes(action) === true)
     .map(({ action, service }) => ({ phase, action, service }));
@@ -79,22 +107,37 @@ function serviceWork(desired: Desired, facts: PlannedFacts, name: string): Servi
   return workToRun(outline, desired.digests[name] ?? {}, facts.services[name] ?? {}, circumstances);
 }
 
-function machineSteps(input: PlanningInput, facts: PlannedFacts, services: readonly string[], anyStep: boolean): readonly DraftStep[] {
+function machineSteps(
+  input: PlanningInput,
+  facts: PlannedFacts,
+  services: readonly string[],
+  anyStep: boolean,
+): readonly DraftStep[] {
   const steps: DraftStep[] = [];
   if (facts.CREATE === undefined) steps.push({ phase: 'up', action: 'CREATE' });
   if (facts.CONFIRM === undefined) steps.push({ phase: 'up', action: 'CONFIRM' });
   const digest = input.bootstrapDigest(services);
   const again = facts.BOOTSTRAP === undefined ? {} : { reason: 'its automators changed' };
   // A node that gets new software is prepared again when the automators changed since.
-  if (facts.BOOTSTRAP === undefined || (anyStep && facts.BOOTSTRAP !== digest)) steps.push({ phase: 'up', action: 'BOOTSTRAP', digest, ...again });
+  if (facts.BOOTSTRAP === undefined || (anyStep && facts.BOOTSTRAP !== digest))
+    steps.push({ phase: 'up', action: 'BOOTSTRAP', digest, ...again });
   return steps;
 }
 
-/** In a rolling plan: work on a service that runs takes turns, and comes after that on nodes where it does not run. */
-function placeOf({ width, held, outlines }: Desired, facts: PlannedFacts, service: string): Pick<DraftStep, 'phase' | 'turn'> {
+/**
+ * In a rolling plan: work on a service that runs takes turns, and comes after that on nodes where it does not
+ * run.
+ */
+function placeOf(
+  { width, held, outlines }: Desired,
+  facts: PlannedFacts,
+  service: string,
+): Pick<DraftStep, 'phase' | 'turn'> {
   if (width === undefined || held.has(service)) return { phase: 'up' };
   const found = facts.services[service] ?? {};
   const starts = outlines[service]?.actions.includes('START') === true;
-  const runs = starts ? found.START !== undefined && found.begun !== 'STOP' : found.INSTALL !== undefined || found.CONFIGURE !== undefined;
+  const runs = starts
+    ? found.START !== undefined && found.begun !== 'STOP'
+    : found.INSTALL !== undefined || found.CONFIGURE !== undefined;
   return runs ? { phase: 'up', turn: service } : { phase: 'first' };
 }

@@ -3,7 +3,10 @@ import type { ServiceAction } from '../action.js';
 import type { PlannedServiceFacts } from './current.js';
 import { dependencyClosure, type Outlines, type ServiceOutline } from './dependencies.js';
 
-/** Digests of what a service's actions should be, by action. CONFIGURE's covers the cluster's configuration too. */
+/**
+ * Digests of what a service's actions should be, by action. CONFIGURE's covers the cluster's configuration
+ * too.
+ */
 export type ServiceDigests = Readonly<Partial<Record<ServiceAction, string>>>;
 
 /** What has to be done for one service on one node, and why. */
@@ -22,33 +25,62 @@ export interface Circumstances {
 }
 
 /** What brings a service on a node to what the spec wants, by what is known to be done there. */
-export function workToRun(outline: ServiceOutline, digests: ServiceDigests, facts: PlannedServiceFacts, { peersChange, held }: Circumstances): ServiceWork {
+export function workToRun(
+  outline: ServiceOutline,
+  digests: ServiceDigests,
+  facts: PlannedServiceFacts,
+  { peersChange, held }: Circumstances,
+): ServiceWork {
   const declared = (action: ServiceAction): boolean => outline.actions.includes(action);
-  const differs = (action: 'INSTALL' | 'CONFIGURE' | 'START'): boolean => declared(action) && facts[action] !== digests[action];
+  const differs = (action: 'INSTALL' | 'CONFIGURE' | 'START'): boolean =>
+    declared(action) && facts[action] !== digests[action];
   const reinstall = differs('INSTALL');
   const isNew = facts.INSTALL === undefined && facts.CONFIGURE === undefined && facts.START === undefined;
   const byPeers = declared('CONFIGURE') && readsPeers(outline) && (peersChange || facts.peersStale === true);
   const configure = declared('CONFIGURE') && (reinstall || differs('CONFIGURE') || byPeers);
   const running = facts.START !== undefined || !declared('START');
   const cut = facts.begun === 'STOP' || isStartDue(outline, facts);
-  const restart = running && !isNew && !held && (reinstall || differs('START') || cut || (configure && outline.onPeersChange === 'restart'));
+  const restart =
+    running &&
+    !isNew &&
+    !held &&
+    (reinstall || differs('START') || cut || (configure && outline.onPeersChange === 'restart'));
   const work: ServiceAction[] = [];
   if (restart || facts.begun === 'STOP' || (held && mayRun(facts))) work.push('STOP');
   if (reinstall) work.push('INSTALL');
   if (configure) work.push('CONFIGURE');
   if (!held && facts.INITIALIZE === undefined) work.push('INITIALIZE');
   if (!held && (restart || differs('START'))) work.push('START');
-  const reason = reasonFor(facts, { held, reinstall, configured: differs('CONFIGURE'), byPeers, started: differs('START'), cut });
+  const reason = reasonFor(facts, {
+    held,
+    reinstall,
+    configured: differs('CONFIGURE'),
+    byPeers,
+    started: differs('START'),
+    cut,
+  });
   return { actions: work.filter(declared), ...(reason === undefined ? {} : { reason }) };
 }
 
-/** What a service does when the nodes that it reads change, and nothing else: as if all else were as it should be. */
-export function workToFollow(outline: ServiceOutline, digests: ServiceDigests, facts: PlannedServiceFacts, circumstances: Circumstances): ServiceWork {
+/**
+ * What a service does when the nodes that it reads change, and nothing else: as if all else were as it should
+ * be.
+ */
+export function workToFollow(
+  outline: ServiceOutline,
+  digests: ServiceDigests,
+  facts: PlannedServiceFacts,
+  circumstances: Circumstances,
+): ServiceWork {
   if (facts.CONFIGURE === undefined) return noWork;
   const { INSTALL, CONFIGURE } = facts;
   // Stopped by this very operation, to be configured.
   const START = facts.START ?? (facts.redone?.includes('STOP') === true ? digests.START : undefined);
-  const kept = { CONFIGURE, ...(INSTALL === undefined ? {} : { INSTALL }), ...(START === undefined ? {} : { START }) };
+  const kept = {
+    CONFIGURE,
+    ...(INSTALL === undefined ? {} : { INSTALL }),
+    ...(START === undefined ? {} : { START }),
+  };
   const work = workToRun(outline, kept, facts, circumstances);
   return { ...work, actions: work.actions.filter((action) => action !== 'INITIALIZE') };
 }
@@ -78,7 +110,10 @@ export function peerScope(services: Outlines, service: string): ReadonlySet<stri
 
 /** Digests of all actions of a service. */
 export function digestsOf(
-  actions: Readonly<Record<string, Json>>, names: Readonly<Record<string, ServiceAction>>, config: Json, digest: (value: Json) => string,
+  actions: Readonly<Record<string, Json>>,
+  names: Readonly<Record<string, ServiceAction>>,
+  config: Json,
+  digest: (value: Json) => string,
 ): ServiceDigests {
   const digests: Partial<Record<ServiceAction, string>> = {};
   for (const [key, action] of Object.entries(names)) {
@@ -90,10 +125,18 @@ export function digestsOf(
   return digests;
 }
 
-/** A service without a STOP is restarted by START alone: nothing shows that it is due but that CONFIGURE was done before it. */
+/**
+ * A service without a STOP is restarted by START alone: nothing shows that it is due but that CONFIGURE was
+ * done before it.
+ */
 function isStartDue(outline: ServiceOutline, { START: started, redone = [] }: PlannedServiceFacts): boolean {
-  return !outline.actions.includes('STOP') && outline.onPeersChange === 'restart' && started !== undefined
-    && redone.includes('CONFIGURE') && !redone.includes('START');
+  return (
+    !outline.actions.includes('STOP') &&
+    outline.onPeersChange === 'restart' &&
+    started !== undefined &&
+    redone.includes('CONFIGURE') &&
+    !redone.includes('START')
+  );
 }
 
 interface Why {
@@ -109,7 +152,7 @@ interface Why {
 function reasonFor(facts: PlannedServiceFacts, why: Why): string | undefined {
   if (why.reinstall && facts.INSTALL !== undefined) return 'its installation changed';
   if (why.configured && facts.CONFIGURE !== undefined) return 'its configuration changed';
-  if (why.byPeers && facts.CONFIGURE !== undefined) return 'the cluster\'s nodes changed';
+  if (why.byPeers && facts.CONFIGURE !== undefined) return "the cluster's nodes changed";
   if (why.reinstall && facts.CONFIGURE !== undefined) return 'it gets an installation';
   if (why.started && facts.START !== undefined) return 'its start changed';
   if (why.held && mayRun(facts)) return 'it is to be stopped';

@@ -9,7 +9,10 @@ import type { ClusterSpec } from '../spec.js';
 /** The actions that an operation may do once more although nothing changed. */
 export type Repeatable = keyof NonNullable<ServiceFacts['doneIn']>;
 
-/** Facts of a service as the planner gets them: what versions and ids of operations mean is decided by who keeps them. */
+/**
+ * Facts of a service as the planner gets them: what versions and ids of operations mean is decided by who
+ * keeps them.
+ */
 export type PlannedServiceFacts = Omit<ServiceFacts, 'peers' | 'doneIn'> & {
   /** Nodes that it reads changed since its CONFIGURE. */
   readonly peersStale?: true;
@@ -46,7 +49,10 @@ export function condemn(current: CurrentCluster, nodeIds: readonly string[]): Cu
     const isMeant = (index: number): boolean => nodeIds.includes(nodeId(row.group, index));
     const indexes = indexesOf(row.nodes);
     const [meant, others] = [indexes.filter(isMeant), indexes.filter((index) => !isMeant(index))];
-    const parts = [{ ...row, nodes: rangesOf(others) }, { ...row, nodes: rangesOf(meant), facts: { ...row.facts, condemned: true as const } }];
+    const parts = [
+      { ...row, nodes: rangesOf(others) },
+      { ...row, nodes: rangesOf(meant), facts: { ...row.facts, condemned: true as const } },
+    ];
     return parts.filter((part) => part.nodes.length > 0);
   });
   return { ...current, nodes };

@@ -1,6 +1,8 @@
 import type { ServiceAction } from '../action.js';
 
-/** What planning needs to know of a service: its needs and which actions it declares, without their fields. */
+/**
+ * What planning needs to know of a service: its needs and which actions it declares, without their fields.
+ */
 export interface ServiceOutline {
   readonly provides: readonly string[];
   readonly install: NeedsOutline;
@@ -18,7 +20,10 @@ interface NeedsOutline {
 export type Outlines = Readonly<Record<string, ServiceOutline>>;
 export type NeedKind = 'install' | 'runtime';
 
-/** The services that a service depends on directly, by name or by what they provide; those absent are left out. */
+/**
+ * The services that a service depends on directly, by name or by what they provide; those absent are left
+ * out.
+ */
 export function directDependencies(services: Outlines, service: string, kind: NeedKind): readonly string[] {
   const outline = services[service];
   if (outline === undefined) return [];
@@ -30,10 +35,15 @@ export function directDependencies(services: Outlines, service: string, kind: Ne
 }
 
 /**
- * The services whose `action` must be done before a service may go on. One that does not declare the action passes the
- * wait through to what it depends on itself.
+ * The services whose `action` must be done before a service may go on. One that does not declare the action
+ * passes the wait through to what it depends on itself.
  */
-export function dependenciesWith(services: Outlines, service: string, kind: NeedKind, action: ServiceAction): readonly string[] {
+export function dependenciesWith(
+  services: Outlines,
+  service: string,
+  kind: NeedKind,
+  action: ServiceAction,
+): readonly string[] {
   const found = new Set<string>();
   const seen = new Set<string>([service]);
   const open = [...directDependencies(services, service, kind)];
@@ -53,7 +63,10 @@ export function dependencyClosure(services: Outlines, service: string): Readonly
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (closure.has(name)) continue;
     closure.add(name);
-    open.push(...directDependencies(services, name, 'install'), ...directDependencies(services, name, 'runtime'));
+    open.push(
+      ...directDependencies(services, name, 'install'),
+      ...directDependencies(services, name, 'runtime'),
+    );
   }
   return closure;
 }
@@ -62,7 +75,8 @@ export function dependencyClosure(services: Outlines, service: string): Readonly
 export function withDependents(services: Outlines, names: readonly string[]): readonly string[] {
   const dependents = new Map<string, string[]>();
   for (const name of Object.keys(services)) {
-    for (const needed of directDependencies(services, name, 'runtime')) dependents.set(needed, [...(dependents.get(needed) ?? []), name]);
+    for (const needed of directDependencies(services, name, 'runtime'))
+      dependents.set(needed, [...(dependents.get(needed) ?? []), name]);
   }
   return reachedFrom(services, names, (name) => dependents.get(name) ?? []);
 }
@@ -72,7 +86,11 @@ export function withNeeds(services: Outlines, names: readonly string[]): readonl
   return reachedFrom(services, names, (name) => directDependencies(services, name, 'runtime'));
 }
 
-function reachedFrom(services: Outlines, names: readonly string[], next: (name: string) => readonly string[]): readonly string[] {
+function reachedFrom(
+  services: Outlines,
+  names: readonly string[],
+  next: (name: string) => readonly string[],
+): readonly string[] {
   const reached = new Set<string>();
   const open = [...names];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {

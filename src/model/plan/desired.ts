@@ -35,8 +35,12 @@ export interface Membership {
 export function outlineOf(service: ServiceSpec): ServiceOutline {
   const keys = Object.keys(service.actions) as (keyof typeof serviceActionKeys)[];
   return {
-    provides: service.provides, install: service.install, runtime: service.runtime, peers: service.peers,
-    onPeersChange: service.onPeersChange, actions: keys.map((key) => serviceActionKeys[key]),
+    provides: service.provides,
+    install: service.install,
+    runtime: service.runtime,
+    peers: service.peers,
+    onPeersChange: service.onPeersChange,
+    actions: keys.map((key) => serviceActionKeys[key]),
   };
 }
 
@@ -53,23 +57,35 @@ function allOutlines({ current, spec }: PlanningInput): Outlines {
 export function desiredServices(input: PlanningInput, postponed: ReadonlySet<string>): Desired {
   const { intent, spec, current } = input;
   const outlines = allOutlines(input);
-  const digests = Object.fromEntries(Object.entries(spec?.services ?? {}).map(([name, service]) => {
-    const actions = service.actions as Readonly<Record<string, Json>>;
-    return [name, digestsOf(actions, serviceActionKeys, spec?.config ?? {}, input.digest)];
-  }));
+  const digests = Object.fromEntries(
+    Object.entries(spec?.services ?? {}).map(([name, service]) => {
+      const actions = service.actions as Readonly<Record<string, Json>>;
+      return [name, digestsOf(actions, serviceActionKeys, spec?.config ?? {}, input.digest)];
+    }),
+  );
   const width = 'width' in intent ? intent.width : undefined;
-  const stopped = intent.kind === 'start' || intent.kind === 'stop' ? [] : current.stopped ?? [];
+  const stopped = intent.kind === 'start' || intent.kind === 'stop' ? [] : (current.stopped ?? []);
   const held = new Set(withDependents(outlines, stopped));
   return {
-    outlines, digests, held, postponed, deleting: spec === undefined,
+    outlines,
+    digests,
+    held,
+    postponed,
+    deleting: spec === undefined,
     up: width === undefined ? upOrder(outlines) : rollingOrder(outlines, held),
     down: downOrder(outlines),
-    membership: intent.kind === 'replace' ? replacedMembership(input, intent.nodes, postponed) : changedMembership(input, { outlines, held, postponed }),
+    membership:
+      intent.kind === 'replace'
+        ? replacedMembership(input, intent.nodes, postponed)
+        : changedMembership(input, { outlines, held, postponed }),
     ...(width === undefined ? {} : { width }),
   };
 }
 
-function changedMembership(input: PlanningInput, { outlines, held, postponed }: Pick<Desired, 'outlines' | 'held' | 'postponed'>): Membership {
+function changedMembership(
+  input: PlanningInput,
+  { outlines, held, postponed }: Pick<Desired, 'outlines' | 'held' | 'postponed'>,
+): Membership {
   const services = new Set<string>();
   let any = false;
   const note = (names: readonly string[]): void => {
@@ -83,11 +99,14 @@ function changedMembership(input: PlanningInput, { outlines, held, postponed }: 
     if (leaving.length > 0) note(present);
     if (staying.length === 0) continue;
     if (replacementOf(input, summary) !== undefined) {
-      if (staying.some((index) => !postponed.has(nodeId(summary.group, index)))) note([...wanted, ...present]);
+      if (staying.some((index) => !postponed.has(nodeId(summary.group, index))))
+        note([...wanted, ...present]);
       continue;
     }
     if (getsAddress(input, summary)) note(wanted);
-    const joins = wanted.filter((name) => !present.includes(name) && leavesFacts(outlines[name], held.has(name)));
+    const joins = wanted.filter(
+      (name) => !present.includes(name) && leavesFacts(outlines[name], held.has(name)),
+    );
     if (joins.length > 0 || present.some((name) => !wanted.includes(name))) note([...wanted, ...present]);
   }
   for (const [group, missing] of Object.entries(missingNodes(input))) {
@@ -97,7 +116,11 @@ function changedMembership(input: PlanningInput, { outlines, held, postponed }: 
 }
 
 /** A replacement leaves all nodes alone but those it names. */
-function replacedMembership(input: PlanningInput, named: readonly string[], postponed: ReadonlySet<string>): Membership {
+function replacedMembership(
+  input: PlanningInput,
+  named: readonly string[],
+  postponed: ReadonlySet<string>,
+): Membership {
   const services = new Set<string>();
   let any = false;
   for (const summary of input.current.nodes) {
@@ -116,8 +139,13 @@ function getsAddress({ spec }: PlanningInput, { facts }: NodeSummary): boolean {
   return facts.CONFIRM === undefined || (facts.seen === 'moved' && spec?.repair.moved === 'confirm');
 }
 
-/** A service without such an action is on a node and nobody can tell from the node's facts. One that stays down is not started. */
+/**
+ * A service without such an action is on a node and nobody can tell from the node's facts. One that stays
+ * down is not started.
+ */
 function leavesFacts(outline: ServiceOutline | undefined, held: boolean): boolean {
-  const leaving: readonly Action[] = held ? ['INSTALL', 'CONFIGURE'] : ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'];
+  const leaving: readonly Action[] = held
+    ? ['INSTALL', 'CONFIGURE']
+    : ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'];
   return outline?.actions.some((action) => leaving.includes(action)) === true;
 }

@@ -2,8 +2,8 @@ import type { Action } from '../action.js';
 import { indexesOf, rangesOf, type Purpose, type Range, type Step } from './plan.js';
 
 /**
- * `up`: what makes the spec true; `first`: the same in a rolling plan, where the service does not run; `replace`:
- * tear-down before it; `down`: tear-down after it.
+ * `up`: what makes the spec true; `first`: the same in a rolling plan, where the service does not run;
+ * `replace`: tear-down before it; `down`: tear-down after it.
  */
 export type PlanPhase = 'up' | 'first' | 'replace' | 'down';
 
@@ -46,5 +46,8 @@ export function mergeKinds(kinds: readonly DraftKind[]): readonly DraftKind[] {
     for (const index of indexesOf(kind.nodes)) same.indexes.push(index);
     merged.set(key, same);
   }
-  return [...merged.values()].map(({ kind, indexes }) => ({ ...kind, nodes: rangesOf(indexes.toSorted((a, b) => a - b)) }));
+  return [...merged.values()].map(({ kind, indexes }) => ({
+    ...kind,
+    nodes: rangesOf(indexes.toSorted((a, b) => a - b)),
+  }));
 }

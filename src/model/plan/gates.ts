@@ -13,22 +13,31 @@ interface Linked {
 }
 
 /**
- * Puts gates between the chains: what a step waits for on other nodes, counted per kind. A chain waits for a gate once,
- * and never while it holds a turn.
+ * Puts gates between the chains: what a step waits for on other nodes, counted per kind. A chain waits for a
+ * gate once, and never while it holds a turn.
  */
 export function linkGates(kinds: readonly DraftKind[], desired: Desired): Linked {
   const counts = countSteps(kinds);
   const addresses = addressGates(kinds, desired);
   const waits = kinds.map((kind) => {
-    const wanted = kind.chain.map((step, index) => [...gatesOf(step, desired, addresses), ...(index === 0 ? drainGates(kind, desired) : [])]);
+    const wanted = kind.chain.map((step, index) => [
+      ...gatesOf(step, desired, addresses),
+      ...(index === 0 ? drainGates(kind, desired) : []),
+    ]);
     return onceEach(beforeTurns(kind.chain, wanted), (gate) => (counts[gate] ?? 0) > 0);
   });
   const used = new Set(waits.flat(2));
   const linked = kinds.map((kind, k) => ({
-    group: kind.group, purpose: kind.purpose, nodes: kind.nodes, services: kind.services,
+    group: kind.group,
+    purpose: kind.purpose,
+    nodes: kind.nodes,
+    services: kind.services,
     chain: kind.chain.map((step, index) => linkStep(step, kind, waits[k]?.[index] ?? [], used)),
   }));
-  return { kinds: linked, gates: Object.fromEntries([...used].toSorted().map((gate) => [gate, counts[gate] ?? 0])) };
+  return {
+    kinds: linked,
+    gates: Object.fromEntries([...used].toSorted().map((gate) => [gate, counts[gate] ?? 0])),
+  };
 }
 
 /** A kind as a preview shows it when its gates are not known yet. */
@@ -36,14 +45,25 @@ export function withoutGates({ group, purpose, nodes, services, chain }: DraftKi
   return { group, purpose, nodes, services, chain: chain.map(({ phase: _phase, ...step }) => step) };
 }
 
-function linkStep(draft: DraftStep, kind: DraftKind, after: readonly string[], used: ReadonlySet<string>): Step {
+function linkStep(
+  draft: DraftStep,
+  kind: DraftKind,
+  after: readonly string[],
+  used: ReadonlySet<string>,
+): Step {
   const { phase: _phase, ...step } = draft;
   const counts = gateOf(draft, kind);
   return { ...step, ...(after.length > 0 ? { after } : {}), ...(used.has(counts) ? { counts } : {}) };
 }
 
-/** The first step of a turn waits for all that the turn's steps wait for: who is in a turn never waits for others. */
-function beforeTurns(chain: readonly DraftStep[], waits: readonly (readonly string[])[]): readonly (readonly string[])[] {
+/**
+ * The first step of a turn waits for all that the turn's steps wait for: who is in a turn never waits for
+ * others.
+ */
+function beforeTurns(
+  chain: readonly DraftStep[],
+  waits: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
   return chain.map((step, index) => {
     if (step.turn === undefined) return waits[index] ?? [];
     if (chain[index - 1]?.turn === step.turn) return [];
@@ -53,13 +73,18 @@ function beforeTurns(chain: readonly DraftStep[], waits: readonly (readonly stri
 }
 
 /** Gates stay open once they are, so that a chain needs to wait for each only once. */
-function onceEach(waits: readonly (readonly string[])[], counts: (gate: string) => boolean): readonly (readonly string[])[] {
+function onceEach(
+  waits: readonly (readonly string[])[],
+  counts: (gate: string) => boolean,
+): readonly (readonly string[])[] {
   const passed = new Set<string>();
-  return waits.map((gates) => gates.filter((gate) => {
-    if (passed.has(gate) || !counts(gate)) return false;
-    passed.add(gate);
-    return true;
-  }));
+  return waits.map((gates) =>
+    gates.filter((gate) => {
+      if (passed.has(gate) || !counts(gate)) return false;
+      passed.add(gate);
+      return true;
+    }),
+  );
 }
 
 function countSteps(kinds: readonly DraftKind[]): Readonly<Record<string, number>> {
@@ -86,12 +111,19 @@ function gateId(phase: PlanPhase, action: Action, of: string): string {
 
 const readers: readonly Action[] = ['CONFIGURE', 'INITIALIZE', 'START'];
 
-function gatesOf(step: DraftStep, desired: Desired, addresses: (service: string) => readonly string[]): readonly string[] {
+function gatesOf(
+  step: DraftStep,
+  desired: Desired,
+  addresses: (service: string) => readonly string[],
+): readonly string[] {
   const { phase, action, service } = step;
   if (service === undefined) return [];
   const point = { action: action as ServiceAction, service };
-  if (phase === 'down' || phase === 'replace') return desired.down.waitsFor(point).map((other) => gateId(phase, other.action, other.service));
-  const waited = desired.up.waitsFor(point).flatMap((other) => [idOf(other), gateId('first', other.action, other.service)]);
+  if (phase === 'down' || phase === 'replace')
+    return desired.down.waitsFor(point).map((other) => gateId(phase, other.action, other.service));
+  const waited = desired.up
+    .waitsFor(point)
+    .flatMap((other) => [idOf(other), gateId('first', other.action, other.service)]);
   const reads = readers.includes(action) ? addresses(service) : [];
   return [...waited, ...reads, ...(step.turn === undefined ? [] : firstGates(service, desired))];
 }
@@ -109,7 +141,9 @@ function addressGates(kinds: readonly DraftKind[], desired: Desired): (service: 
     const found = known.get(service);
     if (found !== undefined) return found;
     const scope = peerScope(desired.outlines, service);
-    const read = confirming.filter(({ services }) => scope === 'all' || services.some((name) => scope.has(name)));
+    const read = confirming.filter(
+      ({ services }) => scope === 'all' || services.some((name) => scope.has(name)),
+    );
     const gates = [...new Set(read.map(({ group }) => gateId('up', 'CONFIRM', `@${group}`)))];
     known.set(service, gates);
     return gates;
@@ -119,6 +153,12 @@ function addressGates(kinds: readonly DraftKind[], desired: Desired): (service: 
 /** A node leaves only after every service that reads the nodes was configured without it. */
 function drainGates(kind: DraftKind, desired: Desired): readonly string[] {
   if (kind.purpose !== 'remove' || desired.deleting) return [];
-  return Object.entries(desired.outlines).flatMap(([name, outline]) => (readsPeers(outline)
-    ? (['up', 'first'] as const).flatMap((phase) => [gateId(phase, 'CONFIGURE', name), gateId(phase, 'START', name)]) : []));
+  return Object.entries(desired.outlines).flatMap(([name, outline]) =>
+    readsPeers(outline)
+      ? (['up', 'first'] as const).flatMap((phase) => [
+          gateId(phase, 'CONFIGURE', name),
+          gateId(phase, 'START', name),
+        ])
+      : [],
+  );
 }

@@ -1,10 +1,21 @@
 /**
- * What an operation is to do with a cluster, beside the spec. `apply` and `rollback` bring the cluster to a spec;
- * `delete` brings it to nothing; the others leave nodes and spec as they are and touch only what they name.
+ * What an operation is to do with a cluster, beside the spec. `apply` and `rollback` bring the cluster to a
+ * spec; `delete` brings it to nothing; the others leave nodes and spec as they are and touch only what they
+ * name.
  */
-export type Intent = ApplyIntent | DeleteIntent | SwitchIntent | RestartIntent | ReconfigureIntent | ReplaceIntent | ExecIntent;
+export type Intent =
+  | ApplyIntent
+  | DeleteIntent
+  | SwitchIntent
+  | RestartIntent
+  | ReconfigureIntent
+  | ReplaceIntent
+  | ExecIntent;
 
-/** At most `width` nodes of a service are disturbed at once, and the service as a whole stays up; absent: all together. */
+/**
+ * At most `width` nodes of a service are disturbed at once, and the service as a whole stays up; absent: all
+ * together.
+ */
 interface Rolling {
   readonly width?: number;
 }
@@ -18,8 +29,8 @@ export interface DeleteIntent {
 }
 
 /**
- * `stop` stops the services and everything that needs them at run time, and they stay stopped, also through later
- * applies, until `start`, which starts what they need, too.
+ * `stop` stops the services and everything that needs them at run time, and they stay stopped, also through
+ * later applies, until `start`, which starts what they need, too.
  */
 export interface SwitchIntent {
   readonly kind: 'start' | 'stop';
@@ -45,7 +56,9 @@ export interface ReconfigureIntent extends Rolling {
   readonly restart?: true;
 }
 
-/** The nodes get new machines: a new incarnation each. Which nodes those are is in their facts (`condemned`). */
+/**
+ * The nodes get new machines: a new incarnation each. Which nodes those are is in their facts (`condemned`).
+ */
 export interface ReplaceIntent extends Rolling {
   readonly kind: 'replace';
   readonly nodes: readonly string[];

@@ -19,15 +19,17 @@ const upActions = ['STOP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START'] as con
 const downActions = ['STOP', 'REMOVE'] as const;
 
 /**
- * One order for the whole cluster. Every node's chain is a part of it, and that is why gates between nodes cannot
- * deadlock: the first unfinished point in the order never waits for a later one.
+ * One order for the whole cluster. Every node's chain is a part of it, and that is why gates between nodes
+ * cannot deadlock: the first unfinished point in the order never waits for a later one.
  * @throws PlanError naming the cycle when services need each other.
  */
 export function upOrder(services: Outlines): Order {
   const dependents = dependentsWith(services, 'runtime', 'STOP');
   const waitsFor = remembered(({ action, service }) => {
-    if (action === 'INSTALL') return points('INSTALL', dependenciesWith(services, service, 'install', 'INSTALL'));
-    if (action === 'INITIALIZE' || action === 'START') return points('START', dependenciesWith(services, service, 'runtime', 'START'));
+    if (action === 'INSTALL')
+      return points('INSTALL', dependenciesWith(services, service, 'install', 'INSTALL'));
+    if (action === 'INITIALIZE' || action === 'START')
+      return points('START', dependenciesWith(services, service, 'runtime', 'START'));
     if (action === 'STOP') return points('STOP', dependents(service));
     return [];
   });
@@ -35,20 +37,26 @@ export function upOrder(services: Outlines): Order {
 }
 
 /**
- * The order of a rolling operation: all actions of a service together, after those of what it needs, so that a node is
- * done with one service before it touches the next. Only services that are to stay down (`held`) are stopped before, and
- * only they wait for what depends on them to be stopped.
+ * The order of a rolling operation: all actions of a service together, after those of what it needs, so that
+ * a node is done with one service before it touches the next. Only services that are to stay down (`held`)
+ * are stopped before, and only they wait for what depends on them to be stopped.
  * @throws PlanError naming the circle when a service must be installed before, and run after, another.
  */
 export function rollingOrder(services: Outlines, held: ReadonlySet<string>): Order {
   const together = upOrder(services);
   const stops = together.points.filter(({ action, service }) => action === 'STOP' && held.has(service));
   const each = sortServices(services).flatMap((service) =>
-    upActions.filter((action) => services[service]?.actions.includes(action) === true && !(action === 'STOP' && held.has(service)))
-      .map((action): Point => ({ action, service })));
+    upActions
+      .filter(
+        (action) =>
+          services[service]?.actions.includes(action) === true && !(action === 'STOP' && held.has(service)),
+      )
+      .map((action): Point => ({ action, service })),
+  );
   return {
     points: [...stops, ...each],
-    waitsFor: (point) => (point.action === 'STOP' && !held.has(point.service) ? [] : together.waitsFor(point)),
+    waitsFor: (point) =>
+      point.action === 'STOP' && !held.has(point.service) ? [] : together.waitsFor(point),
   };
 }
 
@@ -57,7 +65,8 @@ export function downOrder(services: Outlines): Order {
   const stopped = dependentsWith(services, 'runtime', 'STOP');
   const removed = dependentsWith(services, 'install', 'REMOVE');
   const waitsFor = remembered(({ action, service }) =>
-    (action === 'STOP' ? points('STOP', stopped(service)) : points('REMOVE', removed(service))));
+    action === 'STOP' ? points('STOP', stopped(service)) : points('REMOVE', removed(service)),
+  );
   return { points: sortPoints(services, downActions, waitsFor), waitsFor };
 }
 
@@ -69,7 +78,8 @@ function sortServices(services: Outlines): readonly string[] {
     const start = trail.findIndex(({ service }) => service === name);
     if (start >= 0) throw new PlanError(describeCircle(trail.slice(start)));
     for (const kind of ['install', 'runtime'] as const) {
-      for (const needed of directDependencies(services, name, kind)) visit(needed, [...trail, { service: name, kind }]);
+      for (const needed of directDependencies(services, name, kind))
+        visit(needed, [...trail, { service: name, kind }]);
     }
     sorted.add(name);
   };
@@ -83,8 +93,10 @@ interface Needing {
 }
 
 function describeCircle(circle: readonly Needing[]): string {
-  const links = circle.map(({ service, kind }, index) =>
-    `${service} needs ${circle[(index + 1) % circle.length]?.service ?? ''} to ${kind === 'install' ? 'be installed' : 'run'}`);
+  const links = circle.map(
+    ({ service, kind }, index) =>
+      `${service} needs ${circle[(index + 1) % circle.length]?.service ?? ''} to ${kind === 'install' ? 'be installed' : 'run'}`,
+  );
   return `services need each other in a circle (${links.join(', ')}), so they cannot be done one after the other; do it without a width`;
 }
 
@@ -103,21 +115,38 @@ function points(action: ServiceAction, services: readonly string[]): readonly Po
   return services.map((service) => ({ action, service }));
 }
 
-function dependentsWith(services: Outlines, kind: 'install' | 'runtime', action: ServiceAction): (service: string) => readonly string[] {
+function dependentsWith(
+  services: Outlines,
+  kind: 'install' | 'runtime',
+  action: ServiceAction,
+): (service: string) => readonly string[] {
   const dependents: Record<string, string[]> = {};
   for (const [name, outline] of Object.entries(services)) {
     if (!outline.actions.includes(action)) continue;
-    for (const dependency of dependenciesWith(services, name, kind, action)) (dependents[dependency] ??= []).push(name);
+    for (const dependency of dependenciesWith(services, name, kind, action))
+      (dependents[dependency] ??= []).push(name);
   }
   return (service) => dependents[service] ?? [];
 }
 
-/** Kahn's algorithm; of the points that are free, the earliest action goes first, then the service named first. */
-function sortPoints(services: Outlines, order: readonly ServiceAction[], waitsFor: (point: Point) => readonly Point[]): readonly Point[] {
+/**
+ * Kahn's algorithm; of the points that are free, the earliest action goes first, then the service named
+ * first.
+ */
+function sortPoints(
+  services: Outlines,
+  order: readonly ServiceAction[],
+  waitsFor: (point: Point) => readonly Point[],
+): readonly Point[] {
   const all = order.flatMap((action) =>
-    Object.entries(services).flatMap(([service, outline]) => (outline.actions.includes(action) ? [{ action, service }] : [])));
+    Object.entries(services).flatMap(([service, outline]) =>
+      outline.actions.includes(action) ? [{ action, service }] : [],
+    ),
+  );
   const before = (point: Point): readonly Point[] => {
-    const own = all.filter((other) => other.service === point.service && order.indexOf(other.action) < order.indexOf(point.action));
+    const own = all.filter(
+      (other) => other.service === point.service && order.indexOf(other.action) < order.indexOf(point.action),
+    );
     return [...own, ...waitsFor(point)];
   };
   const sorted: Point[] = [];
@@ -133,7 +162,10 @@ function sortPoints(services: Outlines, order: readonly ServiceAction[], waitsFo
   return sorted;
 }
 
-function describeCycle(open: readonly { readonly point: Point; readonly needs: readonly string[] }[], done: ReadonlySet<string>): string {
+function describeCycle(
+  open: readonly { readonly point: Point; readonly needs: readonly string[] }[],
+  done: ReadonlySet<string>,
+): string {
   const needs = new Map(open.map((entry) => [idOf(entry.point), entry.needs]));
   const path: string[] = [];
   let id = idOf(open[0]?.point ?? { action: 'START', service: '' });

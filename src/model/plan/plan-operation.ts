@@ -15,8 +15,8 @@ export { outlineOf, outlinesOf } from './desired.js';
 export { PlanError } from './plan-error.js';
 
 /**
- * Plans what an operation has left to do with a cluster. Pure and deterministic: made again in the middle of the
- * operation, it holds exactly what is left. Linear in kinds of nodes.
+ * Plans what an operation has left to do with a cluster. Pure and deterministic: made again in the middle of
+ * the operation, it holds exactly what is left. Linear in kinds of nodes.
  * @throws PlanError when what is asked for is not there, or services wait for each other in a circle.
  */
 export function planOperation(asked: PlanningInput): Plan {
@@ -27,7 +27,10 @@ export function planOperation(asked: PlanningInput): Plan {
   const later = kinds.filter((kind) => kind.later === true).map(withoutGates);
   const { intent, spec } = input;
   return {
-    ...linkGates(kinds.filter((kind) => kind.later === undefined), desired),
+    ...linkGates(
+      kinds.filter((kind) => kind.later === undefined),
+      desired,
+    ),
     placements: input.placements,
     ...(later.length === 0 ? {} : { later }),
     ...(desired.width === undefined ? {} : { width: desired.width }),
@@ -38,7 +41,8 @@ export function planOperation(asked: PlanningInput): Plan {
 function check(input: PlanningInput): void {
   const { intent, spec } = input;
   const width = 'width' in intent ? intent.width : undefined;
-  if (width !== undefined && (!Number.isInteger(width) || width < 1)) throw new PlanError(`the width is ${width}; give a whole number of at least 1`);
+  if (width !== undefined && (!Number.isInteger(width) || width < 1))
+    throw new PlanError(`the width is ${width}; give a whole number of at least 1`);
   if (intent.kind === 'apply' && spec === undefined) throw new PlanError('there is no spec to apply');
   if (intent.kind === 'replace') checkNodes(input, intent.nodes);
 }
@@ -49,8 +53,9 @@ interface Round {
 }
 
 /**
- * A rolling plan replaces machines that still work when nothing else is left to do, so many at once, and leaves the others
- * to the next plan: between two of them whoever reads addresses must be told, which no single plan can say.
+ * A rolling plan replaces machines that still work when nothing else is left to do, so many at once, and
+ * leaves the others to the next plan: between two of them whoever reads addresses must be told, which no
+ * single plan can say.
  */
 function draftRound(input: PlanningInput): Round {
   const width = 'width' in input.intent ? input.intent.width : undefined;
@@ -65,7 +70,9 @@ function workingButReplaced(input: PlanningInput): readonly string[] {
   return current.nodes.flatMap((summary) => {
     const { group } = summary;
     if (replacementOf(input, summary)?.answers !== true) return [];
-    const ids = indexesOf(summary.nodes).filter((index) => index <= (spec?.groups[group]?.count ?? 0)).map((index) => nodeId(group, index));
+    const ids = indexesOf(summary.nodes)
+      .filter((index) => index <= (spec?.groups[group]?.count ?? 0))
+      .map((index) => nodeId(group, index));
     return intent.kind === 'replace' ? ids.filter((id) => intent.nodes.includes(id)) : ids;
   });
 }
@@ -78,9 +85,18 @@ function draftKinds(input: PlanningInput, postponed: readonly string[]): Round {
 function draftsOf(input: PlanningInput, desired: Desired): readonly DraftKind[] {
   const { intent } = input;
   switch (intent.kind) {
-    case 'apply': case 'rollback': case 'delete': return draftSpec(input, desired);
-    case 'replace': return draftReplace(input, desired, intent.nodes);
-    case 'start': case 'stop': case 'restart': case 'reconfigure': return draftServices(input, desired, intent);
-    case 'exec': return draftExec(input, desired, intent);
+    case 'apply':
+    case 'rollback':
+    case 'delete':
+      return draftSpec(input, desired);
+    case 'replace':
+      return draftReplace(input, desired, intent.nodes);
+    case 'start':
+    case 'stop':
+    case 'restart':
+    case 'reconfigure':
+      return draftServices(input, desired, intent);
+    case 'exec':
+      return draftExec(input, desired, intent);
   }
 }

@@ -10,11 +10,21 @@ import { PlanError } from './plan-error.js';
 
 /** apply, rollback and delete: every node is brought to the spec, or away. */
 export function draftSpec(input: PlanningInput, desired: Desired): readonly DraftKind[] {
-  return [...input.current.nodes.flatMap((summary) => draftExisting(input, desired, summary)), ...draftNew(input, desired)];
+  return [
+    ...input.current.nodes.flatMap((summary) => draftExisting(input, desired, summary)),
+    ...draftNew(input, desired),
+  ];
 }
 
-/** replace: condemned nodes get new machines, those replaced already are brought up, and who reads their addresses is told. */
-export function draftReplace(input: PlanningInput, desired: Desired, named: readonly string[]): readonly DraftKind[] {
+/**
+ * replace: condemned nodes get new machines, those replaced already are brought up, and who reads their
+ * addresses is told.
+ */
+export function draftReplace(
+  input: PlanningInput,
+  desired: Desired,
+  named: readonly string[],
+): readonly DraftKind[] {
   return input.current.nodes.flatMap((summary) => {
     const ids = new Set(named);
     const indexes = indexesOf(summary.nodes);
@@ -23,69 +33,155 @@ export function draftReplace(input: PlanningInput, desired: Desired, named: read
     const meant = indexes.filter((index) => ids.has(nodeId(group, index)));
     checkStaying(input, summary, meant);
     const replacement = meant.length > 0 ? replacementOf(input, summary) : undefined;
-    const kinds = replacement === undefined
-      ? draft({ group, purpose: facts.CREATE === undefined ? 'create' : 'update', indexes: meant, services, chain: meant.length === 0 ? [] : buildUp(input, desired, facts, services) })
-      : draftReplacement(input, desired, summary, meant, replacement);
+    const kinds =
+      replacement === undefined
+        ? draft({
+            group,
+            purpose: facts.CREATE === undefined ? 'create' : 'update',
+            indexes: meant,
+            services,
+            chain: meant.length === 0 ? [] : buildUp(input, desired, facts, services),
+          })
+        : draftReplacement(input, desired, summary, meant, replacement);
     const others = indexes.filter((index) => !ids.has(nodeId(group, index)));
-    return [...kinds, ...draft({ group, purpose: 'update', indexes: others, services, chain: followPeers(desired, summary, services) })];
+    return [
+      ...kinds,
+      ...draft({
+        group,
+        purpose: 'update',
+        indexes: others,
+        services,
+        chain: followPeers(desired, summary, services),
+      }),
+    ];
   });
 }
 
 function checkStaying(input: PlanningInput, summary: NodeSummary, meant: readonly number[]): void {
   const { leaving } = splitByCount(input, summary);
   const index = meant.find((one) => leaving.includes(one));
-  if (index !== undefined) throw new PlanError(`node ${nodeId(summary.group, index)} is not in the cluster's spec any more, so it cannot be replaced; apply the spec to remove it`);
+  if (index !== undefined)
+    throw new PlanError(
+      `node ${nodeId(summary.group, index)} is not in the cluster's spec any more, so it cannot be replaced; apply the spec to remove it`,
+    );
 }
 
 function draftExisting(input: PlanningInput, desired: Desired, summary: NodeSummary): readonly DraftKind[] {
   const { group, facts } = summary;
   const { staying, leaving } = splitByCount(input, summary);
-  const left = leaving.length === 0 ? [] : draft({ group, purpose: 'remove', indexes: leaving, services: [], chain: tearDown(desired, facts, 'down') });
+  const left =
+    leaving.length === 0
+      ? []
+      : draft({
+          group,
+          purpose: 'remove',
+          indexes: leaving,
+          services: [],
+          chain: tearDown(desired, facts, 'down'),
+        });
   if (staying.length === 0) return left;
   const replacement = replacementOf(input, summary);
-  if (replacement !== undefined) return [...left, ...draftReplacement(input, desired, summary, staying, replacement)];
+  if (replacement !== undefined)
+    return [...left, ...draftReplacement(input, desired, summary, staying, replacement)];
   const services = input.spec?.groups[group]?.services ?? [];
   const look = lookAgain(input, facts);
   const up = buildUp(input, desired, look.facts, services);
   const chain = [...explained(up, facts, look.why), ...removeServices(desired, facts, services)];
-  return [...left, ...draft({ group, purpose: facts.CREATE === undefined ? 'create' : 'update', indexes: staying, services, chain })];
+  return [
+    ...left,
+    ...draft({
+      group,
+      purpose: facts.CREATE === undefined ? 'create' : 'update',
+      indexes: staying,
+      services,
+      chain,
+    }),
+  ];
 }
 
 /** A look that is taken again is the reason for it, and for starting what ran before. */
-function explained(up: readonly DraftStep[], { services }: NodeSummary['facts'], why: string | undefined): readonly DraftStep[] {
+function explained(
+  up: readonly DraftStep[],
+  { services }: NodeSummary['facts'],
+  why: string | undefined,
+): readonly DraftStep[] {
   if (why === undefined) return up;
   return because(up, why).map((step) => {
-    const ran = step.action === 'START' && step.service !== undefined && services[step.service]?.START !== undefined;
+    const ran =
+      step.action === 'START' && step.service !== undefined && services[step.service]?.START !== undefined;
     return ran && step.reason === undefined ? { ...step, reason: why } : step;
   });
 }
 
 /** The whole way down and up again. */
 function draftReplacement(
-  input: PlanningInput, desired: Desired, { group, facts }: NodeSummary, indexes: readonly number[], { why }: Replacement,
+  input: PlanningInput,
+  desired: Desired,
+  { group, facts }: NodeSummary,
+  indexes: readonly number[],
+  { why }: Replacement,
 ): readonly DraftKind[] {
   const services = input.spec?.groups[group]?.services ?? [];
-  const chain = because([...tearDown(desired, facts, 'replace'), ...buildUp(input, desired, { services: {} }, services)], why);
+  const chain = because(
+    [...tearDown(desired, facts, 'replace'), ...buildUp(input, desired, { services: {} }, services)],
+    why,
+  );
   const isPostponed = (index: number): boolean => desired.postponed.has(nodeId(group, index));
   return [
-    ...draft({ group, purpose: 'replace', indexes: indexes.filter((index) => !isPostponed(index)), services, chain }),
-    ...draft({ group, purpose: 'replace', indexes: indexes.filter(isPostponed), services, chain, later: true }),
+    ...draft({
+      group,
+      purpose: 'replace',
+      indexes: indexes.filter((index) => !isPostponed(index)),
+      services,
+      chain,
+    }),
+    ...draft({
+      group,
+      purpose: 'replace',
+      indexes: indexes.filter(isPostponed),
+      services,
+      chain,
+      later: true,
+    }),
   ];
 }
 
 function draftNew(input: PlanningInput, desired: Desired): readonly DraftKind[] {
   return Object.entries(missingNodes(input)).flatMap(([group, missing]) => {
     const services = input.spec?.groups[group]?.services ?? [];
-    return missing.length === 0 ? [] : draft({ group, purpose: 'create', indexes: missing, services, chain: buildUp(input, desired, { services: {} }, services) });
+    return missing.length === 0
+      ? []
+      : draft({
+          group,
+          purpose: 'create',
+          indexes: missing,
+          services,
+          chain: buildUp(input, desired, { services: {} }, services),
+        });
   });
 }
 
 /** What a node does when others around it get new addresses, and nothing else. */
-function followPeers(desired: Desired, { facts }: NodeSummary, services: readonly string[]): readonly DraftStep[] {
+function followPeers(
+  desired: Desired,
+  { facts }: NodeSummary,
+  services: readonly string[],
+): readonly DraftStep[] {
   if (facts.CONFIRM === undefined || facts.seen === 'gone') return [];
-  return serviceSteps(desired, facts, new Map(services.map((name) => {
-    const outline = desired.outlines[name];
-    const circumstances = { peersChange: peersChange(desired, name), held: desired.held.has(name) };
-    return [name, outline === undefined ? noWork : workToFollow(outline, desired.digests[name] ?? {}, facts.services[name] ?? {}, circumstances)];
-  })));
+  return serviceSteps(
+    desired,
+    facts,
+    new Map(
+      services.map((name) => {
+        const outline = desired.outlines[name];
+        const circumstances = { peersChange: peersChange(desired, name), held: desired.held.has(name) };
+        return [
+          name,
+          outline === undefined
+            ? noWork
+            : workToFollow(outline, desired.digests[name] ?? {}, facts.services[name] ?? {}, circumstances),
+        ];
+      }),
+    ),
+  );
 }

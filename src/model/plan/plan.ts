@@ -4,8 +4,8 @@ import type { ClusterSpec } from '../spec.js';
 import type { Limits, ServerFeatures } from '../state.js';
 
 /**
- * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them. Its size
- * follows the number of kinds, not of nodes.
+ * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them.
+ * Its size follows the number of kinds, not of nodes.
  */
 export interface Plan {
   readonly kinds: readonly Kind[];
@@ -17,7 +17,9 @@ export interface Plan {
   readonly width?: number;
   /** The closed spec that is brought about; absent where the operation leaves it as it is, and for delete. */
   readonly spec?: ClusterSpec;
-  /** For people: what is not in `kinds` yet. When all of `kinds` is done, the operation is planned once more. */
+  /**
+   * For people: what is not in `kinds` yet. When all of `kinds` is done, the operation is planned once more.
+   */
   readonly later?: readonly Kind[];
 }
 
@@ -36,7 +38,9 @@ export interface ServedPlan extends Plan {
   readonly features: ServerFeatures;
   /** How much one workflow carries, by the configuration of that worker. */
   readonly limits: Limits;
-  /** The plugins that the spec uses, as that worker has them; absent where there is no spec, as for delete. */
+  /**
+   * The plugins that the spec uses, as that worker has them; absent where there is no spec, as for delete.
+   */
   readonly plugins?: PluginPins;
 }
 
@@ -67,8 +71,8 @@ export interface Step {
   /** The gate that its end counts for; absent where nobody waits for it. */
   readonly counts?: string;
   /**
-   * From a node's first step with a turn to its last in a row it holds one of `width` places of that turn. It takes the
-   * place when its gates are open, and keeps it when it fails.
+   * From a node's first step with a turn to its last in a row it holds one of `width` places of that turn. It
+   * takes the place when its gates are open, and keeps it when it fails.
    */
   readonly turn?: string;
   /** Recorded in the node's facts when it is done. */

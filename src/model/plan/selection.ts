@@ -9,7 +9,10 @@ import type { ServiceAction } from '../action.js';
 const named = 10;
 
 /** The nodes of a summary that an operation names; all of them when it names none. */
-export function selectNodes({ group, nodes }: NodeSummary, ids: readonly string[] | undefined): readonly number[] {
+export function selectNodes(
+  { group, nodes }: NodeSummary,
+  ids: readonly string[] | undefined,
+): readonly number[] {
   const indexes = indexesOf(nodes);
   if (ids === undefined) return indexes;
   const wanted = new Set(ids);
@@ -23,32 +26,53 @@ export function isUsable({ facts }: NodeSummary): boolean {
 
 /** The services that a node has or is to have. */
 export function servicesOn(input: PlanningInput, { group, facts }: NodeSummary): readonly string[] {
-  return [...new Set([...input.spec?.groups[group]?.services ?? [], ...Object.keys(facts.services)])];
+  return [...new Set([...(input.spec?.groups[group]?.services ?? []), ...Object.keys(facts.services)])];
 }
 
 /** @throws PlanError when the list is empty, or names a node that is not there. */
 export function checkNodes({ intent, current }: PlanningInput, ids: readonly string[]): void {
-  if (ids.length === 0) throw new PlanError(`${intent.kind} names no node; name one, or leave the nodes out where all are meant`);
-  const there = new Set(current.nodes.flatMap(({ group, nodes }) => indexesOf(nodes).map((index) => nodeId(group, index))));
+  if (ids.length === 0)
+    throw new PlanError(`${intent.kind} names no node; name one, or leave the nodes out where all are meant`);
+  const there = new Set(
+    current.nodes.flatMap(({ group, nodes }) => indexesOf(nodes).map((index) => nodeId(group, index))),
+  );
   const unknown = ids.filter((id) => !there.has(id));
-  if (unknown.length > 0) throw new PlanError(`there is no node ${list(unknown)}; the cluster has ${list([...there].toSorted())}`);
+  if (unknown.length > 0)
+    throw new PlanError(`there is no node ${list(unknown)}; the cluster has ${list([...there].toSorted())}`);
 }
 
 /**
  * The services that an operation means: those it names, or all with the action where it names none.
  * @throws PlanError when one is not there, declares no such action, or is on none of the nodes meant.
  */
-export function meantServices(input: PlanningInput, outlines: Outlines, action: ServiceAction): readonly string[] {
+export function meantServices(
+  input: PlanningInput,
+  outlines: Outlines,
+  action: ServiceAction,
+): readonly string[] {
   const { intent } = input;
   const names = 'services' in intent ? intent.services : [];
   const nodes = 'nodes' in intent ? intent.nodes : undefined;
-  const placed = new Set(input.current.nodes.flatMap((summary) => (selectNodes(summary, nodes).length === 0 ? [] : servicesOn(input, summary))));
-  const able = Object.entries(outlines).flatMap(([name, { actions }]) => (actions.includes(action) ? [name] : []));
+  const placed = new Set(
+    input.current.nodes.flatMap((summary) =>
+      selectNodes(summary, nodes).length === 0 ? [] : servicesOn(input, summary),
+    ),
+  );
+  const able = Object.entries(outlines).flatMap(([name, { actions }]) =>
+    actions.includes(action) ? [name] : [],
+  );
   if (names.length === 0) return able.filter((name) => placed.has(name));
   for (const name of names) {
-    if (!Object.hasOwn(outlines, name)) throw new PlanError(`there is no service ${name}; the cluster has ${list(Object.keys(outlines))}`);
-    if (!able.includes(name)) throw new PlanError(`${intent.kind} needs an action ${action.toLowerCase()}, which service ${name} does not declare; those that do: ${list(able)}`);
-    if (!placed.has(name)) throw new PlanError(`service ${name} is on ${nodes === undefined ? 'no node' : `none of the nodes ${list(nodes)}`}`);
+    if (!Object.hasOwn(outlines, name))
+      throw new PlanError(`there is no service ${name}; the cluster has ${list(Object.keys(outlines))}`);
+    if (!able.includes(name))
+      throw new PlanError(
+        `${intent.kind} needs an action ${action.toLowerCase()}, which service ${name} does not declare; those that do: ${list(able)}`,
+      );
+    if (!placed.has(name))
+      throw new PlanError(
+        `service ${name} is on ${nodes === undefined ? 'no node' : `none of the nodes ${list(nodes)}`}`,
+      );
   }
   return names;
 }

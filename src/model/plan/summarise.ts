@@ -1,5 +1,11 @@
 import { peerScope } from './chain.js';
-import type { CurrentCluster, NodeSummary, PlannedFacts, PlannedServiceFacts, Repeatable } from './current.js';
+import type {
+  CurrentCluster,
+  NodeSummary,
+  PlannedFacts,
+  PlannedServiceFacts,
+  Repeatable,
+} from './current.js';
 import { outlinesOf } from './desired.js';
 import type { Outlines } from './dependencies.js';
 import type { Json } from '../json.js';
@@ -18,13 +24,18 @@ export interface NodeRow {
   readonly operation: string;
 }
 
-type RowFacts = Omit<PlannedFacts, 'services'> & { readonly services: Readonly<Record<string, RowServiceFacts>> };
+type RowFacts = Omit<PlannedFacts, 'services'> & {
+  readonly services: Readonly<Record<string, RowServiceFacts>>;
+};
 type RowServiceFacts = Omit<PlannedServiceFacts, 'peersStale'> & Pick<ServiceFacts, 'peers'>;
 
 /** What only the whole cluster knows of its nodes. */
 export type Summarised = Pick<ClusterState, 'spec' | 'retired' | 'operation' | 'stopped' | 'peers'>;
 
-/** The cluster as planning sees it: nodes with equal facts together, so that its size follows the kinds of nodes. */
+/**
+ * The cluster as planning sees it: nodes with equal facts together, so that its size follows the kinds of
+ * nodes.
+ */
 export function summarise(state: Summarised & Pick<ClusterState, 'nodes' | 'groups'>): CurrentCluster {
   const operation = state.operation?.id ?? '';
   const inGroups = Object.values(state.groups).flatMap(({ rows }) => rows);
@@ -35,39 +46,60 @@ export function summarise(state: Summarised & Pick<ClusterState, 'nodes' | 'grou
 export function summariseRows(state: Summarised, rows: readonly NodeRow[]): CurrentCluster {
   const services = outlinesOf(servicesOf(state));
   const operation = state.operation?.id ?? '';
-  const nodes: readonly NodeSummary[] = mergeEqual(rows.map((row) => ({ ...row, facts: plannedFacts(state, services, row, operation) })));
+  const nodes: readonly NodeSummary[] = mergeEqual(
+    rows.map((row) => ({ ...row, facts: plannedFacts(state, services, row, operation) })),
+  );
   return { nodes, services, ...(state.stopped.length === 0 ? {} : { stopped: state.stopped }) };
 }
 
 /** The facts of some nodes, seen from an operation. */
 export function rowsOf(nodes: readonly NodeState[], operation: string): readonly NodeRow[] {
-  return mergeEqual(nodes.map((node) =>
-    ({ group: node.group, nodes: [[indexOf(node), indexOf(node)] as const], facts: rowFacts(node, operation) }))).map((row) => ({ ...row, operation }));
+  return mergeEqual(
+    nodes.map((node) => ({
+      group: node.group,
+      nodes: [[indexOf(node), indexOf(node)] as const],
+      facts: rowFacts(node, operation),
+    })),
+  ).map((row) => ({ ...row, operation }));
 }
 
 export function indexOf(node: NodeState): number {
   return Number(node.nodeId.slice(node.group.length + 1));
 }
 
-function mergeEqual<Facts>(rows: readonly { readonly group: string; readonly nodes: readonly Range[]; readonly facts: Facts }[]):
-readonly { readonly group: string; readonly nodes: readonly Range[]; readonly facts: Facts }[] {
-  const merged = new Map<string, { readonly group: string; readonly facts: Facts; readonly indexes: number[] }>();
+function mergeEqual<Facts>(
+  rows: readonly { readonly group: string; readonly nodes: readonly Range[]; readonly facts: Facts }[],
+): readonly { readonly group: string; readonly nodes: readonly Range[]; readonly facts: Facts }[] {
+  const merged = new Map<
+    string,
+    { readonly group: string; readonly facts: Facts; readonly indexes: number[] }
+  >();
   for (const { group, nodes, facts } of rows) {
     const key = `${group} ${stableJson(facts as Json)}`;
     const same = merged.get(key) ?? { group, facts, indexes: [] };
     for (const index of indexesOf(nodes)) same.indexes.push(index);
     merged.set(key, same);
   }
-  return [...merged.values()].map(({ group, facts, indexes }) => ({ group, facts, nodes: rangesOf(indexes.toSorted((a, b) => a - b)) }));
+  return [...merged.values()].map(({ group, facts, indexes }) => ({
+    group,
+    facts,
+    nodes: rangesOf(indexes.toSorted((a, b) => a - b)),
+  }));
 }
 
 function rowFacts({ facts: { EXEC: executed, ...facts } }: NodeState, operation: string): RowFacts {
-  const services = Object.entries(facts.services).map(([name, { doneIn, begun, ...kept }]): [string, RowServiceFacts] => {
-    const redone = repeatable.filter((action) => doneIn?.[action] === operation);
-    const tells = begun === 'STOP' || (begun === 'START' && kept.START === undefined);
-    return [name, { ...kept, ...(tells ? { begun } : {}), ...(redone.length === 0 ? {} : { redone }) }];
-  });
-  return { ...facts, ...(executed === operation ? { executed: true } : {}), services: Object.fromEntries(services) };
+  const services = Object.entries(facts.services).map(
+    ([name, { doneIn, begun, ...kept }]): [string, RowServiceFacts] => {
+      const redone = repeatable.filter((action) => doneIn?.[action] === operation);
+      const tells = begun === 'STOP' || (begun === 'START' && kept.START === undefined);
+      return [name, { ...kept, ...(tells ? { begun } : {}), ...(redone.length === 0 ? {} : { redone }) }];
+    },
+  );
+  return {
+    ...facts,
+    ...(executed === operation ? { executed: true } : {}),
+    services: Object.fromEntries(services),
+  };
 }
 
 const repeatable: readonly Repeatable[] = ['CONFIGURE', 'START', 'STOP'];
@@ -75,10 +107,25 @@ const repeatable: readonly Repeatable[] = ['CONFIGURE', 'START', 'STOP'];
 /** What a row says of another operation is history. */
 function plannedFacts(state: Summarised, services: Outlines, row: NodeRow, operation: string): PlannedFacts {
   const current = row.operation === operation;
-  const entries = Object.entries(row.facts.services).map(([name, { peers, redone, ...facts }]): [string, PlannedServiceFacts] => {
-    const stale = facts.CONFIGURE !== undefined && (peers ?? 0) < peersChangedAt(state.peers, peerScope(services, name));
-    return [name, { ...facts, ...(stale ? { peersStale: true } : {}), ...(current && redone !== undefined ? { redone } : {}) }];
-  });
+  const entries = Object.entries(row.facts.services).map(
+    ([name, { peers, redone, ...facts }]): [string, PlannedServiceFacts] => {
+      const stale =
+        facts.CONFIGURE !== undefined &&
+        (peers ?? 0) < peersChangedAt(state.peers, peerScope(services, name));
+      return [
+        name,
+        {
+          ...facts,
+          ...(stale ? { peersStale: true } : {}),
+          ...(current && redone !== undefined ? { redone } : {}),
+        },
+      ];
+    },
+  );
   const { executed, ...facts } = row.facts;
-  return { ...facts, ...(current && executed === true ? { executed } : {}), services: Object.fromEntries(entries) };
+  return {
+    ...facts,
+    ...(current && executed === true ? { executed } : {}),
+    services: Object.fromEntries(entries),
+  };
 }

@@ -3,44 +3,69 @@ import { mayRun } from './chain.js';
 import type { PlannedServiceFacts, Repeatable } from './current.js';
 import type { ServiceOutline } from './dependencies.js';
 
-/** What start, stop, restart and reconfigure have left to do for a service on a node. Each ends with nothing left. */
+/**
+ * What start, stop, restart and reconfigure have left to do for a service on a node. Each ends with nothing
+ * left.
+ */
 
 export function workToStop(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
   // Nothing tells whether a service without a START runs.
-  const unknown = !outline.actions.includes('START') && isInstalled(outline, facts) && !isRedone(facts, 'STOP');
+  const unknown =
+    !outline.actions.includes('START') && isInstalled(outline, facts) && !isRedone(facts, 'STOP');
   return declared(outline, mayRun(facts) || unknown ? ['STOP'] : []);
 }
 
 export function workToStart(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
   if (!isInstalled(outline, facts)) return [];
   if (facts.START !== undefined && facts.begun !== 'STOP') return [];
-  return declared(outline, [...(facts.begun === 'STOP' ? ['STOP' as const] : []), ...initialize(facts), 'START']);
+  return declared(outline, [
+    ...(facts.begun === 'STOP' ? ['STOP' as const] : []),
+    ...initialize(facts),
+    'START',
+  ]);
 }
 
-/** STOP where it runs, and START wherever it stands: what a cancelled restart left down comes up again, too. */
+/**
+ * STOP where it runs, and START wherever it stands: what a cancelled restart left down comes up again, too.
+ */
 export function workToRestart(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
   if (!isInstalled(outline, facts)) return [];
   const stop = isStopDue(facts);
   const start = isStartDue(facts);
-  return declared(outline, [...(stop ? ['STOP' as const] : []), ...(start ? [...initialize(facts), 'START' as const] : [])]);
+  return declared(outline, [
+    ...(stop ? ['STOP' as const] : []),
+    ...(start ? [...initialize(facts), 'START' as const] : []),
+  ]);
 }
 
-export function workToReconfigure(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
+export function workToReconfigure(
+  outline: ServiceOutline,
+  facts: PlannedServiceFacts,
+): readonly ServiceAction[] {
   return declared(outline, isInstalled(outline, facts) && !isRedone(facts, 'CONFIGURE') ? ['CONFIGURE'] : []);
 }
 
 /** STOP where it runs, CONFIGURE, and START where it ran. */
-export function workToReconfigureAndRestart(outline: ServiceOutline, facts: PlannedServiceFacts): readonly ServiceAction[] {
+export function workToReconfigureAndRestart(
+  outline: ServiceOutline,
+  facts: PlannedServiceFacts,
+): readonly ServiceAction[] {
   const configure = workToReconfigure(outline, facts);
   if (!outline.actions.includes('START')) return configure;
   const stop = isStopDue(facts);
   const start = isStartDue(facts) && (stop || isRedone(facts, 'STOP'));
-  return declared(outline, [...(stop ? ['STOP' as const] : []), ...configure, ...(start ? ['START' as const] : [])]);
+  return declared(outline, [
+    ...(stop ? ['STOP' as const] : []),
+    ...configure,
+    ...(start ? ['START' as const] : []),
+  ]);
 }
 
 /** It was installed and configured once, with whatever script. */
 export function isInstalled(outline: ServiceOutline, facts: PlannedServiceFacts): boolean {
-  return (['INSTALL', 'CONFIGURE'] as const).every((action) => !outline.actions.includes(action) || facts[action] !== undefined);
+  return (['INSTALL', 'CONFIGURE'] as const).every(
+    (action) => !outline.actions.includes(action) || facts[action] !== undefined,
+  );
 }
 
 function isStopDue(facts: PlannedServiceFacts): boolean {

@@ -13,9 +13,10 @@ import type { ProviderPoolSpec } from './spec.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
 
 /**
- * Decides who gets what: one pass over all that is asked for. Requests come in the order of their priority, then of their arrival. Each
- * gets all of its nodes at once, from one provider pool, or waits. Where one waits for room nothing is made for later
- * ones, so none starves; what it does not need is theirs all the same.
+ * Decides who gets what: one pass over all that is asked for. Requests come in the order of their priority,
+ * then of their arrival. Each gets all of its nodes at once, from one provider pool, or waits. Where one
+ * waits for room nothing is made for later ones, so none starves; what it does not need is theirs all the
+ * same.
  */
 export function admit(pool: PoolState, now: number): void {
   if (pool.spec === undefined) return;
@@ -49,8 +50,16 @@ function serve(pool: PoolState, book: Book, request: NodeRequest, now: number): 
   return false;
 }
 
-/** Provider pools that can serve the request, the best first; undefined when it has failed, for there are none. */
-function candidatesFor(pool: PoolState, book: Book, request: NodeRequest, now: number): readonly Candidate[] | undefined {
+/**
+ * Provider pools that can serve the request, the best first; undefined when it has failed, for there are
+ * none.
+ */
+function candidatesFor(
+  pool: PoolState,
+  book: Book,
+  request: NodeRequest,
+  now: number,
+): readonly Candidate[] | undefined {
   const declined: Record<string, string> = {};
   const candidates: Candidate[] = [];
   for (const [name, provider] of Object.entries(pool.spec?.providerPools ?? {})) {
@@ -63,8 +72,13 @@ function candidatesFor(pool: PoolState, book: Book, request: NodeRequest, now: n
     changeRequest(pool, request.id, () => ({ ...rest, state: 'failed', since: now, declined }));
     return undefined;
   }
-  return candidates.toSorted((one, other) => rankOf(request, one) - rankOf(request, other)
-    || one.provider.priority - other.provider.priority || loadOf(book, one) - loadOf(book, other) || (one.name < other.name ? -1 : 1));
+  return candidates.toSorted(
+    (one, other) =>
+      rankOf(request, one) - rankOf(request, other) ||
+      one.provider.priority - other.provider.priority ||
+      loadOf(book, one) - loadOf(book, other) ||
+      (one.name < other.name ? -1 : 1),
+  );
 }
 
 /** The one that the requester prefers, then those that have all nodes ready, then the others. */
@@ -86,7 +100,12 @@ interface Choice {
   readonly now: number;
 }
 
-function assign(pool: PoolState, book: Book, request: NodeRequest, { name, provider, takes, now }: Choice): void {
+function assign(
+  pool: PoolState,
+  book: Book,
+  request: NodeRequest,
+  { name, provider, takes, now }: Choice,
+): void {
   const { id, labels, tenant } = request;
   const open = labels.filter((_label, index) => takes[index] === undefined);
   take(pool, book, name, costOf(book, name, provider, open));
@@ -99,9 +118,13 @@ function assign(pool: PoolState, book: Book, request: NodeRequest, { name, provi
     return supplyNode(pool, book, { providerPool: name, label, now }).id;
   });
   for (const node of nodes) {
-    changePoolNode(pool, node, (before) => ({ ...before, request: id, ...(tenant === undefined ? {} : { tenant }) }));
+    changePoolNode(pool, node, (before) => ({
+      ...before,
+      request: id,
+      ...(tenant === undefined ? {} : { tenant }),
+    }));
     const given = pool.nodes[node];
-    if (tenant !== undefined && given !== undefined) addTo(book.tenants[tenant] ??= {}, tenantUse(given));
+    if (tenant !== undefined && given !== undefined) addTo((book.tenants[tenant] ??= {}), tenantUse(given));
   }
   const { waits: _waits, target: _target, ...rest } = request;
   changeRequest(pool, id, () => ({ ...rest, state: 'pending', since: now, providerPool: name, nodes }));
@@ -111,9 +134,10 @@ function assign(pool: PoolState, book: Book, request: NodeRequest, { name, provi
 /** A node on a machine of its own, or on one that has room, or on a new one with room for more. */
 export function supplyNode(pool: PoolState, book: Book, making: Parameters<typeof makeNode>[2]): PoolNode {
   const offer = pool.spec?.providerPools[making.providerPool]?.labels[making.label];
-  if (offer === undefined) throw new Error(`provider pool ${making.providerPool} does not serve label ${making.label}`);
+  if (offer === undefined)
+    throw new Error(`provider pool ${making.providerPool} does not serve label ${making.label}`);
   if (offer.slots === undefined) return makeNode(pool, offer, making);
-  const rooms = book.rooms[offerKey(making.providerPool, making.label)] ??= [];
+  const rooms = (book.rooms[offerKey(making.providerPool, making.label)] ??= []);
   let room = rooms.find(({ free }) => free > 0);
   if (room === undefined) {
     room = { backing: makeNode(pool, offer, making).id, slots: offer.slots, free: offer.slots };
@@ -126,14 +150,27 @@ export function supplyNode(pool: PoolState, book: Book, making: Parameters<typeo
 }
 
 /** Room is made for it in one provider pool, and kept: what is free there is not given to later ones. */
-function wait(pool: PoolState, book: Book, request: NodeRequest, candidates: readonly Candidate[], now: number): void {
+function wait(
+  pool: PoolState,
+  book: Book,
+  request: NodeRequest,
+  candidates: readonly Candidate[],
+  now: number,
+): void {
   // Neither a tenant at its limit nor an image that is not there keeps anybody else waiting.
   const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'imageless');
-  const target = waiting.find(({ name }) => name === request.target) ?? waiting.find(({ fit }) => fit.is === 'short') ?? waiting[0];
+  const target =
+    waiting.find(({ name }) => name === request.target) ??
+    waiting.find(({ fit }) => fit.is === 'short') ??
+    waiting[0];
   const why = reasonFor(target ?? candidates[0]);
   if (request.waits !== why || request.target !== target?.name) {
     const { target: _target, ...rest } = request;
-    changeRequest(pool, request.id, () => ({ ...rest, waits: why, ...(target === undefined ? {} : { target: target.name }) }));
+    changeRequest(pool, request.id, () => ({
+      ...rest,
+      waits: why,
+      ...(target === undefined ? {} : { target: target.name }),
+    }));
   }
   if (target === undefined || target.fit.is === 'behind') return;
   book.blocked.add(target.name);
@@ -149,11 +186,17 @@ function reasonFor(candidate: Candidate | undefined): string {
   const { name, fit } = candidate;
   const over = (missing: Amounts): string => `${amountsText(missing)} too much at the moment`;
   switch (fit.is) {
-    case 'tenant': return `the limits of its tenant: ${over(fit.missing)}`;
-    case 'behind': return `provider pool ${name}: earlier requests wait there`;
-    case 'imageless': return `provider pool ${name}: ${fit.why}`;
-    case 'paused': return `provider pool ${name}: ${fit.why}`;
-    case 'short': return `provider pool ${name}: ${over(fit.missing)}`;
-    default: return '';
+    case 'tenant':
+      return `the limits of its tenant: ${over(fit.missing)}`;
+    case 'behind':
+      return `provider pool ${name}: earlier requests wait there`;
+    case 'imageless':
+      return `provider pool ${name}: ${fit.why}`;
+    case 'paused':
+      return `provider pool ${name}: ${fit.why}`;
+    case 'short':
+      return `provider pool ${name}: ${over(fit.missing)}`;
+    default:
+      return '';
   }
 }

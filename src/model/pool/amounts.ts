@@ -1,4 +1,7 @@
-/** How much of what: `nodes`, `cores`, `memory` (MiB), or another word that a provider counts. What is not named is not limited, or not used. */
+/**
+ * How much of what: `nodes`, `cores`, `memory` (MiB), or another word that a provider counts. What is not
+ * named is not limited, or not used.
+ */
 export type Amounts = Readonly<Record<string, number>>;
 
 export function plus(one: Amounts, other: Amounts): Amounts {
@@ -15,10 +18,12 @@ export function times(one: Amounts, count: number): Amounts {
 
 /** What is over the limit, by how much; empty where all fits. */
 export function excess(use: Amounts, limit: Amounts): Amounts {
-  return Object.fromEntries(Object.entries(use).flatMap(([key, amount]) => {
-    const most = limit[key];
-    return most === undefined || amount <= most ? [] : [[key, amount - most]];
-  }));
+  return Object.fromEntries(
+    Object.entries(use).flatMap(([key, amount]) => {
+      const most = limit[key];
+      return most === undefined || amount <= most ? [] : [[key, amount - most]];
+    }),
+  );
 }
 
 export function isNothing(amounts: Amounts): boolean {
@@ -33,12 +38,16 @@ export function most(one: Amounts, other: Amounts): Amounts {
 
 /** `1 node, 12 cores`. */
 export function amountsText(amounts: Amounts): string {
-  return Object.entries(amounts).map(([key, amount]) => `${amount} ${amount === 1 ? key.replace(/s$/, '') : key}`).join(', ');
+  return Object.entries(amounts)
+    .map(([key, amount]) => `${amount} ${amount === 1 ? key.replace(/s$/, '') : key}`)
+    .join(', ');
 }
 
 /** `12 cores needed, 10 allowed`. */
 export function overText(use: Amounts, limit: Amounts): string {
-  return Object.keys(excess(use, limit)).map((key) => `${amountsText({ [key]: use[key] ?? 0 })} needed, ${limit[key] ?? 0} allowed`).join('; ');
+  return Object.keys(excess(use, limit))
+    .map((key) => `${amountsText({ [key]: use[key] ?? 0 })} needed, ${limit[key] ?? 0} allowed`)
+    .join('; ');
 }
 
 /** Adds to a sum in place: sums over all nodes of a pool are made often. */

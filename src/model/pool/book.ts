@@ -5,7 +5,9 @@ import { isIdle, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 import type { ProviderPoolSpec } from './spec.js';
 
-/** What is in use and what is free, worked out once for a pass of admission and kept up to date through it. */
+/**
+ * What is in use and what is free, worked out once for a pass of admission and kept up to date through it.
+ */
 export interface Book {
   /** By provider pool, by account, by tenant. */
   readonly used: Record<string, Record<string, number>>;
@@ -13,7 +15,10 @@ export interface Book {
   readonly tenants: Record<string, Record<string, number>>;
   /** By provider pool: what nodes take that will be gone by themselves. */
   readonly leaving: Record<string, Record<string, number>>;
-  /** By provider pool and label: nodes that nobody has; ready ones first, those of the newest image before others, the oldest first. */
+  /**
+   * By provider pool and label: nodes that nobody has; ready ones first, those of the newest image before
+   * others, the oldest first.
+   */
   readonly idle: Record<string, string[]>;
   /** By provider pool and label: machines with room for further nodes; the fullest first. */
   readonly rooms: Record<string, Room[]>;
@@ -32,14 +37,27 @@ export function offerKey(providerPool: string, label: string): string {
 }
 
 export function openBook(pool: PoolState, now: number): Book {
-  const book: Book = { used: {}, accounts: {}, tenants: bareRecord(), leaving: {}, idle: {}, rooms: {}, blocked: new Set() };
+  const book: Book = {
+    used: {},
+    accounts: {},
+    tenants: bareRecord(),
+    leaving: {},
+    idle: {},
+    rooms: {},
+    blocked: new Set(),
+  };
   const idle: PoolNode[] = [];
   for (const node of Object.values(pool.nodes)) {
     enter(pool, book, node);
     if (isIdle(node) && !isOutdated(pool, node)) idle.push(node);
   }
   const isOld = (node: PoolNode): number => Number(standingOf(pool, node) === 'superseded');
-  idle.sort((one, other) => Number(one.state === 'building') - Number(other.state === 'building') || isOld(one) - isOld(other) || one.createdAt - other.createdAt);
+  idle.sort(
+    (one, other) =>
+      Number(one.state === 'building') - Number(other.state === 'building') ||
+      isOld(one) - isOld(other) ||
+      one.createdAt - other.createdAt,
+  );
   for (const { id, providerPool, label } of idle) (book.idle[offerKey(providerPool, label)] ??= []).push(id);
   openRooms(pool, book, now);
   return book;
@@ -48,16 +66,17 @@ export function openBook(pool: PoolState, now: number): Book {
 function enter(pool: PoolState, book: Book, node: PoolNode): void {
   const { providerPool, uses, tenant, state } = node;
   take(pool, book, providerPool, uses);
-  if (tenant !== undefined) addTo(book.tenants[tenant] ??= {}, tenantUse(node));
-  const goes = state === 'deleting' || (state === 'used' && pool.spec?.labels[node.label]?.onReturn !== 'reuse');
-  if (goes) addTo(book.leaving[providerPool] ??= {}, uses);
+  if (tenant !== undefined) addTo((book.tenants[tenant] ??= {}), tenantUse(node));
+  const goes =
+    state === 'deleting' || (state === 'used' && pool.spec?.labels[node.label]?.onReturn !== 'reuse');
+  if (goes) addTo((book.leaving[providerPool] ??= {}), uses);
 }
 
 /** Notes that a machine is made. */
 export function take(pool: PoolState, book: Book, providerPool: string, uses: Amounts): void {
-  addTo(book.used[providerPool] ??= {}, uses);
+  addTo((book.used[providerPool] ??= {}), uses);
   const account = pool.spec?.providerPools[providerPool]?.provider;
-  if (account !== undefined) addTo(book.accounts[account] ??= {}, uses);
+  if (account !== undefined) addTo((book.accounts[account] ??= {}), uses);
 }
 
 /** A node that shares a machine counts as one node for its tenant, whatever stands behind it. */
@@ -66,7 +85,13 @@ export function tenantUse({ backing, uses }: Pick<PoolNode, 'backing' | 'uses'>)
 }
 
 /** How much too much it would be, by all limits that hold in the provider pool. */
-export function missingFor(pool: PoolState, book: Book, name: string, provider: ProviderPoolSpec, cost: Amounts): Amounts {
+export function missingFor(
+  pool: PoolState,
+  book: Book,
+  name: string,
+  provider: ProviderPoolSpec,
+  cost: Amounts,
+): Amounts {
   const own = excess(plus(book.used[name] ?? {}, cost), pickUsed(cost, provider.limits));
   const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.limits;
   if (quota === undefined) return own;
@@ -80,11 +105,17 @@ function pickUsed(cost: Amounts, limits: Amounts): Amounts {
 
 function openRooms(pool: PoolState, book: Book, now: number): void {
   const taken: Record<string, number> = {};
-  for (const { backing } of Object.values(pool.nodes)) if (backing !== undefined) taken[backing] = (taken[backing] ?? 0) + 1;
+  for (const { backing } of Object.values(pool.nodes))
+    if (backing !== undefined) taken[backing] = (taken[backing] ?? 0) + 1;
   for (const node of Object.values(pool.nodes)) {
     if (node.slots === undefined || !isInService(pool, node, now) || isReplaced(pool, node)) continue;
     const free = node.slots - (taken[node.id] ?? 0);
-    if (free > 0) (book.rooms[offerKey(node.providerPool, node.label)] ??= []).push({ backing: node.id, slots: node.slots, free });
+    if (free > 0)
+      (book.rooms[offerKey(node.providerPool, node.label)] ??= []).push({
+        backing: node.id,
+        slots: node.slots,
+        free,
+      });
   }
   for (const rooms of Object.values(book.rooms)) rooms.sort((one, other) => one.free - other.free);
 }
@@ -96,17 +127,31 @@ function isInService(pool: PoolState, node: PoolNode, now: number): boolean {
   return maxAgeMs === undefined || now - node.createdAt < maxAgeMs;
 }
 
-/** A machine of several nodes that was made from an older image takes further ones only while nodes are to be kept ready, and no newer machine is. */
+/**
+ * A machine of several nodes that was made from an older image takes further ones only while nodes are to be
+ * kept ready, and no newer machine is.
+ */
 function isReplaced(pool: PoolState, node: PoolNode): boolean {
   if (standingOf(pool, node) !== 'superseded') return false;
-  return pool.spec?.labels[node.label]?.minReady === 0
-    || Object.values(pool.nodes).some((other) => other.label === node.label && other.slots !== undefined && other.state === 'ready' && standingOf(pool, other) === 'current');
+  return (
+    pool.spec?.labels[node.label]?.minReady === 0 ||
+    Object.values(pool.nodes).some(
+      (other) =>
+        other.label === node.label &&
+        other.slots !== undefined &&
+        other.state === 'ready' &&
+        standingOf(pool, other) === 'current',
+    )
+  );
 }
 
-/** Its label or provider pool is configured otherwise now, or not at all; or the image that it was made from was taken back. */
+/**
+ * Its label or provider pool is configured otherwise now, or not at all; or the image that it was made from
+ * was taken back.
+ */
 export function isOutdated(pool: PoolState, node: PoolNode): boolean {
   const { placements, nodes } = pool;
-  const { machine } = node.backing === undefined ? node : nodes[node.backing] ?? node;
+  const { machine } = node.backing === undefined ? node : (nodes[node.backing] ?? node);
   const placement = placements[node.providerPool]?.[node.label];
   if (placement === undefined || standingOf(pool, node) === 'withdrawn') return true;
   return machine.facts.machine !== undefined && machine.facts.machine !== placement.digest;

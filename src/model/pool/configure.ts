@@ -3,8 +3,14 @@ import { forgetUnused } from './library.js';
 import { changeRequest, type PoolState } from './state.js';
 import type { PlannedPool } from './spec.js';
 
-/** Takes a checked configuration over. Nodes that somebody has stay; others that it has no place for go when they are looked at next. */
-export function configurePool(pool: PoolState, { spec, placements, hearing = [], together = [] }: PlannedPool): void {
+/**
+ * Takes a checked configuration over. Nodes that somebody has stay; others that it has no place for go when
+ * they are looked at next.
+ */
+export function configurePool(
+  pool: PoolState,
+  { spec, placements, hearing = [], together = [] }: PlannedPool,
+): void {
   pool.spec = spec;
   pool.placements = placements;
   if (hearing.length > 0) pool.hearing = hearing;
@@ -14,16 +20,26 @@ export function configurePool(pool: PoolState, { spec, placements, hearing = [],
   else delete pool.together;
   // What a provider pool could not do before, it may be able to do now.
   for (const request of Object.values(pool.requests)) {
-    if (request.state === 'requested' && Object.keys(request.declined).length > 0) changeRequest(pool, request.id, (before) => ({ ...before, declined: {}, failures: 0 }));
+    if (request.state === 'requested' && Object.keys(request.declined).length > 0)
+      changeRequest(pool, request.id, (before) => ({ ...before, declined: {}, failures: 0 }));
   }
-  for (const record of [pool.resting, pool.quotas, pool.paused]) for (const key of Object.keys(record)) delete record[key];
+  for (const record of [pool.resting, pool.quotas, pool.paused])
+    for (const key of Object.keys(record)) delete record[key];
 }
 
 /** Nobody gets anything any more, and everything is deleted, what is in use too. */
 export function emptyPool(pool: PoolState, by: string, now: number): void {
   pool.leaving ??= { by, at: now };
   for (const request of Object.values(pool.requests)) {
-    if (request.state !== 'fulfilled') changeRequest(pool, request.id, (before) => ({ ...before, state: 'failed', since: now, nodes: [], waits: `pool ${pool.name} is being deleted` }));
+    if (request.state !== 'fulfilled')
+      changeRequest(pool, request.id, (before) => ({
+        ...before,
+        state: 'failed',
+        since: now,
+        nodes: [],
+        waits: `pool ${pool.name} is being deleted`,
+      }));
   }
-  for (const id of Object.keys(pool.nodes)) if (pool.nodes[id] !== undefined) deleteNode(pool, id, `pool ${pool.name} is being deleted`, now);
+  for (const id of Object.keys(pool.nodes))
+    if (pool.nodes[id] !== undefined) deleteNode(pool, id, `pool ${pool.name} is being deleted`, now);
 }

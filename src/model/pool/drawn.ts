@@ -20,16 +20,30 @@ export interface DrawnPage {
 
 const pageSize = 500;
 
-/** A page of them, in the order in which they were asked for. A request that failed has no machine, and neither has one whose node was deleted. */
+/**
+ * A page of them, in the order in which they were asked for. A request that failed has no machine, and
+ * neither has one whose node was deleted.
+ */
 export function viewDrawn(pool: PoolState, after: string): DrawnPage {
-  const later = Object.values(pool.requests).filter(({ tags, seq }) => tags !== undefined && seq > Number(after));
+  const later = Object.values(pool.requests).filter(
+    ({ tags, seq }) => tags !== undefined && seq > Number(after),
+  );
   const page = later.toSorted((one, other) => one.seq - other.seq).slice(0, pageSize);
   const last = page.at(-1);
-  return { nodes: page.flatMap((request) => drawnOf(pool, request) ?? []), ...(last === undefined || page.length === later.length ? {} : { next: String(last.seq) }) };
+  return {
+    nodes: page.flatMap((request) => drawnOf(pool, request) ?? []),
+    ...(last === undefined || page.length === later.length ? {} : { next: String(last.seq) }),
+  };
 }
 
 function drawnOf(pool: PoolState, request: NodeRequest): DrawnNode | undefined {
-  const { id, state, tags = {}, createdAt, nodes: [node = ''] } = request;
+  const {
+    id,
+    state,
+    tags = {},
+    createdAt,
+    nodes: [node = ''],
+  } = request;
   const shown = { key: id, tags, createdAt };
   if (state === 'requested' || state === 'pending') return { ...shown, state: 'starting' };
   if (state === 'failed' || isLost(pool, request, node)) return undefined;

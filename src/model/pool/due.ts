@@ -11,14 +11,21 @@ const failedShownMs = 60 * 60_000;
 /** How long an account's quota is believed. */
 export const quotaAgeMs = 5 * 60_000;
 
-/** Carries out what is due by the clock: leases that ended, nodes that are too old, holds that are over, pauses. */
+/**
+ * Carries out what is due by the clock: leases that ended, nodes that are too old, holds that are over,
+ * pauses.
+ */
 export function carryOutDue(pool: PoolState, now: number): void {
   for (const request of Object.values(pool.requests)) {
-    if (request.state === 'fulfilled' && (request.expiresAt ?? Infinity) <= now) giveBack(pool, request.id, 'expired', now);
-    if (request.state === 'failed' && request.since + failedShownMs <= now) giveBack(pool, request.id, 'cancelled', now);
+    if (request.state === 'fulfilled' && (request.expiresAt ?? Infinity) <= now)
+      giveBack(pool, request.id, 'expired', now);
+    if (request.state === 'failed' && request.since + failedShownMs <= now)
+      giveBack(pool, request.id, 'cancelled', now);
   }
-  for (const [account, { until }] of Object.entries(pool.paused)) if (until <= now) delete pool.paused[account];
-  for (const [account, { readAt }] of Object.entries(pool.quotas)) if (readAt + 2 * quotaAgeMs <= now) delete pool.quotas[account];
+  for (const [account, { until }] of Object.entries(pool.paused))
+    if (until <= now) delete pool.paused[account];
+  for (const [account, { readAt }] of Object.entries(pool.quotas))
+    if (readAt + 2 * quotaAgeMs <= now) delete pool.quotas[account];
   for (const node of Object.values(pool.nodes)) {
     const end = endOf(pool, node);
     if (end !== undefined && end.at <= now) deleteNode(pool, node.id, end.why, now);
@@ -38,11 +45,14 @@ interface End {
 /** When a node is deleted whoever asks for it, and why. */
 function endOf(pool: PoolState, node: PoolNode): End | undefined {
   const label = pool.spec?.labels[node.label];
-  if (node.state === 'hold') return node.hold?.until === undefined ? undefined : { at: node.hold.until, why: 'its hold is over' };
+  if (node.state === 'hold')
+    return node.hold?.until === undefined ? undefined : { at: node.hold.until, why: 'its hold is over' };
   if (node.slots !== undefined) return endOfBacking(pool, node);
   if (node.state !== 'ready' || node.request !== undefined || node.backing !== undefined) return undefined;
   if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
-  return label?.maxReadyAgeMs === undefined ? undefined : { at: node.since + label.maxReadyAgeMs, why: 'was ready for too long' };
+  return label?.maxReadyAgeMs === undefined
+    ? undefined
+    : { at: node.since + label.maxReadyAgeMs, why: 'was ready for too long' };
 }
 
 /** A machine for several nodes goes when it is empty and nothing speaks for keeping it. */
@@ -50,31 +60,37 @@ function endOfBacking(pool: PoolState, node: PoolNode): End | undefined {
   if (node.state === 'deleting' || node.state === 'building') return undefined;
   if (Object.values(pool.nodes).some(({ backing }) => backing === node.id)) return undefined;
   const provider = pool.spec?.providerPools[node.providerPool];
-  if (node.state === 'failed') return provider?.keepUnwell === true ? undefined : { at: 0, why: node.why ?? 'does not answer' };
+  if (node.state === 'failed')
+    return provider?.keepUnwell === true ? undefined : { at: 0, why: node.why ?? 'does not answer' };
   if (isOutdated(pool, node)) return { at: 0, why: whyOutdated(pool, node) };
   const { maxAgeMs } = provider?.labels[node.label] ?? {};
   return maxAgeMs === undefined ? undefined : { at: node.createdAt + maxAgeMs, why: 'is too old' };
 }
 
 function whyOutdated(pool: PoolState, node: PoolNode): string {
-  return standingOf(pool, node) === 'withdrawn' ? 'its image was taken back' : 'its label is configured otherwise now';
+  return standingOf(pool, node) === 'withdrawn'
+    ? 'its image was taken back'
+    : 'its label is configured otherwise now';
 }
 
 /** Ready nodes beyond those that are to be kept go when nobody has asked for them for a while. */
 function deleteSpare(pool: PoolState, now: number): void {
-  for (const node of surplus(pool, now)) if (goesAt(pool, node) <= now) setNodeState(pool, node.id, 'deleting', now, 'nobody asked for it');
+  for (const node of surplus(pool, now))
+    if (goesAt(pool, node) <= now) setNodeState(pool, node.id, 'deleting', now, 'nobody asked for it');
 }
 
 /** Ready nodes that could go without leaving less than is to be kept, the oldest first. */
 function surplus(pool: PoolState, now: number): readonly PoolNode[] {
   const replacing = labelsWithOld(pool);
   // Where nodes give way to newer ones, that decides which of them go.
-  const spare = Object.values(pool.nodes).filter((node) => isSpare(node) && !replacing.has(node.label)).toSorted((one, other) => one.since - other.since);
+  const spare = Object.values(pool.nodes)
+    .filter((node) => isSpare(node) && !replacing.has(node.label))
+    .toSorted((one, other) => one.since - other.since);
   if (spare.length === 0) return spare;
   const book = openBook(pool, now);
   const left: Record<string, number> = {};
   return spare.filter(({ label, slots = 1 }) => {
-    const count = left[label] ??= countSpare(pool, book, label);
+    const count = (left[label] ??= countSpare(pool, book, label));
     const goes = count - slots >= (pool.spec?.labels[label]?.minReady ?? 0);
     if (goes) left[label] = count - slots;
     return goes;
@@ -86,7 +102,10 @@ function goesAt(pool: PoolState, node: PoolNode): number {
   const spareAgeMs = pool.spec?.labels[node.label]?.spareAgeMs ?? 0;
   if (node.slots === undefined) return node.since + spareAgeMs;
   if (Object.values(pool.nodes).some(({ backing }) => backing === node.id)) return Infinity;
-  return node.since + (pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.minRetentionMs ?? spareAgeMs);
+  return (
+    node.since +
+    (pool.spec?.providerPools[node.providerPool]?.labels[node.label]?.minRetentionMs ?? spareAgeMs)
+  );
 }
 
 /** When something is due next, in ms since the epoch; undefined: nothing is. */
@@ -105,7 +124,8 @@ export function nextDue(pool: PoolState, now: number): number | undefined {
   }
   for (const node of surplus(pool, now)) times.push(goesAt(pool, node));
   for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
-    if (checkEveryMs !== undefined && hasToCheck(pool, name)) times.push((pool.checkedAt[name] ?? now) + checkEveryMs);
+    if (checkEveryMs !== undefined && hasToCheck(pool, name))
+      times.push((pool.checkedAt[name] ?? now) + checkEveryMs);
   }
   const soonest = times.reduce((least, time) => Math.min(least, time), Infinity);
   return soonest === Infinity ? undefined : Math.max(soonest, now);
@@ -117,5 +137,8 @@ export function hasToCheck(pool: PoolState, providerPool: string): boolean {
 }
 
 export function isChecked(node: PoolNode): boolean {
-  return node.backing === undefined && (node.state === 'failed' || (node.state === 'ready' && node.request === undefined));
+  return (
+    node.backing === undefined &&
+    (node.state === 'failed' || (node.state === 'ready' && node.request === undefined))
+  );
 }

@@ -13,16 +13,22 @@ export interface Need {
 }
 
 /**
- * Deletes idle nodes, the oldest first, until what goes anyway and what is deleted is enough for the request; never one more. Where
- * that is not enough, machines that have room for further nodes get none, so that they too are empty in time.
+ * Deletes idle nodes, the oldest first, until what goes anyway and what is deleted is enough for the request;
+ * never one more. Where that is not enough, machines that have room for further nodes get none, so that they
+ * too are empty in time.
  */
 export function makeRoom(pool: PoolState, book: Book, { name, missing, request, now }: Need): void {
   let left = minus(missing, book.leaving[name] ?? {});
   if (isCovered(left, missing)) return;
   for (const node of evictable(pool, book, name)) {
     if (!helps(node, left)) continue;
-    changePoolNode(pool, node.id, (before) => ({ ...before, state: 'deleting', since: now, why: `makes room for request ${request}` }));
-    addTo(book.leaving[name] ??= {}, node.uses);
+    changePoolNode(pool, node.id, (before) => ({
+      ...before,
+      state: 'deleting',
+      since: now,
+      why: `makes room for request ${request}`,
+    }));
+    addTo((book.leaving[name] ??= {}), node.uses);
     for (const ids of Object.values(book.idle)) {
       const at = ids.indexOf(node.id);
       if (at >= 0) ids.splice(at, 1);
@@ -38,10 +44,19 @@ export function makeRoom(pool: PoolState, book: Book, { name, missing, request, 
 }
 
 /** The emptiest first: one that is closed only gets emptier, so it is the same one in the next pass. */
-function closeRooms(pool: PoolState, book: Book, name: string, need: { readonly left: Amounts; readonly missing: Amounts }): void {
+function closeRooms(
+  pool: PoolState,
+  book: Book,
+  name: string,
+  need: { readonly left: Amounts; readonly missing: Amounts },
+): void {
   let { left } = need;
-  const open = Object.entries(book.rooms).flatMap(([key, rooms]) => (key.startsWith(`${name}/`) ? rooms : []));
-  for (const room of open.toSorted((one, other) => other.free / other.slots - one.free / one.slots || (one.backing < other.backing ? -1 : 1))) {
+  const open = Object.entries(book.rooms).flatMap(([key, rooms]) =>
+    key.startsWith(`${name}/`) ? rooms : [],
+  );
+  for (const room of open.toSorted(
+    (one, other) => other.free / other.slots - one.free / one.slots || (one.backing < other.backing ? -1 : 1),
+  )) {
     const backing = pool.nodes[room.backing];
     if (backing === undefined || !helps(backing, left)) continue;
     room.free = 0;
@@ -58,15 +73,32 @@ function helps({ uses }: PoolNode, left: Amounts): boolean {
   return Object.entries(uses).some(([key, amount]) => amount > 0 && (left[key] ?? 0) > 0);
 }
 
-/** Nodes of the provider pool that are ready and nobody's, but for those that are kept for the request itself. */
+/**
+ * Nodes of the provider pool that are ready and nobody's, but for those that are kept for the request itself.
+ */
 function evictable(pool: PoolState, book: Book, name: string): readonly PoolNode[] {
   const idle = Object.entries(book.idle).flatMap(([key, ids]) => (key.startsWith(`${name}/`) ? ids : []));
   const empty = Object.entries(book.rooms).flatMap(([key, rooms]) =>
-    (key.startsWith(`${name}/`) ? rooms.filter(({ free, slots }) => free === slots).map(({ backing }) => backing) : []));
+    key.startsWith(`${name}/`)
+      ? rooms.filter(({ free, slots }) => free === slots).map(({ backing }) => backing)
+      : [],
+  );
   const shared = new Set(Object.values(pool.nodes).map(({ backing }) => backing));
-  const outdated = Object.values(pool.nodes).filter((node) => node.providerPool === name && node.request === undefined && !shared.has(node.id) && isOutdated(pool, node)).map(({ id }) => id);
+  const outdated = Object.values(pool.nodes)
+    .filter(
+      (node) =>
+        node.providerPool === name &&
+        node.request === undefined &&
+        !shared.has(node.id) &&
+        isOutdated(pool, node),
+    )
+    .map(({ id }) => id);
   // An old machine of several nodes that takes no more of them is in no list of what is free.
-  const old = oldSpares(pool).filter((node) => node.providerPool === name).map(({ id }) => id);
-  return [...new Set([...outdated, ...old, ...idle, ...empty])].flatMap((id) => pool.nodes[id] ?? []).filter(({ state }) => state === 'ready')
+  const old = oldSpares(pool)
+    .filter((node) => node.providerPool === name)
+    .map(({ id }) => id);
+  return [...new Set([...outdated, ...old, ...idle, ...empty])]
+    .flatMap((id) => pool.nodes[id] ?? [])
+    .filter(({ state }) => state === 'ready')
     .toSorted((one, other) => one.createdAt - other.createdAt);
 }

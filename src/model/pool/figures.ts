@@ -10,15 +10,27 @@ export interface Figure {
   readonly value: number;
 }
 
-/** All numbers about a pool as it is now: nodes and requests by state, what waits, what is used of which limits. It is asked for often. */
+/**
+ * All numbers about a pool as it is now: nodes and requests by state, what waits, what is used of which
+ * limits. It is asked for often.
+ */
 export function figuresOf(state: PoolState): readonly Figure[] {
   const { name: pool, spec, requests } = state;
   const byState = count(Object.values(requests).map((request) => request.state));
   const waiting = count(inOrder(state).flatMap(({ labels }) => [...new Set(labels)]));
   return [
-    ...figuresOfNodes(state), ...figuresOfProviders(state),
-    ...requestStates.map((of): Figure => ({ name: 'heddle_pool_requests', tags: { pool, state: of }, value: byState.get(of) ?? 0 })),
-    ...Object.keys(spec?.labels ?? {}).map((label): Figure => ({ name: 'heddle_pool_waiting', tags: { pool, label }, value: waiting.get(label) ?? 0 })),
+    ...figuresOfNodes(state),
+    ...figuresOfProviders(state),
+    ...requestStates.map((of): Figure => ({
+      name: 'heddle_pool_requests',
+      tags: { pool, state: of },
+      value: byState.get(of) ?? 0,
+    })),
+    ...Object.keys(spec?.labels ?? {}).map((label): Figure => ({
+      name: 'heddle_pool_waiting',
+      tags: { pool, label },
+      value: waiting.get(label) ?? 0,
+    })),
   ];
 }
 
@@ -30,21 +42,43 @@ function count(words: readonly string[]): ReadonlyMap<string, number> {
 
 /** A machine that nodes share is none of them. */
 function figuresOfNodes({ name: pool, spec, nodes }: PoolState): readonly Figure[] {
-  const counts = count(Object.values(nodes).flatMap(({ label, providerPool, state, slots }) => (slots === undefined ? [`${label}/${providerPool}/${state}`] : [])));
+  const counts = count(
+    Object.values(nodes).flatMap(({ label, providerPool, state, slots }) =>
+      slots === undefined ? [`${label}/${providerPool}/${state}`] : [],
+    ),
+  );
   return [...counts].map(([key, value]): Figure => {
     const [label = '', providerPool = '', state = ''] = key.split('/');
-    return { name: 'heddle_pool_nodes', tags: { pool, label, provider_pool: providerPool, provider: spec?.providerPools[providerPool]?.provider ?? '', state }, value };
+    return {
+      name: 'heddle_pool_nodes',
+      tags: {
+        pool,
+        label,
+        provider_pool: providerPool,
+        provider: spec?.providerPools[providerPool]?.provider ?? '',
+        state,
+      },
+      value,
+    };
   });
 }
 
 function figuresOfProviders({ name: pool, spec, nodes, paused }: PoolState): readonly Figure[] {
   const used: Record<string, Record<string, number>> = {};
-  for (const { providerPool, uses } of Object.values(nodes)) addTo(used[providerPool] ??= {}, uses);
+  for (const { providerPool, uses } of Object.values(nodes)) addTo((used[providerPool] ??= {}), uses);
   return Object.entries(spec?.providerPools ?? {}).flatMap(([providerPool, { provider, limits }]) => {
     const tags = { pool, provider_pool: providerPool, provider };
     return [
-      ...Object.entries(limits).map(([of, value]): Figure => ({ name: 'heddle_pool_limit', tags: { ...tags, of }, value })),
-      ...[...new Set(['nodes', ...Object.keys(limits)])].map((of): Figure => ({ name: 'heddle_pool_used', tags: { ...tags, of }, value: used[providerPool]?.[of] ?? 0 })),
+      ...Object.entries(limits).map(([of, value]): Figure => ({
+        name: 'heddle_pool_limit',
+        tags: { ...tags, of },
+        value,
+      })),
+      ...[...new Set(['nodes', ...Object.keys(limits)])].map((of): Figure => ({
+        name: 'heddle_pool_used',
+        tags: { ...tags, of },
+        value: used[providerPool]?.[of] ?? 0,
+      })),
       { name: 'heddle_pool_paused', tags, value: paused[provider] === undefined ? 0 : 1 },
     ];
   });

@@ -18,7 +18,13 @@ export type Fit =
   /** The image that its nodes are made from is not there yet. */
   | { readonly is: 'imageless'; readonly why: string };
 
-export function fitIn(pool: PoolState, book: Book, request: NodeRequest, name: string, provider: ProviderPoolSpec): Fit {
+export function fitIn(
+  pool: PoolState,
+  book: Book,
+  request: NodeRequest,
+  name: string,
+  provider: ProviderPoolSpec,
+): Fit {
   const over = tenantExcess(pool, book, request, provider);
   if (!isNothing(over)) return { is: 'tenant', missing: over };
   const used: Record<string, number> = {};
@@ -42,21 +48,34 @@ export function fitIn(pool: PoolState, book: Book, request: NodeRequest, name: s
 }
 
 /** Why the provider pool can never serve these labels as things are configured; undefined where it can. */
-export function refusalOf(pool: PoolState, request: Pick<NodeRequest, 'labels' | 'tenant'>, provider: ProviderPoolSpec): string | undefined {
+export function refusalOf(
+  pool: PoolState,
+  request: Pick<NodeRequest, 'labels' | 'tenant'>,
+  provider: ProviderPoolSpec,
+): string | undefined {
   const unserved = request.labels.find((label) => provider.labels[label] === undefined);
   if (unserved !== undefined) return `does not serve label ${unserved}`;
   if (provider.limits['nodes'] === 0) return 'is switched off: its limit is 0 nodes';
   const cost = costOf(undefined, '', provider, request.labels);
-  if (!isNothing(excess(cost, provider.limits))) return `its limits are too small: ${overText(cost, provider.limits)}`;
+  if (!isNothing(excess(cost, provider.limits)))
+    return `its limits are too small: ${overText(cost, provider.limits)}`;
   const quota = provider.ignoreQuota === true ? undefined : pool.quotas[provider.provider]?.total;
-  if (quota !== undefined && !isNothing(excess(cost, quota))) return `the quota of account ${provider.provider} is too small: ${overText(cost, quota)}`;
+  if (quota !== undefined && !isNothing(excess(cost, quota)))
+    return `the quota of account ${provider.provider} is too small: ${overText(cost, quota)}`;
   const limit = tenantLimits(pool, request.tenant);
   const ofTenant = tenantCost(provider, request.labels);
-  return limit === undefined || isNothing(excess(ofTenant, limit)) ? undefined : `the limits of tenant ${request.tenant} are too small: ${overText(ofTenant, limit)}`;
+  return limit === undefined || isNothing(excess(ofTenant, limit))
+    ? undefined
+    : `the limits of tenant ${request.tenant} are too small: ${overText(ofTenant, limit)}`;
 }
 
 /** What the machines take that must be made for these labels. */
-export function costOf(book: Book | undefined, name: string, provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
+export function costOf(
+  book: Book | undefined,
+  name: string,
+  provider: ProviderPoolSpec,
+  labels: readonly string[],
+): Amounts {
   let cost: Amounts = {};
   const shared: Record<string, number> = {};
   for (const label of labels) {
@@ -73,7 +92,12 @@ export function costOf(book: Book | undefined, name: string, provider: ProviderP
   return cost;
 }
 
-function tenantExcess(pool: PoolState, book: Book, { tenant, labels }: NodeRequest, provider: ProviderPoolSpec): Amounts {
+function tenantExcess(
+  pool: PoolState,
+  book: Book,
+  { tenant, labels }: NodeRequest,
+  provider: ProviderPoolSpec,
+): Amounts {
   const limit = tenantLimits(pool, tenant);
   if (tenant === undefined || limit === undefined) return {};
   return excess(plus(book.tenants[tenant] ?? {}, tenantCost(provider, labels)), limit);
@@ -81,7 +105,9 @@ function tenantExcess(pool: PoolState, book: Book, { tenant, labels }: NodeReque
 
 /** A tenant is any text, and most have no limits. */
 function tenantLimits({ spec }: PoolState, tenant: string | undefined): Amounts | undefined {
-  return tenant === undefined || spec === undefined || !Object.hasOwn(spec.tenants, tenant) ? undefined : spec.tenants[tenant];
+  return tenant === undefined || spec === undefined || !Object.hasOwn(spec.tenants, tenant)
+    ? undefined
+    : spec.tenants[tenant];
 }
 
 export function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {

@@ -4,7 +4,9 @@ import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
 import type { PoolState } from './state.js';
 
-/** Has nodes made that nobody asked for yet, where there is room that nobody waits for. It never makes room. */
+/**
+ * Has nodes made that nobody asked for yet, where there is room that nobody waits for. It never makes room.
+ */
 export function keepReady(pool: PoolState, book: Book, now: number): void {
   if (pool.leaving !== undefined) return;
   for (const [label, { minReady }] of Object.entries(pool.spec?.labels ?? {})) {
@@ -28,11 +30,20 @@ export function countSpare(pool: PoolState, book: Pick<Book, 'idle' | 'rooms'>, 
 
 /** Gives how many nodes it makes; none where there is no room, or nothing to make them from. */
 export function makeOne(pool: PoolState, book: Book, label: string, now: number): number {
-  const ranked = Object.entries(pool.spec?.providerPools ?? {}).toSorted(([, one], [, other]) => one.priority - other.priority);
+  const ranked = Object.entries(pool.spec?.providerPools ?? {}).toSorted(
+    ([, one], [, other]) => one.priority - other.priority,
+  );
   for (const [name, provider] of ranked) {
     const offer = provider.labels[label];
     const key = offerKey(name, label);
-    if (offer === undefined || book.blocked.has(name) || pool.paused[provider.provider] !== undefined || (pool.resting[key]?.until ?? 0) > now || lacksImage(pool, name, label) !== undefined) continue;
+    if (
+      offer === undefined ||
+      book.blocked.has(name) ||
+      pool.paused[provider.provider] !== undefined ||
+      (pool.resting[key]?.until ?? 0) > now ||
+      lacksImage(pool, name, label) !== undefined
+    )
+      continue;
     if (!isNothing(missingFor(pool, book, name, provider, offer.uses))) continue;
     take(pool, book, name, offer.uses);
     const node = makeNode(pool, offer, { providerPool: name, label, now });

@@ -12,26 +12,41 @@ import type { PoolState } from './state.js';
 export type VersionStanding = 'current' | 'superseded' | 'withdrawn';
 
 /** Where a machine comes from that is made now; undefined while there is nothing to make it from. */
-export function placementFor(pool: PoolState, providerPool: string, label: string): PlannedPlacement | undefined {
+export function placementFor(
+  pool: PoolState,
+  providerPool: string,
+  label: string,
+): PlannedPlacement | undefined {
   const { libraryImage, ...placement } = pool.placements[providerPool]?.[label] ?? {};
   if (!isPlaced(placement)) return undefined;
   if (libraryImage === undefined) return placement;
   const offer = offerOf(pool, libraryImage, placement.provider);
-  return offer === undefined ? undefined : { ...placement, image: offer.image, built: imageRefOf(libraryImage, { number: offer.build }) };
+  return offer === undefined
+    ? undefined
+    : { ...placement, image: offer.image, built: imageRefOf(libraryImage, { number: offer.build }) };
 }
 
-/** Why no machine of the label can be made there now, though the provider pool serves it; undefined where one can. */
-export function lacksImage({ placements, library }: PoolState, providerPool: string, label: string): string | undefined {
+/**
+ * Why no machine of the label can be made there now, though the provider pool serves it; undefined where one
+ * can.
+ */
+export function lacksImage(
+  { placements, library }: PoolState,
+  providerPool: string,
+  label: string,
+): string | undefined {
   const { libraryImage, provider } = placements[providerPool]?.[label] ?? {};
   if (libraryImage === undefined || provider === undefined) return undefined;
   const news = library?.[libraryImage];
   if (news?.offers[provider] !== undefined) return undefined;
-  return news === undefined || news.gone === true ? `there is no image ${libraryImage}` : `image ${libraryImage} has no ready version at ${provider}`;
+  return news === undefined || news.gone === true
+    ? `there is no image ${libraryImage}`
+    : `image ${libraryImage} has no ready version at ${provider}`;
 }
 
 export function standingOf(pool: PoolState, node: PoolNode): VersionStanding {
   if (pool.library === undefined) return 'current';
-  const { placement } = (node.backing === undefined ? node : pool.nodes[node.backing] ?? node).machine;
+  const { placement } = (node.backing === undefined ? node : (pool.nodes[node.backing] ?? node)).machine;
   const built = placement?.built;
   if (placement === undefined || built === undefined) return 'current';
   // Where there is no other version, its nodes are the best there is.
@@ -41,7 +56,10 @@ export function standingOf(pool: PoolState, node: PoolNode): VersionStanding {
   return offer.build > revision ? 'superseded' : 'withdrawn';
 }
 
-/** Ready nodes of older images that nobody has. A machine of several nodes that has some is left until they are gone. */
+/**
+ * Ready nodes of older images that nobody has. A machine of several nodes that has some is left until they
+ * are gone.
+ */
 export function oldSpares(pool: PoolState): readonly PoolNode[] {
   if (pool.library === undefined) return [];
   const nodes = Object.values(pool.nodes);
@@ -49,7 +67,10 @@ export function oldSpares(pool: PoolState): readonly PoolNode[] {
   return old.filter(({ id, slots }) => slots === undefined || !nodes.some(({ backing }) => backing === id));
 }
 
-/** The image that the node was made from, or was being made from, was replaced or taken back: what became of it says nothing of its provider. */
+/**
+ * The image that the node was made from, or was being made from, was replaced or taken back: what became of
+ * it says nothing of its provider.
+ */
 export function hasLostItsImage(pool: PoolState, { id, providerPool, label }: PoolNode): boolean {
   if (pool.placements[providerPool]?.[label]?.libraryImage === undefined) return false;
   const now = placementFor(pool, providerPool, label);
@@ -62,14 +83,21 @@ export function learnNews(pool: PoolState, news: ImageNews): boolean {
   pool.library = { ...pool.library, [news.image]: news };
   // What failed with the version before may work with this one.
   for (const [name, offers] of Object.entries(pool.placements)) {
-    for (const [label, { libraryImage }] of Object.entries(offers)) if (libraryImage === news.image) delete pool.resting[`${name}/${label}`];
+    for (const [label, { libraryImage }] of Object.entries(offers))
+      if (libraryImage === news.image) delete pool.resting[`${name}/${label}`];
   }
   return true;
 }
 
 /** Images of the library that the pool makes nodes from. */
 export function librariesOf({ placements }: PoolState): readonly string[] {
-  return [...new Set(Object.values(placements).flatMap((offers) => Object.values(offers).flatMap(({ libraryImage }) => libraryImage ?? [])))];
+  return [
+    ...new Set(
+      Object.values(placements).flatMap((offers) =>
+        Object.values(offers).flatMap(({ libraryImage }) => libraryImage ?? []),
+      ),
+    ),
+  ];
 }
 
 /** Forgets images that the pool makes no nodes from any more. */

@@ -14,10 +14,27 @@ export function makeNode(pool: PoolState, offer: OfferSpec, { providerPool, labe
   pool.counters.node = nodenum;
   const id = `${label}-${nodenum}`;
   const node: PoolNode = {
-    id, label, providerPool, state: 'building', since: now, createdAt: now, attempt: 1, uses: offer.uses, handedOut: 0,
+    id,
+    label,
+    providerPool,
+    state: 'building',
+    since: now,
+    createdAt: now,
+    attempt: 1,
+    uses: offer.uses,
+    handedOut: 0,
     ...(offer.slots === undefined ? {} : { slots: offer.slots }),
     machine: {
-      nodeId: id, group: label, nodenum, hostname: `${pool.name}-${id}`, incarnation: 0, payload: {}, facts: { services: {} }, services: [], changedAt: 0, runs: {},
+      nodeId: id,
+      group: label,
+      nodenum,
+      hostname: `${pool.name}-${id}`,
+      incarnation: 0,
+      payload: {},
+      facts: { services: {} },
+      services: [],
+      changedAt: 0,
+      runs: {},
     },
   };
   pool.nodes[id] = node;
@@ -27,7 +44,11 @@ export function makeNode(pool: PoolState, offer: OfferSpec, { providerPool, labe
 /** A node on a machine that it shares with others. */
 export function makeSlice(pool: PoolState, backing: PoolNode, now: number): PoolNode {
   const { providerPool, label, state } = backing;
-  const { slots: _slots, ...slice } = makeNode(pool, { hardware: '', image: '', fields: {}, uses: {} }, { providerPool, label, now });
+  const { slots: _slots, ...slice } = makeNode(
+    pool,
+    { hardware: '', image: '', fields: {}, uses: {} },
+    { providerPool, label, now },
+  );
   const node: PoolNode = { ...slice, backing: backing.id, state: state === 'ready' ? 'ready' : 'building' };
   pool.nodes[node.id] = node;
   return node;

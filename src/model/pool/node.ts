@@ -41,7 +41,10 @@ export interface PoolNode {
   readonly attempt: number;
   /** What its machine takes of the limits. A node that shares a machine takes nothing. */
   readonly uses: Amounts;
-  /** What its machine is: the same node that run-node carries. Of a node that shares a machine it holds no machine. */
+  /**
+   * What its machine is: the same node that run-node carries. Of a node that shares a machine it holds no
+   * machine.
+   */
   readonly machine: NodeState;
   /** It is a machine for so many nodes, and never handed out itself. */
   readonly slots?: number;
@@ -64,7 +67,11 @@ export function mayBecome(node: Pick<PoolNode, 'state'>, state: PoolNodeState): 
 
 /** Nobody has it, and somebody could. */
 export function isIdle(node: PoolNode): boolean {
-  return node.request === undefined && node.slots === undefined && (node.state === 'ready' || node.state === 'building');
+  return (
+    node.request === undefined &&
+    node.slots === undefined &&
+    (node.state === 'ready' || node.state === 'building')
+  );
 }
 
 /** A whole machine that is ready, and nobody's. */

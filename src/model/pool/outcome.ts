@@ -1,5 +1,13 @@
 import { offerKey } from './book.js';
-import { afterUse, deleteNode, dropNode, fulfilIfWhole, reuse, setNodeState, takeBackUp } from './hand-out.js';
+import {
+  afterUse,
+  deleteNode,
+  dropNode,
+  fulfilIfWhole,
+  reuse,
+  setNodeState,
+  takeBackUp,
+} from './hand-out.js';
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';
@@ -29,10 +37,19 @@ const permanentKinds = ['Auth', 'Invalid', 'UnknownOutcome', 'Internal'];
 const refusals = ['Quota', 'Capacity'];
 
 /** A machine could not be had, or never answered. */
-export function launchFailed(pool: PoolState, id: string, { kind, message }: LaunchFailure, now: number): void {
+export function launchFailed(
+  pool: PoolState,
+  id: string,
+  { kind, message }: LaunchFailure,
+  now: number,
+): void {
   const node = pool.nodes[id];
   if (node?.state !== 'building') return;
-  const requests = new Set((node.slots === undefined ? [id] : slicesOf(pool, id)).flatMap((sharing) => pool.nodes[sharing]?.request ?? []));
+  const requests = new Set(
+    (node.slots === undefined ? [id] : slicesOf(pool, id)).flatMap(
+      (sharing) => pool.nodes[sharing]?.request ?? [],
+    ),
+  );
   const spec = pool.spec?.providerPools[node.providerPool];
   if (kind === 'Quota' && spec !== undefined) pauseAccount(pool, spec.provider, message, now);
   // No fault of the provider pool: another one is made from the version that is there now.
@@ -40,8 +57,12 @@ export function launchFailed(pool: PoolState, id: string, { kind, message }: Lau
   for (const request of requests) {
     changeRequest(pool, request, (before) => {
       const failures = before.failures + (isExcused ? 0 : 1);
-      const declines = !isExcused && (kind === 'Capacity' || permanentKinds.includes(kind) || failures >= (spec?.launchAttempts ?? 1));
-      return declines ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } } : { ...before, failures };
+      const declines =
+        !isExcused &&
+        (kind === 'Capacity' || permanentKinds.includes(kind) || failures >= (spec?.launchAttempts ?? 1));
+      return declines
+        ? { ...before, failures: 0, declined: { ...before.declined, [node.providerPool]: message } }
+        : { ...before, failures };
     });
     takeBackUp(pool, request, now);
   }
@@ -60,11 +81,19 @@ function rest(pool: PoolState, { providerPool, label }: PoolNode, now: number): 
   pool.resting[key] = { failures, until: now + Math.min(10 * 60_000, 2_500 * 2 ** failures) };
 }
 
-/** The account said that there is no room: nothing is asked of it until something was freed there, or for a while. */
+/**
+ * The account said that there is no room: nothing is asked of it until something was freed there, or for a
+ * while.
+ */
 function pauseAccount(pool: PoolState, account: string, why: string, now: number): void {
   const before = pool.paused[account];
   const times = (before?.times ?? 0) + 1;
-  pool.paused[account] = { since: before?.since ?? now, until: now + Math.min(5 * 60_000, 5_000 * 2 ** times), why, times };
+  pool.paused[account] = {
+    since: before?.since ?? now,
+    until: now + Math.min(5 * 60_000, 5_000 * 2 ** times),
+    why,
+    times,
+  };
   delete pool.quotas[account];
 }
 
@@ -87,7 +116,8 @@ export function nodeCleaned(pool: PoolState, id: string, now: number): void {
 }
 
 export function cleanUpFailed(pool: PoolState, id: string, why: string, now: number): void {
-  if (pool.nodes[id]?.state === 'used') setNodeState(pool, id, 'deleting', now, `its clean-up failed: ${why}`);
+  if (pool.nodes[id]?.state === 'used')
+    setNodeState(pool, id, 'deleting', now, `its clean-up failed: ${why}`);
 }
 
 /** A ready node does not answer, or its machine is not as it should be. */
@@ -109,7 +139,10 @@ export function nodeWell(pool: PoolState, id: string, now: number): void {
   if (pool.nodes[id]?.state === 'failed') setNodeState(pool, id, 'ready', now);
 }
 
-/** A machine that exists came up again: that is how those come back that did not answer. Which boot it is is not known from here on. */
+/**
+ * A machine that exists came up again: that is how those come back that did not answer. Which boot it is is
+ * not known from here on.
+ */
 export function nodeRestarted(pool: PoolState, id: string, now: number): void {
   changePoolNode(pool, id, (node) => {
     const { 'boot-id': _boot, ...payload } = node.machine.payload;
@@ -133,5 +166,7 @@ export function endHold(pool: PoolState, id: string, now: number): boolean {
 }
 
 function slicesOf(pool: PoolState, backing: string): readonly string[] {
-  return Object.values(pool.nodes).filter((node) => node.backing === backing).map(({ id }) => id);
+  return Object.values(pool.nodes)
+    .filter((node) => node.backing === backing)
+    .map(({ id }) => id);
 }

@@ -10,8 +10,9 @@ import type { PoolState } from './state.js';
 const shareAtOnce = 0.1;
 
 /**
- * Has ready nodes of an older image give way to nodes of the newest, after everybody who waits got what there is: first another one is
- * made, then an old one goes. Only where there is no room for another one an old one goes first.
+ * Has ready nodes of an older image give way to nodes of the newest, after everybody who waits got what there
+ * is: first another one is made, then an old one goes. Only where there is no room for another one an old one
+ * goes first.
  */
 export function replaceOld(pool: PoolState, book: Book, now: number): void {
   if (pool.leaving !== undefined) return;
@@ -27,7 +28,13 @@ function replaceLabel(pool: PoolState, book: Book, label: string, now: number): 
   const minReady = pool.spec?.labels[label]?.minReady ?? 0;
   const old = dropExcess(pool, book, { label, minReady, now });
   const width = Math.max(1, Math.floor(minReady * shareAtOnce));
-  let coming = Object.values(pool.nodes).filter((node) => node.label === label && node.state === 'building' && node.request === undefined && node.backing === undefined).length;
+  let coming = Object.values(pool.nodes).filter(
+    (node) =>
+      node.label === label &&
+      node.state === 'building' &&
+      node.request === undefined &&
+      node.backing === undefined,
+  ).length;
   while (coming < Math.min(width, old.length) && makeOne(pool, book, label, now) > 0) coming += 1;
   if (coming > 0 || roomComes(pool, book, label, now)) return;
   const first = old.find((node) => makesRoom(pool, book, node, now));
@@ -47,12 +54,15 @@ function dropExcess(pool: PoolState, book: Book, { label, minReady, now }: Keepi
   const parts: Record<string, number> = {};
   for (const name of Object.keys(pool.spec?.providerPools ?? {})) {
     const key = offerKey(name, label);
-    for (const id of (book.idle[key] ?? []).filter(ready)) parts[id] = pool.nodes[id]?.backing === undefined ? 1 : 0;
+    for (const id of (book.idle[key] ?? []).filter(ready))
+      parts[id] = pool.nodes[id]?.backing === undefined ? 1 : 0;
     for (const { backing, free } of book.rooms[key] ?? []) if (ready(backing)) parts[backing] = free;
   }
   for (const part of Object.values(parts)) serving += part;
   const left: PoolNode[] = [];
-  const old = oldSpares(pool).filter((node) => node.label === label).toSorted((one, other) => one.since - other.since);
+  const old = oldSpares(pool)
+    .filter((node) => node.label === label)
+    .toSorted((one, other) => one.since - other.since);
   for (const node of old) {
     const part = parts[node.id] ?? 0;
     if (serving - part < minReady) left.push(node);
@@ -60,7 +70,7 @@ function dropExcess(pool: PoolState, book: Book, { label, minReady, now }: Keepi
       serving -= part;
       drop(pool, node, now);
       // Its room is free soon: no other one has to go for it.
-      addTo(book.leaving[node.providerPool] ??= {}, node.uses);
+      addTo((book.leaving[node.providerPool] ??= {}), node.uses);
     }
   }
   return left;
@@ -74,12 +84,21 @@ function drop(pool: PoolState, { id }: PoolNode, now: number): void {
 function roomComes(pool: PoolState, book: Book, label: string, now: number): boolean {
   return Object.keys(pool.spec?.providerPools ?? {}).some((name) => {
     const missing = missingIn(pool, book, { providerPool: name, label, now });
-    return missing !== undefined && !isNothing(missing) && isNothing(pick(minus(missing, book.leaving[name] ?? {}), missing));
+    return (
+      missing !== undefined &&
+      !isNothing(missing) &&
+      isNothing(pick(minus(missing, book.leaving[name] ?? {}), missing))
+    );
   });
 }
 
 /** Nothing but its own room is missing for another one. */
-function makesRoom(pool: PoolState, book: Book, { providerPool, label, uses }: PoolNode, now: number): boolean {
+function makesRoom(
+  pool: PoolState,
+  book: Book,
+  { providerPool, label, uses }: PoolNode,
+  now: number,
+): boolean {
   const missing = missingIn(pool, book, { providerPool, label, now });
   if (missing === undefined) return false;
   const comes = minus(missing, book.leaving[providerPool] ?? {});
@@ -87,14 +106,31 @@ function makesRoom(pool: PoolState, book: Book, { providerPool, label, uses }: P
 }
 
 /** What is missing for another node there; undefined where none is made now, whatever room there is. */
-function missingIn(pool: PoolState, book: Book, { providerPool, label, now }: { readonly providerPool: string; readonly label: string; readonly now: number }): Amounts | undefined {
+function missingIn(
+  pool: PoolState,
+  book: Book,
+  {
+    providerPool,
+    label,
+    now,
+  }: { readonly providerPool: string; readonly label: string; readonly now: number },
+): Amounts | undefined {
   const provider = pool.spec?.providerPools[providerPool];
   const offer = provider?.labels[label];
-  if (provider === undefined || offer === undefined || lacksImage(pool, providerPool, label) !== undefined) return undefined;
-  if (book.blocked.has(providerPool) || pool.paused[provider.provider] !== undefined || (pool.resting[offerKey(providerPool, label)]?.until ?? 0) > now) return undefined;
+  if (provider === undefined || offer === undefined || lacksImage(pool, providerPool, label) !== undefined)
+    return undefined;
+  if (
+    book.blocked.has(providerPool) ||
+    pool.paused[provider.provider] !== undefined ||
+    (pool.resting[offerKey(providerPool, label)]?.until ?? 0) > now
+  )
+    return undefined;
   return missingFor(pool, book, providerPool, provider, offer.uses);
 }
 
-function pick(amounts: Readonly<Record<string, number>>, of: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+function pick(
+  amounts: Readonly<Record<string, number>>,
+  of: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
   return Object.fromEntries(Object.keys(of).map((key) => [key, amounts[key] ?? 0]));
 }

@@ -34,8 +34,8 @@ export interface NodeDemand {
   /** Nodes are taken back so long after they were handed out, or after the lease was renewed last. */
   readonly leaseMs?: number;
   /**
-   * Of the machine of a cluster that the node is to be; the request's id is its key. Such a request has no lease: the cluster gives the
-   * node back, and the sweep does where there is no such cluster any more.
+   * Of the machine of a cluster that the node is to be; the request's id is its key. Such a request has no
+   * lease: the cluster gives the node back, and the sweep does where there is no such cluster any more.
    */
   readonly tags?: Readonly<Record<string, string>>;
 }

@@ -42,7 +42,10 @@ export interface ProviderPoolSpec {
   readonly launchAttempts: number;
   /** How often ready nodes are looked at; absent: never. */
   readonly checkEveryMs?: number;
-  /** Nodes that do not answer any more wait until they do, instead of being deleted: machines that exist and cannot be made. */
+  /**
+   * Nodes that do not answer any more wait until they do, instead of being deleted: machines that exist and
+   * cannot be made.
+   */
   readonly keepUnwell?: true;
   /** The labels it serves. */
   readonly labels: Readonly<Record<string, OfferSpec>>;

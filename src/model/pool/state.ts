@@ -6,8 +6,8 @@ import type { EndedRequest, NodeRequest } from './request.js';
 import type { Placements, PoolSpec } from './spec.js';
 
 /**
- * Everything a pool's workflow carries from run to run. Plain JSON. The records are changed in place, for they are large and
- * change often; what is in them is replaced, never changed.
+ * Everything a pool's workflow carries from run to run. Plain JSON. The records are changed in place, for
+ * they are large and change often; what is in them is replaced, never changed.
  */
 export interface PoolState {
   readonly stateVersion: 1;
@@ -63,8 +63,18 @@ const rememberedEnds = 200;
 
 export function newPool(name: string, uid: string): PoolState {
   return {
-    stateVersion: 1, name, uid, placements: {}, nodes: bareRecord(), requests: bareRecord(), ended: [], counters: { node: 0, request: 0, version: 0 },
-    paused: {}, quotas: {}, resting: {}, checkedAt: {},
+    stateVersion: 1,
+    name,
+    uid,
+    placements: {},
+    nodes: bareRecord(),
+    requests: bareRecord(),
+    ended: [],
+    counters: { node: 0, request: 0, version: 0 },
+    paused: {},
+    quotas: {},
+    resting: {},
+    checkedAt: {},
   };
 }
 
@@ -74,7 +84,11 @@ export function changePoolNode(pool: PoolState, id: string, change: (node: PoolN
 }
 
 /** Changes a request, and numbers the change. */
-export function changeRequest(pool: PoolState, id: string, change: (request: NodeRequest) => NodeRequest): void {
+export function changeRequest(
+  pool: PoolState,
+  id: string,
+  change: (request: NodeRequest) => NodeRequest,
+): void {
   const request = pool.requests[id];
   if (request !== undefined) pool.requests[id] = { ...change(request), version: nextVersion(pool) };
 }
@@ -84,7 +98,10 @@ export function endRequest(pool: PoolState, id: string, how: EndedRequest['how']
   if (request === undefined) return;
   const { requester, labels } = request;
   delete pool.requests[id];
-  pool.ended = [{ id, requester, labels, how, at: now, version: nextVersion(pool) }, ...pool.ended].slice(0, rememberedEnds);
+  pool.ended = [{ id, requester, labels, how, at: now, version: nextVersion(pool) }, ...pool.ended].slice(
+    0,
+    rememberedEnds,
+  );
 }
 
 export function nextVersion({ counters }: PoolState): number {

@@ -94,7 +94,13 @@ export interface LabelView {
   /** Requests for it that wait. */
   readonly waiting: number;
   /** The provider pools that serve it, the first by priority first. */
-  readonly servedBy: readonly { readonly providerPool: string; readonly provider: string; readonly priority: number; readonly slots?: number; readonly image?: ServedImage }[];
+  readonly servedBy: readonly {
+    readonly providerPool: string;
+    readonly provider: string;
+    readonly priority: number;
+    readonly slots?: number;
+    readonly image?: ServedImage;
+  }[];
 }
 
 /** Which version of its image nodes are made from there now; absent: why there is none. */
@@ -126,12 +132,42 @@ export interface PoolView {
 }
 
 export function viewRequest(pool: PoolState, request: NodeRequest): RequestView {
-  const { id, state, labels, requester, priority, attributes, createdAt, since, version, tenant, tags, providerPool, declined, waits, expiresAt, nodes } = request;
+  const {
+    id,
+    state,
+    labels,
+    requester,
+    priority,
+    attributes,
+    createdAt,
+    since,
+    version,
+    tenant,
+    tags,
+    providerPool,
+    declined,
+    waits,
+    expiresAt,
+    nodes,
+  } = request;
   return {
-    id, state, labels, requester, priority, attributes, createdAt, since, version, ...(tenant === undefined ? {} : { tenant }), ...(tags === undefined ? {} : { tags }),
-    ...(providerPool === undefined ? {} : { providerPool }), ...(Object.keys(declined).length === 0 ? {} : { declined }),
-    ...(waits === undefined || state === 'fulfilled' ? {} : { waits }), ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, request, node)) } : {}), ...(state === 'pending' ? { making: nodes } : {}),
+    id,
+    state,
+    labels,
+    requester,
+    priority,
+    attributes,
+    createdAt,
+    since,
+    version,
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(providerPool === undefined ? {} : { providerPool }),
+    ...(Object.keys(declined).length === 0 ? {} : { declined }),
+    ...(waits === undefined || state === 'fulfilled' ? {} : { waits }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, request, node)) } : {}),
+    ...(state === 'pending' ? { making: nodes } : {}),
   };
 }
 
@@ -139,44 +175,95 @@ export function viewEnded({ id, how, labels, requester, at, version }: EndedRequ
   return { id, state: how, labels, requester, since: at, version };
 }
 
-export function viewRequests(pool: PoolState, wanted: { readonly ids: readonly string[] } | { readonly since: number }): RequestsPage {
+export function viewRequests(
+  pool: PoolState,
+  wanted: { readonly ids: readonly string[] } | { readonly since: number },
+): RequestsPage {
   const isWanted = ({ id, version }: { readonly id: string; readonly version: number }): boolean =>
-    ('ids' in wanted ? wanted.ids.includes(id) : version > wanted.since);
-  const open = 'ids' in wanted ? wanted.ids.flatMap((id) => pool.requests[id] ?? []) : Object.values(pool.requests).filter(isWanted);
-  return { version: pool.counters.version, requests: [...viewOpen(pool, open), ...pool.ended.filter(isWanted).map(viewEnded)] };
+    'ids' in wanted ? wanted.ids.includes(id) : version > wanted.since;
+  const open =
+    'ids' in wanted
+      ? wanted.ids.flatMap((id) => pool.requests[id] ?? [])
+      : Object.values(pool.requests).filter(isWanted);
+  return {
+    version: pool.counters.version,
+    requests: [...viewOpen(pool, open), ...pool.ended.filter(isWanted).map(viewEnded)],
+  };
 }
 
 /** Of alike requests that wait admission looks at the first; the others wait for the same. */
 function viewOpen(pool: PoolState, open: readonly NodeRequest[]): readonly RequestView[] {
   const isSilent = ({ state, waits }: NodeRequest): boolean => state === 'requested' && waits === undefined;
   const reasons = new Map<string, string>();
-  if (open.some(isSilent)) for (const request of Object.values(pool.requests)) if (request.state === 'requested' && request.waits !== undefined) reasons.set(signatureOf(request), request.waits);
+  if (open.some(isSilent))
+    for (const request of Object.values(pool.requests))
+      if (request.state === 'requested' && request.waits !== undefined)
+        reasons.set(signatureOf(request), request.waits);
   return open.map((request) => {
     const why = isSilent(request) ? reasons.get(signatureOf(request)) : undefined;
-    return viewRequest(pool, why === undefined ? request : { ...request, waits: `an earlier one like it waits: ${why}` });
+    return viewRequest(
+      pool,
+      why === undefined ? request : { ...request, waits: `an earlier one like it waits: ${why}` },
+    );
   });
 }
 
 function grantedNode(pool: PoolState, request: NodeRequest, id: string): GrantedNode {
   const node = pool.nodes[id];
-  if (node === undefined || isLost(pool, request, id)) return { id, label: request.labels[request.nodes.indexOf(id)] ?? '', hostname: '', payload: {}, attributes: {}, lost: true };
-  const { machine } = node.backing === undefined ? node : pool.nodes[node.backing] ?? node;
+  if (node === undefined || isLost(pool, request, id))
+    return {
+      id,
+      label: request.labels[request.nodes.indexOf(id)] ?? '',
+      hostname: '',
+      payload: {},
+      attributes: {},
+      lost: true,
+    };
+  const { machine } = node.backing === undefined ? node : (pool.nodes[node.backing] ?? node);
   const attributes = pool.spec?.providerPools[node.providerPool]?.attributes ?? {};
   return { id, label: node.label, hostname: machine.hostname, payload: machine.payload, attributes };
 }
 
 export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
-  const { id, label, providerPool, state, since, createdAt, request, tenant, hold, why, backing, slots, handedOut } = node;
-  const { payload, placement } = (backing === undefined ? node : pool.nodes[backing] ?? node).machine;
+  const {
+    id,
+    label,
+    providerPool,
+    state,
+    since,
+    createdAt,
+    request,
+    tenant,
+    hold,
+    why,
+    backing,
+    slots,
+    handedOut,
+  } = node;
+  const { payload, placement } = (backing === undefined ? node : (pool.nodes[backing] ?? node)).machine;
   const { ipaddress, providerid } = stripSecrets(payload);
   const requester = request === undefined ? undefined : pool.requests[request]?.requester;
   const standing = standingOf(pool, node);
   return {
-    id, label, providerPool, provider: placement?.provider ?? pool.spec?.providerPools[providerPool]?.provider ?? '', state, since, createdAt, handedOut,
-    ...(request === undefined ? {} : { request }), ...(requester === undefined ? {} : { requester }), ...(tenant === undefined ? {} : { tenant }),
-    ...(typeof ipaddress === 'string' ? { ipaddress } : {}), ...(typeof providerid === 'string' ? { providerid } : {}),
-    ...(placement?.built === undefined ? {} : { image: formatImageRef(placement.built) }), ...(standing === 'current' ? {} : { replaced: standing }),
-    ...(hold === undefined ? {} : { hold }), ...(why === undefined ? {} : { why }), ...(backing === undefined ? {} : { backing }), ...(slots === undefined ? {} : { slots }),
+    id,
+    label,
+    providerPool,
+    provider: placement?.provider ?? pool.spec?.providerPools[providerPool]?.provider ?? '',
+    state,
+    since,
+    createdAt,
+    handedOut,
+    ...(request === undefined ? {} : { request }),
+    ...(requester === undefined ? {} : { requester }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(typeof ipaddress === 'string' ? { ipaddress } : {}),
+    ...(typeof providerid === 'string' ? { providerid } : {}),
+    ...(placement?.built === undefined ? {} : { image: formatImageRef(placement.built) }),
+    ...(standing === 'current' ? {} : { replaced: standing }),
+    ...(hold === undefined ? {} : { hold }),
+    ...(why === undefined ? {} : { why }),
+    ...(backing === undefined ? {} : { backing }),
+    ...(slots === undefined ? {} : { slots }),
   };
 }
 
@@ -186,26 +273,67 @@ export function viewPool(pool: PoolState, now: number): PoolView {
   const requests: Record<RequestState, number> = { requested: 0, pending: 0, fulfilled: 0, failed: 0 };
   for (const { state } of Object.values(pool.requests)) requests[state] += 1;
   return {
-    name, uid, requests, ...(leaving === undefined ? {} : { leaving }),
-    labels: Object.fromEntries(Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, label)])),
-    providerPools: Object.fromEntries(Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
-      const paused = pool.paused[provider]?.why;
-      const quota = pool.quotas[provider]?.limits;
-      return [key, { provider, priority, limits, used: book.used[key] ?? {}, ...(quota === undefined ? {} : { quota }), ...(paused === undefined ? {} : { paused }) }];
-    })),
-    tenants: Object.fromEntries(Object.entries(spec?.tenants ?? {}).map(([tenant, limits]) => [tenant, { limits, used: book.tenants[tenant] ?? {} }])),
+    name,
+    uid,
+    requests,
+    ...(leaving === undefined ? {} : { leaving }),
+    labels: Object.fromEntries(
+      Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, label)]),
+    ),
+    providerPools: Object.fromEntries(
+      Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
+        const paused = pool.paused[provider]?.why;
+        const quota = pool.quotas[provider]?.limits;
+        return [
+          key,
+          {
+            provider,
+            priority,
+            limits,
+            used: book.used[key] ?? {},
+            ...(quota === undefined ? {} : { quota }),
+            ...(paused === undefined ? {} : { paused }),
+          },
+        ];
+      }),
+    ),
+    tenants: Object.fromEntries(
+      Object.entries(spec?.tenants ?? {}).map(([tenant, limits]) => [
+        tenant,
+        { limits, used: book.tenants[tenant] ?? {} },
+      ]),
+    ),
   };
 }
 
 function viewLabel(pool: PoolState, label: string): LabelView {
   const { minReady = 0, onReturn = 'delete' } = pool.spec?.labels[label] ?? {};
   const nodes: Partial<Record<PoolNodeState, number>> = {};
-  for (const node of Object.values(pool.nodes)) if (node.label === label && node.slots === undefined) nodes[node.state] = (nodes[node.state] ?? 0) + 1;
-  const servedBy = Object.entries(pool.spec?.providerPools ?? {}).flatMap(([providerPool, { provider, priority, labels }]) => {
-    const slots = labels[label]?.slots;
-    return labels[label] === undefined ? [] : [{ providerPool, provider, priority, ...(slots === undefined ? {} : { slots }), ...servedImage(pool, providerPool, label) }];
-  }).toSorted((one, other) => one.priority - other.priority);
-  return { minReady, onReturn, nodes, waiting: inOrder(pool).filter(({ labels }) => labels.includes(label)).length, servedBy };
+  for (const node of Object.values(pool.nodes))
+    if (node.label === label && node.slots === undefined) nodes[node.state] = (nodes[node.state] ?? 0) + 1;
+  const servedBy = Object.entries(pool.spec?.providerPools ?? {})
+    .flatMap(([providerPool, { provider, priority, labels }]) => {
+      const slots = labels[label]?.slots;
+      return labels[label] === undefined
+        ? []
+        : [
+            {
+              providerPool,
+              provider,
+              priority,
+              ...(slots === undefined ? {} : { slots }),
+              ...servedImage(pool, providerPool, label),
+            },
+          ];
+    })
+    .toSorted((one, other) => one.priority - other.priority);
+  return {
+    minReady,
+    onReturn,
+    nodes,
+    waiting: inOrder(pool).filter(({ labels }) => labels.includes(label)).length,
+    servedBy,
+  };
 }
 
 function servedImage(pool: PoolState, providerPool: string, label: string): { readonly image?: ServedImage } {
@@ -213,5 +341,11 @@ function servedImage(pool: PoolState, providerPool: string, label: string): { re
   if (name === undefined) return {};
   const built = placementFor(pool, providerPool, label)?.built;
   const lacks = lacksImage(pool, providerPool, label);
-  return { image: { name, ...(built === undefined ? {} : { version: formatImageRef(built) }), ...(lacks === undefined ? {} : { lacks }) } };
+  return {
+    image: {
+      name,
+      ...(built === undefined ? {} : { version: formatImageRef(built) }),
+      ...(lacks === undefined ? {} : { lacks }),
+    },
+  };
 }

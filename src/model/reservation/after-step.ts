@@ -1,5 +1,14 @@
 import type { OperateMachineReply } from './messages.js';
-import { withNote, withReservation, withSeat, type Reservation, type ReservationsState, type Seat, type SeatStage, type StepName } from './reservation.js';
+import {
+  withNote,
+  withReservation,
+  withSeat,
+  type Reservation,
+  type ReservationsState,
+  type Seat,
+  type SeatStage,
+  type StepName,
+} from './reservation.js';
 import { patienceMs } from './steps.js';
 import { tell } from './tidings.js';
 
@@ -12,17 +21,30 @@ export interface StepEnd {
 }
 
 /** Takes over what a machine answered. */
-export function afterStep(state: ReservationsState, reservation: Reservation, seat: Seat, end: StepEnd): ReservationsState {
+export function afterStep(
+  state: ReservationsState,
+  reservation: Reservation,
+  seat: Seat,
+  end: StepEnd,
+): ReservationsState {
   const { asking: _asking, notBefore: _notBefore, ...settled } = seat;
   const next = { ...settled, asked: seat.asked + 1 };
   const { step, reply } = end;
   if (step === 'look') return afterLook(state, reservation, next, end);
-  if (reply.is === 'done') return withReservation(state, withSeat(afterDone(reservation, next, end), advance(next, end)));
+  if (reply.is === 'done')
+    return withReservation(state, withSeat(afterDone(reservation, next, end), advance(next, end)));
   return afterFailure(state, reservation, next, { ...end, step, why: reply.why });
 }
 
 const reached: Readonly<Partial<Record<StepName, SeatStage>>> = {
-  hold: 'held', load: 'loaded', reserve: 'placed', 'log in': 'in use', unload: 'cleared', reload: 'cleared', maintain: 'cleared', 'let go': 'free',
+  hold: 'held',
+  load: 'loaded',
+  reserve: 'placed',
+  'log in': 'in use',
+  unload: 'cleared',
+  reload: 'cleared',
+  maintain: 'cleared',
+  'let go': 'free',
 };
 
 function advance(seat: Seat, { step, to }: StepEnd): Seat {
@@ -34,30 +56,66 @@ function advance(seat: Seat, { step, to }: StepEnd): Seat {
 
 function afterDone(reservation: Reservation, { machine }: Seat, { step, reply, now }: StepEnd): Reservation {
   const did: Readonly<Partial<Record<StepName, string>>> = {
-    load: `${machine} has its image`, 'log in': `${machine} was opened to ${reservation.user}`, unload: `${machine} was cleared of what its user left`,
-    reload: `${machine} was loaded anew`, maintain: `${machine} is in maintenance`,
+    load: `${machine} has its image`,
+    'log in': `${machine} was opened to ${reservation.user}`,
+    unload: `${machine} was cleared of what its user left`,
+    reload: `${machine} was loaded anew`,
+    maintain: `${machine} is in maintenance`,
   };
   const text = did[step];
-  const more = reply.is === 'done' && step === 'load' && reply.notes.length > 0 ? `: ${reply.notes.join('; ')}` : '';
+  const more =
+    reply.is === 'done' && step === 'load' && reply.notes.length > 0 ? `: ${reply.notes.join('; ')}` : '';
   return text === undefined ? reservation : withNote(reservation, now, `${text}${more}`);
 }
 
 /** Silence after which people have to look at a machine: so many answers in a row, this far apart. */
 const silences = 5;
 const askAgainMs = 30_000;
-/** How often a load is asked for again when nobody can tell what came of it, where these very machines are wanted. */
+/**
+ * How often a load is asked for again when nobody can tell what came of it, where these very machines are
+ * wanted.
+ */
 const silentLoads = 2;
 
-/** What a look says of the user: not whether the machine is right, but whether anybody may have been in it. */
-function afterLook(state: ReservationsState, reservation: Reservation, seat: Seat, { reply, now }: StepEnd): ReservationsState {
+/**
+ * What a look says of the user: not whether the machine is right, but whether anybody may have been in it.
+ */
+function afterLook(
+  state: ReservationsState,
+  reservation: Reservation,
+  seat: Seat,
+  { reply, now }: StepEnd,
+): ReservationsState {
   const verdict = reply.is === 'done' ? reply.verdict : undefined;
-  if (verdict === 'READY' || verdict === 'POST_LOAD') return withReservation(state, withSeat(reservation, { ...seat, stage: 'clean', tries: 0 }));
-  if (verdict === 'RELOAD') return withReservation(state, withSeat(reservation, { ...seat, stage: 'used', tries: 0 }));
+  if (verdict === 'READY' || verdict === 'POST_LOAD')
+    return withReservation(state, withSeat(reservation, { ...seat, stage: 'clean', tries: 0 }));
+  if (verdict === 'RELOAD')
+    return withReservation(state, withSeat(reservation, { ...seat, stage: 'used', tries: 0 }));
   // It is not this reservation's any more.
-  if (reply.is === 'gone' || reply.is === 'refused') return withReservation(state, withSeat(withNote(reservation, now, `${seat.machine}: ${reply.why}`), { ...seat, stage: 'free', why: reply.why }));
+  if (reply.is === 'gone' || reply.is === 'refused')
+    return withReservation(
+      state,
+      withSeat(withNote(reservation, now, `${seat.machine}: ${reply.why}`), {
+        ...seat,
+        stage: 'free',
+        why: reply.why,
+      }),
+    );
   const why = reply.is === 'done' ? 'whether anybody was in it is not known' : reply.why;
-  if (seat.tries + 1 < silences) return withReservation(state, withSeat(reservation, { ...seat, tries: seat.tries + 1, notBefore: now + askAgainMs, why }));
-  return withReservation(state, withSeat(withNote(reservation, now, `${seat.machine}: ${why}`), { ...seat, stage: 'broken', tries: 0, why }));
+  if (seat.tries + 1 < silences)
+    return withReservation(
+      state,
+      withSeat(reservation, { ...seat, tries: seat.tries + 1, notBefore: now + askAgainMs, why }),
+    );
+  return withReservation(
+    state,
+    withSeat(withNote(reservation, now, `${seat.machine}: ${why}`), {
+      ...seat,
+      stage: 'broken',
+      tries: 0,
+      why,
+    }),
+  );
 }
 
 interface FailedStep extends StepEnd {
@@ -65,41 +123,88 @@ interface FailedStep extends StepEnd {
   readonly why: string;
 }
 
-function afterFailure(state: ReservationsState, reservation: Reservation, seat: Seat, { step, reply, now, why }: FailedStep): ReservationsState {
+function afterFailure(
+  state: ReservationsState,
+  reservation: Reservation,
+  seat: Seat,
+  { step, reply, now, why }: FailedStep,
+): ReservationsState {
   const noted = withNote(reservation, now, `${seat.machine}: ${step}: ${why}`);
   const isGone = reply.is === 'gone';
   switch (step) {
     case 'hold':
-      // Whoever has it without a reservation may be out of it in time; where any machine would do, another one is quicker.
-      if (!isGone && reservation.wanted.machines !== undefined && reservation.over === undefined && now < reservation.from + patienceMs) {
-        return withReservation(state, withSeat(seat.why === why ? reservation : noted, { ...seat, notBefore: now + 10_000, why }));
+      // Whoever has it without a reservation may be out of it in time; where any machine would do, another
+      // one is quicker.
+      if (
+        !isGone &&
+        reservation.wanted.machines !== undefined &&
+        reservation.over === undefined &&
+        now < reservation.from + patienceMs
+      ) {
+        return withReservation(
+          state,
+          withSeat(seat.why === why ? reservation : noted, { ...seat, notBefore: now + 10_000, why }),
+        );
       }
       return giveUp(state, noted, { ...seat, stage: 'free' }, why);
     case 'load':
       // Silence may pass, and there is no other machine.
-      if (reply.is === 'not done' && reply.answer === 'unknown' && reservation.wanted.machines !== undefined && seat.tries < silentLoads) {
-        return withReservation(state, withSeat(noted, { ...seat, tries: seat.tries + 1, notBefore: now + 10_000, why }));
+      if (
+        reply.is === 'not done' &&
+        reply.answer === 'unknown' &&
+        reservation.wanted.machines !== undefined &&
+        seat.tries < silentLoads
+      ) {
+        return withReservation(
+          state,
+          withSeat(noted, { ...seat, tries: seat.tries + 1, notBefore: now + 10_000, why }),
+        );
       }
       return giveUp(state, noted, isGone ? { ...seat, stage: 'free' } : seat, why);
-    case 'reserve': return giveUp(state, noted, isGone ? { ...seat, stage: 'free' } : seat, why);
-    case 'log in': return withReservation(state, withSeat(noEntry(noted), { ...seat, why }));
-    case 'prolong': return withReservation(state, withSeat(noted, { ...seat, notBefore: now + askAgainMs, why }));
-    case 'unload': return withReservation(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'used', why }));
-    case 'reload': return attention(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'broken', why }), `machine ${seat.machine} could not be loaded after reservation ${reservation.id}: ${why}`, now);
-    case 'maintain': return withReservation(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'cleared', why }));
+    case 'reserve':
+      return giveUp(state, noted, isGone ? { ...seat, stage: 'free' } : seat, why);
+    case 'log in':
+      return withReservation(state, withSeat(noEntry(noted), { ...seat, why }));
+    case 'prolong':
+      return withReservation(state, withSeat(noted, { ...seat, notBefore: now + askAgainMs, why }));
+    case 'unload':
+      return withReservation(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'used', why }));
+    case 'reload':
+      return attention(
+        state,
+        withSeat(noted, { ...seat, stage: isGone ? 'free' : 'broken', why }),
+        `machine ${seat.machine} could not be loaded after reservation ${reservation.id}: ${why}`,
+        now,
+      );
+    case 'maintain':
+      return withReservation(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'cleared', why }));
     case 'let go':
       // Until it is let go of, it refuses everybody else.
-      if (reply.is === 'not done') return withReservation(state, withSeat(noted, { ...seat, notBefore: now + askAgainMs, why }));
+      if (reply.is === 'not done')
+        return withReservation(state, withSeat(noted, { ...seat, notBefore: now + askAgainMs, why }));
       return withReservation(state, withSeat(isGone ? reservation : noted, { ...seat, stage: 'free', why }));
   }
 }
 
 /** The reservation goes on with another machine, where there is one; this one is let go of. */
-function giveUp(state: ReservationsState, reservation: Reservation, seat: Seat, why: string): ReservationsState {
-  return withReservation(state, withSeat({ ...reservation, tried: [...reservation.tried, seat.machine] }, { ...seat, givenUp: why, why }));
+function giveUp(
+  state: ReservationsState,
+  reservation: Reservation,
+  seat: Seat,
+  why: string,
+): ReservationsState {
+  return withReservation(
+    state,
+    withSeat({ ...reservation, tried: [...reservation.tried, seat.machine] }, { ...seat, givenUp: why, why }),
+  );
 }
 
-function attention(state: ReservationsState, reservation: Reservation, text: string, now: number): ReservationsState {
+function attention(
+  state: ReservationsState,
+  reservation: Reservation,
+  text: string,
+  now: number,
+): ReservationsState {
   return tell(withReservation(state, reservation), 'attention', reservation, text, now);
 }
 

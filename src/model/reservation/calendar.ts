@@ -1,5 +1,11 @@
 import type { Computer } from './messages.js';
-import { activeSeats, openReservations, type Reservation, type ReservationsState, type Seat } from './reservation.js';
+import {
+  activeSeats,
+  openReservations,
+  type Reservation,
+  type ReservationsState,
+  type Seat,
+} from './reservation.js';
 import { isoOf } from './tidings.js';
 
 /** A span of time: from its beginning up to, and without, its end. */
@@ -14,17 +20,32 @@ export interface Booking extends Span {
   readonly seat: Seat;
 }
 
-/** All that is promised. One that is over gives its time back at once: that its machines are cleared first is the concern of the next. */
+/**
+ * All that is promised. One that is over gives its time back at once: that its machines are cleared first is
+ * the concern of the next.
+ */
 export function bookings(state: ReservationsState): readonly Booking[] {
-  return openReservations(state).flatMap((reservation) => activeSeats(reservation).map((seat) => bookingOf(reservation, seat)))
+  return openReservations(state)
+    .flatMap((reservation) => activeSeats(reservation).map((seat) => bookingOf(reservation, seat)))
     .filter(({ from, to }) => from < to);
 }
 
 /** What is being prepared is taken already. */
 function bookingOf(reservation: Reservation, seat: Seat): Booking {
-  const { from, to, over, settings: { prepareMs } } = reservation;
+  const {
+    from,
+    to,
+    over,
+    settings: { prepareMs },
+  } = reservation;
   const isBegun = seat.stage !== 'booked' || seat.asking !== undefined;
-  return { machine: seat.machine, from: isBegun ? from - prepareMs : from, to: over === undefined ? to : Math.min(to, over.at), reservation, seat };
+  return {
+    machine: seat.machine,
+    from: isBegun ? from - prepareMs : from,
+    to: over === undefined ? to : Math.min(to, over.at),
+    reservation,
+    seat,
+  };
 }
 
 export function overlaps(one: Span, other: Span): boolean {
@@ -32,20 +53,48 @@ export function overlaps(one: Span, other: Span): boolean {
 }
 
 /** The first booking of a machine that is in the way, a reservation's own left out. */
-export function inTheWay(state: ReservationsState, machine: string, span: Span, except?: string): Booking | undefined {
-  return bookings(state).filter((booking) => booking.machine === machine && booking.reservation.id !== except && overlaps(booking, span)).toSorted((a, b) => a.from - b.from)[0];
+export function inTheWay(
+  state: ReservationsState,
+  machine: string,
+  span: Span,
+  except?: string,
+): Booking | undefined {
+  return bookings(state)
+    .filter(
+      (booking) =>
+        booking.machine === machine && booking.reservation.id !== except && overlaps(booking, span),
+    )
+    .toSorted((a, b) => a.from - b.from)[0];
 }
 
 /** The reservation that has a machine next. */
-export function nextOn(state: ReservationsState, { machine, reservation }: Pick<Booking, 'machine' | 'reservation'>): Booking | undefined {
-  return bookings(state).filter((booking) => booking.machine === machine && booking.reservation.id !== reservation.id && booking.reservation.over === undefined && booking.reservation.from >= reservation.from)
+export function nextOn(
+  state: ReservationsState,
+  { machine, reservation }: Pick<Booking, 'machine' | 'reservation'>,
+): Booking | undefined {
+  return bookings(state)
+    .filter(
+      (booking) =>
+        booking.machine === machine &&
+        booking.reservation.id !== reservation.id &&
+        booking.reservation.over === undefined &&
+        booking.reservation.from >= reservation.from,
+    )
     .toSorted((a, b) => a.from - b.from)[0];
 }
 
 /** A machine is not begun with before those who had it earlier are out. */
-export function isTakenByEarlier(state: ReservationsState, { id, from }: Reservation, machine: string): boolean {
-  return openReservations(state).some((other) => other.id !== id && (other.from < from || other.over !== undefined)
-    && other.seats.some((seat) => seat.machine === machine && seat.stage !== 'free'));
+export function isTakenByEarlier(
+  state: ReservationsState,
+  { id, from }: Reservation,
+  machine: string,
+): boolean {
+  return openReservations(state).some(
+    (other) =>
+      other.id !== id &&
+      (other.from < from || other.over !== undefined) &&
+      other.seats.some((seat) => seat.machine === machine && seat.stage !== 'free'),
+  );
 }
 
 export type Choice = { readonly chosen: readonly Computer[] } | { readonly lacking: string };
@@ -60,18 +109,32 @@ export function choose(state: ReservationsState, { count, computers, from, to }:
   const busy = busyTimes(state);
   const free = freeAt(busy, computers, { from, to });
   if (free.length >= count) return { chosen: free.slice(0, count) };
-  const named = computers.length === count ? computers.flatMap(({ name }) => inTheWay(state, name, { from, to }) ?? []) : [];
-  const who = named.map(({ machine, reservation }) => `machine ${machine} is reserved for ${reservation.user} from ${isoOf(reservation.from)} to ${isoOf(reservation.to)} (${reservation.id})`).slice(0, 3);
+  const named =
+    computers.length === count
+      ? computers.flatMap(({ name }) => inTheWay(state, name, { from, to }) ?? [])
+      : [];
+  const who = named
+    .map(
+      ({ machine, reservation }) =>
+        `machine ${machine} is reserved for ${reservation.user} from ${isoOf(reservation.from)} to ${isoOf(reservation.to)} (${reservation.id})`,
+    )
+    .slice(0, 3);
   const how = `${free.length} of the ${computers.length} machines that fit ${free.length === 1 ? 'is' : 'are'} free from ${isoOf(from)} to ${isoOf(to)}, and ${count} ${count === 1 ? 'is' : 'are'} wanted`;
   const earliest = earliestStart(busy, { count, computers, from, to });
-  return { lacking: [who.length > 0 ? who.join('; ') : how, ...(earliest === undefined ? [] : [`for as long it can be had from ${isoOf(earliest)} on`])].join('; ') };
+  return {
+    lacking: [
+      who.length > 0 ? who.join('; ') : how,
+      ...(earliest === undefined ? [] : [`for as long it can be had from ${isoOf(earliest)} on`]),
+    ].join('; '),
+  };
 }
 
 type BusyTimes = ReadonlyMap<string, readonly Span[]>;
 
 function busyTimes(state: ReservationsState): BusyTimes {
   const busy = new Map<string, Span[]>();
-  for (const { machine, from, to } of bookings(state)) busy.set(machine, [...busy.get(machine) ?? [], { from, to }]);
+  for (const { machine, from, to } of bookings(state))
+    busy.set(machine, [...(busy.get(machine) ?? []), { from, to }]);
   return busy;
 }
 
@@ -82,6 +145,10 @@ function freeAt(busy: BusyTimes, computers: readonly Computer[], span: Span): re
 /** When enough machines are free for the same length of time: that can only begin where something ends. */
 function earliestStart(busy: BusyTimes, { count, computers, from, to }: ChoiceRequest): number | undefined {
   if (computers.length < count) return undefined;
-  const ends = [...new Set(computers.flatMap(({ name }) => (busy.get(name) ?? []).map((span) => span.to)))].filter((end) => end > from).toSorted((a, b) => a - b);
-  return ends.slice(0, 200).find((start) => freeAt(busy, computers, { from: start, to: start + to - from }).length >= count);
+  const ends = [...new Set(computers.flatMap(({ name }) => (busy.get(name) ?? []).map((span) => span.to)))]
+    .filter((end) => end > from)
+    .toSorted((a, b) => a - b);
+  return ends
+    .slice(0, 200)
+    .find((start) => freeAt(busy, computers, { from: start, to: start + to - from }).length >= count);
 }

@@ -7,9 +7,19 @@ export const mostCarried = 1_200_000;
 export function packReservations(state: ReservationsState, limit = mostCarried): ReservationsState {
   const smaller: readonly ((one: ReservationsState) => ReservationsState)[] = [
     (one) => one,
-    (one) => ({ ...one, reservations: Object.fromEntries(Object.entries(one.reservations).filter(([, { closedAt }]) => closedAt === undefined)) }),
+    (one) => ({
+      ...one,
+      reservations: Object.fromEntries(
+        Object.entries(one.reservations).filter(([, { closedAt }]) => closedAt === undefined),
+      ),
+    }),
     (one) => withReservations(one, (reservation) => ({ ...reservation, notes: reservation.notes.slice(-2) })),
-    (one) => withReservations(one, (reservation) => ({ ...reservation, notes: [], seats: reservation.seats.filter(({ stage }) => stage !== 'free') })),
+    (one) =>
+      withReservations(one, (reservation) => ({
+        ...reservation,
+        notes: [],
+        seats: reservation.seats.filter(({ stage }) => stage !== 'free'),
+      })),
   ];
   let packed = state;
   for (const shrink of smaller) {
@@ -19,6 +29,14 @@ export function packReservations(state: ReservationsState, limit = mostCarried):
   return packed;
 }
 
-function withReservations(state: ReservationsState, change: (reservation: Reservation) => Reservation): ReservationsState {
-  return { ...state, reservations: Object.fromEntries(Object.entries(state.reservations).map(([id, reservation]) => [id, change(reservation)])) };
+function withReservations(
+  state: ReservationsState,
+  change: (reservation: Reservation) => Reservation,
+): ReservationsState {
+  return {
+    ...state,
+    reservations: Object.fromEntries(
+      Object.entries(state.reservations).map(([id, reservation]) => [id, change(reservation)]),
+    ),
+  };
 }

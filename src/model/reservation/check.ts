@@ -2,7 +2,13 @@ import { readPublicKey } from '../machine/access.js';
 import { parseImageRef } from '../machine/image.js';
 import { inTheWay } from './calendar.js';
 import type { EnterRequest, ExtendRequest, ReservationSettings, ReserveRequest } from './messages.js';
-import { activeSeats, openReservations, stateOf, type Reservation, type ReservationsState } from './reservation.js';
+import {
+  activeSeats,
+  openReservations,
+  stateOf,
+  type Reservation,
+  type ReservationsState,
+} from './reservation.js';
 import { isoOf } from './tidings.js';
 
 const minute = 60_000;
@@ -21,28 +27,41 @@ const longestName = 100;
 const lateMs = minute;
 
 /** Why a request can be refused before any machine is looked at; undefined when it cannot. */
-export function refuseRequest(state: ReservationsState, { user, image, from, to, wanted: { count, machines } }: ReserveRequest, now: number): string | undefined {
+export function refuseRequest(
+  state: ReservationsState,
+  { user, image, from, to, wanted: { count, machines } }: ReserveRequest,
+  now: number,
+): string | undefined {
   const open = openReservations(state);
   const begins = from ?? now;
   if (![begins, to].every(Number.isFinite)) return 'its times are in milliseconds since the epoch';
-  if (typeof user !== 'string' || user.length < 1 || user.length > longestName) return `its user is a name of at most ${longestName} characters`;
-  if (parseImageRef(`${image.name}@${image.revision}`) === undefined) return `${image.name}@${image.revision} is no image`;
+  if (typeof user !== 'string' || user.length < 1 || user.length > longestName)
+    return `its user is a name of at most ${longestName} characters`;
+  if (parseImageRef(`${image.name}@${image.revision}`) === undefined)
+    return `${image.name}@${image.revision} is no image`;
   if (machines !== undefined && new Set(machines).size !== machines.length) return 'a machine is named twice';
-  if (machines !== undefined && machines.length !== count) return `${machines.length} machines are named, and ${count} are wanted`;
+  if (machines !== undefined && machines.length !== count)
+    return `${machines.length} machines are named, and ${count} are wanted`;
   if (begins < now - lateMs) return `it begins at ${isoOf(begins)}, which is past; it is ${isoOf(now)} now`;
   if (to <= begins) return `it ends at ${isoOf(to)}, which is not after its beginning at ${isoOf(begins)}`;
   if (to <= now) return `it ends at ${isoOf(to)}, which is past; it is ${isoOf(now)} now`;
   if (to - begins < shortestMs) return 'a reservation is for a second at least';
   if (begins > now + furthestMs) return `it begins at ${isoOf(begins)}, more than a year from now`;
-  if (!Number.isSafeInteger(count) || count < 1 || count > mostMachines) return `a reservation has 1 to ${mostMachines} machines, not ${count}`;
-  if (open.length >= mostOpen) return `there are ${open.length} open reservations, which is as many as there may be; cancel some, or wait for their end`;
+  if (!Number.isSafeInteger(count) || count < 1 || count > mostMachines)
+    return `a reservation has 1 to ${mostMachines} machines, not ${count}`;
+  if (open.length >= mostOpen)
+    return `there are ${open.length} open reservations, which is as many as there may be; cancel some, or wait for their end`;
   const seats = open.reduce((sum, { seats: { length } }) => sum + length, 0);
-  if (seats + count > mostSeats) return `${seats} machines are reserved, and there may be ${mostSeats}; cancel some, or wait for their end`;
+  if (seats + count > mostSeats)
+    return `${seats} machines are reserved, and there may be ${mostSeats}; cancel some, or wait for their end`;
   return undefined;
 }
 
 /** What depends on the configuration of workers. */
-export function refuseLength({ from, to }: { readonly from: number; readonly to: number }, { longestMs }: ReservationSettings): string | undefined {
+export function refuseLength(
+  { from, to }: { readonly from: number; readonly to: number },
+  { longestMs }: ReservationSettings,
+): string | undefined {
   if (to - from <= longestMs) return undefined;
   return `it is for ${wordsOfTime(to - from)}, and the longest reservation is ${wordsOfTime(longestMs)}`;
 }
@@ -51,22 +70,31 @@ export function refuseExtension(state: ReservationsState, { id, to }: ExtendRequ
   const reservation = state.reservations[id];
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
-  if (to <= reservation.to) return `reservation ${id} lasts until ${isoOf(reservation.to)}, and ${isoOf(to)} is not later; 'heddle reservation return ${id}' ends it early`;
+  if (to <= reservation.to)
+    return `reservation ${id} lasts until ${isoOf(reservation.to)}, and ${isoOf(to)} is not later; 'heddle reservation return ${id}' ends it early`;
   const tooLong = refuseLength({ from: reservation.from, to }, reservation.settings);
   if (tooLong !== undefined) return tooLong;
-  const blocking = activeSeats(reservation).map(({ machine }) => inTheWay(state, machine, { from: reservation.to, to }, id)).find((found) => found !== undefined);
+  const blocking = activeSeats(reservation)
+    .map(({ machine }) => inTheWay(state, machine, { from: reservation.to, to }, id))
+    .find((found) => found !== undefined);
   if (blocking === undefined) return undefined;
   const { machine, reservation: next } = blocking;
   return `machine ${machine} is reserved for ${next.user} from ${isoOf(next.from)} on (${next.id}), so reservation ${id} can last until ${isoOf(Math.max(blocking.from, reservation.to))} at most`;
 }
 
 /** Cancelling is for what has not begun, returning for what has. */
-export function refuseEnd(state: ReservationsState, id: string, how: 'cancelled' | 'returned'): string | undefined {
+export function refuseEnd(
+  state: ReservationsState,
+  id: string,
+  how: 'cancelled' | 'returned',
+): string | undefined {
   const reservation = state.reservations[id];
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
-  if (how === 'returned' && reservation.readyAt === undefined) return `reservation ${id} is ${stateOf(reservation)}, so there is nothing to return; 'heddle reservation cancel ${id}' ends it`;
-  if (how === 'cancelled' && reservation.readyAt !== undefined) return `reservation ${id} is ${stateOf(reservation)}; 'heddle reservation return ${id}' ends it`;
+  if (how === 'returned' && reservation.readyAt === undefined)
+    return `reservation ${id} is ${stateOf(reservation)}, so there is nothing to return; 'heddle reservation cancel ${id}' ends it`;
+  if (how === 'cancelled' && reservation.readyAt !== undefined)
+    return `reservation ${id} is ${stateOf(reservation)}; 'heddle reservation return ${id}' ends it`;
   return undefined;
 }
 
@@ -74,7 +102,8 @@ export function refuseEntry(state: ReservationsState, { id, publicKey }: EnterRe
   const reservation = state.reservations[id];
   if (reservation === undefined) return unknownText(id);
   if (reservation.over !== undefined) return `reservation ${id} is over: ${reservation.over.why}`;
-  if (reservation.readyAt === undefined) return `reservation ${id} is ${stateOf(reservation)} and begins at ${isoOf(reservation.from)}${whyOf(reservation)}`;
+  if (reservation.readyAt === undefined)
+    return `reservation ${id} is ${stateOf(reservation)} and begins at ${isoOf(reservation.from)}${whyOf(reservation)}`;
   if (publicKey === undefined || publicKey === reservation.publicKey) return undefined;
   if (readPublicKey(publicKey) !== publicKey) return 'its key is not the public key of an OpenSSH key pair';
   const isOpen = reservation.entering === true || reservation.seats.some(({ stage }) => stage === 'in use');
@@ -86,7 +115,9 @@ export function unknownText(id: string): string {
 }
 
 function whyOf(reservation: Reservation): string {
-  const why = activeSeats(reservation).flatMap((seat) => (seat.why === undefined ? [] : [`${seat.machine}: ${seat.why}`]));
+  const why = activeSeats(reservation).flatMap((seat) =>
+    seat.why === undefined ? [] : [`${seat.machine}: ${seat.why}`],
+  );
   return why.length === 0 ? '' : `: ${why.join('; ')}`;
 }
 

@@ -3,13 +3,25 @@ import type { MachineView } from '../machine/machine.js';
 import type { Wanted } from './messages.js';
 
 /** Why a machine does not do for a reservation; undefined when it does. */
-export function unfitText({ can, state, why, site, provider, type, drift }: Pick<MachineView, 'can' | 'state' | 'why' | 'site' | 'provider' | 'type' | 'drift'>, wanted: Wanted): string | undefined {
+export function unfitText(
+  {
+    can,
+    state,
+    why,
+    site,
+    provider,
+    type,
+    drift,
+  }: Pick<MachineView, 'can' | 'state' | 'why' | 'site' | 'provider' | 'type' | 'drift'>,
+  wanted: Wanted,
+): string | undefined {
   if (type === undefined) return 'it is only just being registered';
   if (wanted.site !== undefined && site !== wanted.site) return `it is of site ${site}`;
   if (wanted.provider !== undefined && provider !== wanted.provider) return `it is of provider ${provider}`;
   if (wanted.type !== undefined && type !== wanted.type) return `its provisioning system is ${type}`;
-  const lacks = ['LOAD', ...wanted.can ?? []].filter((action) => !can.includes(action));
+  const lacks = ['LOAD', ...(wanted.can ?? [])].filter((action) => !can.includes(action));
   if (lacks.length > 0) return `it cannot do ${lacks.join(', ')}`;
-  if (drift.some((one) => one.kind === 'gone' && counts(one))) return 'it is gone: its provider has no such machine';
+  if (drift.some((one) => one.kind === 'gone' && counts(one)))
+    return 'it is gone: its provider has no such machine';
   return state === 'maintenance' ? `it is in maintenance${why === undefined ? '' : `: ${why}`}` : undefined;
 }

@@ -37,7 +37,11 @@ export interface Reservation {
   /** The user's public key, where one was given. */
   readonly publicKey?: string;
   /** It is over; machines may still have to be cleared. */
-  readonly over?: { readonly at: number; readonly how: 'ended' | 'returned' | 'cancelled' | 'failed'; readonly why: string };
+  readonly over?: {
+    readonly at: number;
+    readonly how: 'ended' | 'returned' | 'cancelled' | 'failed';
+    readonly why: string;
+  };
   /** When all its machines were free again. */
   readonly closedAt?: number;
   /** Newest last. */
@@ -50,7 +54,17 @@ export interface Note {
 }
 
 /** How far a machine has come in its reservation; each is reached by one operation of the machine. */
-export type SeatStage = 'booked' | 'held' | 'loaded' | 'placed' | 'in use' | 'used' | 'clean' | 'broken' | 'cleared' | 'free';
+export type SeatStage =
+  | 'booked'
+  | 'held'
+  | 'loaded'
+  | 'placed'
+  | 'in use'
+  | 'used'
+  | 'clean'
+  | 'broken'
+  | 'cleared'
+  | 'free';
 
 /** One machine in one reservation. */
 export interface Seat {
@@ -76,17 +90,37 @@ export interface Seat {
   readonly why?: string;
 }
 
-export const stepNames = ['hold', 'load', 'reserve', 'log in', 'prolong', 'look', 'unload', 'reload', 'maintain', 'let go'] as const;
+export const stepNames = [
+  'hold',
+  'load',
+  'reserve',
+  'log in',
+  'prolong',
+  'look',
+  'unload',
+  'reload',
+  'maintain',
+  'let go',
+] as const;
 export type StepName = (typeof stepNames)[number];
 
-export type ReservationState = 'booked' | 'preparing' | 'prepared' | 'ready' | 'in use' | 'ending' | NonNullable<Reservation['over']>['how'];
+export type ReservationState =
+  | 'booked'
+  | 'preparing'
+  | 'prepared'
+  | 'ready'
+  | 'in use'
+  | 'ending'
+  | NonNullable<Reservation['over']>['how'];
 
 export function stateOf({ over, closedAt, readyAt, seats }: Reservation): ReservationState {
   if (over !== undefined) return closedAt === undefined ? 'ending' : over.how;
   const active = activeSeats({ seats });
   if (readyAt !== undefined) return active.some(({ stage }) => stage === 'in use') ? 'in use' : 'ready';
   if (active.length > 0 && active.every(({ stage }) => stage === 'placed')) return 'prepared';
-  return seats.every(({ stage, asking }) => stage === 'booked' && asking === undefined) ? 'booked' : 'preparing';
+  return seats.every(({ stage, asking }) => stage === 'booked' && asking === undefined)
+    ? 'booked'
+    : 'preparing';
 }
 
 /** It is part of what the user gets. */
@@ -108,7 +142,10 @@ const notesKept = 12;
 const noteLength = 400;
 
 export function withNote(reservation: Reservation, at: number, text: string): Reservation {
-  return { ...reservation, notes: [...reservation.notes, { at, text: text.slice(0, noteLength) }].slice(-notesKept) };
+  return {
+    ...reservation,
+    notes: [...reservation.notes, { at, text: text.slice(0, noteLength) }].slice(-notesKept),
+  };
 }
 
 export function withReservation(state: ReservationsState, reservation: Reservation): ReservationsState {
@@ -116,11 +153,17 @@ export function withReservation(state: ReservationsState, reservation: Reservati
   if (reservation.closedAt === undefined) return { ...state, reservations: all };
   const closed = Object.values(all).filter(({ closedAt }) => closedAt !== undefined);
   const dropped = new Set(closed.slice(0, Math.max(0, closed.length - remembered)).map(({ id }) => id));
-  return { ...state, reservations: Object.fromEntries(Object.entries(all).filter(([id]) => !dropped.has(id))) };
+  return {
+    ...state,
+    reservations: Object.fromEntries(Object.entries(all).filter(([id]) => !dropped.has(id))),
+  };
 }
 
 export function withSeat(reservation: Reservation, seat: Seat): Reservation {
-  return { ...reservation, seats: reservation.seats.map((other) => (other.machine === seat.machine ? seat : other)) };
+  return {
+    ...reservation,
+    seats: reservation.seats.map((other) => (other.machine === seat.machine ? seat : other)),
+  };
 }
 
 export function newReservations(uid: string): ReservationsState {

@@ -5,60 +5,112 @@ import { type Reservation, type ReservationsState, type Seat, type StepName } fr
 import { isoOf } from './tidings.js';
 
 /**
- * What a machine is asked next by its reservation, and what follows from its answer. The way there: hold, load, reserve, log in. The way
- * back: look whether anybody was in it, then take out what its user left, or write another image; let go.
+ * What a machine is asked next by its reservation, and what follows from its answer. The way there: hold,
+ * load, reserve, log in. The way back: look whether anybody was in it, then take out what its user left, or
+ * write another image; let go.
  */
-export function nextStep(state: ReservationsState, reservation: Reservation, seat: Seat, now: number): StepName | undefined {
+export function nextStep(
+  state: ReservationsState,
+  reservation: Reservation,
+  seat: Seat,
+  now: number,
+): StepName | undefined {
   if (seat.asking !== undefined) return seat.asking;
   if (seat.notBefore !== undefined && seat.notBefore > now) return undefined;
-  return reservation.over === undefined && seat.givenUp === undefined ? stepThere(state, reservation, seat, now) : stepBack(reservation, seat);
+  return reservation.over === undefined && seat.givenUp === undefined
+    ? stepThere(state, reservation, seat, now)
+    : stepBack(reservation, seat);
 }
 
-function stepThere(state: ReservationsState, reservation: Reservation, seat: Seat, now: number): StepName | undefined {
+function stepThere(
+  state: ReservationsState,
+  reservation: Reservation,
+  seat: Seat,
+  now: number,
+): StepName | undefined {
   const { from, to, settings, readyAt, entering } = reservation;
   switch (seat.stage) {
-    case 'booked': return now >= from - settings.prepareMs && !isTakenByEarlier(state, reservation, seat.machine) ? 'hold' : undefined;
-    case 'held': return 'load';
-    case 'loaded': return 'reserve';
+    case 'booked':
+      return now >= from - settings.prepareMs && !isTakenByEarlier(state, reservation, seat.machine)
+        ? 'hold'
+        : undefined;
+    case 'held':
+      return 'load';
+    case 'loaded':
+      return 'reserve';
     case 'placed':
       if (seat.heldUntil !== to) return 'prolong';
       return readyAt !== undefined && entering === true ? 'log in' : undefined;
-    case 'in use': return seat.heldUntil === to ? undefined : 'prolong';
-    default: return undefined;
+    case 'in use':
+      return seat.heldUntil === to ? undefined : 'prolong';
+    default:
+      return undefined;
   }
 }
 
 function stepBack({ readyAt }: Reservation, { stage, givenUp }: Seat): StepName | undefined {
   switch (stage) {
     // Nobody was told how to log in: there is nothing to take out.
-    case 'held': case 'loaded': return 'let go';
-    case 'placed': return readyAt === undefined || givenUp !== undefined ? 'let go' : 'look';
-    case 'in use': case 'used': return 'reload';
-    case 'clean': return 'unload';
-    case 'broken': return 'maintain';
-    case 'cleared': return 'let go';
-    case 'booked': case 'free': return undefined;
+    case 'held':
+    case 'loaded':
+      return 'let go';
+    case 'placed':
+      return readyAt === undefined || givenUp !== undefined ? 'let go' : 'look';
+    case 'in use':
+    case 'used':
+      return 'reload';
+    case 'clean':
+      return 'unload';
+    case 'broken':
+      return 'maintain';
+    case 'cleared':
+      return 'let go';
+    case 'booked':
+    case 'free':
+      return undefined;
   }
 }
 
-export function intentOf(state: ReservationsState, reservation: Reservation, seat: Seat, step: StepName): MachineIntent {
+export function intentOf(
+  state: ReservationsState,
+  reservation: Reservation,
+  seat: Seat,
+  step: StepName,
+): MachineIntent {
   const { id, user, image, to, publicKey } = reservation;
   switch (step) {
-    case 'hold': case 'prolong': return { kind: 'hold', reservation: id, user, until: isoOf(to) };
-    case 'load': return { kind: 'load', image };
-    case 'reserve': return { kind: 'reserve', user };
-    case 'log in': return { kind: 'log in', user, ...(publicKey === undefined ? {} : { publicKey }) };
-    case 'look': return { kind: 'status', image, logIns: true };
-    case 'unload': return { kind: 'unload' };
+    case 'hold':
+    case 'prolong':
+      return { kind: 'hold', reservation: id, user, until: isoOf(to) };
+    case 'load':
+      return { kind: 'load', image };
+    case 'reserve':
+      return { kind: 'reserve', user };
+    case 'log in':
+      return { kind: 'log in', user, ...(publicKey === undefined ? {} : { publicKey }) };
+    case 'look':
+      return { kind: 'status', image, logIns: true };
+    case 'unload':
+      return { kind: 'unload' };
     // Somebody was in it, so there is nothing to look at first.
-    case 'reload': return { kind: 'load', image: imageAfter(state, reservation, seat), force: true };
-    case 'maintain': return { kind: 'maintain', reason: `after reservation ${id}: ${seat.why ?? 'it could not be cleared'}` };
-    case 'let go': return { kind: 'let go' };
+    case 'reload':
+      return { kind: 'load', image: imageAfter(state, reservation, seat), force: true };
+    case 'maintain':
+      return {
+        kind: 'maintain',
+        reason: `after reservation ${id}: ${seat.why ?? 'it could not be cleared'}`,
+      };
+    case 'let go':
+      return { kind: 'let go' };
   }
 }
 
 /** The image of the reservation that has the machine next, else its default image. */
-export function imageAfter(state: ReservationsState, reservation: Reservation, { machine, defaultImage }: Seat): ImageRef {
+export function imageAfter(
+  state: ReservationsState,
+  reservation: Reservation,
+  { machine, defaultImage }: Seat,
+): ImageRef {
   return nextOn(state, { machine, reservation })?.reservation.image ?? defaultImage;
 }
 
@@ -69,5 +121,8 @@ export function askUntil({ from }: Reservation, step: StepName, now: number): nu
   return ['hold', 'load', 'reserve'].includes(step) ? Math.max(from, now) + 10 * minute : now + 120 * minute;
 }
 
-/** Reservations for these very machines wait this long past their beginning for those who have them without a reservation. */
+/**
+ * Reservations for these very machines wait this long past their beginning for those who have them without a
+ * reservation.
+ */
 export const patienceMs = 2 * minute;

@@ -2,8 +2,9 @@ import { formatImageRef } from '../machine/image.js';
 import { activeSeats, type Reservation, type ReservationsState } from './reservation.js';
 
 /**
- * What people and programs are told of. `ready`: the user may log in. `reminder`: it is over soon. `moved`: another machine took the place
- * of one. `ended`, `failed`: it is over. `attention`: a machine needs an administrator.
+ * What people and programs are told of. `ready`: the user may log in. `reminder`: it is over soon. `moved`:
+ * another machine took the place of one. `ended`, `failed`: it is over. `attention`: a machine needs an
+ * administrator.
  */
 export const tidingsEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
 export type TidingsEvent = (typeof tidingsEvents)[number];
@@ -15,14 +16,37 @@ export interface Tidings {
   /** RFC 3339. */
   readonly at: string;
   readonly text: string;
-  readonly reservation: { readonly id: string; readonly user: string; readonly image: string; readonly from: string; readonly to: string; readonly machines: readonly string[] };
+  readonly reservation: {
+    readonly id: string;
+    readonly user: string;
+    readonly image: string;
+    readonly from: string;
+    readonly to: string;
+    readonly machines: readonly string[];
+  };
 }
 
 /** Puts it among what is to be told. */
-export function tell(state: ReservationsState, event: TidingsEvent, { id, user, image, from, to, seats, notes }: Reservation, text: string, now: number): ReservationsState {
+export function tell(
+  state: ReservationsState,
+  event: TidingsEvent,
+  { id, user, image, from, to, seats, notes }: Reservation,
+  text: string,
+  now: number,
+): ReservationsState {
   const tidings: Tidings = {
-    id: `${state.uid}/${id}/${event}/${now}.${notes.length}`, event, at: isoOf(now), text,
-    reservation: { id, user, image: formatImageRef(image), from: isoOf(from), to: isoOf(to), machines: activeSeats({ seats }).map(({ machine }) => machine) },
+    id: `${state.uid}/${id}/${event}/${now}.${notes.length}`,
+    event,
+    at: isoOf(now),
+    text,
+    reservation: {
+      id,
+      user,
+      image: formatImageRef(image),
+      from: isoOf(from),
+      to: isoOf(to),
+      machines: activeSeats({ seats }).map(({ machine }) => machine),
+    },
   };
   return { ...state, tidings: [...state.tidings, tidings].slice(-waitingAtMost) };
 }

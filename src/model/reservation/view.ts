@@ -1,5 +1,11 @@
 import { formatImageRef } from '../machine/image.js';
-import { activeSeats, stateOf, type Reservation, type ReservationState, type SeatStage } from './reservation.js';
+import {
+  activeSeats,
+  stateOf,
+  type Reservation,
+  type ReservationState,
+  type SeatStage,
+} from './reservation.js';
 import type { Wanted } from './messages.js';
 import { isoOf } from './tidings.js';
 
@@ -33,9 +39,23 @@ export function viewOfReservation(reservation: Reservation): ReservationView {
   const { id, user, image, from, to, by, askedAt, wanted, seats, readyAt, over, notes } = reservation;
   const shown = over === undefined ? activeSeats(reservation) : seats;
   return {
-    id, state: stateOf(reservation), user, image: formatImageRef(image), from: isoOf(from), to: isoOf(to), by, askedAt: isoOf(askedAt), wanted,
-    machines: shown.map(({ machine, stage, asking, why }) => ({ name: machine, stage, ...(asking === undefined ? {} : { doing: asking }), ...(why === undefined ? {} : { why }) })),
+    id,
+    state: stateOf(reservation),
+    user,
+    image: formatImageRef(image),
+    from: isoOf(from),
+    to: isoOf(to),
+    by,
+    askedAt: isoOf(askedAt),
+    wanted,
+    machines: shown.map(({ machine, stage, asking, why }) => ({
+      name: machine,
+      stage,
+      ...(asking === undefined ? {} : { doing: asking }),
+      ...(why === undefined ? {} : { why }),
+    })),
     notes: notes.map(({ at, text }) => ({ at: isoOf(at), text })),
-    ...(readyAt === undefined ? {} : { readyAt: isoOf(readyAt) }), ...(over === undefined ? {} : { overAt: isoOf(over.at), why: over.why }),
+    ...(readyAt === undefined ? {} : { readyAt: isoOf(readyAt) }),
+    ...(over === undefined ? {} : { overAt: isoOf(over.at), why: over.why }),
   };
 }

@@ -1,4 +1,12 @@
-import { resourceDigestPattern, resourceFormats, resourceNamePattern, resourceNameRule, type PinnedResource, type ResourceFormat, type ResourceReference } from './reference.js';
+import {
+  resourceDigestPattern,
+  resourceFormats,
+  resourceNamePattern,
+  resourceNameRule,
+  type PinnedResource,
+  type ResourceFormat,
+  type ResourceReference,
+} from './reference.js';
 
 /** All resources of a namespace: which versions there are, and which one each name means. */
 export type Catalogue = Readonly<Record<string, ResourceRecord>>;
@@ -49,14 +57,25 @@ export interface PutRequest extends ResourceContent {
 /** What is wrong with a request to put a version; undefined when nothing is. */
 export function refusePut(catalogue: Catalogue, request: unknown): string | undefined {
   const { name, digest, format, bytes, parts, by } = request as Partial<Record<keyof PutRequest, unknown>>;
-  if (typeof name !== 'string' || !resourceNamePattern.test(name)) return `the name of a resource: ${resourceNameRule}`;
-  if (typeof digest !== 'string' || !resourceDigestPattern.test(digest) || !resourceFormats.some((one) => one === format) || typeof by !== 'string') return 'the request names no digest, format or requester';
-  if (typeof bytes !== 'number' || !Number.isInteger(bytes) || bytes < 0 || bytes > maxResourceBytes) return `the size is not one of at most ${maxResourceBytes} bytes`;
-  if (parts !== partsOf(bytes)) return `${bytes} bytes are stored in ${partsOf(bytes)} parts, not ${String(parts)}`;
+  if (typeof name !== 'string' || !resourceNamePattern.test(name))
+    return `the name of a resource: ${resourceNameRule}`;
+  if (
+    typeof digest !== 'string' ||
+    !resourceDigestPattern.test(digest) ||
+    !resourceFormats.some((one) => one === format) ||
+    typeof by !== 'string'
+  )
+    return 'the request names no digest, format or requester';
+  if (typeof bytes !== 'number' || !Number.isInteger(bytes) || bytes < 0 || bytes > maxResourceBytes)
+    return `the size is not one of at most ${maxResourceBytes} bytes`;
+  if (parts !== partsOf(bytes))
+    return `${bytes} bytes are stored in ${partsOf(bytes)} parts, not ${String(parts)}`;
   if (catalogue[name]?.versions.some((version) => version.digest === digest) === true) return undefined;
   const count = Object.values(catalogue).reduce((sum, { versions }) => sum + versions.length, 0);
-  if (catalogue[name] === undefined && Object.keys(catalogue).length >= maxResources) return `there are ${maxResources} resources, and no more fit; 'heddle resource prune' removes what nobody uses`;
-  if (count >= maxVersions) return `there are ${maxVersions} versions of resources, and no more fit; 'heddle resource prune' removes what nobody uses`;
+  if (catalogue[name] === undefined && Object.keys(catalogue).length >= maxResources)
+    return `there are ${maxResources} resources, and no more fit; 'heddle resource prune' removes what nobody uses`;
+  if (count >= maxVersions)
+    return `there are ${maxVersions} versions of resources, and no more fit; 'heddle resource prune' removes what nobody uses`;
   return undefined;
 }
 
@@ -66,18 +85,29 @@ export function partsOf(bytes: number): number {
 }
 
 /** Adds a version, or finds the one with the same content. The first version of a name is set at once. */
-export function putVersion(catalogue: Catalogue, { name, by, digest, format, bytes, parts }: PutRequest, at: string): { readonly catalogue: Catalogue; readonly version: ResourceVersion } {
+export function putVersion(
+  catalogue: Catalogue,
+  { name, by, digest, format, bytes, parts }: PutRequest,
+  at: string,
+): { readonly catalogue: Catalogue; readonly version: ResourceVersion } {
   const record = catalogue[name] ?? { versions: [], before: [], next: 1, set: 1 };
   const known = record.versions.find((version) => version.digest === digest && version.format === format);
   if (known !== undefined) return { catalogue, version: known };
   const version: ResourceVersion = { version: record.next, digest, format, bytes, parts, at, by };
-  return { catalogue: { ...catalogue, [name]: { ...record, versions: [...record.versions, version], next: record.next + 1 } }, version };
+  return {
+    catalogue: {
+      ...catalogue,
+      [name]: { ...record, versions: [...record.versions, version], next: record.next + 1 },
+    },
+    version,
+  };
 }
 
 /** Why a version cannot be set; undefined when it can. `null` stands for none. */
 export function refuseSet(catalogue: Catalogue, name: string, version: number | null): string | undefined {
   const record = catalogue[name];
-  if (record === undefined) return `there is no resource ${name}; 'heddle resource list' shows those there are`;
+  if (record === undefined)
+    return `there is no resource ${name}; 'heddle resource list' shows those there are`;
   if (version === null || record.versions.some((known) => known.version === version)) return undefined;
   return `resource ${name} has no version ${version}; it has ${record.versions.map((known) => known.version).join(', ') || 'none'}`;
 }
@@ -100,10 +130,14 @@ export function refuseRollback(catalogue: Catalogue, name: string): string | und
 export function rollBack(catalogue: Catalogue, name: string): Catalogue {
   const record = catalogue[name];
   const version = record?.before.at(-1);
-  return record === undefined || version === undefined ? catalogue : { ...catalogue, [name]: { ...record, set: version, before: record.before.slice(0, -1) } };
+  return record === undefined || version === undefined
+    ? catalogue
+    : { ...catalogue, [name]: { ...record, set: version, before: record.before.slice(0, -1) } };
 }
 
-/** Versions that nothing needs: not set, not what a rollback would set, not in use, and older than a moment. */
+/**
+ * Versions that nothing needs: not set, not what a rollback would set, not in use, and older than a moment.
+ */
 export interface Pruning {
   /** Digests that clusters use. */
   readonly used: readonly string[];
@@ -116,28 +150,49 @@ export interface PrunedVersion extends ResourceVersion {
 }
 
 export function prunable(catalogue: Catalogue, { used, before }: Pruning): readonly PrunedVersion[] {
-  return Object.entries(catalogue).flatMap(([name, record]) => record.versions
-    .filter(({ version, digest, at }) => version !== record.set && version !== record.before.at(-1) && !used.includes(digest) && at < before)
-    .map((version) => ({ name, ...version })));
+  return Object.entries(catalogue).flatMap(([name, record]) =>
+    record.versions
+      .filter(
+        ({ version, digest, at }) =>
+          version !== record.set && version !== record.before.at(-1) && !used.includes(digest) && at < before,
+      )
+      .map((version) => ({ name, ...version })),
+  );
 }
 
 /** Takes versions out; a name without any goes too. Gives the contents that no version has any more. */
-export function removeVersions(catalogue: Catalogue, removed: readonly PrunedVersion[]): { readonly catalogue: Catalogue; readonly unused: readonly ResourceContent[] } {
-  const isRemoved = (name: string, version: number): boolean => removed.some((one) => one.name === name && one.version === version);
-  const kept = Object.fromEntries(Object.entries(catalogue).flatMap(([name, record]) => {
-    const versions = record.versions.filter(({ version }) => !isRemoved(name, version));
-    const before = record.before.filter((version) => versions.some((known) => known.version === version));
-    return versions.length === 0 ? [] : [[name, { ...record, versions, before }] as const];
-  }));
+export function removeVersions(
+  catalogue: Catalogue,
+  removed: readonly PrunedVersion[],
+): { readonly catalogue: Catalogue; readonly unused: readonly ResourceContent[] } {
+  const isRemoved = (name: string, version: number): boolean =>
+    removed.some((one) => one.name === name && one.version === version);
+  const kept = Object.fromEntries(
+    Object.entries(catalogue).flatMap(([name, record]) => {
+      const versions = record.versions.filter(({ version }) => !isRemoved(name, version));
+      const before = record.before.filter((version) => versions.some((known) => known.version === version));
+      return versions.length === 0 ? [] : [[name, { ...record, versions, before }] as const];
+    }),
+  );
   const needed = new Set(Object.values(kept).flatMap(({ versions }) => versions.map(({ digest }) => digest)));
-  const unused = new Map(removed.filter(({ digest }) => !needed.has(digest)).map((content) => [content.digest, content]));
+  const unused = new Map(
+    removed.filter(({ digest }) => !needed.has(digest)).map((content) => [content.digest, content]),
+  );
   return { catalogue: kept, unused: [...unused.values()] };
 }
 
 /** The content that a reference means now; undefined where there is none. */
-export function pinReference(catalogue: Catalogue, { resource, version, digest }: ResourceReference): PinnedResource | undefined {
+export function pinReference(
+  catalogue: Catalogue,
+  { resource, version, digest }: ResourceReference,
+): PinnedResource | undefined {
   const record = Object.hasOwn(catalogue, resource) ? catalogue[resource] : undefined;
   const wanted = version ?? (digest === undefined ? record?.set : undefined);
-  const found = record?.versions.find((known) => (wanted === undefined || known.version === wanted) && (digest === undefined || known.digest === digest));
-  return found === undefined || (wanted === undefined && digest === undefined) ? undefined : { resource, version: found.version, digest: found.digest, format: found.format };
+  const found = record?.versions.find(
+    (known) =>
+      (wanted === undefined || known.version === wanted) && (digest === undefined || known.digest === digest),
+  );
+  return found === undefined || (wanted === undefined && digest === undefined)
+    ? undefined
+    : { resource, version: found.version, digest: found.digest, format: found.format };
 }

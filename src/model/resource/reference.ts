@@ -21,7 +21,8 @@ export interface PinnedResource {
 }
 
 export const resourceNamePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
-export const resourceNameRule = 'Letters, digits and . _ -; a letter or digit first and last; at most 63 characters.';
+export const resourceNameRule =
+  'Letters, digits and . _ -; a letter or digit first and last; at most 63 characters.';
 export const resourceDigestPattern = /^sha256:[0-9a-f]{64}$/;
 
 /** Reads what stands for a resource in a field; undefined for any other value. */
@@ -29,14 +30,31 @@ export function readResourceReference(value: Json | undefined): ResourceReferenc
   if (!isJsonObject(value)) return undefined;
   const { resource, version, digest, ...more } = value;
   if (typeof resource !== 'string' || Object.keys(more).length > 0) return undefined;
-  if ((version !== undefined && typeof version !== 'number') || (digest !== undefined && typeof digest !== 'string')) return undefined;
-  return { resource, ...(version === undefined ? {} : { version }), ...(digest === undefined ? {} : { digest }) };
+  if (
+    (version !== undefined && typeof version !== 'number') ||
+    (digest !== undefined && typeof digest !== 'string')
+  )
+    return undefined;
+  return {
+    resource,
+    ...(version === undefined ? {} : { version }),
+    ...(digest === undefined ? {} : { digest }),
+  };
 }
 
 export function readPinnedResource(value: Json | undefined): PinnedResource | undefined {
   if (!isJsonObject(value)) return undefined;
   const { resource, version, digest, format, ...more } = value;
   const known = resourceFormats.find((one) => one === format);
-  if (typeof resource !== 'string' || typeof version !== 'number' || typeof digest !== 'string' || known === undefined || Object.keys(more).length > 0) return undefined;
-  return resourceNamePattern.test(resource) && resourceDigestPattern.test(digest) ? { resource, version, digest, format: known } : undefined;
+  if (
+    typeof resource !== 'string' ||
+    typeof version !== 'number' ||
+    typeof digest !== 'string' ||
+    known === undefined ||
+    Object.keys(more).length > 0
+  )
+    return undefined;
+  return resourceNamePattern.test(resource) && resourceDigestPattern.test(digest)
+    ? { resource, version, digest, format: known }
+    : undefined;
 }

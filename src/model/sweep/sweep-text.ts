@@ -4,7 +4,8 @@ import { leakId, neededPasses, type Leak, type SweepReport } from './sweep.js';
 export function standingOfLeak(leak: Leak, { policy, refused, deleted, at }: SweepReport): string {
   const { kind, passes, firstSeen } = leak;
   if (kind === 'abandoned') return 'given up by a person; deleted only by name';
-  if (kind === 'captured') return 'captured on request, of a machine whose workflow was terminated; deleted only by name';
+  if (kind === 'captured')
+    return 'captured on request, of a machine whose workflow was terminated; deleted only by name';
   if (kind === 'duplicate') return 'the second machine of its key; delete it at the provider';
   if (kind === 'unreadable') return 'its key cannot be read; look at it at the provider';
   const failed = deleted.find((deletion) => leakId(deletion) === leakId(leak))?.failed;
@@ -13,7 +14,9 @@ export function standingOfLeak(leak: Leak, { policy, refused, deleted, at }: Swe
   if (refused.length > 0) return 'stays until all can be read';
   if (passes < neededPasses) return 'waits to be seen again';
   const ripeAt = Date.parse(firstSeen) + policy.minimumAgeMs;
-  return ripeAt > Date.parse(at) ? `to be deleted from ${new Date(ripeAt).toISOString()} on` : 'to be deleted in one of the next passes';
+  return ripeAt > Date.parse(at)
+    ? `to be deleted from ${new Date(ripeAt).toISOString()} on`
+    : 'to be deleted in one of the next passes';
 }
 
 /** A pass as Markdown, shown by the Web UI beside its workflow. */
@@ -24,8 +27,15 @@ export function detailsOfSweep(report: SweepReport): string {
   return [
     `### Sweep: ${leaks.length} of ${machines} machines belong to nobody, ${gone.length} deleted${policy.delete ? '' : ' (dry run)'}`,
     ...refused.map((why) => `- refused: ${why}`),
-    ...accounts.flatMap(({ name, unable }) => (unable === undefined ? [] : [`- not watched: ${name} (${unable})`])),
+    ...accounts.flatMap(({ name, unable }) =>
+      unable === undefined ? [] : [`- not watched: ${name} (${unable})`],
+    ),
     ...gone.map(({ account, providerid, key }) => `- deleted: ${account} ${providerid} \`${key}\``),
-    ...leaks.slice(0, 50).map((leak) => `- ${leak.kind}: ${leak.account} ${leak.what === 'image' ? 'image ' : ''}${leak.providerid} \`${leak.key}\`, since ${leak.firstSeen}; ${standingOfLeak(leak, report)}`),
+    ...leaks
+      .slice(0, 50)
+      .map(
+        (leak) =>
+          `- ${leak.kind}: ${leak.account} ${leak.what === 'image' ? 'image ' : ''}${leak.providerid} \`${leak.key}\`, since ${leak.firstSeen}; ${standingOfLeak(leak, report)}`,
+      ),
   ].join('\n');
 }

@@ -17,13 +17,22 @@ export interface SweepSettings {
   readonly policy: SweepPolicy;
 }
 
-/** Often enough to notice, late enough that nothing under way is taken for a leak, and a dry run until somebody switches it on. */
-export const defaultSweep: SweepSettings = { everyMs: 15 * 60_000, policy: { minimumAgeMs: 60 * 60_000, cap: 5, delete: false } };
+/**
+ * Often enough to notice, late enough that nothing under way is taken for a leak, and a dry run until
+ * somebody switches it on.
+ */
+export const defaultSweep: SweepSettings = {
+  everyMs: 15 * 60_000,
+  policy: { minimumAgeMs: 60 * 60_000, cap: 5, delete: false },
+};
 
 /** Input of one pass. */
 export interface SweepInput {
   readonly policy: SweepPolicy;
-  /** Ids of machines that a person wants deleted: they need neither the age nor the policy's word, only to be seen twice. */
+  /**
+   * Ids of machines that a person wants deleted: they need neither the age nor the policy's word, only to be
+   * seen twice.
+   */
   readonly named?: readonly string[];
   /** Where a person asks: what was seen before. A scheduled pass goes on from the one before it. */
   readonly earlier?: readonly Leak[];
@@ -39,16 +48,19 @@ export interface SweptAccount {
 }
 
 /**
- * `orphan`: its cluster does not live. `lost`: its cluster lives and does not know it. `abandoned`: a person gave it up.
- * `duplicate`: a second machine of one key, whose node has the other. `unreadable`: it has our tag, and no key that can be read.
- * `captured`: an image that a person had captured, of a machine whose workflow was cut off.
+ * `orphan`: its cluster does not live. `lost`: its cluster lives and does not know it. `abandoned`: a person
+ * gave it up. `duplicate`: a second machine of one key, whose node has the other. `unreadable`: it has our
+ * tag, and no key that can be read. `captured`: an image that a person had captured, of a machine whose
+ * workflow was cut off.
  */
 export type LeakKind = 'orphan' | 'lost' | 'abandoned' | 'duplicate' | 'unreadable' | 'captured';
 
 /** A machine of ours that no cluster has, as one look shows it. */
 export interface Suspect {
   readonly kind: LeakKind;
-  /** An image that was uploaded or captured, and `providerid` the provider's word for it; absent: a machine. */
+  /**
+   * An image that was uploaded or captured, and `providerid` the provider's word for it; absent: a machine.
+   */
   readonly what?: 'image';
   readonly providerid: string;
   readonly key: string;
@@ -134,14 +146,30 @@ export const neededPasses = 2;
 /** What is a leak, since when, and which of them may go now. */
 export function decideSweep(evidence: Evidence): SweepDecision {
   const { looks, earlier } = evidence;
-  const unread = new Set(looks.filter(({ problems, unable }) => problems.length > 0 || unable !== undefined).map(({ account }) => account.name));
-  const seen = looks.flatMap(({ account, suspects }) => suspects.map((suspect) => seenAgain(evidence, account, suspect)));
+  const unread = new Set(
+    looks
+      .filter(({ problems, unable }) => problems.length > 0 || unable !== undefined)
+      .map(({ account }) => account.name),
+  );
+  const seen = looks.flatMap(({ account, suspects }) =>
+    suspects.map((suspect) => seenAgain(evidence, account, suspect)),
+  );
   const ids = new Set(seen.map(leakId));
   // An account that could not be read says nothing of what was seen there before.
   const kept = earlier.filter((leak) => unread.has(leak.account) && !ids.has(leakId(leak)));
-  const leaks = [...seen, ...kept].toSorted((one, other) => Date.parse(one.firstSeen) - Date.parse(other.firstSeen)).slice(0, rememberedLeaks);
+  const leaks = [...seen, ...kept]
+    .toSorted((one, other) => Date.parse(one.firstSeen) - Date.parse(other.firstSeen))
+    .slice(0, rememberedLeaks);
   const refused = refusalsOf(evidence);
-  return { leaks, refused, ripe: ripeOf(evidence, leaks.filter((leak) => ids.has(leakId(leak))), refused) };
+  return {
+    leaks,
+    refused,
+    ripe: ripeOf(
+      evidence,
+      leaks.filter((leak) => ids.has(leakId(leak))),
+      refused,
+    ),
+  };
 }
 
 export function leakId({ account, providerid, key }: Pick<Leak, 'account' | 'providerid' | 'key'>): string {
@@ -151,7 +179,12 @@ export function leakId({ account, providerid, key }: Pick<Leak, 'account' | 'pro
 function seenAgain({ now, earlier }: Evidence, { name: account }: SweptAccount, suspect: Suspect): Leak {
   const { providerid, key } = suspect;
   const before = earlier.find((leak) => leakId(leak) === leakId({ account, providerid, key }));
-  return { ...suspect, account, firstSeen: before?.firstSeen ?? new Date(now).toISOString(), passes: (before?.passes ?? 0) + 1 };
+  return {
+    ...suspect,
+    account,
+    firstSeen: before?.firstSeen ?? new Date(now).toISOString(),
+    passes: (before?.passes ?? 0) + 1,
+  };
 }
 
 /** One thing that cannot be read stops all deleting: what is known is then not all that there is to know. */
@@ -159,16 +192,32 @@ function refusalsOf({ looks, recorded }: Evidence): readonly string[] {
   const problems = looks.flatMap((look) => look.problems);
   const machines = looks.reduce((sum, look) => sum + look.machines, 0);
   if (recorded || machines === 0) return problems;
-  return [...problems, `the Temporal server has no record of any cluster, living or ended, while providers show ${machines} of our machines: is it the right server, and is its database whole?`];
+  return [
+    ...problems,
+    `the Temporal server has no record of any cluster, living or ended, while providers show ${machines} of our machines: is it the right server, and is its database whole?`,
+  ];
 }
 
-function ripeOf({ now, input: { policy, named }, looks }: Evidence, leaks: readonly Leak[], refused: readonly string[]): readonly Leak[] {
+function ripeOf(
+  { now, input: { policy, named }, looks }: Evidence,
+  leaks: readonly Leak[],
+  refused: readonly string[],
+): readonly Leak[] {
   const twice = leaks.filter(({ passes }) => passes >= neededPasses);
-  if (named !== undefined) return onePerKey(twice.filter((leak) => named.includes(leak.providerid) && deletable(leak, ['orphan', 'lost', 'abandoned', 'captured'])));
+  if (named !== undefined)
+    return onePerKey(
+      twice.filter(
+        (leak) =>
+          named.includes(leak.providerid) && deletable(leak, ['orphan', 'lost', 'abandoned', 'captured']),
+      ),
+    );
   if (!policy.delete || refused.length > 0) return [];
   const lags = Object.fromEntries(looks.map(({ account }) => [account.name, account.lagMs]));
-  const ripe = twice.filter((leak) =>
-    deletable(leak, ['orphan', 'lost']) && now - Date.parse(leak.firstSeen) >= Math.max(policy.minimumAgeMs, lags[leak.account] ?? 0));
+  const ripe = twice.filter(
+    (leak) =>
+      deletable(leak, ['orphan', 'lost']) &&
+      now - Date.parse(leak.firstSeen) >= Math.max(policy.minimumAgeMs, lags[leak.account] ?? 0),
+  );
   return onePerKey(ripe).slice(0, policy.cap);
 }
 
@@ -178,7 +227,10 @@ function deletable({ kind }: Leak, kinds: readonly LeakKind[]): boolean {
 
 /** Two machines of one key go one after the other: what is known of absence is known by key. */
 function onePerKey(leaks: readonly Leak[]): readonly Leak[] {
-  return leaks.filter((leak, index) => leaks.findIndex(({ account, key }) => account === leak.account && key === leak.key) === index);
+  return leaks.filter(
+    (leak, index) =>
+      leaks.findIndex(({ account, key }) => account === leak.account && key === leak.key) === index,
+  );
 }
 
 export interface Deletion {
@@ -195,7 +247,12 @@ export interface SweepReport {
   /** RFC 3339. */
   readonly at: string;
   readonly policy: SweepPolicy;
-  readonly accounts: readonly { readonly name: string; readonly machines: number; readonly leaks: number; readonly unable?: string }[];
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly machines: number;
+    readonly leaks: number;
+    readonly unable?: string;
+  }[];
   readonly leaks: readonly Leak[];
   readonly deleted: readonly Deletion[];
   readonly refused: readonly string[];

@@ -1,6 +1,13 @@
 import { tagNames } from '../../model/names.js';
 import type { TaskResult } from '../../model/task.js';
-import { Provider, type Claims, type CreateInput, type Machine, type MachineInput, type PluginContext } from '../contract.js';
+import {
+  Provider,
+  type Claims,
+  type CreateInput,
+  type Machine,
+  type MachineInput,
+  type PluginContext,
+} from '../contract.js';
 import { PluginError } from '../errors.js';
 
 /** Something that exists, whoever has it. */
@@ -16,7 +23,11 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
 
   constructor(context: PluginContext) {
     super(context);
-    if (context.claims === undefined) throw new PluginError('Invalid', `provider type ${this.task.provider.type} needs an engine that keeps claims`);
+    if (context.claims === undefined)
+      throw new PluginError(
+        'Invalid',
+        `provider type ${this.task.provider.type} needs an engine that keeps claims`,
+      );
     this.claims = context.claims;
   }
 
@@ -30,11 +41,19 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
     const { word } = this;
     const named = this.fields[word];
     const all = this.things();
-    const fitting = all.filter((thing) => (named === undefined ? (thing.flavor ?? flavor) === flavor : thing.name === named));
-    const name = await this.claims.take(key, fitting.map((thing) => thing.name));
+    const fitting = all.filter((thing) =>
+      named === undefined ? (thing.flavor ?? flavor) === flavor : thing.name === named,
+    );
+    const name = await this.claims.take(
+      key,
+      fitting.map((thing) => thing.name),
+    );
     if (name === undefined) {
       const what = named === undefined ? `of flavor ${flavor}` : `called ${JSON.stringify(named)}`;
-      throw new PluginError(fitting.length === 0 ? 'Invalid' : 'Capacity', `provider ${this.task.provider.name} has ${fitting.length === 0 ? `no ${word}` : `no free ${word}`} ${what}; its ${word}s are ${all.map((thing) => thing.name).join(', ')}`);
+      throw new PluginError(
+        fitting.length === 0 ? 'Invalid' : 'Capacity',
+        `provider ${this.task.provider.name} has ${fitting.length === 0 ? `no ${word}` : `no free ${word}`} ${what}; its ${word}s are ${all.map((thing) => thing.name).join(', ')}`,
+      );
     }
     this.log.info(`took ${word} ${name}`, { [word]: name });
     return { result: { providerid: name } };
@@ -46,23 +65,38 @@ export abstract class ClaimingProvider<Thing extends Claimed> extends Provider {
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const held = Object.entries(await this.claims.held()).map(([name, key]): Machine => ({
-      providerid: name, key, state: 'running', tags: { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key },
+      providerid: name,
+      key,
+      state: 'running',
+      tags: { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key },
     }));
-    return held.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
+    return held.filter((machine) =>
+      Object.entries(tags).every(([name, value]) => machine.tags[name] === value),
+    );
   }
 
   async find(key: string): Promise<readonly Machine[]> {
     const name = await this.nameOf(key);
-    return name === undefined ? [] : [{ providerid: name, key, tags: {}, state: 'running', created: { providerid: name } }];
+    return name === undefined
+      ? []
+      : [{ providerid: name, key, tags: {}, state: 'running', created: { providerid: name } }];
   }
 
-  /** What the key has. @throws PluginError Invalid where it has none, or the configuration knows it no more. */
+  /**
+   * What the key has.
+   * @throws PluginError Invalid where it has none, or the configuration knows it no more.
+   */
   protected async own({ key }: MachineInput): Promise<Thing> {
     const { name: account } = this.task.provider;
     const name = await this.nameOf(key);
-    if (name === undefined) throw new PluginError('Invalid', `provider ${account} has given this ${this.word} back`);
+    if (name === undefined)
+      throw new PluginError('Invalid', `provider ${account} has given this ${this.word} back`);
     const thing = this.things().find((candidate) => candidate.name === name);
-    if (thing === undefined) throw new PluginError('Invalid', `${this.word} ${name} is no longer among the ${this.word}s of provider ${account}; put it back into heddle.yaml`);
+    if (thing === undefined)
+      throw new PluginError(
+        'Invalid',
+        `${this.word} ${name} is no longer among the ${this.word}s of provider ${account}; put it back into heddle.yaml`,
+      );
     return thing;
   }
 

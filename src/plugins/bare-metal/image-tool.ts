@@ -25,21 +25,39 @@ export class ImageTool {
     const result = await this.#run('size', machine, input);
     if (result === undefined) return { why: missing('size') };
     const sizeMb = /^\s*(\d{1,9})\s*$/.exec(result.stdout)?.[1];
-    return result.code === 0 && sizeMb !== undefined ? { sizeMb: Number(sizeMb) } : { why: `no number of megabytes came: ${wordsOf(result)}` };
+    return result.code === 0 && sizeMb !== undefined
+      ? { sizeMb: Number(sizeMb) }
+      : { why: `no number of megabytes came: ${wordsOf(result)}` };
   }
 
-  async carryOut(what: 'load' | 'capture' | 'retrieve', machine: string, input: ImageInput): Promise<Outcome> {
+  async carryOut(
+    what: 'load' | 'capture' | 'retrieve',
+    machine: string,
+    input: ImageInput,
+  ): Promise<Outcome> {
     const result = await this.#run(what, machine, input);
     if (result === undefined) return { answer: 'not done', why: missing(what) };
     if (result.code === 0) return { answer: 'done' };
     return { answer: result.code === 1 ? 'not done' : 'unknown', why: wordsOf(result) };
   }
 
-  async #run(what: keyof Imager, machine: string, { image, providerImage, token, progress }: ImageInput): Promise<CommandResult | undefined> {
+  async #run(
+    what: keyof Imager,
+    machine: string,
+    { image, providerImage, token, progress }: ImageInput,
+  ): Promise<CommandResult | undefined> {
     const command = this.#imager[what];
     if (command === undefined) return undefined;
-    const values: Readonly<Record<string, string>> = { machine, image: image.name, revision: image.revision, providerImage, token };
-    const environment = Object.fromEntries(Object.entries(values).map(([name, value]) => [`HEDDLE_${name.toUpperCase()}`, value]));
+    const values: Readonly<Record<string, string>> = {
+      machine,
+      image: image.name,
+      revision: image.revision,
+      providerImage,
+      token,
+    };
+    const environment = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [`HEDDLE_${name.toUpperCase()}`, value]),
+    );
     return runCommand(fillWords(command, values), {
       signal: this.#signal,
       environment,

@@ -11,7 +11,9 @@ const command = z.array(z.string()).min(1);
 
 /** What every real machine has, whatever its controller speaks. */
 const machineSchema = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
   /** Of its system. */
   address: z.string().regex(/^[A-Za-z0-9:][A-Za-z0-9.:_-]*$/, { error: 'an IP address or a host name' }),
   port: port.default(22),
@@ -22,12 +24,22 @@ const machineSchema = z.strictObject({
   flavor: text.optional(),
 });
 
-/** The controllers by the names of their machines; what stands in one is the provider type's. Their secrets are resolved, those of machines are passed on. */
+/**
+ * The controllers by the names of their machines; what stands in one is the provider type's. Their secrets
+ * are resolved, those of machines are passed on.
+ */
 const controllersSchema = z.record(z.string(), z.record(z.string(), z.json()));
 
-/** Programs on the workers of the site that know where images are: with 0 it is done or so, with 1 it is not, with anything else nobody can tell. */
+/**
+ * Programs on the workers of the site that know where images are: with 0 it is done or so, with 1 it is not,
+ * with anything else nobody can tell.
+ */
 const imagerSchema = z.strictObject({
-  exists: command.optional(), size: command.optional(), load: command.optional(), capture: command.optional(), retrieve: command.optional(),
+  exists: command.optional(),
+  size: command.optional(),
+  load: command.optional(),
+  capture: command.optional(),
+  retrieve: command.optional(),
 });
 export type Imager = z.output<typeof imagerSchema>;
 
@@ -42,17 +54,43 @@ export interface RealMachine {
   readonly bmc: JsonObject;
 }
 
-/** @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret. */
+/**
+ * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
+ */
 export function readMachines(fields: JsonObject, provider: string): readonly RealMachine[] {
-  const machines = parseFields(z.array(machineSchema).min(1), fields['machines'], `machines of provider ${provider}`);
-  const doubled = machines.flatMap(({ name }, index) => (machines.findIndex((other) => other.name === name) < index ? [name] : []));
-  if (doubled.length > 0) throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has ${doubled.join(', ')} twice`);
-  const controllers = parseFields(controllersSchema, fields['controllers'], `controllers of provider ${provider}`);
+  const machines = parseFields(
+    z.array(machineSchema).min(1),
+    fields['machines'],
+    `machines of provider ${provider}`,
+  );
+  const doubled = machines.flatMap(({ name }, index) =>
+    machines.findIndex((other) => other.name === name) < index ? [name] : [],
+  );
+  if (doubled.length > 0)
+    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has ${doubled.join(', ')} twice`);
+  const controllers = parseFields(
+    controllersSchema,
+    fields['controllers'],
+    `controllers of provider ${provider}`,
+  );
   const without = machines.filter(({ name }) => controllers[name] === undefined).map(({ name }) => name);
-  if (without.length > 0) throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has no controller for ${without.join(', ')}`);
+  if (without.length > 0)
+    throw new PluginError(
+      'Invalid',
+      `provider ${provider} in heddle.yaml has no controller for ${without.join(', ')}`,
+    );
   return machines.map(({ hostKey: keys, user, password, key, ...machine }) => ({
-    name: machine.name, address: machine.address, port: machine.port, flavor: machine.flavor, bmc: controllers[machine.name] as JsonObject, hostKeys: [keys ?? []].flat(),
-    sshAuth: { user, ...(password === undefined ? {} : { password: password as Json }), ...(key === undefined ? {} : { key: key as Json }) },
+    name: machine.name,
+    address: machine.address,
+    port: machine.port,
+    flavor: machine.flavor,
+    bmc: controllers[machine.name] as JsonObject,
+    hostKeys: [keys ?? []].flat(),
+    sshAuth: {
+      user,
+      ...(password === undefined ? {} : { password: password as Json }),
+      ...(key === undefined ? {} : { key: key as Json }),
+    },
   }));
 }
 
@@ -61,8 +99,15 @@ export function readImager(fields: JsonObject, provider: string): Imager {
 }
 
 /** @throws PluginError Invalid, without a value. */
-export function parseFields<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
+export function parseFields<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  what: string,
+): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PluginError('Invalid', `${what} in heddle.yaml: ${parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`).join('; ')}`);
+  throw new PluginError(
+    'Invalid',
+    `${what} in heddle.yaml: ${parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`).join('; ')}`,
+  );
 }

@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome, PowerReading } from '../../model/machine/answer.js';
 
-/** What a management controller can be told. A refusal says that nothing was done; whatever else goes wrong is thrown, or read. */
+/**
+ * What a management controller can be told. A refusal says that nothing was done; whatever else goes wrong is
+ * thrown, or read.
+ */
 export interface PowerControls {
   read(): Promise<PowerReading>;
   on(): Promise<Told>;
@@ -27,7 +30,10 @@ export interface PowerLimits {
 
 const commands = 2;
 
-/** Power verbs over a controller: looks first, commands only what is not so, and believes only what it reads afterwards. */
+/**
+ * Power verbs over a controller: looks first, commands only what is not so, and believes only what it reads
+ * afterwards.
+ */
 export class PowerDriver {
   readonly #controls: PowerControls;
   readonly #limits: PowerLimits;
@@ -62,8 +68,16 @@ export class PowerDriver {
     const { shutDownMs } = this.#limits;
     const now = await this.status();
     if (now.power === 'off') return { answer: 'done' };
-    // A system that does not listen, or that stays up in the middle of shutting down, is cut off after its time.
-    if (now.power === 'on' && shutDown !== undefined && shutDownMs > 0 && (await shutDown()).told && await this.#shows('off', shutDownMs)) return { answer: 'done' };
+    // A system that does not listen, or that stays up in the middle of shutting down, is cut off after its
+    // time.
+    if (
+      now.power === 'on' &&
+      shutDown !== undefined &&
+      shutDownMs > 0 &&
+      (await shutDown()).told &&
+      (await this.#shows('off', shutDownMs))
+    )
+      return { answer: 'done' };
     return this.#bring('off', () => this.#controls.off());
   }
 
@@ -74,7 +88,8 @@ export class PowerDriver {
     if (power === 'off') return this.on();
     const { cycle } = this.#controls;
     // One command does it where the controller has it; else two, each seen to its end.
-    if (cycle !== undefined && (await cycle()).told) return await this.#shows('on', this.#limits.settleMs) ? { answer: 'done' } : this.on();
+    if (cycle !== undefined && (await cycle()).told)
+      return (await this.#shows('on', this.#limits.settleMs)) ? { answer: 'done' } : this.on();
     const off = await this.#bring('off', () => this.#controls.off());
     return off.answer === 'done' ? this.on() : off;
   }
@@ -89,12 +104,16 @@ export class PowerDriver {
       const said = await command();
       refused = said.told ? undefined : said.why;
       heard ||= said.told;
-      if (await this.#shows(wanted, refused === undefined ? this.#limits.settleMs : 0)) return { answer: 'done' };
+      if (await this.#shows(wanted, refused === undefined ? this.#limits.settleMs : 0))
+        return { answer: 'done' };
     }
     // What it took in before it refused may still come.
     if (refused !== undefined && !heard) return { answer: 'not done', why: refused };
-    if (refused !== undefined) return unknown(`it was told to switch ${wanted}, then refused (${refused}), and does not read so`);
-    return unknown(`it was told twice to switch ${wanted}, and does not read so after ${this.#limits.settleMs} ms each`);
+    if (refused !== undefined)
+      return unknown(`it was told to switch ${wanted}, then refused (${refused}), and does not read so`);
+    return unknown(
+      `it was told twice to switch ${wanted}, and does not read so after ${this.#limits.settleMs} ms each`,
+    );
   }
 
   async #shows(wanted: 'on' | 'off', withinMs: number): Promise<boolean> {

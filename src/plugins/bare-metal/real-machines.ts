@@ -3,17 +3,30 @@ import { isIP } from 'node:net';
 import type { Knowledge, Outcome, PowerReading, SizeReading } from '../../model/machine/answer.js';
 import type { TaskResult } from '../../model/task.js';
 import type { MachineInput } from '../contract.js';
-import type { BootTarget, CanCapture, CanLoad, CanPower, CanReset, CanRetrieve, CanSetBoot, CanShowImages, ImageInput } from '../machine-abilities.js';
+import type {
+  BootTarget,
+  CanCapture,
+  CanLoad,
+  CanPower,
+  CanReset,
+  CanRetrieve,
+  CanSetBoot,
+  CanShowImages,
+  ImageInput,
+} from '../machine-abilities.js';
 import { ClaimingProvider } from './claiming-provider.js';
 import { ImageTool } from './image-tool.js';
 import { readImager, readMachines, type RealMachine } from './machine-fields.js';
 import type { PowerDriver } from './power-driver.js';
 
 /**
- * Real machines with a management controller each: CREATE takes one that nobody has, DELETE gives it back. What their controllers
- * speak is the subclass's; where images come from is the administrator's programs'.
+ * Real machines with a management controller each: CREATE takes one that nobody has, DELETE gives it back.
+ * What their controllers speak is the subclass's; where images come from is the administrator's programs'.
  */
-export abstract class RealMachines extends ClaimingProvider<RealMachine> implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture {
+export abstract class RealMachines
+  extends ClaimingProvider<RealMachine>
+  implements CanPower, CanReset, CanSetBoot, CanShowImages, CanRetrieve, CanLoad, CanCapture
+{
   protected readonly word = 'machine';
 
   protected abstract power(machine: RealMachine): PowerDriver;
@@ -24,7 +37,9 @@ export abstract class RealMachines extends ClaimingProvider<RealMachine> impleme
     const { address, port, sshAuth, hostKeys } = await this.own(input);
     return {
       result: {
-        ipaddress: isIP(address) > 0 ? address : (await lookup(address)).address, 'ssh-port': port, 'ssh-auth': sshAuth,
+        ipaddress: isIP(address) > 0 ? address : (await lookup(address)).address,
+        'ssh-port': port,
+        'ssh-auth': sshAuth,
         ...(hostKeys.length > 0 ? { 'ssh-host-key': [...hostKeys] } : {}),
       },
     };

@@ -16,14 +16,20 @@ const shortestSecret = 24;
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * The host key of a machine, made of the account's secret and the machine's key: every attempt of CREATE, on whatever
- * worker, asks for the same machine, or a client token would not match.
+ * The host key of a machine, made of the account's secret and the machine's key: every attempt of CREATE, on
+ * whatever worker, asks for the same machine, or a client token would not match.
  * @throws PluginError Invalid when the secret is too short.
  */
 export function makeHostKey(secret: string, key: string): HostKey {
-  if (secret.length < shortestSecret) throw new PluginError('Invalid', `hostKeySecret is too short: give at least ${shortestSecret} random characters, such as: openssl rand -hex 32`);
+  if (secret.length < shortestSecret)
+    throw new PluginError(
+      'Invalid',
+      `hostKeySecret is too short: give at least ${shortestSecret} random characters, such as: openssl rand -hex 32`,
+    );
   const seed = Buffer.from(hkdfSync('sha256', secret, 'heddle host key', key, 32));
-  const { x = '' } = createPublicKey(createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: 'der', type: 'pkcs8' })).export({ format: 'jwk' });
+  const { x = '' } = createPublicKey(
+    createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: 'der', type: 'pkcs8' }),
+  ).export({ format: 'jwk' });
   const point = Buffer.from(x, 'base64url');
   const blob = Buffer.concat([field('ssh-ed25519'), field(point)]);
   return { public: `ssh-ed25519 ${blob.toString('base64')}`, private: toOpenSsh(seed, point, blob) };
@@ -31,12 +37,28 @@ export function makeHostKey(secret: string, key: string): HostKey {
 
 /** OpenSSH reads Ed25519 keys in its own form only: "openssh-key-v1", here without a passphrase. */
 function toOpenSsh(seed: Buffer, point: Buffer, blob: Buffer): string {
-  // Twice the same number; of the seed's public part rather than random, so that the same key gives the same file.
+  // Twice the same number; of the seed's public part rather than random, so that the same key gives the same
+  // file.
   const check = point.subarray(0, 4);
-  const inner = Buffer.concat([check, check, field('ssh-ed25519'), field(point), field(Buffer.concat([seed, point])), field('heddle')]);
+  const inner = Buffer.concat([
+    check,
+    check,
+    field('ssh-ed25519'),
+    field(point),
+    field(Buffer.concat([seed, point])),
+    field('heddle'),
+  ]);
   const padding = Buffer.from(Array.from({ length: (8 - (inner.length % 8)) % 8 }, (_, index) => index + 1));
   const one = Buffer.from([0, 0, 0, 1]);
-  const whole = Buffer.concat([Buffer.from('openssh-key-v1\0'), field('none'), field('none'), field(''), one, field(blob), field(Buffer.concat([inner, padding]))]);
+  const whole = Buffer.concat([
+    Buffer.from('openssh-key-v1\0'),
+    field('none'),
+    field('none'),
+    field(''),
+    one,
+    field(blob),
+    field(Buffer.concat([inner, padding])),
+  ]);
   const lines = whole.toString('base64').match(/.{1,70}/g) ?? [];
   return `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`;
 }

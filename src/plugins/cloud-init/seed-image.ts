@@ -7,8 +7,9 @@ const rootSector = 1 + 2 * fatSectors;
 const dataSector = rootSector + (rootEntries * 32) / sectorBytes;
 
 /**
- * The image of a disk that cloud-init reads at the first boot (its data source NoCloud): a FAT file system with the label
- * CIDATA and these files. The same files give the same bytes, and no program is needed. Names have at most 13 characters.
+ * The image of a disk that cloud-init reads at the first boot (its data source NoCloud): a FAT file system
+ * with the label CIDATA and these files. The same files give the same bytes, and no program is needed. Names
+ * have at most 13 characters.
  * @throws RangeError when they do not fit onto a floppy disk.
  */
 export function makeSeedImage(files: Readonly<Record<string, string>>): Buffer {
@@ -24,10 +25,17 @@ export function makeSeedImage(files: Readonly<Record<string, string>>): Buffer {
     const first = links.length;
     const clusters = Math.ceil(content.length / sectorBytes);
     const at = (dataSector + first - 2) * sectorBytes;
-    if (name.length > 13 || at + content.length > image.length) throw new RangeError(`${name} does not fit onto the disk that cloud-init reads`);
+    if (name.length > 13 || at + content.length > image.length)
+      throw new RangeError(`${name} does not fit onto the disk that cloud-init reads`);
     content.copy(image, at);
-    for (let cluster = 1; cluster <= clusters; cluster += 1) links.push(cluster === clusters ? 0xfff : first + cluster);
-    writeEntry(image.subarray(entry, entry + 64), { name, short: `FILE${index}`.padEnd(11), first: clusters === 0 ? 0 : first, size: content.length });
+    for (let cluster = 1; cluster <= clusters; cluster += 1)
+      links.push(cluster === clusters ? 0xfff : first + cluster);
+    writeEntry(image.subarray(entry, entry + 64), {
+      name,
+      short: `FILE${index}`.padEnd(11),
+      first: clusters === 0 ? 0 : first,
+      size: content.length,
+    });
     entry += 64;
   }
   for (const start of [1, 1 + fatSectors]) writeLinks(image.subarray(start * sectorBytes), links);
@@ -65,12 +73,27 @@ function writeLinks(table: Buffer, links: readonly number[]): void {
 }
 
 /** The long name, then the entry that it belongs to. */
-function writeEntry(place: Buffer, { name, short, first, size }: { readonly name: string; readonly short: string; readonly first: number; readonly size: number }): void {
+function writeEntry(
+  place: Buffer,
+  {
+    name,
+    short,
+    first,
+    size,
+  }: { readonly name: string; readonly short: string; readonly first: number; readonly size: number },
+): void {
   place[0] = 0x41;
   place[11] = 0x0f;
-  place[13] = [...Buffer.from(short, 'latin1')].reduce((sum, byte) => (((sum & 1) << 7) + (sum >> 1) + byte) & 0xff, 0);
+  place[13] = [...Buffer.from(short, 'latin1')].reduce(
+    (sum, byte) => (((sum & 1) << 7) + (sum >> 1) + byte) & 0xff,
+    0,
+  );
   const places = [1, 3, 5, 7, 9, 14, 16, 18, 20, 22, 24, 28, 30];
-  for (const [index, at] of places.entries()) place.writeUInt16LE(index < name.length ? name.charCodeAt(index) : index === name.length ? 0 : 0xffff, at);
+  for (const [index, at] of places.entries())
+    place.writeUInt16LE(
+      index < name.length ? name.charCodeAt(index) : index === name.length ? 0 : 0xffff,
+      at,
+    );
   const entry = place.subarray(32);
   entry.write(short, 0, 'latin1');
   entry[11] = 0x20;

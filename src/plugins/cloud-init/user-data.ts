@@ -15,33 +15,54 @@ export interface UserDataParts {
 const mostBytes = 16_384;
 
 /**
- * What cloud-init is told at the first boot: host key, public keys, and the user's own part after ours. The same parts give
- * the same text.
+ * What cloud-init is told at the first boot: host key, public keys, and the user's own part after ours. The
+ * same parts give the same text.
  * @throws PluginError Invalid when it is too long, or the user's part is of no kind that cloud-init knows.
  */
 export function makeUserData({ hostname, hostKey, publicKeys = [], own }: UserDataParts): string {
   const settings = {
-    hostname, preserve_hostname: false,
+    hostname,
+    preserve_hostname: false,
     ...(publicKeys.length === 0 ? {} : { ssh_authorized_keys: publicKeys }),
     // Keys that the image brings along would be the same on all machines of it.
-    ...(hostKey === undefined ? {} : { ssh_deletekeys: true, ssh_genkeytypes: [], ssh_keys: { ed25519_private: hostKey.private, ed25519_public: `${hostKey.public} heddle` } }),
+    ...(hostKey === undefined
+      ? {}
+      : {
+          ssh_deletekeys: true,
+          ssh_genkeytypes: [],
+          ssh_keys: { ed25519_private: hostKey.private, ed25519_public: `${hostKey.public} heddle` },
+        }),
   };
   // JSON is YAML too.
   const ours = `#cloud-config\n${JSON.stringify(settings)}\n`;
   const text = own === undefined || own.trim() === '' ? ours : joined(ours, own);
-  if (Buffer.byteLength(text) > mostBytes) throw new PluginError('Invalid', `the user data has ${Buffer.byteLength(text)} bytes with Heddle's part, and clouds take ${mostBytes}; move what is in userData into a service's script`);
+  if (Buffer.byteLength(text) > mostBytes)
+    throw new PluginError(
+      'Invalid',
+      `the user data has ${Buffer.byteLength(text)} bytes with Heddle's part, and clouds take ${mostBytes}; move what is in userData into a service's script`,
+    );
   return text;
 }
 
 /** First lines that cloud-init goes by, and what it calls them. */
 const kinds: readonly (readonly [RegExp, string])[] = [
-  [/^#cloud-config\b/, 'text/cloud-config'], [/^#!/, 'text/x-shellscript'], [/^#cloud-boothook\b/, 'text/cloud-boothook'], [/^#include\b/, 'text/x-include-url'],
+  [/^#cloud-config\b/, 'text/cloud-config'],
+  [/^#!/, 'text/x-shellscript'],
+  [/^#cloud-boothook\b/, 'text/cloud-boothook'],
+  [/^#include\b/, 'text/x-include-url'],
 ];
 
 function joined(ours: string, own: string): string {
   const kind = kinds.find(([first]) => first.test(own))?.[1];
-  if (kind === undefined) throw new PluginError('Invalid', 'userData must begin with #cloud-config, #!, #cloud-boothook or #include, as cloud-init wants it');
-  const boundary = `heddle-${createHash('sha256').update(ours + own).digest('hex').slice(0, 24)}`;
+  if (kind === undefined)
+    throw new PluginError(
+      'Invalid',
+      'userData must begin with #cloud-config, #!, #cloud-boothook or #include, as cloud-init wants it',
+    );
+  const boundary = `heddle-${createHash('sha256')
+    .update(ours + own)
+    .digest('hex')
+    .slice(0, 24)}`;
   // Lists and maps of both parts are joined; where both set the same, ours stays.
   const part = (type: string, content: string): string =>
     `--${boundary}\nContent-Type: ${type}; charset="utf-8"\nMIME-Version: 1.0\nMerge-Type: list(append)+dict(no_replace,recurse_list)+str()\n\n${content.endsWith('\n') ? content : `${content}\n`}`;

@@ -1,7 +1,14 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../model/json.js';
 import type { PluginLog } from '../contract.js';
-import { logLevels, maxLogLines, maxRequests, sizes, type LogLevel, type RequestMessage } from './protocol.js';
+import {
+  logLevels,
+  maxLogLines,
+  maxRequests,
+  sizes,
+  type LogLevel,
+  type RequestMessage,
+} from './protocol.js';
 import type { Program, ProgramEnd } from './program.js';
 import { refuseRequest, serveRequest, type Services } from './serve-request.js';
 
@@ -15,7 +22,9 @@ export interface Call {
   readonly stop: AbortSignal;
 }
 
-/** What came of a call: the text of its result as far as it was written, and how the program ended if it did. */
+/**
+ * What came of a call: the text of its result as far as it was written, and how the program ended if it did.
+ */
 export interface Finish {
   readonly text: string;
   readonly end?: ProgramEnd;
@@ -28,7 +37,9 @@ export interface Finish {
 /** How long a program has to end by itself once it was told that the call is over, in ms. */
 const cancelMs = 1_000;
 
-/** A program that is there for one call: all that it writes and that is no request is its result, and it ends. */
+/**
+ * A program that is there for one call: all that it writes and that is no request is its result, and it ends.
+ */
 export async function converseOnce(program: Program, call: Call): Promise<Finish> {
   const texts: string[] = [];
   let length = 0;
@@ -62,7 +73,10 @@ export async function converseAgain(program: Program, call: Call): Promise<Finis
 /** Turns in which what a program printed before its answer may still come: it comes another way. */
 const maxTurns = 100;
 
-/** Until a turn of the event loop brings no more; what was printed before the answer is there to be read by then. */
+/**
+ * Until a turn of the event loop brings no more; what was printed before the answer is there to be read by
+ * then.
+ */
 async function hearOut(talk: Talk): Promise<void> {
   for (let turn = 0, heard = -1; turn < maxTurns && heard !== talk.heard(); turn += 1) {
     heard = talk.heard();
@@ -72,10 +86,20 @@ async function hearOut(talk: Talk): Promise<void> {
 }
 
 function early(end: ProgramEnd): { readonly text: string; readonly end: ProgramEnd } {
-  return { text: '', end: { ...end, words: end.fault === undefined ? `${end.words} before it answered` : end.words, fault: end.fault ?? 'it did not answer' } };
+  return {
+    text: '',
+    end: {
+      ...end,
+      words: end.fault === undefined ? `${end.words} before it answered` : end.words,
+      fault: end.fault ?? 'it did not answer',
+    },
+  };
 }
 
-/** Waits for the end of a program; once the call must be over, makes it end. Nothing is ended that answers before. */
+/**
+ * Waits for the end of a program; once the call must be over, makes it end. Nothing is ended that answers
+ * before.
+ */
 async function endOf(program: Program, { stop }: Call, answered?: Promise<unknown>): Promise<ProgramEnd> {
   const over = new AbortController();
   const ended = program.ended.finally(() => over.abort());
@@ -109,11 +133,14 @@ function listen(program: Program, { allowed, services, log }: Call, onResult: (t
     const cut = text.length > sizes.logLine ? `${text.slice(0, sizes.logLine)}…` : text;
     logged += 1;
     if (logged <= maxLogLines) log[level](cut);
-    else if (logged === maxLogLines + 1) log.warn(`more than ${maxLogLines} log lines: the rest of this call is left out`);
+    else if (logged === maxLogLines + 1)
+      log.warn(`more than ${maxLogLines} log lines: the rest of this call is left out`);
   };
   const serve = (request: RequestMessage): void => {
     if (open.size >= maxRequests) return void program.send(refuseRequest(request));
-    const served: Promise<void> = serveRequest(request, allowed, services).then((reply) => void program.send(reply)).finally(() => open.delete(served));
+    const served: Promise<void> = serveRequest(request, allowed, services)
+      .then((reply) => void program.send(reply))
+      .finally(() => open.delete(served));
     open.add(served);
   };
   program.listen({
@@ -128,7 +155,9 @@ function listen(program: Program, { allowed, services, log }: Call, onResult: (t
       heard += 1;
       if (text.trim() === '') return;
       const message = objectIn(text);
-      const [level, words] = (message === undefined ? undefined : logLine(message, 'log') ?? logLine(message, 'level')) ?? ['info', text];
+      const [level, words] = (message === undefined
+        ? undefined
+        : (logLine(message, 'log') ?? logLine(message, 'level'))) ?? ['info', text];
       lastWords = `${lastWords}${words}\n`.slice(-sizes.lastWords);
       note(level, words);
     },
@@ -140,7 +169,9 @@ function objectIn(text: string): JsonObject | undefined {
   if (!text.startsWith('{') || !text.endsWith('}')) return undefined;
   try {
     const value = JSON.parse(text) as Json;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as JsonObject : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined;
   } catch {
     return undefined;
   }

@@ -3,7 +3,9 @@ export function exportOf(module: unknown, name: string): unknown {
   if (typeof module !== 'object' || module === null) return undefined;
   if (Object.hasOwn(module, name)) return Reflect.get(module, name);
   const whole: unknown = Reflect.get(module, 'default');
-  return typeof whole === 'object' && whole !== null && Object.hasOwn(whole, name) ? Reflect.get(whole, name) : undefined;
+  return typeof whole === 'object' && whole !== null && Object.hasOwn(whole, name)
+    ? Reflect.get(whole, name)
+    : undefined;
 }
 
 export function wordsForLoading(error: unknown): string {

@@ -32,7 +32,10 @@ interface Host {
   idle?: NodeJS.Timeout;
 }
 
-/** Processes that hold the class of one plugin. Each carries out one call at a time, so that none can harm another. */
+/**
+ * Processes that hold the class of one plugin. Each carries out one call at a time, so that none can harm
+ * another.
+ */
 export class HostPool implements Runner {
   readonly #workshop: Workshop;
   readonly #options: HostOptions;
@@ -102,7 +105,8 @@ export class HostPool implements Runner {
   /** One that was told to stop, has served long, or has grown is replaced. */
   #giveBack(host: Host, { stop }: Call): void {
     const { calls, memoryBytes } = this.#options;
-    if (stop.aborted || host.calls >= calls || host.program.memoryBytes() > memoryBytes / 2) void this.#retire(host);
+    if (stop.aborted || host.calls >= calls || host.program.memoryBytes() > memoryBytes / 2)
+      void this.#retire(host);
     else this.#standReady(host);
   }
 
@@ -134,7 +138,13 @@ export class HostPool implements Runner {
 
   async #start(): Promise<{ readonly host: Host; readonly methods: readonly string[] }> {
     const { load, memoryBytes, cwd, environment } = this.#options;
-    const command = [process.execPath, `--max-old-space-size=${Math.max(16, Math.floor(memoryBytes / 1024 / 1024))}`, '--import', loader, hostMain];
+    const command = [
+      process.execPath,
+      `--max-old-space-size=${Math.max(16, Math.floor(memoryBytes / 1024 / 1024))}`,
+      '--import',
+      loader,
+      hostMain,
+    ];
     const program = new Program(this.#workshop, { command, cwd, environment, memoryBytes, channel: 'own' });
     const host: Host = { program, drains: false, calls: 0 };
     this.#all.add(host);
@@ -185,8 +195,13 @@ async function askToLoad(program: Program, load: LoadMessage['load']): Promise<L
   });
   program.send({ load });
   const waiting = new AbortController();
-  const late = pause(loadMs, undefined, { signal: waiting.signal }).then(() => ({ failed: `it did not load within ${loadMs / 1000} s` }), () => ({ failed: '' }));
-  const ended = program.ended.then(({ words }) => ({ failed: `its process ${words} while it loaded${said.length === 0 ? '' : `: ${said.join('\n').slice(0, 1_000)}`}` }));
+  const late = pause(loadMs, undefined, { signal: waiting.signal }).then(
+    () => ({ failed: `it did not load within ${loadMs / 1000} s` }),
+    () => ({ failed: '' }),
+  );
+  const ended = program.ended.then(({ words }) => ({
+    failed: `its process ${words} while it loaded${said.length === 0 ? '' : `: ${said.join('\n').slice(0, 1_000)}`}`,
+  }));
   const answer = await Promise.race([answered, ended, late]);
   waiting.abort();
   return answer;
@@ -196,7 +211,10 @@ function readLoadAnswer(text: string): LoadAnswer {
   try {
     const answer = JSON.parse(text) as Partial<Record<'loaded' | 'failed', unknown>>;
     const { loaded, failed } = answer;
-    if (typeof loaded === 'object' && loaded !== null && 'methods' in loaded && Array.isArray(loaded.methods)) return { loaded: { methods: loaded.methods.map(String), drains: Reflect.get(loaded, 'drains') === true } };
+    if (typeof loaded === 'object' && loaded !== null && 'methods' in loaded && Array.isArray(loaded.methods))
+      return {
+        loaded: { methods: loaded.methods.map(String), drains: Reflect.get(loaded, 'drains') === true },
+      };
     if (typeof failed === 'string') return { failed };
   } catch {
     // Falls through: whatever it is, it is no answer.

@@ -22,13 +22,15 @@ export class HostRequests {
     run: (script) => this.#ask<RunOutcome>('run', script),
     exec: (command, options = {}) => this.#ask<RunOutcome>('exec', { command, ...options }),
     putFile: async (path, content, options = {}) => {
-      const body = typeof content === 'string' ? { content } : { base64: Buffer.from(content).toString('base64') };
+      const body =
+        typeof content === 'string' ? { content } : { base64: Buffer.from(content).toString('base64') };
       await this.#ask('putFile', { path, ...body, ...options });
     },
   };
 
   readonly claims: Claims = {
-    take: async (key, candidates) => (await this.#ask<string | null>('claims.take', { key, candidates })) ?? undefined,
+    take: async (key, candidates) =>
+      (await this.#ask<string | null>('claims.take', { key, candidates })) ?? undefined,
     release: async (key) => {
       await this.#ask('claims.release', { key });
     },

@@ -9,7 +9,15 @@ import { PluginError } from '../errors.js';
 import { exportOf, wordsForLoading } from './exports.js';
 import { HostRequests } from './host-requests.js';
 import { LineSplitter } from './lines.js';
-import { logLevels, sizes, type DrainMessage, type HostCall, type LoadAnswer, type LoadMessage, type ReplyMessage } from './protocol.js';
+import {
+  logLevels,
+  sizes,
+  type DrainMessage,
+  type HostCall,
+  type LoadAnswer,
+  type LoadMessage,
+  type ReplyMessage,
+} from './protocol.js';
 import { failureOf } from './host-failure.js';
 
 type PluginClass = new (context: PluginContext & { readonly shell: Shell }) => object;
@@ -23,12 +31,25 @@ export function serveHost(link: Duplex, end: () => void): void {
   let loaded: Promise<LoadedClass> | undefined;
   let cancelling = new AbortController();
   const lines = new LineSplitter(sizes.line * 8, (line) => {
-    const message = JSON.parse(line) as LoadMessage | HostCall | ReplyMessage | DrainMessage | { readonly cancel: string };
+    const message = JSON.parse(line) as
+      | LoadMessage
+      | HostCall
+      | ReplyMessage
+      | DrainMessage
+      | { readonly cancel: string };
     if ('load' in message) {
       loaded = load(message.load);
-      void loaded.then(({ methods, clients }): LoadAnswer => ({ loaded: { methods, drains: clients.drains } }), (error: unknown): LoadAnswer => ({ failed: wordsForLoading(error) })).then(send);
+      void loaded
+        .then(
+          ({ methods, clients }): LoadAnswer => ({ loaded: { methods, drains: clients.drains } }),
+          (error: unknown): LoadAnswer => ({ failed: wordsForLoading(error) }),
+        )
+        .then(send);
     } else if ('drain' in message) {
-      void (loaded ?? Promise.reject(new Error('nothing is loaded'))).then(({ clients }) => clients.close()).finally(end).catch(() => undefined);
+      void (loaded ?? Promise.reject(new Error('nothing is loaded')))
+        .then(({ clients }) => clients.close())
+        .finally(end)
+        .catch(() => undefined);
     } else if ('cancel' in message) {
       cancelling.abort(new Error(message.cancel));
     } else if ('id' in message) {
@@ -56,7 +77,11 @@ async function load({ entry, class: name, clients }: LoadMessage['load']): Promi
   if (typeof exported !== 'function') throw new PluginError('Invalid', `${entry} exports no class ${name}`);
   const fault = clientFault(exported, name);
   if (fault !== undefined) throw new PluginError('Invalid', fault);
-  return { Class: exported as PluginClass, methods: methodsOf(exported), clients: new Clients(clients, exported, (text) => process.stderr.write(`${text}\n`)) };
+  return {
+    Class: exported as PluginClass,
+    methods: methodsOf(exported),
+    clients: new Clients(clients, exported, (text) => process.stderr.write(`${text}\n`)),
+  };
 }
 
 /** Names of the methods that objects of the class have, their own or inherited ones. */
@@ -64,7 +89,8 @@ function methodsOf(Class: object): readonly string[] {
   const names = new Set<string>();
   let prototype: unknown = Reflect.get(Class, 'prototype');
   while (typeof prototype === 'object' && prototype !== null && prototype !== Object.prototype) {
-    for (const name of Object.getOwnPropertyNames(prototype)) if (typeof Reflect.get(prototype, name) === 'function') names.add(name);
+    for (const name of Object.getOwnPropertyNames(prototype))
+      if (typeof Reflect.get(prototype, name) === 'function') names.add(name);
     prototype = Object.getPrototypeOf(prototype);
   }
   names.delete('constructor');
@@ -72,13 +98,37 @@ function methodsOf(Class: object): readonly string[] {
 }
 
 /** Gives the message that answers the call; it never fails. */
-async function carryOut({ Class, clients }: LoadedClass, call: HostCall, requests: HostRequests, signal: AbortSignal, send: (message: object) => void): Promise<object> {
-  const { protocol: _protocol, call: method, input: _input, arguments: words, fields, claims, calls, isAction: _isAction, plugin: _plugin, ...task } = call;
+async function carryOut(
+  { Class, clients }: LoadedClass,
+  call: HostCall,
+  requests: HostRequests,
+  signal: AbortSignal,
+  send: (message: object) => void,
+): Promise<object> {
+  const {
+    protocol: _protocol,
+    call: method,
+    input: _input,
+    arguments: words,
+    fields,
+    claims,
+    calls,
+    isAction: _isAction,
+    plugin: _plugin,
+    ...task
+  } = call;
   try {
     const log = logTo(send);
     const client = clients.openerOf({ task, fields, log });
     const plugin = new Class({
-      task, fields, signal, log, ...(client === undefined ? {} : { client }), shell: requests.shell, ...(claims ? { claims: requests.claims } : {}), ...(calls ? { calls: requests.calls } : {}),
+      task,
+      fields,
+      signal,
+      log,
+      ...(client === undefined ? {} : { client }),
+      shell: requests.shell,
+      ...(claims ? { claims: requests.claims } : {}),
+      ...(calls ? { calls: requests.calls } : {}),
     });
     const carry: unknown = Reflect.get(plugin, method);
     if (typeof carry !== 'function') throw new PluginError('Invalid', `the plugin has no method ${method}`);
@@ -98,12 +148,22 @@ function toAnswer(returned: unknown, { isAction, plugin }: HostCall): object {
   if (returned === undefined) return { status: 0, result: null };
   const copy = copyPlainJson(returned, { bytes: sizes.result, depth: 16 });
   if (copy.ok) return { status: 0, result: copy.value };
-  throw new PluginError('Invalid', `plugin ${plugin} returned what is not plain JSON: ${copy.problems.map(({ path, wrong }) => `${formatPath(path)} ${wrong}`.trim()).join('; ')}`);
+  throw new PluginError(
+    'Invalid',
+    `plugin ${plugin} returned what is not plain JSON: ${copy.problems.map(({ path, wrong }) => `${formatPath(path)} ${wrong}`.trim()).join('; ')}`,
+  );
 }
 
 function logTo(send: (message: object) => void): PluginLog {
-  const [debug, info, warn, error] = logLevels.map((log) => (message: string, attributes?: object): void =>
-    send({ log, message: String(message), ...(attributes === undefined ? {} : { attributes: sendable(attributes) }) }));
+  const [debug, info, warn, error] = logLevels.map(
+    (log) =>
+      (message: string, attributes?: object): void =>
+        send({
+          log,
+          message: String(message),
+          ...(attributes === undefined ? {} : { attributes: sendable(attributes) }),
+        }),
+  );
   const nothing = (): void => undefined;
   return { debug: debug ?? nothing, info: info ?? nothing, warn: warn ?? nothing, error: error ?? nothing };
 }

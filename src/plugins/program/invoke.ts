@@ -40,18 +40,31 @@ export interface Method {
 }
 
 /** Carries out an action; gives its result as it was parsed. @throws PluginError, ProgramFault */
-export async function invokeAction(invocation: Invocation, context: ProgramContext, method: Method): Promise<ParsedResult> {
+export async function invokeAction(
+  invocation: Invocation,
+  context: ProgramContext,
+  method: Method,
+): Promise<ParsedResult> {
   const finish = await invoke(invocation, context, method, true);
   return readResult(finish, { plugin: invocation.descriptor.name, call: method.name });
 }
 
 /** Asks for an ability; gives what it answered. @throws PluginError, ProgramFault */
-export async function invokeAbility(invocation: Invocation, context: ProgramContext, method: Method): Promise<Json | undefined> {
+export async function invokeAbility(
+  invocation: Invocation,
+  context: ProgramContext,
+  method: Method,
+): Promise<Json | undefined> {
   const finish = await invoke(invocation, context, method, false);
   return readAbility(finish, { plugin: invocation.descriptor.name, call: method.name });
 }
 
-async function invoke(invocation: Invocation, context: ProgramContext, method: Method, isAction: boolean): Promise<Finish> {
+async function invoke(
+  invocation: Invocation,
+  context: ProgramContext,
+  method: Method,
+  isAction: boolean,
+): Promise<Finish> {
   const { descriptor, runner, hosted, timeMs } = invocation;
   const { signal, log, shell, claims, calls, resolveSecret, detach } = context;
   const attempt = anySignal([signal, ...(detach === undefined ? [] : [detach]), ...endOf(context)]);
@@ -62,26 +75,38 @@ async function invoke(invocation: Invocation, context: ProgramContext, method: M
     message: hosted ? hostCall(context, method, isAction, descriptor.name) : callMessage(context, method),
     allowed: hosted ? requestNames : descriptor.requests,
     services: { shell, claims, calls, secret: resolveSecret },
-    log, stop,
+    log,
+    stop,
   };
   const finish = await runner.run(call, reservation);
   // What was answered at the last moment counts.
   const answered = finish.text !== '' && (finish.end === undefined || finish.end.exitCode === 0);
   if (!stop.aborted || answered) return finish;
-  // Cancelled, what it runs on the node is being ended: that is waited for. Otherwise another attempt takes it over.
+  // Cancelled, what it runs on the node is being ended: that is waited for. Otherwise another attempt takes
+  // it over.
   if (signal.aborted && !isTimeout(signal)) await finish.pending;
   const why = isTimeout(stop) ? `did not answer ${method.name} in time` : `was told to end in ${method.name}`;
-  throw new ProgramFault(`plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${finish.lastWords === '' ? '' : `; it last said: ${finish.lastWords}`}`);
+  throw new ProgramFault(
+    `plugin ${descriptor.name} ${why}; its program ${finish.end?.words ?? 'was ended'}${finish.lastWords === '' ? '' : `; it last said: ${finish.lastWords}`}`,
+  );
 }
 
 /** A second call of the same attempt finds its reservation spent. */
-async function reserve({ descriptor: { name }, runner }: Invocation, { reservation }: AttemptContext, attempt: AbortSignal): Promise<Reservation> {
+async function reserve(
+  { descriptor: { name }, runner }: Invocation,
+  { reservation }: AttemptContext,
+  attempt: AbortSignal,
+): Promise<Reservation> {
   if (reservation?.spent() === false) return reservation;
   try {
     return await runner.reserve(attempt);
   } catch (error) {
     if (!isTimeout(attempt)) throw error;
-    throw new PluginError('Retryable', `plugin ${name}: none of its processes was free in time; let it have more by pluginLimits.${name}.processes in heddle.yaml`, { cause: error });
+    throw new PluginError(
+      'Retryable',
+      `plugin ${name}: none of its processes was free in time; let it have more by pluginLimits.${name}.processes in heddle.yaml`,
+      { cause: error },
+    );
   }
 }
 
@@ -98,5 +123,13 @@ function callMessage({ task }: ProgramContext, { name, input }: Method): CallMes
 }
 
 function hostCall(context: ProgramContext, method: Method, isAction: boolean, plugin: string): HostCall {
-  return { ...callMessage(context, { ...method, input: {} }), arguments: method.arguments, fields: context.fields, claims: context.claims !== undefined, calls: context.calls !== undefined, isAction, plugin };
+  return {
+    ...callMessage(context, { ...method, input: {} }),
+    arguments: method.arguments,
+    fields: context.fields,
+    claims: context.claims !== undefined,
+    calls: context.calls !== undefined,
+    isAction,
+    plugin,
+  };
 }

@@ -3,20 +3,29 @@ import { once } from 'node:events';
 import { childEnvironment } from '../../config/child-environment.js';
 
 /**
- * A small process that outlives this one by a moment: when this one is gone, however it went, it kills the groups of the
- * programs that still run and removes their folder. Without it a program in a busy loop would run on for ever.
+ * A small process that outlives this one by a moment: when this one is gone, however it went, it kills the
+ * groups of the programs that still run and removes their folder. Without it a program in a busy loop would
+ * run on for ever.
  */
 export class Keeper {
   readonly #child: ChildProcess;
 
   constructor(folder: string) {
     this.#child = spawn('/bin/sh', ['-c', script, 'heddle-plugin-keeper', folder], {
-      detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: childEnvironment({ set: { PATH: '/usr/bin:/bin' } }), cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env: childEnvironment({ set: { PATH: '/usr/bin:/bin' } }),
+      cwd: '/',
     });
     this.#child.on('error', () => undefined);
     this.#child.stdin?.on('error', () => undefined);
     this.#child.unref();
-    if (this.#child.stdin !== null && 'unref' in this.#child.stdin && typeof this.#child.stdin.unref === 'function') this.#child.stdin.unref();
+    if (
+      this.#child.stdin !== null &&
+      'unref' in this.#child.stdin &&
+      typeof this.#child.stdin.unref === 'function'
+    )
+      this.#child.stdin.unref();
   }
 
   add(group: number): void {

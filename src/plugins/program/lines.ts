@@ -1,4 +1,6 @@
-/** Cuts a stream of bytes into lines; a piece that may be the start of a line is kept until the rest comes. */
+/**
+ * Cuts a stream of bytes into lines; a piece that may be the start of a line is kept until the rest comes.
+ */
 export class LineSplitter {
   readonly #onLine: (line: string) => void;
   readonly #maxBytes: number;

@@ -26,10 +26,21 @@ export type ProgramReading =
 
 const defaults = { memoryMb: 512, processes: 32, calls: 200 } as const;
 
-/** Makes ready what carries out a plugin that is not built in. A class is loaded once, so that its faults show now. */
-export async function loadProgram(found: FoundPlugin, workshop: Workshop, options: ProgramOptions): Promise<ProgramReading> {
+/**
+ * Makes ready what carries out a plugin that is not built in. A class is loaded once, so that its faults show
+ * now.
+ */
+export async function loadProgram(
+  found: FoundPlugin,
+  workshop: Workshop,
+  options: ProgramOptions,
+): Promise<ProgramReading> {
   const { descriptor, command, folder, entry } = found;
-  const limits = { ...defaults, ...defined(descriptor.limits), ...defined(options.limits[descriptor.name] ?? {}) };
+  const limits = {
+    ...defaults,
+    ...defined(descriptor.limits),
+    ...defined(options.limits[descriptor.name] ?? {}),
+  };
   const environment = environmentOf(descriptor, options);
   const shared = { cwd: folder, environment, memoryBytes: limits.memoryMb * 1024 * 1024 };
   const time = limits.timeMs === undefined ? {} : { timeMs: limits.timeMs };
@@ -39,11 +50,30 @@ export async function loadProgram(found: FoundPlugin, workshop: Workshop, option
     if (!isAbsolute(program) && !path.split(delimiter).some((place) => existsSync(join(place, program)))) {
       return { ok: false, wrong: `there is no program ${program} on PATH (${path})` };
     }
-    return { ok: true, invocation: { descriptor, hosted: false, runner: new OneShotRunner(workshop, { ...shared, command }, limits.processes), ...time }, methods: descriptor.abilities };
+    return {
+      ok: true,
+      invocation: {
+        descriptor,
+        hosted: false,
+        runner: new OneShotRunner(workshop, { ...shared, command }, limits.processes),
+        ...time,
+      },
+      methods: descriptor.abilities,
+    };
   }
-  const pool = new HostPool(workshop, { ...shared, load: { entry, class: descriptor.class ?? '', clients: clientPlan(descriptor) }, say: options.say ?? (() => undefined), processes: limits.processes, calls: limits.calls });
+  const pool = new HostPool(workshop, {
+    ...shared,
+    load: { entry, class: descriptor.class ?? '', clients: clientPlan(descriptor) },
+    say: options.say ?? (() => undefined),
+    processes: limits.processes,
+    calls: limits.calls,
+  });
   try {
-    return { ok: true, methods: await pool.load(), invocation: { descriptor, hosted: true, runner: pool, ...time } };
+    return {
+      ok: true,
+      methods: await pool.load(),
+      invocation: { descriptor, hosted: true, runner: pool, ...time },
+    };
   } catch (error) {
     if (error instanceof ProgramFault) return { ok: false, wrong: error.message };
     throw error;
@@ -51,11 +81,16 @@ export async function loadProgram(found: FoundPlugin, workshop: Workshop, option
 }
 
 /** Never the whole environment: it holds the worker's secrets. */
-function environmentOf({ environment, passEnvironment }: Descriptor, { environment: own }: ProgramOptions): Readonly<Record<string, string>> {
+function environmentOf(
+  { environment, passEnvironment }: Descriptor,
+  { environment: own }: ProgramOptions,
+): Readonly<Record<string, string>> {
   const from = { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', ...own };
   return childEnvironment({ from, pass: passEnvironment, set: environment });
 }
 
 function defined(limits: PluginLimits): { readonly [Key in keyof PluginLimits]?: number } {
-  return Object.fromEntries(Object.entries(limits).filter(([, value]: [string, unknown]) => value !== undefined));
+  return Object.fromEntries(
+    Object.entries(limits).filter(([, value]: [string, unknown]) => value !== undefined),
+  );
 }

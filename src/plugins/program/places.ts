@@ -7,7 +7,10 @@ export class Places {
     this.#free = count;
   }
 
-  /** Resolves with a function that gives the place back; rejects with the signal's reason while it still waits. */
+  /**
+   * Resolves with a function that gives the place back; rejects with the signal's reason while it still
+   * waits.
+   */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;

@@ -36,7 +36,10 @@ export function signalGroup(group: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Short of memory, the kernel is to end a plugin before the worker. Elsewhere than on Linux there is no such choice. */
+/**
+ * Short of memory, the kernel is to end a plugin before the worker. Elsewhere than on Linux there is no such
+ * choice.
+ */
 export function offerToOutOfMemoryKiller(pid: number): void {
   if (!hasProcFs) return;
   try {
@@ -47,8 +50,8 @@ export function offerToOutOfMemoryKiller(pid: number): void {
 }
 
 /**
- * Kills what programs started and put into groups of their own: all of it has the program's home in its environment.
- * New ones may appear between two looks, hence the rounds.
+ * Kills what programs started and put into groups of their own: all of it has the program's home in its
+ * environment. New ones may appear between two looks, hence the rounds.
  */
 export async function killAllWithHomes(homes: ReadonlySet<string>): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
@@ -77,7 +80,8 @@ interface ProcessUsage {
 function fromProcFs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
   return allPids().flatMap((pid) => {
     const stat = readQuietly(`/proc/${pid}/stat`);
-    // The name, second in the line, may hold blanks and brackets: what follows its last bracket is state, parent, group.
+    // The name, second in the line, may hold blanks and brackets: what follows its last bracket is state,
+    // parent, group.
     const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3)[2]);
     if (!groups.has(group)) return [];
     return [{ group, bytes: memoryOf(pid) }];
@@ -85,7 +89,10 @@ function fromProcFs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
 }
 
 function fromPs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
-  const lines = execFileSync('ps', ['-axo', 'pgid=,rss='], { encoding: 'utf8', env: childEnvironment() }).split('\n');
+  const lines = execFileSync('ps', ['-axo', 'pgid=,rss='], {
+    encoding: 'utf8',
+    env: childEnvironment(),
+  }).split('\n');
   return lines.flatMap((line) => {
     const [group = 0, kilobytes = 0] = line.trim().split(/\s+/).map(Number);
     return groups.has(group) ? [{ group, bytes: kilobytes * 1024 }] : [];
@@ -93,7 +100,9 @@ function fromPs(groups: ReadonlySet<number>): readonly ProcessUsage[] {
 }
 
 function allPids(): readonly number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 }
 
 function readQuietly(path: string): string {

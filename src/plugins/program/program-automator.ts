@@ -15,7 +15,11 @@ export class ProgramAutomator extends Automator {
   }
 
   override bootstrap(sshAuth: SshAuth): Promise<TaskResult> {
-    return invokeAction(this.#invocation, this.#context, { name: 'bootstrap', arguments: [sshAuth], input: { sshAuth } });
+    return invokeAction(this.#invocation, this.#context, {
+      name: 'bootstrap',
+      arguments: [sshAuth],
+      input: { sshAuth },
+    });
   }
 
   override install(sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
@@ -44,6 +48,10 @@ export class ProgramAutomator extends Automator {
 
   /** Script and data come first, where programs that cannot read JSON find them. */
   #act(name: string, sshAuth: SshAuth, script: string, data: string): Promise<TaskResult> {
-    return invokeAction(this.#invocation, this.#context, { name, arguments: [sshAuth, script, data], input: { script, data, sshAuth } });
+    return invokeAction(this.#invocation, this.#context, {
+      name,
+      arguments: [sshAuth, script, data],
+      input: { script, data, sshAuth },
+    });
   }
 }

@@ -42,7 +42,12 @@ export class ProgramProvider extends Provider {
   ability(name: string): (...words: readonly unknown[]) => Promise<unknown> {
     return async (...words) => {
       const [first] = words;
-      const input: JsonObject = name === 'list' ? { tags: plain(first) } : name === 'find' ? { key: plain(first) } : { arguments: plain(words) };
+      const input: JsonObject =
+        name === 'list'
+          ? { tags: plain(first) }
+          : name === 'find'
+            ? { key: plain(first) }
+            : { arguments: plain(words) };
       const answer = await invokeAbility(this.#invocation, this.#context, { name, arguments: words, input });
       return name === 'list' || name === 'find' ? this.#machines(name, answer) : answer;
     };
@@ -55,8 +60,13 @@ export class ProgramProvider extends Provider {
   #machines(name: string, answer: unknown): readonly Machine[] {
     const parsed = machinesSchema.safeParse(answer);
     if (parsed.success) return parsed.data;
-    const faults = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${['result', ...path].join('.')}: ${message}`);
-    throw new PluginError('Invalid', `plugin ${this.#invocation.descriptor.name} returned no valid list of machines from ${name}: ${faults.join('; ')}`);
+    const faults = parsed.error.issues
+      .slice(0, 5)
+      .map(({ path, message }) => `${['result', ...path].join('.')}: ${message}`);
+    throw new PluginError(
+      'Invalid',
+      `plugin ${this.#invocation.descriptor.name} returned no valid list of machines from ${name}: ${faults.join('; ')}`,
+    );
   }
 }
 

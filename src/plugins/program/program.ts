@@ -13,7 +13,10 @@ export interface LaunchOptions {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
-  /** `stdio`: it talks on standard input and output. `own`: on file descriptor 3, and its standard output is for people. */
+  /**
+   * `stdio`: it talks on standard input and output. `own`: on file descriptor 3, and its standard output is
+   * for people.
+   */
   readonly channel: 'stdio' | 'own';
 }
 
@@ -35,7 +38,10 @@ export interface Listener {
 /** How long a program has to go by itself once SIGTERM was sent, in ms. */
 const termMs = 500;
 
-/** How long output is waited for that others may hold open, in ms; and turns of the event loop in which it is read after that. */
+/**
+ * How long output is waited for that others may hold open, in ms; and turns of the event loop in which it is
+ * read after that.
+ */
 const drainMs = 500;
 const drainTurns = 100;
 
@@ -56,14 +62,26 @@ export class Program {
   #chunks = 0;
 
   constructor(workshop: Workshop, options: LaunchOptions) {
-    const { command: [program = '', ...words], cwd, environment, memoryBytes, channel } = options;
+    const {
+      command: [program = '', ...words],
+      cwd,
+      environment,
+      memoryBytes,
+      channel,
+    } = options;
     const home = workshop.makeHome();
-    const stdio = channel === 'own' ? ['ignore', 'pipe', 'pipe', 'pipe'] as const : ['pipe', 'pipe', 'pipe'] as const;
+    const stdio =
+      channel === 'own' ? (['ignore', 'pipe', 'pipe', 'pipe'] as const) : (['pipe', 'pipe', 'pipe'] as const);
     this.#workshop = workshop;
-    this.#child = spawn(program, words, { cwd, env: childEnvironment({ set: { ...environment, HOME: home } }), detached: true, stdio: [...stdio] });
+    this.#child = spawn(program, words, {
+      cwd,
+      env: childEnvironment({ set: { ...environment, HOME: home } }),
+      detached: true,
+      stdio: [...stdio],
+    });
     const own = this.#child.stdio[3];
-    this.#input = channel === 'own' ? own instanceof Socket ? own : null : this.#child.stdin;
-    const output = channel === 'own' ? own instanceof Socket ? own : null : this.#child.stdout;
+    this.#input = channel === 'own' ? (own instanceof Socket ? own : null) : this.#child.stdin;
+    const output = channel === 'own' ? (own instanceof Socket ? own : null) : this.#child.stdout;
     const spoken = channel === 'own' ? [this.#child.stdout, this.#child.stderr] : [this.#child.stderr];
     // It may end before it reads, or be killed while it is written to.
     this.#input?.on('error', () => undefined);
@@ -72,7 +90,8 @@ export class Program {
       ...spoken.map((stream) => this.#readCut(stream)),
     ];
     this.ended = this.#watch(home, streams);
-    if (this.#child.pid !== undefined) workshop.guard({ pid: this.#child.pid, home, memoryBytes, over: (wrong) => this.kill(wrong) });
+    if (this.#child.pid !== undefined)
+      workshop.guard({ pid: this.#child.pid, home, memoryBytes, over: (wrong) => this.kill(wrong) });
   }
 
   /** Who hears it from now on; the counts of what it sent begin anew. */
@@ -100,7 +119,10 @@ export class Program {
     this.hold();
     this.#signal('SIGTERM');
     const waiting = new AbortController();
-    const late = pause(termMs, undefined, { signal: waiting.signal }).then(() => this.#signal('SIGKILL'), () => undefined);
+    const late = pause(termMs, undefined, { signal: waiting.signal }).then(
+      () => this.#signal('SIGKILL'),
+      () => undefined,
+    );
     const end = await this.ended;
     waiting.abort();
     await late;
@@ -128,7 +150,8 @@ export class Program {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    if (this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) signalGroup(this.#child.pid, signal);
+    if (this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null)
+      signalGroup(this.#child.pid, signal);
   }
 
   #eachHandle(change: (handle: ChildProcess | Socket) => void): void {
@@ -136,37 +159,53 @@ export class Program {
     for (const stream of this.#child.stdio) if (stream instanceof Socket) change(stream);
   }
 
-  #read(stream: Readable | null, maxLine: number, onLine: (line: string) => void, where: string): Promise<void> {
+  #read(
+    stream: Readable | null,
+    maxLine: number,
+    onLine: (line: string) => void,
+    where: string,
+  ): Promise<void> {
     const lines = new LineSplitter(maxLine, (line) => {
       this.#counts = { ...this.#counts, lines: this.#counts.lines + 1 };
       if (this.#counts.lines <= maxLines) onLine(line);
       else this.kill(`it wrote more than ${maxLines} lines`);
     });
-    return this.#consume(stream, (chunk) => {
-      this.#count(chunk);
-      if (!lines.push(chunk)) this.kill(`it wrote a line of more than ${maxLine} bytes ${where}`);
-    }, () => lines.end());
+    return this.#consume(
+      stream,
+      (chunk) => {
+        this.#count(chunk);
+        if (!lines.push(chunk)) this.kill(`it wrote a line of more than ${maxLine} bytes ${where}`);
+      },
+      () => lines.end(),
+    );
   }
 
-  /** What is for people is cut where it is too long, and no fault: of very much only the beginning and the end are read. */
+  /**
+   * What is for people is cut where it is too long, and no fault: of very much only the beginning and the end
+   * are read.
+   */
   #readCut(stream: Readable | null): Promise<void> {
     const lines = new LineSplitter(Number.MAX_SAFE_INTEGER, (line) => this.#listener.said(line));
     let inLine = 0;
     let last: Buffer | undefined;
-    return this.#consume(stream, (chunk) => {
-      this.#count(chunk);
-      this.#counts = { ...this.#counts, words: this.#counts.words + chunk.length };
-      if (this.#counts.words > sizes.log) {
-        last = chunk;
-        return;
-      }
-      inLine = chunk.includes(10) ? chunk.length - chunk.lastIndexOf(10) - 1 : inLine + chunk.length;
-      lines.push(inLine > sizes.logLine ? Buffer.concat([chunk, Buffer.from('\n')]) : chunk);
-      if (inLine > sizes.logLine) inLine = 0;
-    }, () => {
-      lines.push(last?.subarray(-sizes.lastWords) ?? Buffer.alloc(0));
-      lines.end();
-    });
+    return this.#consume(
+      stream,
+      (chunk) => {
+        this.#count(chunk);
+        this.#counts = { ...this.#counts, words: this.#counts.words + chunk.length };
+        if (this.#counts.words > sizes.log) {
+          last = chunk;
+          return;
+        }
+        inLine = chunk.includes(10) ? chunk.length - chunk.lastIndexOf(10) - 1 : inLine + chunk.length;
+        lines.push(inLine > sizes.logLine ? Buffer.concat([chunk, Buffer.from('\n')]) : chunk);
+        if (inLine > sizes.logLine) inLine = 0;
+      },
+      () => {
+        lines.push(last?.subarray(-sizes.lastWords) ?? Buffer.alloc(0));
+        lines.end();
+      },
+    );
   }
 
   #count(chunk: Buffer): void {
@@ -193,17 +232,28 @@ export class Program {
   async #watch(home: string, streams: readonly Promise<void>[]): Promise<ProgramEnd> {
     const end = await new Promise<ProgramEnd>((resolve) => {
       this.#child.once('error', (error) => resolve({ words: `cannot be started: ${error.message}` }));
-      this.#child.once('exit', (exitCode, signal) => resolve(exitCode === null ? { words: `was ended by ${signal}` } : { words: `ended with exit code ${exitCode}`, exitCode }));
+      this.#child.once('exit', (exitCode, signal) =>
+        resolve(
+          exitCode === null
+            ? { words: `was ended by ${signal}` }
+            : { words: `ended with exit code ${exitCode}`, exitCode },
+        ),
+      );
     });
     // What it left behind in its group goes with it, and lets go of the streams.
     if (this.#child.pid !== undefined) signalGroup(this.#child.pid, 'SIGKILL');
     const drained = new AbortController();
-    await Promise.race([Promise.all(streams), pause(drainMs, undefined, { signal: drained.signal }).catch(() => undefined)]);
+    await Promise.race([
+      Promise.all(streams),
+      pause(drainMs, undefined, { signal: drained.signal }).catch(() => undefined),
+    ]);
     drained.abort();
     await this.#readRest();
     for (const stream of this.#child.stdio) stream?.destroy();
     this.#workshop.leave(this.#child.pid ?? 0, home);
-    return this.#fault === undefined ? end : { ...end, words: `was ended: ${this.#fault}`, fault: this.#fault };
+    return this.#fault === undefined
+      ? end
+      : { ...end, words: `was ended: ${this.#fault}`, fault: this.#fault };
   }
 
   /** A busy process learns that the time is over before it has read what came long ago. */

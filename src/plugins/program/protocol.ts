@@ -10,7 +10,9 @@ export const protocolVersion = 1;
 export const sizes = {
   /** One line: a request may carry a script or a file. */
   line: 16 * 1024 * 1024,
-  /** A result. That of a task is checked again, against a much smaller limit; a list of machines may be long. */
+  /**
+   * A result. That of a task is checked again, against a much smaller limit; a list of machines may be long.
+   */
   result: 4 * 1024 * 1024,
   /** Everything of one call. */
   call: 256 * 1024 * 1024,
@@ -58,7 +60,9 @@ export interface HostCall extends CallMessage {
 export interface LoadMessage {
   readonly load: { readonly entry: string; readonly class: string; readonly clients: ClientPlan };
 }
-export type LoadAnswer = { readonly loaded: { readonly methods: readonly string[]; readonly drains: boolean } } | { readonly failed: string };
+export type LoadAnswer =
+  | { readonly loaded: { readonly methods: readonly string[]; readonly drains: boolean } }
+  | { readonly failed: string };
 
 /** The last message to a plugin host that has clients: it stops them, and ends. */
 export interface DrainMessage {
@@ -70,7 +74,16 @@ export interface CancelMessage {
   readonly cancel: string;
 }
 
-export const requestNames = ['run', 'exec', 'putFile', 'secret', 'claims.take', 'claims.release', 'claims.held', 'calls.take'] as const;
+export const requestNames = [
+  'run',
+  'exec',
+  'putFile',
+  'secret',
+  'claims.take',
+  'claims.release',
+  'claims.held',
+  'calls.take',
+] as const;
 export type RequestName = (typeof requestNames)[number];
 
 /** What a program asks of the engine while it works. */

@@ -3,7 +3,9 @@ import { Places } from './places.js';
 import { Program, type LaunchOptions } from './program.js';
 import type { Workshop } from './workshop.js';
 
-/** A place for one call, and with it what is ready for the call. To be released, whether it was used or not. */
+/**
+ * A place for one call, and with it what is ready for the call. To be released, whether it was used or not.
+ */
 export interface Reservation {
   /** How long it was waited for. */
   readonly waitedMs: number;

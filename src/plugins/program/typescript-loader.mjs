@@ -1,24 +1,28 @@
 // @ts-check
-// Hooks of the plugin host's module loader: TypeScript without a build step, and `heddle/plugin` for plugins in folders
-// of their own. Plain JavaScript, because Node 20 reads nothing else before these hooks are there.
+// Hooks of the plugin host's module loader: TypeScript without a build step, and `heddle/plugin` for plugins
+// in folders of their own. Plain JavaScript, because Node 20 reads nothing else before these hooks are there.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const contract = ['../contract.js', '../contract.ts'].map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
+const contract = ['../contract.js', '../contract.ts']
+  .map((path) => new URL(path, import.meta.url))
+  .find((url) => existsSync(url));
 
 /** @type {import('node:module').ResolveHook} */
 export async function resolve(specifier, context, next) {
-  if (specifier === 'heddle/plugin' && contract !== undefined) return { url: contract.href, shortCircuit: true };
+  if (specifier === 'heddle/plugin' && contract !== undefined)
+    return { url: contract.href, shortCircuit: true };
   const source = sourceOf(specifier, context.parentURL);
   return source === undefined ? next(specifier, context) : { url: source, shortCircuit: true };
 }
 
 /** @type {import('node:module').LoadHook} */
 export async function load(url, context, next) {
-  if (!url.startsWith('file:') || !['.ts', '.mts', '.cts'].includes(extname(new URL(url).pathname))) return next(url, context);
+  if (!url.startsWith('file:') || !['.ts', '.mts', '.cts'].includes(extname(new URL(url).pathname)))
+    return next(url, context);
   const format = url.endsWith('.cts') ? 'commonjs' : 'module';
   const source = await readFile(new URL(url), 'utf8');
   return { format, shortCircuit: true, source: await compile(source, fileURLToPath(url), format) };
@@ -39,14 +43,20 @@ function sourceOf(specifier, parent) {
 
 /**
  * By the compiler that Temporal's SDK bundles workflows with. Node's own would need Node 22.18.
- * @param {string} source @param {string} filename @param {'module' | 'commonjs'} format @returns {Promise<string>}
+ * @param {string} source
+ * @param {string} filename
+ * @param {'module' | 'commonjs'} format
+ * @returns {Promise<string>}
  */
 async function compile(source, filename, format) {
   const worker = createRequire(import.meta.url).resolve('@temporalio/worker');
   /** @type {typeof import('@swc/core')} */
   const swc = (await import(pathToFileURL(createRequire(worker).resolve('@swc/core')).href)).default;
   const { code } = await swc.transform(source, {
-    filename, swcrc: false, configFile: false, sourceMaps: 'inline',
+    filename,
+    swcrc: false,
+    configFile: false,
+    sourceMaps: 'inline',
     module: { type: format === 'module' ? 'es6' : 'commonjs' },
     jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: true } },
   });

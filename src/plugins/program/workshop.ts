@@ -24,7 +24,10 @@ export interface Guarded {
   readonly over: (wrong: string) => void;
 }
 
-/** Where the programs of one worker live: their homes, and the watch over them. Nothing is made before the first program. */
+/**
+ * Where the programs of one worker live: their homes, and the watch over them. Nothing is made before the
+ * first program.
+ */
 export class Workshop {
   readonly #guarded = new Map<number, Guarded>();
   #keeper: Keeper | undefined;
@@ -77,7 +80,9 @@ export class Workshop {
       const homes = new Set(this.#left);
       this.#left.clear();
       await killAllWithHomes(homes);
-      await Promise.allSettled([...homes].map((home) => rm(home, { recursive: true, force: true, maxRetries: 3 })));
+      await Promise.allSettled(
+        [...homes].map((home) => rm(home, { recursive: true, force: true, maxRetries: 3 })),
+      );
     }
   }
 
@@ -91,8 +96,12 @@ export class Workshop {
     for (const [pid, { bytes, processes }] of usageOf(new Set(this.#guarded.keys()))) {
       const program = this.#guarded.get(pid);
       if (program === undefined) continue;
-      const wrong = processes > maxProcesses ? `it had ${processes} processes at once; ${maxProcesses} are allowed`
-        : bytes > program.memoryBytes ? `it used ${megabytes(bytes)} MB of memory; ${megabytes(program.memoryBytes)} MB are allowed` : undefined;
+      const wrong =
+        processes > maxProcesses
+          ? `it had ${processes} processes at once; ${maxProcesses} are allowed`
+          : bytes > program.memoryBytes
+            ? `it used ${megabytes(bytes)} MB of memory; ${megabytes(program.memoryBytes)} MB are allowed`
+            : undefined;
       if (wrong === undefined) continue;
       this.#guarded.delete(pid);
       program.over(wrong);

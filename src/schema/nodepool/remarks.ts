@@ -4,29 +4,30 @@ import { readKeys, type NodepoolPart } from './written.js';
 /** Keys that are known and have no counterpart, and what there is instead. */
 const instead: Readonly<Record<string, string>> = {
   'zookeeper-servers': 'Temporal keeps the state.',
-  'zookeeper-tls': 'Connection settings are Temporal\'s own: temporal.toml or TEMPORAL_ variables.',
-  'webapp': 'Look with heddle pool, or in the Temporal Web UI.',
-  'diskimages': 'Images are not built here: name them under images of the provider account.',
+  'zookeeper-tls': "Connection settings are Temporal's own: temporal.toml or TEMPORAL_ variables.",
+  webapp: 'Look with heddle pool, or in the Temporal Web UI.',
+  diskimages: 'Images are not built here: name them under images of the provider account.',
   'elements-dir': 'Images are not built here.',
   'images-dir': 'Images are not built here.',
   'build-log-dir': 'Images are not built here.',
   'build-log-retention': 'Images are not built here.',
   'cloud-images': 'Name them under images of the provider account.',
-  'cloud': 'Credentials are fields of the provider account in heddle.yaml.',
+  cloud: 'Credentials are fields of the provider account in heddle.yaml.',
   'region-name': 'It is a field of the provider account in heddle.yaml.',
   'availability-zones': 'It is a field of the label under providerPools, where the provider has it.',
-  'networks': 'It is a field of the label under providerPools, where the provider has it.',
+  networks: 'It is a field of the label under providerPools, where the provider has it.',
   'security-groups': 'It is a field of the label under providerPools, where the provider has it.',
   'auto-floating-ip': 'It is a field of the label under providerPools, where the provider has it.',
-  'userdata': 'It is a field of the label under providerPools, where the provider has it.',
+  userdata: 'It is a field of the label under providerPools, where the provider has it.',
   'key-name': 'It is a field of the label under providerPools, where the provider has it.',
   'boot-from-volume': 'It is a field of the label under providerPools, where the provider has it.',
   'volume-size': 'It is a field of the label under providerPools, where the provider has it.',
-  'instance-properties': 'Tags are set by Heddle; use attributes of the provider pool for what users are to know.',
+  'instance-properties':
+    'Tags are set by Heddle; use attributes of the provider pool for what users are to know.',
   'max-volumes': 'Name a word of your own under limits, and what a machine takes of it under uses.',
   'max-volume-gb': 'Name a word of your own under limits, and what a machine takes of it under uses.',
   'host-key-checking': 'Host keys are always checked: pinned at the first contact where nobody tells them.',
-  'timeout': 'A machine is asked for 3 s whether it answers.',
+  timeout: 'A machine is asked for 3 s whether it answers.',
   'connection-type': 'Nodes are reached by SSH.',
   'shell-type': 'Scripts are run by /bin/sh, or by the interpreter that an action names.',
   'python-path': 'An automator that needs Python looks for it.',
@@ -41,7 +42,9 @@ const instead: Readonly<Record<string, string>> = {
 /** Notes every key of a part that is not read. */
 export function remarkUnread(part: NodepoolPart, value: object, path: Path): readonly Problem[] {
   const read: readonly string[] = readKeys[part];
-  return Object.keys(value).filter((key) => !read.includes(key)).map((key) => leftOut([...path, key], instead[key]));
+  return Object.keys(value)
+    .filter((key) => !read.includes(key))
+    .map((key) => leftOut([...path, key], instead[key]));
 }
 
 export function leftOut(path: Path, right = 'Nothing here does the same.'): Problem {
@@ -50,7 +53,18 @@ export function leftOut(path: Path, right = 'Nothing here does the same.'): Prob
 
 /** Texts that Nodepool fills in from its environment. */
 export function remarkVariables(value: unknown, path: Path = []): readonly Problem[] {
-  if (typeof value === 'string') return /%\(\w+\)/.test(value) ? [warningAt(path, 'would be filled in from the environment, and is taken as it stands', 'Write the value.')] : [];
+  if (typeof value === 'string')
+    return /%\(\w+\)/.test(value)
+      ? [
+          warningAt(
+            path,
+            'would be filled in from the environment, and is taken as it stands',
+            'Write the value.',
+          ),
+        ]
+      : [];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => remarkVariables(inner, [...path, Array.isArray(value) ? Number(key) : key]));
+  return Object.entries(value).flatMap(([key, inner]) =>
+    remarkVariables(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
 }

@@ -7,48 +7,123 @@ import type { NodepoolPool, NodepoolProvider } from './written.js';
 /** What Nodepool does where nothing is said, in seconds and tries. */
 const defaults = { launchTimeout: 3_600, bootTimeout: 60, launchRetries: 3 } as const;
 
-/** A provider pool of the simulated cloud; machines of the account `simulated` take the place of its servers. */
+/**
+ * A provider pool of the simulated cloud; machines of the account `simulated` take the place of its servers.
+ */
 export function takeSimulatedPool(
-  taking: Taking, provider: NodepoolProvider, pool: NodepoolPool, { name, priority, path }: { readonly name: string; readonly priority: number; readonly path: Path },
+  taking: Taking,
+  provider: NodepoolProvider,
+  pool: NodepoolPool,
+  { name, priority, path }: { readonly name: string; readonly priority: number; readonly path: Path },
 ): readonly Problem[] {
   const remarks: Problem[] = [];
   const labels: Record<string, JsonObject> = {};
-  const { 'launch-timeout': launch = defaults.launchTimeout, 'boot-timeout': boot = defaults.bootTimeout, 'launch-retries': attempts = defaults.launchRetries } = provider;
+  const {
+    'launch-timeout': launch = defaults.launchTimeout,
+    'boot-timeout': boot = defaults.bootTimeout,
+    'launch-retries': attempts = defaults.launchRetries,
+  } = provider;
   for (const [index, offer] of (pool.labels ?? []).entries()) {
     const at = [...path, 'labels', index];
     remarks.push(...remarkUnread('offer', offer, at));
     if (!taking.declares(offer.name)) {
-      remarks.push(warningAt([...at, 'name'], `label ${offer.name} is not declared, or switched off, and is left out here`));
+      remarks.push(
+        warningAt(
+          [...at, 'name'],
+          `label ${offer.name} is not declared, or switched off, and is left out here`,
+        ),
+      );
       continue;
     }
-    const asked = [offer['flavor-name'] ?? (offer['min-ram'] === undefined ? undefined : `${offer['min-ram']} MiB`), offer['cloud-image'] ?? offer['diskimage']].filter((word) => word !== undefined);
-    if (asked.length > 0) remarks.push(warningAt(at, `${asked.join(' with ')} became hardware small with image host`, 'Write hardware and image of your account.'));
-    if (pool['max-cores'] !== undefined) remarks.push(warningAt(at, 'does not say how many cores a machine has, which the limit of the pool counts', 'Give cores under uses.'));
+    const asked = [
+      offer['flavor-name'] ?? (offer['min-ram'] === undefined ? undefined : `${offer['min-ram']} MiB`),
+      offer['cloud-image'] ?? offer['diskimage'],
+    ].filter((word) => word !== undefined);
+    if (asked.length > 0)
+      remarks.push(
+        warningAt(
+          at,
+          `${asked.join(' with ')} became hardware small with image host`,
+          'Write hardware and image of your account.',
+        ),
+      );
+    if (pool['max-cores'] !== undefined)
+      remarks.push(
+        warningAt(
+          at,
+          'does not say how many cores a machine has, which the limit of the pool counts',
+          'Give cores under uses.',
+        ),
+      );
     const memory = offer['min-ram'];
-    if (pool['max-ram'] !== undefined && memory === undefined) remarks.push(warningAt(at, 'does not say how much memory a machine has, which the limit of the pool counts', 'Give memory under uses.'));
+    if (pool['max-ram'] !== undefined && memory === undefined)
+      remarks.push(
+        warningAt(
+          at,
+          'does not say how much memory a machine has, which the limit of the pool counts',
+          'Give memory under uses.',
+        ),
+      );
     labels[taking.serve(offer.name)] = {
-      hardware: 'small', image: 'host', confirmWithin: Math.max(1, Math.round(launch + boot)), ...(memory === undefined ? {} : { uses: { memory } }),
+      hardware: 'small',
+      image: 'host',
+      confirmWithin: Math.max(1, Math.round(launch + boot)),
+      ...(memory === undefined ? {} : { uses: { memory } }),
     };
   }
   if (Object.keys(labels).length === 0) return remarks;
   taking.pools[taking.providerPools.another(name)] = {
-    provider: taking.simulated, priority, limits: limitsOf(pool), launchAttempts: Math.min(20, Math.max(1, Math.round(attempts))),
-    ...(pool['ignore-provider-quota'] === true ? { ignoreQuota: true } : {}), ...(pool['node-attributes'] == null ? {} : { attributes: pool['node-attributes'] as JsonObject }), labels,
+    provider: taking.simulated,
+    priority,
+    limits: limitsOf(pool),
+    launchAttempts: Math.min(20, Math.max(1, Math.round(attempts))),
+    ...(pool['ignore-provider-quota'] === true ? { ignoreQuota: true } : {}),
+    ...(pool['node-attributes'] == null ? {} : { attributes: pool['node-attributes'] as JsonObject }),
+    labels,
   };
   return remarks;
 }
 
 /** Calls that a provider may be asked for, as the account in heddle.yaml has it. */
-export function remarkPace({ rate, 'max-concurrency': concurrency }: NodepoolProvider, account: string, path: Path): readonly Problem[] {
-  const each = rate === undefined || rate <= 0 ? undefined : Math.min(10_000, Math.max(0.001, Number((1 / rate).toPrecision(4))));
+export function remarkPace(
+  { rate, 'max-concurrency': concurrency }: NodepoolProvider,
+  account: string,
+  path: Path,
+): readonly Problem[] {
+  const each =
+    rate === undefined || rate <= 0
+      ? undefined
+      : Math.min(10_000, Math.max(0.001, Number((1 / rate).toPrecision(4))));
   return [
-    ...(each === undefined ? [] : [warningAt([...path, 'rate'], 'is a limit of the account', `In heddle.yaml: providers.${account}.limits.ratePerSecond: ${each}.`)]),
-    ...(concurrency === undefined || concurrency < 1 ? [] : [warningAt([...path, 'max-concurrency'], 'is a limit of the account', `In heddle.yaml: providers.${account}.limits.concurrency: ${concurrency}.`)]),
+    ...(each === undefined
+      ? []
+      : [
+          warningAt(
+            [...path, 'rate'],
+            'is a limit of the account',
+            `In heddle.yaml: providers.${account}.limits.ratePerSecond: ${each}.`,
+          ),
+        ]),
+    ...(concurrency === undefined || concurrency < 1
+      ? []
+      : [
+          warningAt(
+            [...path, 'max-concurrency'],
+            'is a limit of the account',
+            `In heddle.yaml: providers.${account}.limits.concurrency: ${concurrency}.`,
+          ),
+        ]),
   ];
 }
 
 /** None and less than none switches a pool off. */
-export function limitsOf(limits: { readonly 'max-servers'?: number | undefined; readonly 'max-cores'?: number | undefined; readonly 'max-ram'?: number | undefined }): JsonObject {
+export function limitsOf(limits: {
+  readonly 'max-servers'?: number | undefined;
+  readonly 'max-cores'?: number | undefined;
+  readonly 'max-ram'?: number | undefined;
+}): JsonObject {
   const words = { nodes: limits['max-servers'], cores: limits['max-cores'], memory: limits['max-ram'] };
-  return Object.fromEntries(Object.entries(words).flatMap(([word, most]) => (most === undefined ? [] : [[word, Math.max(0, most)]])));
+  return Object.fromEntries(
+    Object.entries(words).flatMap(([word, most]) => (most === undefined ? [] : [[word, Math.max(0, most)]])),
+  );
 }

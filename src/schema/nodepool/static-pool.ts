@@ -8,16 +8,36 @@ import type { NodepoolMachine, NodepoolPool } from './written.js';
 const defaultUser = 'zuul';
 const hostKey = /^[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}( .*)?$/;
 
-/** A provider pool of machines that exist, with an account for them. Machines with the same labels are alike, so each such set is one. */
-export function takeStaticPool(taking: Taking, pool: NodepoolPool, { name, priority, path }: { readonly name: string; readonly priority: number; readonly path: Path }): readonly Problem[] {
+/**
+ * A provider pool of machines that exist, with an account for them. Machines with the same labels are alike,
+ * so each such set is one.
+ */
+export function takeStaticPool(
+  taking: Taking,
+  pool: NodepoolPool,
+  { name, priority, path }: { readonly name: string; readonly priority: number; readonly path: Path },
+): readonly Problem[] {
   const remarks: Problem[] = [];
-  const sets = new Map<string, { readonly labels: readonly string[]; readonly machines: { readonly machine: JsonObject; readonly slots: number }[] }>();
+  const sets = new Map<
+    string,
+    {
+      readonly labels: readonly string[];
+      readonly machines: { readonly machine: JsonObject; readonly slots: number }[];
+    }
+  >();
   for (const [index, machine] of (pool.nodes ?? []).entries()) {
     const at = [...path, 'nodes', index];
     remarks.push(...remarkUnread('machine', machine, at), ...remarkMachine(machine, at));
     if (!isReachable(machine)) continue;
     const labels = machine.labels.filter((label) => taking.declares(label));
-    for (const label of machine.labels) if (!taking.declares(label)) remarks.push(warningAt([...at, 'labels'], `names label ${label}, which is not declared, or switched off, and is left out there`));
+    for (const label of machine.labels)
+      if (!taking.declares(label))
+        remarks.push(
+          warningAt(
+            [...at, 'labels'],
+            `names label ${label}, which is not declared, or switched off, and is left out there`,
+          ),
+        );
     if (labels.length === 0) continue;
     const key = labels.toSorted().join('\n');
     const set = sets.get(key) ?? { labels, machines: [] };
@@ -26,14 +46,28 @@ export function takeStaticPool(taking: Taking, pool: NodepoolPool, { name, prior
   }
   for (const { labels, machines } of sets.values()) {
     const own = taking.providerPools.another(name);
-    taking.accounts[own] = { type: 'static', fields: { machines: machines.map(({ machine }) => machine), liveness: 'ssh' } };
+    taking.accounts[own] = {
+      type: 'static',
+      fields: { machines: machines.map(({ machine }) => machine), liveness: 'ssh' },
+    };
     taking.pools[own] = {
-      provider: own, priority, limits: { nodes: machines.reduce((sum, { slots }) => sum + slots, 0) }, checkEvery: '1m', keepUnwell: true,
+      provider: own,
+      priority,
+      limits: { nodes: machines.reduce((sum, { slots }) => sum + slots, 0) },
+      checkEvery: '1m',
+      keepUnwell: true,
       ...(pool['node-attributes'] == null ? {} : { attributes: pool['node-attributes'] as JsonObject }),
       labels: Object.fromEntries(labels.map((label) => [taking.serve(label), {}])),
     };
   }
-  if (sets.size > 0) remarks.push(warningAt(path, 'does not say how one logs in, as Zuul knows that', 'Give the accounts in heddle.yaml keyFile, agent, or a password for each machine.'));
+  if (sets.size > 0)
+    remarks.push(
+      warningAt(
+        path,
+        'does not say how one logs in, as Zuul knows that',
+        'Give the accounts in heddle.yaml keyFile, agent, or a password for each machine.',
+      ),
+    );
   return remarks;
 }
 
@@ -46,20 +80,55 @@ function slotsOf({ 'max-parallel-jobs': jobs = 1 }: NodepoolMachine): number {
 }
 
 function remarkMachine(machine: NodepoolMachine, path: Path): readonly Problem[] {
-  if (!isReachable(machine)) return [warningAt(path, `is reached by ${machine['connection-type']} and is left out`, 'Nodes are reached by SSH.')];
+  if (!isReachable(machine))
+    return [
+      warningAt(
+        path,
+        `is reached by ${machine['connection-type']} and is left out`,
+        'Nodes are reached by SSH.',
+      ),
+    ];
   const bad = (machine['host-key'] ?? []).filter((key) => !hostKey.test(key));
   return [
-    ...(machine['host-key-checking'] === false ? [leftOut([...path, 'host-key-checking'], 'Host keys are always checked: pinned at the first contact where nobody tells them.')] : []),
-    ...(bad.length === 0 ? [] : [warningAt([...path, 'host-key'], 'is no host key and is left out', 'Write it as ssh-keyscan prints it, without the host: "ssh-ed25519 AAAA…".')]),
+    ...(machine['host-key-checking'] === false
+      ? [
+          leftOut(
+            [...path, 'host-key-checking'],
+            'Host keys are always checked: pinned at the first contact where nobody tells them.',
+          ),
+        ]
+      : []),
+    ...(bad.length === 0
+      ? []
+      : [
+          warningAt(
+            [...path, 'host-key'],
+            'is no host key and is left out',
+            'Write it as ssh-keyscan prints it, without the host: "ssh-ed25519 AAAA…".',
+          ),
+        ]),
   ];
 }
 
 function toMachine(machine: NodepoolMachine): JsonObject {
-  const { name, username = defaultUser, 'connection-port': port, 'host-key': keys = [], 'host-key-checking': checks = true } = machine;
+  const {
+    name,
+    username = defaultUser,
+    'connection-port': port,
+    'host-key': keys = [],
+    'host-key-checking': checks = true,
+  } = machine;
   const known = checks ? keys.filter((key) => hostKey.test(key)) : [];
   const slots = slotsOf(machine);
   return {
-    name: name.replaceAll(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 100), address: name, user: username, ...(port === undefined ? {} : { port }),
-    ...(known.length === 0 ? {} : { hostKey: known.length === 1 ? known[0] ?? '' : known }), ...(slots === 1 ? {} : { slots }),
+    name: name
+      .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .slice(0, 100),
+    address: name,
+    user: username,
+    ...(port === undefined ? {} : { port }),
+    ...(known.length === 0 ? {} : { hostKey: known.length === 1 ? (known[0] ?? '') : known }),
+    ...(slots === 1 ? {} : { slots }),
   };
 }

@@ -4,16 +4,32 @@ import { errorAt, type Path, type Problem } from '../problem.js';
 import { suggest } from '../suggest.js';
 import { longestName } from './written.js';
 
-/** Checks what a pool means: that every label is served by somebody, and nothing is served that is no label. Pure. */
+/**
+ * Checks what a pool means: that every label is served by somebody, and nothing is served that is no label.
+ * Pure.
+ */
 export function checkPool(spec: PoolSpec, at: Path): readonly Problem[] {
-  return [...checkName(spec, at), ...checkLabels(spec, at), ...Object.entries(spec.providerPools).flatMap(([name, provider]) => checkProviderPool(spec, provider, [...at, 'providerPools', name]))];
+  return [
+    ...checkName(spec, at),
+    ...checkLabels(spec, at),
+    ...Object.entries(spec.providerPools).flatMap(([name, provider]) =>
+      checkProviderPool(spec, provider, [...at, 'providerPools', name]),
+    ),
+  ];
 }
 
 function checkName({ name, labels }: PoolSpec, at: Path): readonly Problem[] {
   return Object.keys(labels).flatMap((label) => {
     const length = `${name}-${label}`.length;
-    return length <= longestName ? [] : [errorAt([...at, 'labels', label], `hostnames <pool>-<label>-<number> would get too long: ${length} characters before the number; ${longestName} is the limit`,
-      `Shorten the name of the pool or of the label by ${length - longestName}.`)];
+    return length <= longestName
+      ? []
+      : [
+          errorAt(
+            [...at, 'labels', label],
+            `hostnames <pool>-<label>-<number> would get too long: ${length} characters before the number; ${longestName} is the limit`,
+            `Shorten the name of the pool or of the label by ${length - longestName}.`,
+          ),
+        ];
   });
 }
 
@@ -21,27 +37,71 @@ function checkLabels({ labels, providerPools }: PoolSpec, at: Path): readonly Pr
   return Object.entries(labels).flatMap(([label, { onReturn, cleanUp }]) => {
     const served = Object.values(providerPools).some((provider) => Object.hasOwn(provider.labels, label));
     return [
-      ...(served ? [] : [errorAt([...at, 'labels', label], 'no provider pool serves this label', 'Name it under providerPools.<name>.labels, or remove it.')]),
-      ...(cleanUp !== undefined && onReturn === 'delete' ? [errorAt([...at, 'labels', label, 'cleanUp'], 'is of no use: used nodes are deleted', 'Say onReturn: reuse.')] : []),
+      ...(served
+        ? []
+        : [
+            errorAt(
+              [...at, 'labels', label],
+              'no provider pool serves this label',
+              'Name it under providerPools.<name>.labels, or remove it.',
+            ),
+          ]),
+      ...(cleanUp !== undefined && onReturn === 'delete'
+        ? [
+            errorAt(
+              [...at, 'labels', label, 'cleanUp'],
+              'is of no use: used nodes are deleted',
+              'Say onReturn: reuse.',
+            ),
+          ]
+        : []),
     ];
   });
 }
 
-function checkProviderPool({ labels }: PoolSpec, { limits, labels: offers }: ProviderPoolSpec, at: Path): readonly Problem[] {
+function checkProviderPool(
+  { labels }: PoolSpec,
+  { limits, labels: offers }: ProviderPoolSpec,
+  at: Path,
+): readonly Problem[] {
   const known = Object.keys(labels);
   const isOff = limits['nodes'] === 0;
   return Object.entries(offers).flatMap(([label, offer]) => {
     const path: Path = [...at, 'labels', label];
-    if (!Object.hasOwn(labels, label)) return [errorAt(path, `label ${label} is not declared`, suggest(label, known) ?? 'Declare it under labels.')];
-    if (offer.uses['nodes'] !== 1) return [errorAt([...path, 'uses', 'nodes'], 'one machine is one node', 'Take it out.')];
+    if (!Object.hasOwn(labels, label))
+      return [
+        errorAt(path, `label ${label} is not declared`, suggest(label, known) ?? 'Declare it under labels.'),
+      ];
+    if (offer.uses['nodes'] !== 1)
+      return [errorAt([...path, 'uses', 'nodes'], 'one machine is one node', 'Take it out.')];
     const over = isOff ? {} : excess(offer.uses, limits);
     const problems: Problem[] = [];
-    if (!isNothing(over)) problems.push(errorAt([...path, 'uses'], `one machine takes ${amountsText(offer.uses)}, more than the limits of the provider pool`, 'Raise the limits, or take the label out.'));
+    if (!isNothing(over))
+      problems.push(
+        errorAt(
+          [...path, 'uses'],
+          `one machine takes ${amountsText(offer.uses)}, more than the limits of the provider pool`,
+          'Raise the limits, or take the label out.',
+        ),
+      );
     for (const key of ['minRetention', 'maxAge'] as const) {
-      if (offer.slots === undefined && offer[`${key}Ms`] !== undefined) problems.push(errorAt([...path, key], 'is about machines that several nodes share', 'Give slots as well, or take it out.'));
+      if (offer.slots === undefined && offer[`${key}Ms`] !== undefined)
+        problems.push(
+          errorAt(
+            [...path, key],
+            'is about machines that several nodes share',
+            'Give slots as well, or take it out.',
+          ),
+        );
     }
     if (offer.slots !== undefined && labels[label]?.onReturn === 'reuse') {
-      problems.push(errorAt([...path, 'slots'], `nodes that share a machine are not cleaned up, and label ${label} is to be reused`, 'Say onReturn: delete, or take slots out.'));
+      problems.push(
+        errorAt(
+          [...path, 'slots'],
+          `nodes that share a machine are not cleaned up, and label ${label} is to be reused`,
+          'Say onReturn: delete, or take slots out.',
+        ),
+      );
     }
     return problems;
   });

@@ -1,6 +1,14 @@
 import type { PoolSpec } from '../../model/pool/spec.js';
 import { isPlainObject } from '../plain-json.js';
-import { errorAt, hasErrors, maxProblems, placeProblems, type Path, type Place, type Problem } from '../problem.js';
+import {
+  errorAt,
+  hasErrors,
+  maxProblems,
+  placeProblems,
+  type Path,
+  type Place,
+  type Problem,
+} from '../problem.js';
 import { readTextFile } from '../read-text.js';
 import { readYaml } from '../yaml-source.js';
 import { problemsFromZod } from '../zod-problems.js';
@@ -20,7 +28,12 @@ export function loadPoolsFile(fileName: string): PoolsReading {
   const read = readTextFile(fileName, maxPoolsBytes);
   if (read.ok) return readPoolsFile(read.text, fileName);
   const place = { file: fileName, line: 1, column: 1 };
-  return { ok: false, problems: [{ ...errorAt([], `cannot read the pools: ${read.wrong}`, 'Give the path of a pools.yaml.'), place }] };
+  return {
+    ok: false,
+    problems: [
+      { ...errorAt([], `cannot read the pools: ${read.wrong}`, 'Give the path of a pools.yaml.'), place },
+    ],
+  };
 }
 
 /** Checks the text of a pools.yaml; all problems are found at once, each with its place. */
@@ -28,8 +41,12 @@ export function readPoolsFile(text: string, fileName: string): PoolsReading {
   const source = readYaml(text, fileName, { bytes: maxPoolsBytes, depth: 32 });
   if (!source.ok) return source;
   const { value, locate } = source;
-  const fail = (problems: readonly Problem[]): PoolsReading => ({ ok: false, problems: placeProblems(problems.slice(0, maxProblems), locate) });
-  if (!isPlainObject(value)) return fail([errorAt([], 'pools are a mapping: pools: {<name>: {labels, providerPools}}')]);
+  const fail = (problems: readonly Problem[]): PoolsReading => ({
+    ok: false,
+    problems: placeProblems(problems.slice(0, maxProblems), locate),
+  });
+  if (!isPlainObject(value))
+    return fail([errorAt([], 'pools are a mapping: pools: {<name>: {labels, providerPools}}')]);
   const parsed = poolsSchema.safeParse(value);
   if (!parsed.success) return fail(problemsFromZod(poolsSchema, parsed.error, value));
   const pools = Object.entries(parsed.data.pools).map(([name, written]) => normalisePool(name, written));

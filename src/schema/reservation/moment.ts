@@ -1,8 +1,8 @@
 const pattern = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /**
- * Reads `2026-07-01T09:00:00Z`, or without a zone in that of this machine: `2026-07-01 09:00`, `2026-07-01`. Gives ms since the epoch; undefined
- * for what is no such moment.
+ * Reads `2026-07-01T09:00:00Z`, or without a zone in that of this machine: `2026-07-01 09:00`, `2026-07-01`.
+ * Gives ms since the epoch; undefined for what is no such moment.
  */
 export function parseMoment(text: string): number | undefined {
   const [, day, time = '00:00', zone = ''] = pattern.exec(text.trim()) ?? [];

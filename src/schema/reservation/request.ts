@@ -9,13 +9,30 @@ import { errorAt, type Problem } from '../problem.js';
 import { problemsFromZod } from '../zod-problems.js';
 import { parseMoment } from './moment.js';
 
-const machineName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/, { error: 'Lower-case letters, digits and hyphens; at most 50 characters.' });
-const moment = z.string().refine((text) => parseMoment(text) !== undefined, { error: 'is no moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine' });
+const machineName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/, {
+    error: 'Lower-case letters, digits and hyphens; at most 50 characters.',
+  });
+const moment = z
+  .string()
+  .refine((text) => parseMoment(text) !== undefined, {
+    error: 'is no moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine',
+  });
 
 /** What somebody writes who wants machines. */
 export const reservationSchema = z.strictObject({
-  image: z.string().refine((text) => parseImageRef(text) !== undefined, { error: 'is no image: name, or name@revision; letters, digits, dots, underscores and hyphens' }),
-  user: z.string().max(100).regex(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, { error: 'A name without control characters, of at most 100 characters.' }),
+  image: z
+    .string()
+    .refine((text) => parseImageRef(text) !== undefined, {
+      error: 'is no image: name, or name@revision; letters, digits, dots, underscores and hyphens',
+    }),
+  user: z
+    .string()
+    .max(100)
+    .regex(/^\P{Cc}*[^\p{Cc}\s]\P{Cc}*$/u, {
+      error: 'A name without control characters, of at most 100 characters.',
+    }),
   from: moment.exactOptional(),
   to: moment.exactOptional(),
   for: durationSchema.exactOptional(),
@@ -24,7 +41,13 @@ export const reservationSchema = z.strictObject({
   site: simpleNameSchema.exactOptional(),
   provider: simpleNameSchema.exactOptional(),
   type: pluginNameSchema.exactOptional(),
-  can: z.array(z.enum(machineActions).meta({ description: 'An action of machines, such as POWER_RESET or CAPTURE.' })).min(1).max(machineActions.length).exactOptional(),
+  can: z
+    .array(
+      z.enum(machineActions).meta({ description: 'An action of machines, such as POWER_RESET or CAPTURE.' }),
+    )
+    .min(1)
+    .max(machineActions.length)
+    .exactOptional(),
 });
 export type WrittenReservation = z.input<typeof reservationSchema>;
 
@@ -35,28 +58,58 @@ export type ReservationReading =
 /** Checks what was written, all of it, and puts it into moments. */
 export function readReservation(written: WrittenReservation, now: number): ReservationReading {
   const parsed = reservationSchema.safeParse(written);
-  if (!parsed.success) return { ok: false, problems: problemsFromZod(reservationSchema, parsed.error, written) };
+  if (!parsed.success)
+    return { ok: false, problems: problemsFromZod(reservationSchema, parsed.error, written) };
   const { image: imageText, user, machines, count, site, provider, type, can } = parsed.data;
   const problems: Problem[] = [];
   const image = parseImageRef(imageText);
   const from = parsed.data.from === undefined ? undefined : parseMoment(parsed.data.from);
   const to = endOf(parsed.data, from ?? now);
   const names = machines === undefined ? undefined : [...new Set(machines)];
-  if (to === undefined) problems.push(errorAt(['to'], 'a reservation has an end', 'Say to, a moment, or for, a time such as 2h; one of the two.'));
-  else if (to <= (from ?? now)) problems.push(errorAt(['to'], `it ends at ${new Date(to).toISOString()}, which is not after its beginning at ${new Date(from ?? now).toISOString()}`));
-  if (from !== undefined && from < now - 60_000) problems.push(errorAt(['from'], `it begins at ${new Date(from).toISOString()}, which is past`));
-  if (names !== undefined && names.length !== machines?.length) problems.push(errorAt(['machines'], 'a machine is named twice'));
-  if (names !== undefined && count !== undefined && count !== names.length) problems.push(errorAt(['count'], `${names.length} machines are named, and ${count} are wanted`, 'Name the machines, or say how many.'));
+  if (to === undefined)
+    problems.push(
+      errorAt(
+        ['to'],
+        'a reservation has an end',
+        'Say to, a moment, or for, a time such as 2h; one of the two.',
+      ),
+    );
+  else if (to <= (from ?? now))
+    problems.push(
+      errorAt(
+        ['to'],
+        `it ends at ${new Date(to).toISOString()}, which is not after its beginning at ${new Date(from ?? now).toISOString()}`,
+      ),
+    );
+  if (from !== undefined && from < now - 60_000)
+    problems.push(errorAt(['from'], `it begins at ${new Date(from).toISOString()}, which is past`));
+  if (names !== undefined && names.length !== machines?.length)
+    problems.push(errorAt(['machines'], 'a machine is named twice'));
+  if (names !== undefined && count !== undefined && count !== names.length)
+    problems.push(
+      errorAt(
+        ['count'],
+        `${names.length} machines are named, and ${count} are wanted`,
+        'Name the machines, or say how many.',
+      ),
+    );
   if (problems.length > 0 || to === undefined || image === undefined) return { ok: false, problems };
   const wanted = {
-    count: names?.length ?? count ?? 1, ...(names === undefined ? {} : { machines: names }), ...(site === undefined ? {} : { site }),
-    ...(provider === undefined ? {} : { provider }), ...(type === undefined ? {} : { type }), ...(can === undefined ? {} : { can }),
+    count: names?.length ?? count ?? 1,
+    ...(names === undefined ? {} : { machines: names }),
+    ...(site === undefined ? {} : { site }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(type === undefined ? {} : { type }),
+    ...(can === undefined ? {} : { can }),
   };
   return { ok: true, request: { user, image, to, wanted, ...(from === undefined ? {} : { from }) } };
 }
 
 /** Undefined where none was given, or two. */
-function endOf({ to, for: time }: { readonly to?: string; readonly for?: string | number }, from: number): number | undefined {
+function endOf(
+  { to, for: time }: { readonly to?: string; readonly for?: string | number },
+  from: number,
+): number | undefined {
   if ((to === undefined) === (time === undefined)) return undefined;
   if (to !== undefined) return parseMoment(to);
   const ms = time === undefined ? undefined : parseDuration(time);

@@ -2,7 +2,9 @@ import { endRunFunctions } from './end-run.js';
 import { folderFunctions } from './folder.js';
 import { identityFunctions } from './identity.js';
 
-/** Ends a run. Prints `NONCE end REASON CODE` as the launcher does, or `NONCE end stuck` when it does not end. */
+/**
+ * Ends a run. Prints `NONCE end REASON CODE` as the launcher does, or `NONCE end stuck` when it does not end.
+ */
 export const cancellerProgram = `
 ${folderFunctions}
 ${identityFunctions}

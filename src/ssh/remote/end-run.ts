@@ -1,7 +1,8 @@
 /**
- * Shell function `end_run MARK`, in a run's folder: what has not been started never will be, what runs gets TERM and after
- * five seconds KILL, and so do all processes of its group. MARK, `cancel` or `superseded`, becomes the reason of its end.
- * Sets `ended`: `CODE REASON`, or nothing when the run did not end within half a minute. Needs the identity functions.
+ * Shell function `end_run MARK`, in a run's folder: what has not been started never will be, what runs gets
+ * TERM and after five seconds KILL, and so do all processes of its group. MARK, `cancel` or `superseded`,
+ * becomes the reason of its end. Sets `ended`: `CODE REASON`, or nothing when the run did not end within half
+ * a minute. Needs the identity functions.
  */
 export const endRunFunctions = `
 end_run() {

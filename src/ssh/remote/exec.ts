@@ -1,8 +1,8 @@
 import { lookFunction } from './identity.js';
 
 /**
- * Becomes a command whose words stand in the program, behind a line on each stream that ends the login shell's noise. The one
- * on standard output tells the process and its start time, by which it can be ended.
+ * Becomes a command whose words stand in the program, behind a line on each stream that ends the login
+ * shell's noise. The one on standard output tells the process and its start time, by which it can be ended.
  */
 export const execProgram = `
 ${lookFunction}
@@ -13,8 +13,8 @@ become
 `;
 
 /**
- * Ends a command with its process group: TERM, and KILL after two seconds. Variables: `pid`, `since`. The group only where
- * it is not this program's own too: such a server gives its commands none.
+ * Ends a command with its process group: TERM, and KILL after two seconds. Variables: `pid`, `since`. The
+ * group only where it is not this program's own too: such a server gives its commands none.
  */
 export const endCommandProgram = `
 ${lookFunction}

@@ -1,8 +1,10 @@
 /**
- * Shell functions that every program over the run folders begins with. Variables: `nonce` (before each of our lines),
- * `runs` (the folder of all runs, empty for the default), `run` (this run's folder name), `id`, `turn`.
+ * Shell functions that every program over the run folders begins with. Variables: `nonce` (before each of our
+ * lines), `runs` (the folder of all runs, empty for the default), `run` (this run's folder name), `id`,
+ * `turn`.
  *
- * - `find_runs` settles `runs`: in the home, or in `/var/tmp`, which outlives a boot, where the home cannot be written.
+ * - `find_runs` settles `runs`: in the home, or in `/var/tmp`, which outlives a boot, where the home cannot
+ *   be written.
  * - `enter_run [UPLOAD]` makes the run's folder, with a folder for an upload in it, and goes there.
  */
 export const folderFunctions = `

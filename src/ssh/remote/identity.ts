@@ -18,12 +18,14 @@ look() {
 `;
 
 /**
- * Shell functions that tell whether a process is still the one that was written down. Used by all programs that run on
- * a node; POSIX sh, no external command where /proc exists.
+ * Shell functions that tell whether a process is still the one that was written down. Used by all programs
+ * that run on a node; POSIX sh, no external command where /proc exists.
  *
- * - `machine` sets `boot`: the kernel's boot id and the start of process 1. A container shares the former with its
+ * - `machine` sets `boot`: the kernel's boot id and the start of process 1. A container shares the former
+ *   with its
  *   host, so only the latter tells that the container was started again.
- * - `fate` reads `pid` of the run folder and sets `fate` to `none` (not claimed), `running`, `died` or `reboot`.
+ * - `fate` reads `pid` of the run folder and sets `fate` to `none` (not claimed), `running`, `died` or
+ *   `reboot`.
  * - `find_group` sets `leader` to the script's process group, if anything of it is left.
  * - `end_group` ends what is left of the script: TERM, and KILL after five seconds.
  */

@@ -2,17 +2,19 @@ import { folderFunctions } from './folder.js';
 import { identityFunctions } from './identity.js';
 
 /**
- * The one remote program of a normal run: takes the upload from standard input, sends a supervisor off to claim and
- * start the run, and shows its output as it grows. Where the run is already claimed it only shows (attaches). It may be
- * killed at any point: nothing depends on it but the showing.
+ * The one remote program of a normal run: takes the upload from standard input, sends a supervisor off to
+ * claim and start the run, and shows its output as it grows. Where the run is already claimed it only shows
+ * (attaches). It may be killed at any point: nothing depends on it but the showing.
  *
- * Variables: those of the run folder; `sent` (1 when an upload follows, 0 to show only), `tag` (names the upload, and is a line
- * in it, between script and standard input, of `script_size` and `stdin_size` bytes, and the supervisor's program), `outat`,
- * `errat` (bytes of the output that are already known). Argument: with sudo, the login's home.
+ * Variables: those of the run folder; `sent` (1 when an upload follows, 0 to show only), `tag` (names the
+ * upload, and is a line in it, between script and standard input, of `script_size` and `stdin_size` bytes,
+ * and the supervisor's program), `outat`, `errat` (bytes of the output that are already known). Argument:
+ * with sudo, the login's home.
  *
- * What it prints: lines `NONCE o|e|r BYTES`, each followed by so many bytes of stdout, stderr or result file; `NONCE note TEXT`
- * for the log; `NONCE tick` while nothing happens, `NONCE tick claimed` once the run is claimed; last `NONCE end REASON CODE` or
- * `NONCE fail WHY TEXT`. Anything before the first line is noise of the login shell.
+ * What it prints: lines `NONCE o|e|r BYTES`, each followed by so many bytes of stdout, stderr or result file;
+ * `NONCE note TEXT` for the log; `NONCE tick` while nothing happens, `NONCE tick claimed` once the run is
+ * claimed; last `NONCE end REASON CODE` or `NONCE fail WHY TEXT`. Anything before the first line is noise of
+ * the login shell.
  */
 export const launcherProgram = `
 ${folderFunctions}

@@ -1,8 +1,9 @@
 /**
- * Shell function `prune`, in a run's folder: removes the folders of runs that ended more than a week ago in another
- * operation of this node, and of other nodes that had this machine, after three months. An operation that has given way to
- * another never asks for its runs again. Those of the operation under way stay, however old: an attempt may still come for
- * their outcome, and would find a script that never ran. Needs the identity functions, and `node` and `operation`.
+ * Shell function `prune`, in a run's folder: removes the folders of runs that ended more than a week ago in
+ * another operation of this node, and of other nodes that had this machine, after three months. An operation
+ * that has given way to another never asks for its runs again. Those of the operation under way stay, however
+ * old: an attempt may still come for their outcome, and would find a script that never ran. Needs the
+ * identity functions, and `node` and `operation`.
  */
 export const pruneFunctions = `
 prune() {

@@ -4,14 +4,16 @@ import { pruneFunctions } from './prune.js';
 import { turnFunctions } from './turn.js';
 
 /**
- * What carries out one run, detached from any connection, in a session of its own. It comes as the last part of the upload and
- * is left beside it as `runner`, after its variables (`run`, `turn`, and `timeout` in seconds or empty) and the function
- * `enter`, which sets the script's environment and becomes its interpreter. Cut short, it does nothing: its last line calls.
+ * What carries out one run, detached from any connection, in a session of its own. It comes as the last part
+ * of the upload and is left beside it as `runner`, after its variables (`run`, `turn`, and `timeout` in
+ * seconds or empty) and the function `enter`, which sets the script's environment and becomes its
+ * interpreter. Cut short, it does nothing: its last line calls.
  *
- * `supervise UPLOAD MASK RUNS TURNS`: takes the node's turn, then claims the run by creating `pid` exclusively. That is the one
- * right to start the script, so however many supervisors are sent and however late one wakes up, one of them starts it.
- * It starts the script in another session, waits, and leaves `rc` ("CODE REASON") last, under its name at once.
- * `script MASK UPLOAD`: the first process of that other session; notes itself in `starts`, then becomes the script.
+ * `supervise UPLOAD MASK RUNS TURNS`: takes the node's turn, then claims the run by creating `pid`
+ * exclusively. That is the one right to start the script, so however many supervisors are sent and however
+ * late one wakes up, one of them starts it. It starts the script in another session, waits, and leaves `rc`
+ * ("CODE REASON") last, under its name at once. `script MASK UPLOAD`: the first process of that other
+ * session; notes itself in `starts`, then becomes the script.
  */
 export const supervisorProgram = `
 ${identityFunctions}

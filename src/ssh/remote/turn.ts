@@ -1,20 +1,23 @@
 /**
- * Shell functions by which one script of a node runs at a time, though a task that was given up for lost may still have
- * its own running there, or its supervisor on the way. Each run that is about to be claimed leaves an entry in `turns`,
- * `<node>.<time>.<run folder>`, and keeps it. The time is when its task's attempt was scheduled, by the Temporal server's
- * clock: tasks of a node follow each other, so of two the later one is wanted. `take_turn` then looks at the others:
+ * Shell functions by which one script of a node runs at a time, though a task that was given up for lost may
+ * still have its own running there, or its supervisor on the way. Each run that is about to be claimed leaves
+ * an entry in `turns`, `<node>.<time>.<run folder>`, and keeps it. The time is when its task's attempt was
+ * scheduled, by the Temporal server's clock: tasks of a node follow each other, so of two the later one is
+ * wanted. `take_turn` then looks at the others:
  *
  * - A later one means that this attempt was superseded: it starts nothing.
- * - An earlier one is ended, script and all, before this run is claimed. It cannot start after that: it is either
+ * - An earlier one is ended, script and all, before this run is claimed. It cannot start after that: it is
+ *   either
  *   claimed, and its script's group is ended until nothing of it is left, or its claim is taken away from it.
  *
- * Both write their own entry before they read the others', so at least one of two sees the other: had neither, each
- * would have read before the other wrote, and after it wrote itself. If the earlier one is seen, it is ended; if the later
- * one is, the earlier gives up; both is fine too. An entry that is empty was being written when it was read, so its
- * writer reads ours. Entries of ended runs go when a later one has been made, never before: the latest is the fence.
+ * Both write their own entry before they read the others', so at least one of two sees the other: had
+ * neither, each would have read before the other wrote, and after it wrote itself. If the earlier one is
+ * seen, it is ended; if the later one is, the earlier gives up; both is fine too. An entry that is empty was
+ * being written when it was read, so its writer reads ours. Entries of ended runs go when a later one has
+ * been made, never before: the latest is the fence.
  *
- * `turn` holds node, time and operation; without it there are no turns. An entry holds operation and folder, after the
- * run's end the operation only, so that runs of root can be passed over by others.
+ * `turn` holds node, time and operation; without it there are no turns. An entry holds operation and folder,
+ * after the run's end the operation only, so that runs of root can be passed over by others.
  */
 export const turnFunctions = `
 refuse_turn() {

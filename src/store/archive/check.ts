@@ -2,14 +2,16 @@ import { posix } from 'node:path';
 import { archiveLimits, ArchiveError, type ArchiveEntry } from './entry.js';
 
 /**
- * The entries in the order of their paths, when all of them may be written below a folder: none leads out of it, none is written through a
- * link, none takes another one's place.
+ * The entries in the order of their paths, when all of them may be written below a folder: none leads out of
+ * it, none is written through a link, none takes another one's place.
  * @throws ArchiveError
  */
 export function checkEntries(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] {
-  if (entries.length > archiveLimits.entries) throw new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`);
+  if (entries.length > archiveLimits.entries)
+    throw new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`);
   const bytes = entries.reduce((sum, entry) => sum + (entry.bytes?.length ?? 0), 0);
-  if (bytes > archiveLimits.bytes) throw new ArchiveError(`holds ${bytes} bytes; ${archiveLimits.bytes} is the most`);
+  if (bytes > archiveLimits.bytes)
+    throw new ArchiveError(`holds ${bytes} bytes; ${archiveLimits.bytes} is the most`);
   const byPath = new Map<string, ArchiveEntry>();
   for (const entry of entries) {
     const path = cleanPath(entry.path);
@@ -17,7 +19,8 @@ export function checkEntries(entries: readonly ArchiveEntry[]): readonly Archive
     if (path === '' && entry.kind === 'folder') continue;
     if (path === '') throw refused(entry.path, 'has no name');
     const known = byPath.get(path);
-    if (known !== undefined && !(known.kind === 'folder' && entry.kind === 'folder')) throw refused(path, 'is there twice');
+    if (known !== undefined && !(known.kind === 'folder' && entry.kind === 'folder'))
+      throw refused(path, 'is there twice');
     byPath.set(path, { ...entry, path });
   }
   for (const entry of byPath.values()) checkPlace(entry, byPath);
@@ -25,12 +28,14 @@ export function checkEntries(entries: readonly ArchiveEntry[]): readonly Archive
 }
 
 function cleanPath(path: string): string {
-  if (path.length > archiveLimits.path) throw refused(path, `has a path of more than ${archiveLimits.path} characters`);
+  if (path.length > archiveLimits.path)
+    throw refused(path, `has a path of more than ${archiveLimits.path} characters`);
   if (/[\p{Cc}\\]/u.test(path)) throw refused(path, 'has a control character or a backslash in its path');
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw refused(path, 'has an absolute path');
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..')) throw refused(path, 'leads out of the archive by ..');
-  if (parts.length > archiveLimits.depth) throw refused(path, `lies more than ${archiveLimits.depth} folders deep`);
+  if (parts.length > archiveLimits.depth)
+    throw refused(path, `lies more than ${archiveLimits.depth} folders deep`);
   return parts.join('/');
 }
 
@@ -41,15 +46,20 @@ function checkPlace(entry: ArchiveEntry, byPath: ReadonlyMap<string, ArchiveEntr
   }
   if (entry.kind !== 'link') return;
   const { target = '' } = entry;
-  if (target === '' || target.startsWith('/') || /[\p{Cc}\\]|^[A-Za-z]:/u.test(target)) throw refused(entry.path, `is a link to ${JSON.stringify(target)}, which is no path within the archive`);
-  // Through another link a path may mean something else than it says, so each link leads to a file or a folder itself.
+  if (target === '' || target.startsWith('/') || /[\p{Cc}\\]|^[A-Za-z]:/u.test(target))
+    throw refused(entry.path, `is a link to ${JSON.stringify(target)}, which is no path within the archive`);
+  // Through another link a path may mean something else than it says, so each link leads to a file or a
+  // folder itself.
   const end = posix.normalize(posix.join(posix.dirname(entry.path), target)).replace(/\/$/, '');
-  if (end === '..' || end.startsWith('../')) throw refused(entry.path, `is a link out of the archive, to ${JSON.stringify(target)}`);
+  if (end === '..' || end.startsWith('../'))
+    throw refused(entry.path, `is a link out of the archive, to ${JSON.stringify(target)}`);
   const leadsTo = byPath.get(end);
   if (leadsTo?.kind === 'link') throw refused(entry.path, `is a link to a link, ${end}`);
-  if (leadsTo === undefined && ![...byPath.keys()].some((path) => path.startsWith(`${end}/`))) throw refused(entry.path, `is a link to ${end}, which the archive does not hold`);
+  if (leadsTo === undefined && ![...byPath.keys()].some((path) => path.startsWith(`${end}/`)))
+    throw refused(entry.path, `is a link to ${end}, which the archive does not hold`);
   for (let above = posix.dirname(end); above !== '.'; above = posix.dirname(above)) {
-    if (byPath.get(above)?.kind === 'link') throw refused(entry.path, `is a link that leads through the link ${above}`);
+    if (byPath.get(above)?.kind === 'link')
+      throw refused(entry.path, `is a link that leads through the link ${above}`);
   }
 }
 

@@ -10,7 +10,8 @@ const unzip = promisify(gunzip);
 const maxTarBytes = archiveLimits.bytes + archiveLimits.entries * 4 * 1_024;
 
 /**
- * Reads a tar archive, gzipped or not, in memory: nothing is written. Owners, times and permissions other than "may be executed" are dropped.
+ * Reads a tar archive, gzipped or not, in memory: nothing is written. Owners, times and permissions other
+ * than "may be executed" are dropped.
  * @throws ArchiveError when it is broken, holds what may not be unpacked, or is too large.
  */
 export async function readArchive(content: Uint8Array): Promise<readonly ArchiveEntry[]> {
@@ -23,9 +24,11 @@ export async function readArchive(content: Uint8Array): Promise<readonly Archive
       resolve();
     };
     const parser = new Parser({
-      strict: true, maxMetaEntrySize: 64 * 1024,
+      strict: true,
+      maxMetaEntrySize: 64 * 1024,
       onReadEntry: (entry) => {
-        if (entries.length > archiveLimits.entries) fail(new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`));
+        if (entries.length > archiveLimits.entries)
+          fail(new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`));
         try {
           readEntry(entry, (read) => entries.push(read));
         } catch (error) {
@@ -35,8 +38,14 @@ export async function readArchive(content: Uint8Array): Promise<readonly Archive
       },
     });
     parser.on('end', resolve);
-    parser.on('error', (error: Error) => fail(new ArchiveError(`is no tar archive, or a broken one: ${error.message}`, { cause: error })));
-    parser.on('ignoredEntry', (entry: ReadEntry) => fail(new ArchiveError(`${JSON.stringify(entry.path)} is of a kind that is not unpacked: ${entry.type}`)));
+    parser.on('error', (error: Error) =>
+      fail(new ArchiveError(`is no tar archive, or a broken one: ${error.message}`, { cause: error })),
+    );
+    parser.on('ignoredEntry', (entry: ReadEntry) =>
+      fail(
+        new ArchiveError(`${JSON.stringify(entry.path)} is of a kind that is not unpacked: ${entry.type}`),
+      ),
+    );
     parser.end(Buffer.from(tar));
   });
   if (failure !== undefined) throw failure;
@@ -52,7 +61,10 @@ async function withoutGzip(content: Uint8Array): Promise<Uint8Array> {
   try {
     return await unzip(content, { maxOutputLength: maxTarBytes });
   } catch (cause) {
-    const wrong = cause instanceof RangeError ? `is larger than ${archiveLimits.bytes} bytes when it is unpacked` : `cannot be unpacked: ${cause instanceof Error ? cause.message : String(cause)}`;
+    const wrong =
+      cause instanceof RangeError
+        ? `is larger than ${archiveLimits.bytes} bytes when it is unpacked`
+        : `cannot be unpacked: ${cause instanceof Error ? cause.message : String(cause)}`;
     throw new ArchiveError(wrong, { cause });
   }
 }
@@ -75,5 +87,7 @@ function readEntry(entry: ReadEntry, take: (read: ArchiveEntry) => void): void {
   }
   const chunks: Buffer[] = [];
   entry.on('data', (chunk: Buffer) => chunks.push(chunk));
-  entry.on('end', () => take({ path, kind: 'file', executable: (mode & 0o100) !== 0, bytes: Buffer.concat(chunks) }));
+  entry.on('end', () =>
+    take({ path, kind: 'file', executable: (mode & 0o100) !== 0, bytes: Buffer.concat(chunks) }),
+  );
 }

@@ -16,10 +16,15 @@ export async function readFolder(folder: string): Promise<readonly ArchiveEntry[
   for (let path = open.shift(); path !== undefined; path = open.shift()) {
     for (const name of await readdir(join(folder, path))) {
       if (skipped.has(name)) continue;
-      const entry = await readOne(folder, path === '' ? name : `${path}/${name}`, archiveLimits.bytes - bytes);
+      const entry = await readOne(
+        folder,
+        path === '' ? name : `${path}/${name}`,
+        archiveLimits.bytes - bytes,
+      );
       entries.push(entry);
       bytes += entry.bytes?.length ?? 0;
-      if (entries.length > archiveLimits.entries) throw new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`);
+      if (entries.length > archiveLimits.entries)
+        throw new ArchiveError(`holds more than ${archiveLimits.entries} files and folders`);
       if (entry.kind === 'folder') open.push(entry.path);
     }
   }
@@ -31,7 +36,11 @@ async function readOne(folder: string, path: string, room: number): Promise<Arch
   const stat = await lstat(place);
   if (stat.isDirectory()) return { path, kind: 'folder' };
   if (stat.isSymbolicLink()) return { path, kind: 'link', target: await readlink(place) };
-  if (!stat.isFile()) throw new ArchiveError(`${JSON.stringify(path)} is neither a file nor a folder nor a link`);
-  if (stat.size > room) throw new ArchiveError(`holds more than ${archiveLimits.bytes} bytes; ${JSON.stringify(path)} did not fit`);
+  if (!stat.isFile())
+    throw new ArchiveError(`${JSON.stringify(path)} is neither a file nor a folder nor a link`);
+  if (stat.size > room)
+    throw new ArchiveError(
+      `holds more than ${archiveLimits.bytes} bytes; ${JSON.stringify(path)} did not fit`,
+    );
   return { path, kind: 'file', executable: (stat.mode & 0o100) !== 0, bytes: await readFile(place) };
 }

@@ -4,10 +4,15 @@ import { checkEntries } from './check.js';
 import type { ArchiveEntry } from './entry.js';
 
 /**
- * Writes entries into a folder that nobody else has a hand in, made here and private. Files get `permissions`, where they are given; otherwise the owner may
- * read and write them, and execute those that say so.
+ * Writes entries into a folder that nobody else has a hand in, made here and private. Files get
+ * `permissions`, where they are given; otherwise the owner may read and write them, and execute those that
+ * say so.
  */
-export async function unpackInto(folder: string, entries: readonly ArchiveEntry[], permissions?: number): Promise<void> {
+export async function unpackInto(
+  folder: string,
+  entries: readonly ArchiveEntry[],
+  permissions?: number,
+): Promise<void> {
   const checked = checkEntries(entries);
   await mkdir(folder, { mode: 0o700 });
   const made = new Set([folder]);

@@ -13,16 +13,26 @@ export function writeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
   return Buffer.concat([...parts, Buffer.alloc(2 * block)]);
 }
 
-function headerOf({ path, kind, executable = false, target = '' }: ArchiveEntry, size: number): readonly Buffer[] {
+function headerOf(
+  { path, kind, executable = false, target = '' }: ArchiveEntry,
+  size: number,
+): readonly Buffer[] {
   const data = {
-    path: kind === 'folder' ? `${path}/` : path, size, linkpath: target, mtime: new Date(0), uid: 0, gid: 0,
+    path: kind === 'folder' ? `${path}/` : path,
+    size,
+    linkpath: target,
+    mtime: new Date(0),
+    uid: 0,
+    gid: 0,
     mode: kind === 'folder' || executable ? 0o755 : 0o644,
     type: kind === 'folder' ? 'Directory' : kind === 'link' ? 'SymbolicLink' : 'File',
   } as const;
   const header = Buffer.alloc(block);
   // What does not fit into the old header stands in a longer one before it.
   const needsMore = new Header(data).encode(header);
-  return needsMore ? [new Pax({ path: data.path, ...(target === '' ? {} : { linkpath: target }) }).encode(), header] : [header];
+  return needsMore
+    ? [new Pax({ path: data.path, ...(target === '' ? {} : { linkpath: target }) }).encode(), header]
+    : [header];
 }
 
 function paddingOf(size: number): number {

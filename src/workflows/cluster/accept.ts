@@ -2,7 +2,14 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { checkIntent, checkWidth } from '../../model/plan/check-intent.js';
 import type { Intent } from '../../model/plan/intent.js';
 import type { Json } from '../../model/json.js';
-import type { AbandonRequest, ApplyReply, ApplyRequest, CancelRequest, OperateRequest, PlainRequest } from '../../model/messages.js';
+import type {
+  AbandonRequest,
+  ApplyReply,
+  ApplyRequest,
+  CancelRequest,
+  OperateRequest,
+  PlainRequest,
+} from '../../model/messages.js';
 import { describeIntent, rememberedOperations, type Operation } from '../../model/operation.js';
 import { stableJson } from '../../model/payload.js';
 import type { ClusterState } from '../../model/state.js';
@@ -11,7 +18,10 @@ import { groupOfNode, instruct, instructAll } from './groups.js';
 import { changeNodes, changeOperation, dropNode, now, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
-/** What a cluster says to a request, before and when it takes it. Handlers only queue; the work is the main loop's. */
+/**
+ * What a cluster says to a request, before and when it takes it. Handlers only queue; the work is the main
+ * loop's.
+ */
 export function validateApply(memory: Memory, request: ApplyRequest): void {
   const wrong = checkWidth(request.width);
   if (wrong !== undefined) throw new Error(wrong);
@@ -19,7 +29,9 @@ export function validateApply(memory: Memory, request: ApplyRequest): void {
   refuseDeleting(memory.state, 'apply again when it is gone');
   const { name, operation, queue, spec } = memory.state;
   if (request.createOnly === true && (spec !== undefined || operation !== undefined || queue.length > 0)) {
-    throw new Error(`cluster ${name} is there already with another spec; apply without --create-only changes it`);
+    throw new Error(
+      `cluster ${name} is there already with another spec; apply without --create-only changes it`,
+    );
   }
   refuseBusy(memory.state, request.queue === true);
 }
@@ -28,10 +40,14 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
   const same = sameAsUnderWay(memory, request);
   const { operation } = memory.state;
   // The same file again, for what failed was put right outside of it.
-  if (same !== undefined && operation?.id === same && operation.state === 'held') return resumeHeld(memory, operation);
+  if (same !== undefined && operation?.id === same && operation.state === 'held')
+    return resumeHeld(memory, operation);
   if (same !== undefined) return { operation: same, clusterUid: memory.state.uid, unchanged: true };
   const intent: Intent = { kind: 'apply', ...(request.width === undefined ? {} : { width: request.width }) };
-  return reply(memory, queueOperation(memory, { intent, by: request.by, spec: request.spec, waits: request.queue === true }));
+  return reply(
+    memory,
+    queueOperation(memory, { intent, by: request.by, spec: request.spec, waits: request.queue === true }),
+  );
 }
 
 /** Everything but apply and delete. What the request names is checked when it is planned. */
@@ -41,39 +57,57 @@ export function validateOperate(memory: Memory, { intent, queue = false }: Opera
   if (wrong !== undefined) throw new Error(wrong);
   refuseDeleting(state, 'it can only be deleted');
   const { name, operation } = state;
-  if (state.spec === undefined && operation === undefined && state.queue.length === 0) throw new Error(`cluster ${name} has no nodes yet; apply a spec first`);
+  if (state.spec === undefined && operation === undefined && state.queue.length === 0)
+    throw new Error(`cluster ${name} has no nodes yet; apply a spec first`);
   if (intent.kind === 'replace') refuseUnknownNodes(memory, intent.nodes);
   if (intent.kind === 'rollback' && operation === undefined && specBefore(state) === undefined) {
-    throw new Error(`cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`);
+    throw new Error(
+      `cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`,
+    );
   }
   refuseBusy(state, queue);
   if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return;
   const takesOver = intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind);
   if (takesOver) return;
-  throw new Error(`cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`);
+  throw new Error(
+    `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`,
+  );
 }
 
 export function acceptOperate(memory: Memory, { intent, by, queue = false }: OperateRequest): ApplyReply {
   const { operation } = memory.state;
-  if (intent.kind === 'replace' && operation?.state === 'held' && !queue) return replaceInHeld(memory, operation, intent.nodes);
+  if (intent.kind === 'replace' && operation?.state === 'held' && !queue)
+    return replaceInHeld(memory, operation, intent.nodes);
   if (intent.kind !== 'rollback') return reply(memory, queueOperation(memory, { intent, by, waits: queue }));
   const spec = specBefore(memory.state);
-  return reply(memory, queueOperation(memory, { intent, by, waits: queue, ...(spec === undefined ? {} : { spec }) }));
+  return reply(
+    memory,
+    queueOperation(memory, { intent, by, waits: queue, ...(spec === undefined ? {} : { spec }) }),
+  );
 }
 
 /**
- * What a rollback goes back to: from a held operation, or one that was cancelled, to what it was to change; else to what
- * was there before.
+ * What a rollback goes back to: from a held operation, or one that was cancelled, to what it was to change;
+ * else to what was there before.
  */
 export function specBefore({ operation, spec, achieved, before }: ClusterState): ClusterSpec | undefined {
-  const isWhole = operation === undefined && stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json);
+  const isWhole =
+    operation === undefined && stableJson((spec ?? null) as Json) === stableJson((achieved ?? null) as Json);
   return isWhole ? before : achieved;
 }
 
 /** A held operation keeps its place: the nodes get new machines, and it goes on. */
 function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly string[]): ApplyReply {
-  changeNodes(memory, (node) => (nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node));
-  instructAll(memory, { do: 'begin', operation: operation.id, fresh: false, condemned: nodes, survey: false });
+  changeNodes(memory, (node) =>
+    nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node,
+  );
+  instructAll(memory, {
+    do: 'begin',
+    operation: operation.id,
+    fresh: false,
+    condemned: nodes,
+    survey: false,
+  });
   return resumeHeld(memory, operation);
 }
 
@@ -94,7 +128,8 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
 
 export function validateRetry(memory: Memory): void {
   const { operation, name } = memory.state;
-  if (operation?.state !== 'held') throw new Error(`cluster ${name} holds no failed operation, so there is nothing to retry`);
+  if (operation?.state !== 'held')
+    throw new Error(`cluster ${name} holds no failed operation, so there is nothing to retry`);
 }
 
 export function acceptRetry(memory: Memory): ApplyReply {
@@ -112,15 +147,21 @@ export function validateCancel(memory: Memory, { operation: wanted }: CancelRequ
   const { operation, queue, name } = memory.state;
   if (wanted !== undefined) {
     if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.id === wanted)) return;
-    throw new Error(`cluster ${name} has no operation ${wanted} that runs, is held or waits; 'heddle status ${name}' shows what it has`);
+    throw new Error(
+      `cluster ${name} has no operation ${wanted} that runs, is held or waits; 'heddle status ${name}' shows what it has`,
+    );
   }
-  if (operation === undefined && queue.length === 0) throw new Error(`cluster ${name} is at rest, so there is nothing to cancel`);
+  if (operation === undefined && queue.length === 0)
+    throw new Error(`cluster ${name} is at rest, so there is nothing to cancel`);
 }
 
 /** Cancels the operation under way or held, or one that waits. The cluster stays as it is then. */
 export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRequest): ApplyReply {
   const { operation, queue } = memory.state;
-  const waiting = queue.find((queued) => queued.operation.id === (wanted ?? (operation === undefined ? queue[0]?.operation.id : undefined)));
+  const waiting = queue.find(
+    (queued) =>
+      queued.operation.id === (wanted ?? (operation === undefined ? queue[0]?.operation.id : undefined)),
+  );
   if (waiting !== undefined) {
     memory.state = { ...memory.state, queue: queue.filter((queued) => queued !== waiting) };
     endOperation(memory, 'cancelled', { ...waiting.operation, reason: `cancelled by ${by} before it began` });
@@ -129,14 +170,18 @@ export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRe
   if (operation?.state === 'running') memory.halt = { to: 'cancel', by };
   else if (operation !== undefined) {
     changeNodes(memory, ({ failure: _failure, ...node }) => node);
-    endOperation(memory, 'cancelled', { ...operation, reason: `cancelled by ${by} while it was held: ${operation.reason ?? ''}` });
+    endOperation(memory, 'cancelled', {
+      ...operation,
+      reason: `cancelled by ${by} while it was held: ${operation.reason ?? ''}`,
+    });
   }
   return reply(memory, operation?.id ?? wanted ?? '');
 }
 
 export function validatePause(memory: Memory): void {
   const { operation, name } = memory.state;
-  if (operation?.state !== 'running') throw new Error(`no operation of cluster ${name} is running, so there is nothing to pause`);
+  if (operation?.state !== 'running')
+    throw new Error(`no operation of cluster ${name} is running, so there is nothing to pause`);
 }
 
 export function acceptPause(memory: Memory, { by }: PlainRequest): ApplyReply {
@@ -165,7 +210,8 @@ export function acceptResume(memory: Memory): ApplyReply {
 
 export function validateAbandon(memory: Memory, { nodeId }: AbandonRequest): void {
   const { operation, name } = memory.state;
-  if (operation?.state !== 'held') throw new Error(`a node can be abandoned only while an operation is held; cluster ${name} holds none`);
+  if (operation?.state !== 'held')
+    throw new Error(`a node can be abandoned only while an operation is held; cluster ${name} holds none`);
   refuseUnknownNodes(memory, [nodeId]);
 }
 
@@ -175,7 +221,10 @@ export function acceptAbandon(memory: Memory, { nodeId, by }: AbandonRequest): A
   const node = memory.state.nodes[nodeId];
   const id = node?.payload['providerid'];
   const group = groupOfNode(memory, nodeId);
-  const machine = node === undefined ? `of group ${group}` : `${node.placement?.provider ?? '-'} ${typeof id === 'string' ? id : 'machine unknown'}`;
+  const machine =
+    node === undefined
+      ? `of group ${group}`
+      : `${node.placement?.provider ?? '-'} ${typeof id === 'string' ? id : 'machine unknown'}`;
   changeOperation(memory, { abandoned: [...(operation.abandoned ?? []), `${nodeId} ${machine} (by ${by})`] });
   if (group === undefined) dropNode(memory, nodeId);
   else instruct(memory, group, { do: 'abandon', nodeId });
@@ -192,14 +241,28 @@ export interface Queueing {
   readonly first?: boolean;
 }
 
-export function queueOperation(memory: Memory, { intent, by, spec, waits = false, first = false }: Queueing): string {
+export function queueOperation(
+  memory: Memory,
+  { intent, by, spec, waits = false, first = false }: Queueing,
+): string {
   const { counters, queue } = memory.state;
   const id = String(counters.operation + 1);
   const operation: Operation = {
-    id, kind: intent.kind, intent, what: describeIntent(intent), by, state: 'queued', requestedAt: now(), tasks: { total: 0, done: 0, failed: 0 },
+    id,
+    kind: intent.kind,
+    intent,
+    what: describeIntent(intent),
+    by,
+    state: 'queued',
+    requestedAt: now(),
+    tasks: { total: 0, done: 0, failed: 0 },
   };
   const queued = { operation, ...(spec === undefined ? {} : { spec }), ...(waits ? { waits } : {}) };
-  memory.state = { ...memory.state, counters: { ...counters, operation: counters.operation + 1 }, queue: first ? [queued, ...queue] : [...queue, queued] };
+  memory.state = {
+    ...memory.state,
+    counters: { ...counters, operation: counters.operation + 1 },
+    queue: first ? [queued, ...queue] : [...queue, queued],
+  };
   memory.stale = true;
   return id;
 }
@@ -214,17 +277,19 @@ function heldOperation({ state }: Memory): Operation {
 }
 
 /**
- * The operation that is bringing this very spec: the same request again changes nothing. At rest an apply of the same spec
- * looks at the machines and repairs them, unless it asks for a new cluster only.
+ * The operation that is bringing this very spec: the same request again changes nothing. At rest an apply of
+ * the same spec looks at the machines and repairs them, unless it asks for a new cluster only.
  */
 function sameAsUnderWay({ state }: Memory, { spec, createOnly = false }: ApplyRequest): string | undefined {
   const wanted = stableJson(spec as Json);
   const isWanted = (other: unknown): boolean => other !== undefined && stableJson(other as Json) === wanted;
   const { operation, queue } = state;
-  if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete')) return undefined;
+  if (operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete'))
+    return undefined;
   const queued = queue.find((entry) => isWanted(entry.spec));
   if (queued !== undefined) return queued.operation.id;
-  if (operation === undefined && createOnly && isWanted(state.spec)) return state.history.find(({ kind, state: end }) => kind === 'apply' && end === 'done')?.id;
+  if (operation === undefined && createOnly && isWanted(state.spec))
+    return state.history.find(({ kind, state: end }) => kind === 'apply' && end === 'done')?.id;
   if (operation?.kind !== 'apply') return undefined;
   return isWanted(state.target ?? state.spec) ? operation.id : undefined;
 }
@@ -235,6 +300,9 @@ export function endOperation(memory: Memory, end: Operation['state'], operation:
   const ended: Operation = { ...rest, state: end, endedAt: now() };
   const { operation: current, ...state } = memory.state;
   const history = [ended, ...state.history].slice(0, rememberedOperations);
-  memory.state = current === undefined || current.id === operation.id ? { ...state, history } : { ...memory.state, history };
+  memory.state =
+    current === undefined || current.id === operation.id
+      ? { ...state, history }
+      : { ...memory.state, history };
   memory.stale = true;
 }

@@ -17,26 +17,35 @@ export interface Legacy {
 const patience = 60;
 
 /**
- * Looks for what an earlier life of the cluster left behind: its groups are ended, machines that fit the plan are taken over
- * by the nodes of the same name, all others are deleted.
+ * Looks for what an earlier life of the cluster left behind: its groups are ended, machines that fit the plan
+ * are taken over by the nodes of the same name, all others are deleted.
  * @throws ActivityFailure when a machine cannot be deleted, or when it cannot be told what there is.
  */
 export async function takeLegacy(memory: Memory, plan: ServedPlan): Promise<Legacy> {
   const { name } = memory.state;
   const earlier = await endGroupsOfEarlier(name);
   const accounts = accountsOf(plan);
-  const found = await Promise.all(accounts.map(async (placement) => {
-    try {
-      const { provider, type, fields } = placement;
-      const { machines } = await runFindMachines(placement, { clusterId: name, provider: { name: provider, type, fields }, uids: earlier.uids });
-      return machines.map((machine): Left => ({ machine, placement }));
-    } catch (error) {
-      // Where nothing was cut short, nothing is left behind; a provider that does not answer is told by CREATE.
-      if (!(error instanceof ActivityFailure) || !earlier.clean) throw error;
-      log.warn(`the machines of provider ${placement.provider} could not be listed`, { why: error.cause?.message ?? error.message });
-      return [];
-    }
-  }));
+  const found = await Promise.all(
+    accounts.map(async (placement) => {
+      try {
+        const { provider, type, fields } = placement;
+        const { machines } = await runFindMachines(placement, {
+          clusterId: name,
+          provider: { name: provider, type, fields },
+          uids: earlier.uids,
+        });
+        return machines.map((machine): Left => ({ machine, placement }));
+      } catch (error) {
+        // Where nothing was cut short, nothing is left behind; a provider that does not answer is told by
+        // CREATE.
+        if (!(error instanceof ActivityFailure) || !earlier.clean) throw error;
+        log.warn(`the machines of provider ${placement.provider} could not be listed`, {
+          why: error.cause?.message ?? error.message,
+        });
+        return [];
+      }
+    }),
+  );
   const left = found.flat().toSorted((one, other) => other.machine.incarnation - one.machine.incarnation);
   if (left.length === 0) return { adopted: {} };
   return sortOut(memory, plan, left);
@@ -56,35 +65,67 @@ async function sortOut(memory: Memory, plan: ServedPlan, left: readonly Left[]):
     if (placement === undefined) others.push(entry);
     else adopted[nodeId] = { keyUid, incarnation, providerid, placement };
   }
-  log.info('an earlier life of the cluster left machines', { adopted: Object.keys(adopted).length, deleted: others.length });
+  log.info('an earlier life of the cluster left machines', {
+    adopted: Object.keys(adopted).length,
+    deleted: others.length,
+  });
   await Promise.all(others.map((entry) => deleteLeft(memory, entry)));
   return { adopted };
 }
 
 /** The planned placement of the machine's node that the machine fits: same account, and made for the same. */
-function fittingPlacement({ kinds, placements }: ServedPlan, { machine, placement }: Left): PlannedPlacement | undefined {
+function fittingPlacement(
+  { kinds, placements }: ServedPlan,
+  { machine, placement }: Left,
+): PlannedPlacement | undefined {
   const dash = machine.nodeId.lastIndexOf('-');
   const [group, index] = [machine.nodeId.slice(0, dash), Number(machine.nodeId.slice(dash + 1))];
-  const planned = kinds.some((kind) => kind.group === group && kind.purpose === 'create' && kind.nodes.some(([first, last]) => index >= first && index <= last));
+  const planned = kinds.some(
+    (kind) =>
+      kind.group === group &&
+      kind.purpose === 'create' &&
+      kind.nodes.some(([first, last]) => index >= first && index <= last),
+  );
   if (!planned || machine.state === 'failed') return undefined;
-  return placements[group]?.find((candidate) =>
-    candidate.provider === placement.provider && (machine.placement === undefined || machine.placement === candidate.digest));
+  return placements[group]?.find(
+    (candidate) =>
+      candidate.provider === placement.provider &&
+      (machine.placement === undefined || machine.placement === candidate.digest),
+  );
 }
 
 async function deleteLeft(memory: Memory, { machine, placement }: Left): Promise<void> {
   const { name, uid } = memory.state;
   const { nodeId, keyUid, incarnation, providerid } = machine;
   const operation = `left-${incarnation}`;
-  await runTask('DELETE', {
-    taskId: taskId({ clusterUid: keyUid, nodeId, incarnation, action: 'DELETE', operation }), clusterId: name, clusterUid: uid, keyUid, nodeId, incarnation,
-    run: 1, operation, config: { providerid }, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId,
-    provider: { name: placement.provider, type: placement.type, fields: placement.fields },
-  }, { placement });
+  await runTask(
+    'DELETE',
+    {
+      taskId: taskId({ clusterUid: keyUid, nodeId, incarnation, action: 'DELETE', operation }),
+      clusterId: name,
+      clusterUid: uid,
+      keyUid,
+      nodeId,
+      incarnation,
+      run: 1,
+      operation,
+      config: { providerid },
+      cluster: {},
+      peersVersion: 0,
+      peersOf: workflowInfo().workflowId,
+      provider: { name: placement.provider, type: placement.type, fields: placement.fields },
+    },
+    { placement },
+  );
 }
 
 /** One of each provider account that the plan makes machines at. */
 function accountsOf({ placements }: ServedPlan): readonly PlannedPlacement[] {
-  const accounts = new Map(Object.values(placements).flat().map((placement) => [`${placement.site} ${placement.provider}`, placement]));
+  const accounts = new Map(
+    Object.values(placements)
+      .flat()
+      .map((placement) => [`${placement.site} ${placement.provider}`, placement]),
+  );
   return [...accounts.values()];
 }
 
@@ -93,8 +134,13 @@ async function endGroupsOfEarlier(name: string): Promise<EarlierRunsReply> {
     const earlier = await runEarlierRuns({ clusterId: name, runId: workflowInfo().runId });
     const { groups = [] } = earlier;
     if (groups.length === 0 || tries === patience) return earlier;
-    await Promise.all(groups.map(async (group) =>
-      getExternalWorkflowHandle(group).signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] }).catch(() => undefined)));
+    await Promise.all(
+      groups.map(async (group) =>
+        getExternalWorkflowHandle(group)
+          .signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] })
+          .catch(() => undefined),
+      ),
+    );
     await sleep('2 seconds');
   }
 }

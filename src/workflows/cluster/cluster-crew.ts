@@ -2,7 +2,15 @@ import { clusterWorkflowId } from '../../model/names.js';
 import { failureOf, type GroupFailure } from '../../model/node-group.js';
 import { rememberedFailures, type OperationFailure } from '../../model/operation.js';
 import { servicesOf } from '../../model/state.js';
-import { countGate, enterTurn, holdsTurn, isOpen, leaveTurn, shutTurn, type Board } from '../../model/work.js';
+import {
+  countGate,
+  enterTurn,
+  holdsTurn,
+  isOpen,
+  leaveTurn,
+  shutTurn,
+  type Board,
+} from '../../model/work.js';
 import type { Crew } from './crew.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
@@ -21,7 +29,8 @@ export function clusterCrew(memory: Memory): Crew {
     leaveTurn: (turn, nodeId) => leaveTurnOf(memory, turn, nodeId),
     paused: () => memory.state.operation?.paused !== undefined,
     tasks: (change) => countTasks(memory, change),
-    failed: (node, failure, remaining) => nodeFailed(memory, node.group, failureOf(node.nodeId, failure), remaining),
+    failed: (node, failure, remaining) =>
+      nodeFailed(memory, node.group, failureOf(node.nodeId, failure), remaining),
     announced: () => undefined,
     nextIncarnation: () => {
       const { counters } = memory.state;
@@ -33,7 +42,11 @@ export function clusterCrew(memory: Memory): Crew {
       const { name, uid, spec, peers } = memory.state;
       const command = commandOf(memory);
       return {
-        clusterId: name, clusterUid: uid, cluster: spec?.config ?? {}, peersOf: clusterWorkflowId(name), peersVersion: peers.version,
+        clusterId: name,
+        clusterUid: uid,
+        cluster: spec?.config ?? {},
+        peersOf: clusterWorkflowId(name),
+        peersVersion: peers.version,
         ...(command === undefined ? {} : { command }),
       };
     },
@@ -44,11 +57,17 @@ export function clusterCrew(memory: Memory): Crew {
 }
 
 /** What EXEC is to run in the operation under way. */
-export function commandOf({ state }: Memory): { readonly text: string; readonly sudo?: true; readonly timeoutMs?: number } | undefined {
+export function commandOf({
+  state,
+}: Memory): { readonly text: string; readonly sudo?: true; readonly timeoutMs?: number } | undefined {
   const intent = state.operation?.intent;
   if (intent?.kind !== 'exec') return undefined;
   const { command, sudo, timeoutMs } = intent;
-  return { text: command, ...(sudo === undefined ? {} : { sudo }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  return {
+    text: command,
+    ...(sudo === undefined ? {} : { sudo }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
 }
 
 function boardOf({ state }: Memory): Board {
@@ -90,7 +109,12 @@ export function leaveTurnOf(memory: Memory, turn: string, nodeId: string): void 
 }
 
 /** A node has failed for good: the operation goes on without it, or holds what depends on it. */
-export function nodeFailed(memory: Memory, specGroup: string, failure: OperationFailure, remaining: GroupFailure['remaining']): void {
+export function nodeFailed(
+  memory: Memory,
+  specGroup: string,
+  failure: OperationFailure,
+  remaining: GroupFailure['remaining'],
+): void {
   const { nodeId } = failure;
   const earlier = memory.state.operation?.failures ?? [];
   if (earlier.length < rememberedFailures) changeOperation(memory, { failures: [...earlier, failure] });
@@ -100,7 +124,10 @@ export function nodeFailed(memory: Memory, specGroup: string, failure: Operation
     if (turn !== undefined) changeBoard(memory, (board) => shutTurn(board, turn));
     return;
   }
-  changeBoard(memory, (board) => ({ ...board, aside: { ...board.aside, [specGroup]: (board.aside[specGroup] ?? 0) + 1 } }));
+  changeBoard(memory, (board) => ({
+    ...board,
+    aside: { ...board.aside, [specGroup]: (board.aside[specGroup] ?? 0) + 1 },
+  }));
   const group = groupOfNode(memory, nodeId);
   if (group === undefined) hideNode(memory, nodeId, 'aside');
   else instruct(memory, group, { do: 'aside', nodeId });

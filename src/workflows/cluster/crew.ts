@@ -7,7 +7,10 @@ import { announceNode, changeNode, dropNode, now, type CrewMemory } from './memo
 import { createCommandBudget, createPlaces, type CommandBudget, type Places } from './places.js';
 import { runNode, type NodeOwner } from '../run-node.js';
 
-/** The nodes that one workflow carries, and what it must ask of the whole cluster: gates, turns, numbers, counts. */
+/**
+ * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, turns, numbers,
+ * counts.
+ */
 export interface Crew extends Pick<NodeOwner, 'nextIncarnation' | 'service' | 'taskBase'> {
   readonly memory: CrewMemory;
   /** Tasks in flight at once. A node that waits at a gate, or between looks, holds no place. */
@@ -57,13 +60,19 @@ interface Progress {
 }
 
 /**
- * Starts the chains of the crew's work where each node stands. When something failed, what does not depend on it goes on
- * to its end.
+ * Starts the chains of the crew's work where each node stands. When something failed, what does not depend on
+ * it goes on to its end.
  */
 export function startRun(crew: Crew, work: Work): Run {
   const chains = chainsOf(work).filter((chain) => isStartable(crew, work, chain));
   const progress: Progress = {
-    crew, places: createPlaces(crew.inFlight), budget: createCommandBudget(), waiting: {}, open: chains.length, stopping: false, abandoned: false,
+    crew,
+    places: createPlaces(crew.inFlight),
+    budget: createCommandBudget(),
+    waiting: {},
+    open: chains.length,
+    stopping: false,
+    abandoned: false,
   };
   const scope = new CancellationScope({ cancellable: true });
   const running = scope.run(() => Promise.all(chains.map(async (chain) => carryNode(progress, work, chain))));
@@ -76,7 +85,10 @@ export function startRun(crew: Crew, work: Work): Run {
       const waiting = Object.values(progress.waiting);
       return waiting.length === progress.open && waiting.every((mayGoOn) => !mayGoOn());
     },
-    creating: () => Object.values(crew.memory.state.nodes).some(({ current }) => current?.action === 'CREATE' && current.state === 'running'),
+    creating: () =>
+      Object.values(crew.memory.state.nodes).some(
+        ({ current }) => current?.action === 'CREATE' && current.state === 'running',
+      ),
     stop: () => {
       progress.stopping = true;
       progress.places.close();
@@ -91,7 +103,11 @@ export function startRun(crew: Crew, work: Work): Run {
 function isStartable({ memory }: Crew, work: Work, { nodeId, kind }: Chain): boolean {
   const node = memory.state.nodes[nodeId];
   const begun = work.positions[nodeId] ?? 0;
-  return node !== undefined && node.failure === undefined && (begun < kind.chain.length || kind.purpose === 'remove');
+  return (
+    node !== undefined &&
+    node.failure === undefined &&
+    (begun < kind.chain.length || kind.purpose === 'remove')
+  );
 }
 
 async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<void> {
@@ -101,7 +117,8 @@ async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<
     if (progress.abandoned) return;
     if (end === 'done' && chain.kind.purpose === 'remove') dropNode(crew.memory, chain.nodeId);
     const node = crew.memory.state.nodes[chain.nodeId];
-    if (end === 'failed' && node?.failure !== undefined) crew.failed(node, node.failure, chain.kind.chain.slice(positionOf(crew, chain)));
+    if (end === 'failed' && node?.failure !== undefined)
+      crew.failed(node, node.failure, chain.kind.chain.slice(positionOf(crew, chain)));
   } finally {
     progress.open -= 1;
     crew.changed();
@@ -117,12 +134,15 @@ function ownerOf(progress: Progress, work: Work, chain: Chain): NodeOwner {
   const { memory } = crew;
   const { nodeId, kind } = chain;
   // A task that ended long after it was given up must not touch what others have done since.
-  const unlessAbandoned = <Args extends readonly unknown[]>(act: (...args: Args) => void) => (...args: Args): void => {
-    if (!progress.abandoned) act(...args);
-  };
+  const unlessAbandoned =
+    <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
+    (...args: Args): void => {
+      if (!progress.abandoned) act(...args);
+    };
   return {
     operation: work.operation,
-    placements: work.placements[kind.group] ?? [], ...(work.plugins === undefined ? {} : { plugins: work.plugins }),
+    placements: work.placements[kind.group] ?? [],
+    ...(work.plugins === undefined ? {} : { plugins: work.plugins }),
     node: () => {
       const found = memory.state.nodes[nodeId];
       if (found === undefined) throw new Error(`node ${nodeId} is gone`);
@@ -148,7 +168,10 @@ function ownerOf(progress: Progress, work: Work, chain: Chain): NodeOwner {
     }),
     addTasks: unlessAbandoned((total) => crew.tasks({ total })),
     stepFailed: unlessAbandoned((step, failure) => {
-      log.warn(`${step.action} of ${nodeId} failed`, { kind: failure.kind, tolerated: step.mayFail === true });
+      log.warn(`${step.action} of ${nodeId} failed`, {
+        kind: failure.kind,
+        tolerated: step.mayFail === true,
+      });
       crew.tasks({ failed: 1 });
     }),
     nextIncarnation: () => crew.nextIncarnation(),
@@ -167,7 +190,9 @@ function passStep(memory: CrewMemory, nodeId: string, position: number): void {
 async function takePlace(progress: Progress, nodeId: string, step: Step): Promise<boolean> {
   const { crew } = progress;
   if (crew.paused()) {
-    changeNode(crew.memory, nodeId, (node) => (node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } }));
+    changeNode(crew.memory, nodeId, (node) =>
+      node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
+    );
     crew.changed();
     await condition(() => !crew.paused() || progress.stopping);
   }
@@ -197,15 +222,23 @@ async function waitFor(progress: Progress, nodeId: string, step: Step): Promise<
   return waitUntil(progress, nodeId, step, () => crew.holdsTurn(turn, nodeId));
 }
 
-async function waitUntil(progress: Progress, nodeId: string, step: Step, mayGoOn: () => boolean): Promise<boolean> {
+async function waitUntil(
+  progress: Progress,
+  nodeId: string,
+  step: Step,
+  mayGoOn: () => boolean,
+): Promise<boolean> {
   const { crew } = progress;
   if (progress.stopping) return false;
   if (mayGoOn()) return true;
   const { action, service, after = [], turn } = step;
   const gates = after.filter((gate) => !crew.isOpen(gate));
   const current: CurrentTask = {
-    action, ...(service === undefined ? {} : { service }), state: 'waiting',
-    gates: gates.length > 0 || turn === undefined ? gates : [`its turn (${turn})`], since: now(),
+    action,
+    ...(service === undefined ? {} : { service }),
+    state: 'waiting',
+    gates: gates.length > 0 || turn === undefined ? gates : [`its turn (${turn})`],
+    since: now(),
   };
   changeNode(crew.memory, nodeId, (node) => ({ ...node, current }));
   crew.changed();

@@ -4,7 +4,11 @@ import { startRun, type Crew } from './crew.js';
 import { dropNode, hideNode } from './memory.js';
 
 /** A cancelled operation leaves no machine that was asked for and never confirmed. */
-export async function discardHalfMade(crew: Crew, operation: string, isPreempted: () => boolean): Promise<void> {
+export async function discardHalfMade(
+  crew: Crew,
+  operation: string,
+  isPreempted: () => boolean,
+): Promise<void> {
   const { memory } = crew;
   const nodes = Object.values(memory.state.nodes);
   for (const { nodeId, facts } of nodes) {
@@ -14,10 +18,19 @@ export async function discardHalfMade(crew: Crew, operation: string, isPreempted
   if (halfMade.length === 0) return;
   for (const { nodeId } of halfMade) hideNode(memory, nodeId, 'leaving');
   const work: Work = {
-    operation, placements: {}, positions: {}, doneBefore: 0,
+    operation,
+    placements: {},
+    positions: {},
+    doneBefore: 0,
     kinds: halfMade.map(({ nodeId, group }) => {
       const index = Number(nodeId.slice(group.length + 1));
-      return { group, purpose: 'remove', nodes: [[index, index]], services: [], chain: [{ action: 'DELETE' }] };
+      return {
+        group,
+        purpose: 'remove',
+        nodes: [[index, index]],
+        services: [],
+        chain: [{ action: 'DELETE' }],
+      };
     }),
   };
   memory.state = { ...memory.state, work };

@@ -1,5 +1,13 @@
 import { clusterWorkflowId } from '../../model/names.js';
-import { failureOf, type GroupReport, type GroupState, type Instructions, type Members, type Pending, addMember } from '../../model/node-group.js';
+import {
+  failureOf,
+  type GroupReport,
+  type GroupState,
+  type Instructions,
+  type Members,
+  type Pending,
+  addMember,
+} from '../../model/node-group.js';
 import type { NodeState } from '../../model/node.js';
 import { rowsOf } from '../../model/plan/summarise.js';
 import type { Work } from '../../model/work.js';
@@ -34,26 +42,44 @@ export function groupCrew(memory: GroupMemory): GroupCrew {
     memory,
     inFlight: memory.state.limits.inFlight,
     isOpen: (gate) => memory.state.opened.includes(gate),
-    count: (gate) => note(memory, ({ counts }) => ({ counts: { ...counts, [gate]: (counts[gate] ?? 0) + 1 } })),
+    count: (gate) =>
+      note(memory, ({ counts }) => ({ counts: { ...counts, [gate]: (counts[gate] ?? 0) + 1 } })),
     askTurn: (turn, nodeId) => {
       if (!holds(memory, turn, nodeId)) note(memory, ({ asks }) => ({ asks: [...asks, { turn, nodeId }] }));
     },
     holdsTurn: (turn, nodeId) => holds(memory, turn, nodeId),
     leaveTurn: (turn, nodeId) => {
-      memory.state = { ...memory.state, turns: memory.state.turns.filter((held) => held.turn !== turn || held.nodeId !== nodeId) };
+      memory.state = {
+        ...memory.state,
+        turns: memory.state.turns.filter((held) => held.turn !== turn || held.nodeId !== nodeId),
+      };
       note(memory, ({ leaves }) => ({ leaves: [...leaves, { turn, nodeId }] }));
     },
     paused: () => memory.state.paused,
-    tasks: (change) => note(memory, ({ tasks }) => ({
-      tasks: { total: tasks.total + (change.total ?? 0), done: tasks.done + (change.done ?? 0), failed: tasks.failed + (change.failed ?? 0) },
-    })),
-    failed: (node, failure, remaining) => note(memory, ({ failures }) => ({
-      failures: [...failures, {
-        failure: failureOf(node.nodeId, failure), group: node.group,
-        remaining: remaining.map(({ counts, turn }) => ({ ...(counts === undefined ? {} : { counts }), ...(turn === undefined ? {} : { turn }) })),
-      }],
-    })),
-    announced: (services) => note(memory, ({ announced }) => ({ announced: [...new Set([...announced, '*', ...services])] })),
+    tasks: (change) =>
+      note(memory, ({ tasks }) => ({
+        tasks: {
+          total: tasks.total + (change.total ?? 0),
+          done: tasks.done + (change.done ?? 0),
+          failed: tasks.failed + (change.failed ?? 0),
+        },
+      })),
+    failed: (node, failure, remaining) =>
+      note(memory, ({ failures }) => ({
+        failures: [
+          ...failures,
+          {
+            failure: failureOf(node.nodeId, failure),
+            group: node.group,
+            remaining: remaining.map(({ counts, turn }) => ({
+              ...(counts === undefined ? {} : { counts }),
+              ...(turn === undefined ? {} : { turn }),
+            })),
+          },
+        ],
+      })),
+    announced: (services) =>
+      note(memory, ({ announced }) => ({ announced: [...new Set([...announced, '*', ...services])] })),
     nextIncarnation: () => {
       memory.state = { ...memory.state, incarnation: memory.state.incarnation + 1 };
       return memory.state.incarnation;
@@ -62,7 +88,11 @@ export function groupCrew(memory: GroupMemory): GroupCrew {
     taskBase: () => {
       const { cluster, clusterUid, config, peersVersion, command } = memory.state;
       return {
-        clusterId: cluster, clusterUid, cluster: config, peersOf: clusterWorkflowId(cluster), peersVersion,
+        clusterId: cluster,
+        clusterUid,
+        cluster: config,
+        peersOf: clusterWorkflowId(cluster),
+        peersVersion,
         ...(command === undefined ? {} : { command }),
       };
     },
@@ -87,14 +117,22 @@ export function reportOf(memory: GroupMemory): GroupReport {
   const { state } = memory;
   const { over, quiet } = standingOf(memory);
   return {
-    ...state.report, group: state.group, seen: state.seen, incarnation: state.incarnation, peersVersion: state.peers.version,
-    quiet, over,
+    ...state.report,
+    group: state.group,
+    seen: state.seen,
+    incarnation: state.incarnation,
+    peersVersion: state.peers.version,
+    quiet,
+    over,
     ...(over ? { summary: summaryOf(state) } : {}),
   };
 }
 
 /** What the cluster waits for beside counts: that all is over, or that nothing goes on by itself. */
-export function standingOf({ run, draining }: GroupMemory): { readonly over: boolean; readonly quiet: boolean } {
+export function standingOf({ run, draining }: GroupMemory): {
+  readonly over: boolean;
+  readonly quiet: boolean;
+} {
   if (draining === true) return { over: false, quiet: false };
   return { over: run?.over() ?? true, quiet: run?.quiet() ?? true };
 }
@@ -103,9 +141,17 @@ function summaryOf(state: GroupState): NonNullable<GroupReport['summary']> {
   const nodes = Object.values(state.nodes);
   const failed = nodes.filter(({ failure }) => failure !== undefined);
   const aside = failed.filter((node) => node.aside === true).length;
-  return { rows: rowsOf(nodes, state.operation), members: membersOf(nodes), failed: failed.length - aside, aside };
+  return {
+    rows: rowsOf(nodes, state.operation),
+    members: membersOf(nodes),
+    failed: failed.length - aside,
+    aside,
+  };
 }
 
 function membersOf(nodes: readonly NodeState[]): Members {
-  return nodes.reduce<Members>((members, { nodeId, group }) => addMember(members, group, Number(nodeId.slice(group.length + 1))), {});
+  return nodes.reduce<Members>(
+    (members, { nodeId, group }) => addMember(members, group, Number(nodeId.slice(group.length + 1))),
+    {},
+  );
 }

@@ -13,18 +13,28 @@ const haltMs = 60_000;
 /** Carries one instruction of the cluster out; chains that it starts go on beside. */
 export async function carryOutInstruction(memory: GroupMemory, instruction: Instruction): Promise<void> {
   switch (instruction.do) {
-    case 'begin': return begin(memory, instruction);
-    case 'survey': return look(memory);
-    case 'work': return work(memory, instruction);
+    case 'begin':
+      return begin(memory, instruction);
+    case 'survey':
+      return look(memory);
+    case 'work':
+      return work(memory, instruction);
     case 'open':
-      memory.state = { ...memory.state, opened: [...memory.state.opened, ...instruction.gates], turns: [...memory.state.turns, ...instruction.turns] };
+      memory.state = {
+        ...memory.state,
+        opened: [...memory.state.opened, ...instruction.gates],
+        turns: [...memory.state.turns, ...instruction.turns],
+      };
       return undefined;
-    case 'abandon': return dropNode(memory, instruction.nodeId);
-    case 'aside': return setAside(memory, instruction.nodeId);
+    case 'abandon':
+      return dropNode(memory, instruction.nodeId);
+    case 'aside':
+      return setAside(memory, instruction.nodeId);
     case 'pause':
       memory.state = { ...memory.state, paused: instruction.paused };
       return undefined;
-    case 'halt': return halt(memory, instruction.how);
+    case 'halt':
+      return halt(memory, instruction.how);
     case 'end':
       await halt(memory, 'cancel');
       memory.ended = true;
@@ -33,21 +43,36 @@ export async function carryOutInstruction(memory: GroupMemory, instruction: Inst
 
 type Told<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do }>;
 
-async function begin(memory: GroupMemory, { operation, fresh, condemned, survey }: Told<'begin'>): Promise<void> {
+async function begin(
+  memory: GroupMemory,
+  { operation, fresh, condemned, survey }: Told<'begin'>,
+): Promise<void> {
   delete memory.run;
   memory.state = { ...memory.state, operation };
   if (fresh) {
-    for (const { nodeId, aside } of Object.values(memory.state.nodes)) if (aside === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { condemned: _condemned, ...facts }, ...node }) => ({ ...node, facts, runs: {} }));
+    for (const { nodeId, aside } of Object.values(memory.state.nodes))
+      if (aside === true) showAgain(memory, nodeId);
+    changeNodes(memory, ({ facts: { condemned: _condemned, ...facts }, ...node }) => ({
+      ...node,
+      facts,
+      runs: {},
+    }));
   }
   changeNodes(memory, ({ failure: _failure, ...node }) =>
-    (condemned.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node));
+    condemned.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node,
+  );
   if (survey) await look(memory);
 }
 
 async function look(memory: GroupMemory): Promise<void> {
   const { cluster, clusterUid, services } = memory.state;
-  await surveyNodes({ memory, clusterId: cluster, uid: clusterUid, services, isHalted: () => isToHalt(memory) });
+  await surveyNodes({
+    memory,
+    clusterId: cluster,
+    uid: clusterUid,
+    services,
+    isHalted: () => isToHalt(memory),
+  });
 }
 
 function showAgain(memory: GroupMemory, nodeId: string): void {
@@ -57,23 +82,50 @@ function showAgain(memory: GroupMemory, nodeId: string): void {
 
 /** Something that ends the work under way has come, and was not carried out yet. */
 export function isToHalt({ inbox }: GroupMemory): boolean {
-  return inbox.some(({ list }) => list.some((instruction) => instruction.do === 'halt' || instruction.do === 'end'));
+  return inbox.some(({ list }) =>
+    list.some((instruction) => instruction.do === 'halt' || instruction.do === 'end'),
+  );
 }
 
 function work(memory: GroupMemory, told: Told<'work'>): void {
-  const { work: given, nodenums, adopted, groupServices, incarnation, services, config, command, limits } = told;
+  const {
+    work: given,
+    nodenums,
+    adopted,
+    groupServices,
+    incarnation,
+    services,
+    config,
+    command,
+    limits,
+  } = told;
   const before = memory.state.peers.version;
   const { command: _command, ...state } = memory.state;
   memory.state = {
-    ...state, services, config, limits, incarnation: Math.max(incarnation, state.incarnation), opened: [], turns: [], work: given,
+    ...state,
+    services,
+    config,
+    limits,
+    incarnation: Math.max(incarnation, state.incarnation),
+    opened: [],
+    turns: [],
+    work: given,
     ...(command === undefined ? {} : { command }),
   };
   takeOver(memory, {
-    cluster: state.cluster, kinds: given.kinds, nodenum: (nodeId) => nodenums[nodeId] ?? 0, ...(groupServices === undefined ? {} : { services: groupServices }),
+    cluster: state.cluster,
+    kinds: given.kinds,
+    nodenum: (nodeId) => nodenums[nodeId] ?? 0,
+    ...(groupServices === undefined ? {} : { services: groupServices }),
     ...(adopted === undefined ? {} : { adopted }),
   });
   const crew = groupCrew(memory);
-  if (memory.state.peers.version !== before) crew.announced(Object.keys(memory.state.peers.changedAt).filter((name) => (memory.state.peers.changedAt[name] ?? 0) > before));
+  if (memory.state.peers.version !== before)
+    crew.announced(
+      Object.keys(memory.state.peers.changedAt).filter(
+        (name) => (memory.state.peers.changedAt[name] ?? 0) > before,
+      ),
+    );
   memory.run = crew.start(given);
 }
 
@@ -104,12 +156,16 @@ async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Pr
   memory.state = { ...state, paused: false };
 }
 
-/** A service that declares no REMOVE is gone when its node is not to have it any more and nothing failed there. */
+/**
+ * A service that declares no REMOVE is gone when its node is not to have it any more and nothing failed
+ * there.
+ */
 function tidy(memory: GroupMemory): void {
   for (const node of Object.values(memory.state.nodes)) {
     if (node.failure !== undefined) continue;
     for (const service of Object.keys(node.facts.services)) {
-      if (!node.services.includes(service)) changeNode(memory, node.nodeId, (before) => withoutService(before, service));
+      if (!node.services.includes(service))
+        changeNode(memory, node.nodeId, (before) => withoutService(before, service));
     }
   }
 }

@@ -1,8 +1,22 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { condition, getExternalWorkflowHandle, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow';
+import {
+  condition,
+  getExternalWorkflowHandle,
+  log,
+  ParentClosePolicy,
+  sleep,
+  startChild,
+} from '@temporalio/workflow';
 import { groupWorkflowId, groupWorkflowType } from '../../model/names.js';
 import {
-  addMember, isMember, newGroup, sizeOf, type GroupStart, type Instruction, type Instructions, type NodeGroup,
+  addMember,
+  isMember,
+  newGroup,
+  sizeOf,
+  type GroupStart,
+  type Instruction,
+  type Instructions,
+  type NodeGroup,
 } from '../../model/node-group.js';
 import { workflowTaskMs } from '../../model/resumption.js';
 import { changeOperation, type Memory } from './memory.js';
@@ -31,10 +45,16 @@ export function placeNode(memory: Memory, specGroup: string, index: number): str
     memory.placing += 1;
     return undefined;
   }
-  const roomy = Object.entries(groups).find(([, { members, ending }]) => ending !== true && sizeOf(members) < limits.groupNodes)?.[0];
+  const roomy = Object.entries(groups).find(
+    ([, { members, ending }]) => ending !== true && sizeOf(members) < limits.groupNodes,
+  )?.[0];
   const id = roomy ?? String(counters.group + 1);
   if (roomy === undefined) {
-    memory.state = { ...memory.state, counters: { ...counters, group: counters.group + 1 }, groups: { ...groups, [id]: newGroup } };
+    memory.state = {
+      ...memory.state,
+      counters: { ...counters, group: counters.group + 1 },
+      groups: { ...groups, [id]: newGroup },
+    };
   }
   changeGroup(memory, id, { members: addMember(memory.state.groups[id]?.members ?? {}, specGroup, index) });
   return id;
@@ -56,7 +76,9 @@ export function groupsOver(memory: Memory): boolean {
 
 /** The same, or what is under way there waits for gates and turns that stay shut. */
 export function groupsQuiet(memory: Memory): boolean {
-  return Object.values(memory.state.groups).every((group) => isUpToDate(group) && (group.quiet || group.over));
+  return Object.values(memory.state.groups).every(
+    (group) => isUpToDate(group) && (group.quiet || group.over),
+  );
 }
 
 function isUpToDate({ pending, sent, seen }: NodeGroup): boolean {
@@ -74,8 +96,10 @@ export function endEmptyGroups(memory: Memory): void {
 
 /** Sends what is to be told, to each group one message after the other. */
 export async function keepInstructing(memory: Memory): Promise<never> {
-  const sendable = (): readonly string[] => Object.entries(memory.state.groups)
-    .flatMap(([id, { pending }]) => (pending.length > 0 && memory.closing !== true && !memory.sending.includes(id) ? [id] : []));
+  const sendable = (): readonly string[] =>
+    Object.entries(memory.state.groups).flatMap(([id, { pending }]) =>
+      pending.length > 0 && memory.closing !== true && !memory.sending.includes(id) ? [id] : [],
+    );
   for (;;) {
     await condition(() => sendable().length > 0);
     for (const id of sendable()) void send(memory, id);
@@ -91,7 +115,10 @@ async function send(memory: Memory, id: string): Promise<void> {
   changeGroup(memory, id, { pending: [], sent: seq });
   try {
     if (seq === 1) await startGroup(memory, id);
-    await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(instructSignal, instructions);
+    await getExternalWorkflowHandle(groupWorkflowId(memory.state.name, id)).signal(
+      instructSignal,
+      instructions,
+    );
     if (memory.state.groups[id]?.ending === true) forgetGroup(memory, id);
   } catch (error) {
     lose(memory, id, error);
@@ -112,29 +139,51 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await startChild<(input: GroupStart) => Promise<string>>(groupWorkflowType, {
-        workflowId, args: [start], workflowTaskTimeout: workflowTaskMs, parentClosePolicy: ParentClosePolicy.ABANDON, staticSummary: `group ${id} of cluster ${name}`,
+        workflowId,
+        args: [start],
+        workflowTaskTimeout: workflowTaskMs,
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        staticSummary: `group ${id} of cluster ${name}`,
       });
       return;
     } catch (error) {
       // A group of an earlier life of the cluster, which was terminated: its machines are adopted, it is not.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || tries === 20) throw error;
-      await getExternalWorkflowHandle(workflowId).signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] }).catch(() => undefined);
+      await getExternalWorkflowHandle(workflowId)
+        .signal(instructSignal, { seq: 0, peersVersion: 0, list: [{ do: 'end' }] })
+        .catch(() => undefined);
       await sleep('2 seconds');
     }
   }
 }
 
-/** A group that is gone was terminated from outside: nobody knows its nodes any more, and a person must decide. */
+/**
+ * A group that is gone was terminated from outside: nobody knows its nodes any more, and a person must
+ * decide.
+ */
 function lose(memory: Memory, id: string, error: unknown): void {
   const why = error instanceof Error ? error.message : String(error);
   if (memory.state.operation?.kind === 'delete') {
-    // Nobody can take its nodes down any more; their machines are found by the sweep once the cluster is gone.
+    // Nobody can take its nodes down any more; their machines are found by the sweep once the cluster is
+    // gone.
     const nodes = sizeOf(memory.state.groups[id]?.members ?? {});
-    changeOperation(memory, { abandoned: [...(memory.state.operation.abandoned ?? []), `group ${id}, ${nodes} nodes (${why}); see heddle leaks`] });
+    changeOperation(memory, {
+      abandoned: [
+        ...(memory.state.operation.abandoned ?? []),
+        `group ${id}, ${nodes} nodes (${why}); see heddle leaks`,
+      ],
+    });
     forgetGroup(memory, id);
     return;
   }
   log.error(`group ${id} cannot be told what to do`, { why });
-  changeGroup(memory, id, { seen: memory.state.groups[id]?.sent ?? 0, over: true, quiet: true, failed: sizeOf(memory.state.groups[id]?.members ?? {}) });
-  changeOperation(memory, { reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are not known any more; was it terminated?` });
+  changeGroup(memory, id, {
+    seen: memory.state.groups[id]?.sent ?? 0,
+    over: true,
+    quiet: true,
+    failed: sizeOf(memory.state.groups[id]?.members ?? {}),
+  });
+  changeOperation(memory, {
+    reason: `the workflow ${groupWorkflowId(memory.state.name, id)} is gone (${why}), so its nodes are not known any more; was it terminated?`,
+  });
 }

@@ -18,12 +18,19 @@ export function validateLend(memory: Memory, request: LendRequest): void {
   const { state } = memory;
   const { name, operation, spec, achieved, nodes, lent } = state;
   if (lent?.loan === request.loan) return;
-  if (request.rewrites === true && groupOfNode(memory, request.nodeId) !== undefined) throw new Error(`node ${request.nodeId} is carried by a group of cluster ${name}, which cannot take one back that was rewritten; heddle replace ${name} ${request.nodeId}`);
+  if (request.rewrites === true && groupOfNode(memory, request.nodeId) !== undefined)
+    throw new Error(
+      `node ${request.nodeId} is carried by a group of cluster ${name}, which cannot take one back that was rewritten; heddle replace ${name} ${request.nodeId}`,
+    );
   refuseDeleting(state, 'its nodes go');
   refuseUnknownNodes(memory, [request.nodeId]);
   refuseBusy(state, false);
-  if (operation !== undefined) throw new Error(`cluster ${name} holds operation ${operation.id} (${operation.what}), which failed; see to that first: heddle status ${name}`);
-  if (stableJson((spec ?? null) as Json) !== stableJson((achieved ?? null) as Json)) throw new Error(`cluster ${name} is not yet what its file says; apply it, or roll back, first`);
+  if (operation !== undefined)
+    throw new Error(
+      `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed; see to that first: heddle status ${name}`,
+    );
+  if (stableJson((spec ?? null) as Json) !== stableJson((achieved ?? null) as Json))
+    throw new Error(`cluster ${name} is not yet what its file says; apply it, or roll back, first`);
   const node = nodes[request.nodeId];
   const unfit = node === undefined ? undefined : unfitText(node);
   if (unfit !== undefined) throw new Error(`cluster ${name}: ${unfit}`);
@@ -31,11 +38,17 @@ export function validateLend(memory: Memory, request: LendRequest): void {
 
 export function lend(memory: Memory, { nodeId, loan, to, rewrites }: LendRequest): void {
   if (memory.state.lent?.loan === loan) return;
-  memory.state = { ...memory.state, lent: { nodeId, loan, to, since: now(), ...(rewrites === true ? { rewrites } : {}) } };
+  memory.state = {
+    ...memory.state,
+    lent: { nodeId, loan, to, since: now(), ...(rewrites === true ? { rewrites } : {}) },
+  };
   memory.stale = true;
 }
 
-/** What ran on a machine that was switched off, or is not on it any more, is carried out by an apply of the spec as it is. */
+/**
+ * What ran on a machine that was switched off, or is not on it any more, is carried out by an apply of the
+ * spec as it is.
+ */
 export function giveBack(memory: Memory, { loan, repair, rewritten, broken }: GiveBackRequest): void {
   const { lent, ...state } = memory.state;
   if (lent?.loan !== loan) return;
@@ -43,21 +56,27 @@ export function giveBack(memory: Memory, { loan, repair, rewritten, broken }: Gi
   memory.stale = true;
   if (state.spec === undefined || !(repair || rewritten !== undefined || broken === true)) return;
   if (broken !== true) {
-    changeNode(memory, lent.nodeId, (node) => (rewritten === undefined
-      // Not every machine tells that it came up again.
-      ? { ...node, payload: { ...node.payload, 'boot-id': `before ${loan}` } }
-      : { ...node, payload: mergePayload(node.payload, rewritten), facts: withoutServices(node.facts) }));
+    changeNode(memory, lent.nodeId, (node) =>
+      rewritten === undefined
+        ? // Not every machine tells that it came up again.
+          { ...node, payload: { ...node.payload, 'boot-id': `before ${loan}` } }
+        : { ...node, payload: mergePayload(node.payload, rewritten), facts: withoutServices(node.facts) },
+    );
   }
   queueOperation(memory, {
-    intent: broken === true ? { kind: 'replace', nodes: [lent.nodeId] } : { kind: 'apply' }, by: `${lent.to} (it gave ${lent.nodeId} back)`, spec: state.spec, waits: true,
-    // What waits for the node wants it as it was; and what is to be applied next is not to be undone by the spec of now.
+    intent: broken === true ? { kind: 'replace', nodes: [lent.nodeId] } : { kind: 'apply' },
+    by: `${lent.to} (it gave ${lent.nodeId} back)`,
+    spec: state.spec,
+    waits: true,
+    // What waits for the node wants it as it was; and what is to be applied next is not to be undone by the
+    // spec of now.
     first: state.queue.length > 0 && patched('20261122-given-back-first'),
   });
 }
 
 /**
- * Until the node is given back. A borrower that is no more cannot do that: then it is taken back. It is asked from time to time, and when
- * an operation begins to wait for the node.
+ * Until the node is given back. A borrower that is no more cannot do that: then it is taken back. It is asked
+ * from time to time, and when an operation begins to wait for the node.
  */
 export async function restLent(memory: Memory, isWoken: () => boolean): Promise<void> {
   const { lent } = memory.state;
@@ -78,11 +97,14 @@ export async function restLent(memory: Memory, isWoken: () => boolean): Promise<
       return;
     }
     // Who deletes the cluster meanwhile does not wait for it.
-    if (node !== undefined) await Promise.race([switchOn(memory, node), condition(() => memory.state.lent?.loan !== lent.loan)]);
+    if (node !== undefined)
+      await Promise.race([switchOn(memory, node), condition(() => memory.state.lent?.loan !== lent.loan)]);
     giveBack(memory, { loan: lent.loan, repair: true });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn(`whether ${lent.to} still works on ${lent.nodeId} is not known`, { why: error.cause?.message ?? error.message });
+    log.warn(`whether ${lent.to} still works on ${lent.nodeId} is not known`, {
+      why: error.cause?.message ?? error.message,
+    });
   }
 }
 
@@ -95,7 +117,12 @@ export function nodeReply(memory: Memory, nodeId: string): NodeReply {
   const { name, uid, nodes } = memory.state;
   const group = groupOfNode(memory, nodeId);
   if (group !== undefined) return { is: 'elsewhere', workflowId: groupWorkflowId(name, group) };
-  return nodes[nodeId] === undefined ? { is: 'unknown', why: `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has` } : nodeIn(nodes, uid, nodeId);
+  return nodes[nodeId] === undefined
+    ? {
+        is: 'unknown',
+        why: `cluster ${name} has no node ${nodeId}; 'heddle nodes ${name}' shows those it has`,
+      }
+    : nodeIn(nodes, uid, nodeId);
 }
 
 export function nodeIn(nodes: Readonly<Record<string, NodeState>>, uid: string, nodeId: string): NodeReply {
@@ -105,17 +132,38 @@ export function nodeIn(nodes: Readonly<Record<string, NodeState>>, uid: string, 
   return { is: 'here', uid: node.keyUid ?? uid, node, ...(busy === undefined ? {} : { busy }) };
 }
 
-/** It may have been switched off for a capture that nobody ends any more. Where that cannot be done, the next look shows it. */
-async function switchOn({ state: { name, lent } }: Memory, { uid, node }: NodeReply & { readonly is: 'here' }): Promise<void> {
+/**
+ * It may have been switched off for a capture that nobody ends any more. Where that cannot be done, the next
+ * look shows it.
+ */
+async function switchOn(
+  { state: { name, lent } }: Memory,
+  { uid, node }: NodeReply & { readonly is: 'here' },
+): Promise<void> {
   const { nodeId, incarnation, payload, placement } = node;
   if (placement === undefined) return;
   const { provider, type, site, fields } = placement;
   const operation = `give-back-${lent?.loan.replaceAll('/', '-')}`;
   try {
-    await runMachineTask('POWER_ON', {
-      taskId: taskId({ clusterUid: uid, nodeId, incarnation, action: 'POWER_ON', operation }), clusterId: name, clusterUid: uid, nodeId, incarnation, run: 1, operation,
-      config: payload, cluster: {}, peersVersion: 0, peersOf: `cluster/${name}`, provider: { name: provider, type, fields }, order: { at: now() },
-    }, { site, provider });
+    await runMachineTask(
+      'POWER_ON',
+      {
+        taskId: taskId({ clusterUid: uid, nodeId, incarnation, action: 'POWER_ON', operation }),
+        clusterId: name,
+        clusterUid: uid,
+        nodeId,
+        incarnation,
+        run: 1,
+        operation,
+        config: payload,
+        cluster: {},
+        peersVersion: 0,
+        peersOf: `cluster/${name}`,
+        provider: { name: provider, type, fields },
+        order: { at: now() },
+      },
+      { site, provider },
+    );
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     log.warn(`${nodeId} could not be switched on`, { why: error.cause?.message ?? error.message });

@@ -34,7 +34,10 @@ export async function look(memory: Memory): Promise<void> {
   memory.stale = true;
 }
 
-/** Queues an apply of the spec as it is when a machine is not as it should be and the policy is to do something about it. */
+/**
+ * Queues an apply of the spec as it is when a machine is not as it should be and the policy is to do
+ * something about it.
+ */
 export async function lookAndRepair(memory: Memory): Promise<void> {
   await look(memory);
   const { spec, operation, queue } = memory.state;

@@ -41,7 +41,9 @@ export function changeNode(memory: CrewMemory, nodeId: string, change: (node: No
 }
 
 export function changeNodes(memory: CrewMemory, change: (node: NodeState) => NodeState): void {
-  const nodes = Object.fromEntries(Object.entries(memory.state.nodes).map(([id, node]) => [id, change(node)]));
+  const nodes = Object.fromEntries(
+    Object.entries(memory.state.nodes).map(([id, node]) => [id, change(node)]),
+  );
   memory.state = { ...memory.state, nodes };
 }
 
@@ -50,7 +52,10 @@ export function dropNode(memory: CrewMemory, nodeId: string): void {
   memory.state = { ...memory.state, nodes };
 }
 
-/** Notes that a node joined, changed its services, or got another address; its peers see it from this version on. */
+/**
+ * Notes that a node joined, changed its services, or got another address; its peers see it from this version
+ * on.
+ */
 export function announceNode(memory: CrewMemory, nodeId: string): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined) return;
@@ -86,7 +91,11 @@ export function changeOperation(memory: Memory, change: Partial<Operation>): voi
 export function countTasks(memory: Memory, change: Partial<Operation['tasks']>): void {
   const tasks = memory.state.operation?.tasks ?? { total: 0, done: 0, failed: 0 };
   changeOperation(memory, {
-    tasks: { total: tasks.total + (change.total ?? 0), done: tasks.done + (change.done ?? 0), failed: tasks.failed + (change.failed ?? 0) },
+    tasks: {
+      total: tasks.total + (change.total ?? 0),
+      done: tasks.done + (change.done ?? 0),
+      failed: tasks.failed + (change.failed ?? 0),
+    },
   });
 }
 
@@ -94,17 +103,26 @@ const clusterKey = defineSearchAttributeKey(searchAttributes.cluster, SearchAttr
 const providerKey = defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD);
 const phaseKey = defineSearchAttributeKey(searchAttributes.phase, SearchAttributeType.KEYWORD);
 
-/** Brings what the Web UI shows up to date: the table of nodes, and the search attributes when the phase changed. */
+/**
+ * Brings what the Web UI shows up to date: the table of nodes, and the search attributes when the phase
+ * changed.
+ */
 export function show(memory: Memory): void {
   memory.stale = false;
   setCurrentDetails(detailsOf(memory.state));
   const phase = phaseOf(memory.state);
-  const providers = [...new Set(Object.values(memory.state.spec?.groups ?? {}).map((group) => group.provider))].toSorted().join(',');
+  const providers = [
+    ...new Set(Object.values(memory.state.spec?.groups ?? {}).map((group) => group.provider)),
+  ]
+    .toSorted()
+    .join(',');
   const shown = `${phase} ${providers}`;
   if (memory.shown === shown || !memory.state.features.searchAttributes) return;
   memory.shown = shown;
   upsertSearchAttributes([
-    { key: clusterKey, value: memory.state.name }, { key: phaseKey, value: phase }, { key: providerKey, value: providers },
+    { key: clusterKey, value: memory.state.name },
+    { key: phaseKey, value: phase },
+    { key: providerKey, value: providers },
   ]);
 }
 

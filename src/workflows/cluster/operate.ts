@@ -1,4 +1,10 @@
-import { ActivityFailure, ApplicationFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  condition,
+  isCancellation,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { PlanRequest } from '../../model/messages.js';
 import { taskTitle } from '../../model/names.js';
 import { describeIntent, type Operation } from '../../model/operation.js';
@@ -23,8 +29,9 @@ export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 
 const haltMs = 60_000;
 
 /**
- * Carries out the operation in `memory.state.operation` from wherever it stands. The first time, and after a retry, it
- * looks at the machines and plans what is left; after a continue-as-new it goes on with the work as it was carried.
+ * Carries out the operation in `memory.state.operation` from wherever it stands. The first time, and after a
+ * retry, it looks at the machines and plans what is left; after a continue-as-new it goes on with the work as
+ * it was carried.
  */
 export async function operate(memory: Memory): Promise<OperationEnd> {
   if (memory.state.work === undefined) {
@@ -41,7 +48,9 @@ async function prepare(memory: Memory): Promise<OperationEnd | undefined> {
     if (memory.halt !== undefined) return 'halted';
     const plan = await planWhatIsLeft(memory);
     if (memory.halt !== undefined) return 'halted';
-    const legacy = isFirst(memory, plan) ? await Promise.race([takeLegacy(memory, plan), untilHalted(memory)]) : { adopted: {} };
+    const legacy = isFirst(memory, plan)
+      ? await Promise.race([takeLegacy(memory, plan), untilHalted(memory)])
+      : { adopted: {} };
     if (legacy === undefined || memory.halt !== undefined) return 'halted';
     adopt(memory, plan, legacy);
     return undefined;
@@ -70,25 +79,49 @@ async function lookAtNodes(memory: Memory): Promise<void> {
   if (operation === undefined) return;
   const survey = operation.kind === 'apply' || operation.kind === 'rollback';
   const condemned = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
-  instructAll(memory, { do: 'begin', operation: operation.id, fresh, condemned: fresh ? condemned : [], survey });
+  instructAll(memory, {
+    do: 'begin',
+    operation: operation.id,
+    fresh,
+    condemned: fresh ? condemned : [],
+    survey,
+  });
   const { fresh: _fresh, ...state } = memory.state;
   memory.state = state;
-  if (survey) await surveyNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted: () => memory.halt !== undefined });
+  if (survey)
+    await surveyNodes({
+      memory,
+      clusterId: name,
+      uid,
+      services: servicesOf(memory.state),
+      isHalted: () => memory.halt !== undefined,
+    });
   await condition(() => groupsOver(memory) || memory.halt !== undefined);
 }
 
 async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
   const { operation, name, target, spec } = memory.state;
   const intent = operation?.intent ?? { kind: 'apply' };
-  const wanted = intent.kind === 'delete' || (intent.kind === 'rollback' && target === undefined) ? undefined : target ?? spec;
-  const request: PlanRequest = { clusterName: name, intent, current: summarise(memory.state), ...(wanted === undefined ? {} : { spec: wanted }) };
+  const wanted =
+    intent.kind === 'delete' || (intent.kind === 'rollback' && target === undefined)
+      ? undefined
+      : (target ?? spec);
+  const request: PlanRequest = {
+    clusterName: name,
+    intent,
+    current: summarise(memory.state),
+    ...(wanted === undefined ? {} : { spec: wanted }),
+  };
   return runPlan<ServedPlan>(request, `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`);
 }
 
 function rejectionOf(error: unknown): { readonly message: string; readonly invalid: boolean } | undefined {
   if (!(error instanceof ActivityFailure)) return undefined;
   const { cause } = error;
-  return { message: cause?.message ?? error.message, invalid: cause instanceof ApplicationFailure && cause.type === 'Invalid' };
+  return {
+    message: cause?.message ?? error.message,
+    invalid: cause instanceof ApplicationFailure && cause.type === 'Invalid',
+  };
 }
 
 /** Takes the plan over into the state: the accepted spec, new nodes, nodes that leave, the work to do. */
@@ -96,16 +129,38 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
   const { spec, features, limits, gates, placements, plugins, width = 1, later = [] } = plan;
   memory.state = { ...memory.state, features, limits, ...(plugins === undefined ? {} : { plugins }) };
   if (spec !== undefined) {
-    const retired = Object.entries(servicesOf(memory.state)).filter(([service]) => spec.services[service] === undefined);
+    const retired = Object.entries(servicesOf(memory.state)).filter(
+      ([service]) => spec.services[service] === undefined,
+    );
     const { target: _target, ...state } = memory.state;
     memory.state = { ...state, spec, retired: Object.fromEntries(retired) };
   }
   const operation = memory.state.operation?.id ?? '0';
-  memory.state = { ...memory.state, board: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} } };
+  memory.state = {
+    ...memory.state,
+    board: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} },
+  };
   const inline = shareOut(memory, plan, operation, adopted);
   const services = servicesOfGroups(plan);
-  takeOver(memory, { cluster: memory.state.name, kinds: inline, ...(services === undefined ? {} : { services }), nodenum: () => nextNodenum(memory), adopted });
-  memory.state = { ...memory.state, work: { operation, kinds: inline, placements, positions: {}, doneBefore: memory.state.operation?.tasks.done ?? 0, ...(plugins === undefined ? {} : { plugins }), ...(later.length === 0 ? {} : { again: true }) } };
+  takeOver(memory, {
+    cluster: memory.state.name,
+    kinds: inline,
+    ...(services === undefined ? {} : { services }),
+    nodenum: () => nextNodenum(memory),
+    adopted,
+  });
+  memory.state = {
+    ...memory.state,
+    work: {
+      operation,
+      kinds: inline,
+      placements,
+      positions: {},
+      doneBefore: memory.state.operation?.tasks.done ?? 0,
+      ...(plugins === undefined ? {} : { plugins }),
+      ...(later.length === 0 ? {} : { again: true }),
+    },
+  };
   const { done = 0 } = memory.state.operation?.tasks ?? {};
   changeOperation(memory, { tasks: { done, total: done + taskCount(plan), failed: 0 } });
   if (isEmptyPlan(plan) && done === 0) changeOperation(memory, { unchanged: true });
@@ -131,7 +186,8 @@ async function carryOut(memory: Memory): Promise<OperationEnd> {
   endWork(memory);
   endEmptyGroups(memory);
   const end = settle(memory);
-  // A round that could do nothing would only be planned over and over: what is left waits for a node that was set aside.
+  // A round that could do nothing would only be planned over and over: what is left waits for a node that was
+  // set aside.
   const wentOn = (memory.state.operation?.tasks.done ?? 0) > work.doneBefore;
   return end === 'done' && work.again === true && wentOn ? operate(memory) : end;
 }
@@ -147,7 +203,8 @@ async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
   run.abandon();
   endWork(memory);
   const { operation } = memory.state;
-  if (to === 'cancel') await discardHalfMade(clusterCrew(memory), operation?.id ?? '0', () => memory.halt?.to === 'delete');
+  if (to === 'cancel')
+    await discardHalfMade(clusterCrew(memory), operation?.id ?? '0', () => memory.halt?.to === 'delete');
   await condition(() => groupsOver(memory));
   endEmptyGroups(memory);
   return 'halted';
@@ -163,7 +220,8 @@ function settle(memory: Memory): OperationEnd {
   const failed = Object.values(memory.state.nodes).filter((node) => node.failure !== undefined);
   const holding = failed.filter((node) => node.aside !== true);
   const inGroups = Object.values(groups).reduce((sum, group) => sum + group.failed, 0);
-  const aside = failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.aside, 0);
+  const aside =
+    failed.length - holding.length + Object.values(groups).reduce((sum, group) => sum + group.aside, 0);
   if (operation?.kind === 'exec' && holding.length + inGroups > 0) {
     // A command that failed leaves the cluster as it was.
     for (const { nodeId } of holding) changeNode(memory, nodeId, ({ failure: _failure, ...node }) => node);
@@ -172,7 +230,10 @@ function settle(memory: Memory): OperationEnd {
   }
   if (holding.length + inGroups === 0) {
     tidy(memory);
-    if (aside > 0) changeOperation(memory, { reason: `went on without ${aside === 1 ? 'a node' : `${aside} nodes`}: ${reasonOf(operation, aside)}` });
+    if (aside > 0)
+      changeOperation(memory, {
+        reason: `went on without ${aside === 1 ? 'a node' : `${aside} nodes`}: ${reasonOf(operation, aside)}`,
+      });
     return 'done';
   }
   changeOperation(memory, { reason: operation?.reason ?? reasonOf(operation, holding.length + inGroups) });
@@ -196,11 +257,17 @@ function tidy(memory: Memory): void {
   for (const node of Object.values(memory.state.nodes)) {
     if (node.leaving === true) dropNode(memory, node.nodeId);
     for (const service of Object.keys(node.facts.services)) {
-      if (!node.services.includes(service)) changeNode(memory, node.nodeId, (before) => withoutService(before, service));
+      if (!node.services.includes(service))
+        changeNode(memory, node.nodeId, (before) => withoutService(before, service));
     }
   }
-  const standing = new Set(Object.values(memory.state.nodes).flatMap((node) => Object.keys(node.facts.services)));
+  const standing = new Set(
+    Object.values(memory.state.nodes).flatMap((node) => Object.keys(node.facts.services)),
+  );
   const retired = Object.entries(memory.state.retired).filter(([name]) => standing.has(name));
-  memory.state = { ...memory.state, retired: Object.fromEntries(retired), stopped: memory.state.stopped.filter((name) => memory.state.spec?.services[name] !== undefined) };
+  memory.state = {
+    ...memory.state,
+    retired: Object.fromEntries(retired),
+    stopped: memory.state.stopped.filter((name) => memory.state.spec?.services[name] !== undefined),
+  };
 }
-

@@ -1,5 +1,11 @@
 import { groupWorkflowId, readMachineKey } from '../../model/names.js';
-import { highestIncarnation, ownershipAmong, wasAbandoned, type NamedMachine, type Ownership } from '../../model/ownership.js';
+import {
+  highestIncarnation,
+  ownershipAmong,
+  wasAbandoned,
+  type NamedMachine,
+  type Ownership,
+} from '../../model/ownership.js';
 import type { GroupMemory } from './group-crew.js';
 import { groupOfNode } from './groups.js';
 import type { Memory } from './memory.js';
@@ -21,10 +27,16 @@ export function ownershipOf(memory: Memory, machine: NamedMachine): Ownership {
   return found.is === 'free' && abandoned ? { is: 'abandoned' } : found;
 }
 
-/** The sweep is about to delete what is free here: no later machine gets one of these keys, also where a reset set the counter back. */
+/**
+ * The sweep is about to delete what is free here: no later machine gets one of these keys, also where a reset
+ * set the counter back.
+ */
 export function disown(memory: Memory, machines: readonly NamedMachine[]): readonly Ownership[] {
   const { counters, uid } = memory.state;
-  memory.state = { ...memory.state, counters: { ...counters, incarnation: Math.max(counters.incarnation, highestIncarnation(machines, uid)) } };
+  memory.state = {
+    ...memory.state,
+    counters: { ...counters, incarnation: Math.max(counters.incarnation, highestIncarnation(machines, uid)) },
+  };
   return machines.map((machine) => ownershipOf(memory, machine));
 }
 
@@ -34,6 +46,9 @@ export function ownershipInGroup({ state, inbox }: GroupMemory, machine: NamedMa
 
 export function disownInGroup(memory: GroupMemory, machines: readonly NamedMachine[]): readonly Ownership[] {
   const { incarnation, clusterUid } = memory.state;
-  memory.state = { ...memory.state, incarnation: Math.max(incarnation, highestIncarnation(machines, clusterUid)) };
+  memory.state = {
+    ...memory.state,
+    incarnation: Math.max(incarnation, highestIncarnation(machines, clusterUid)),
+  };
   return machines.map((machine) => ownershipInGroup(memory, machine));
 }

@@ -1,6 +1,9 @@
 import { sleep, workflowInfo } from '@temporalio/workflow';
 
-/** Places in flight, given first come first served. Lives in one run of a workflow; holds no state of the cluster. */
+/**
+ * Places in flight, given first come first served. Lives in one run of a workflow; holds no state of the
+ * cluster.
+ */
 export interface Places {
   /** Resolves to false when the places were closed first. */
   take(): Promise<boolean>;
@@ -43,7 +46,9 @@ export function createPlaces(limit: number): Places {
   };
 }
 
-/** What one workflow task may command, in characters of JSON. Over 4 MB Temporal ends the workflow for good. */
+/**
+ * What one workflow task may command, in characters of JSON. Over 4 MB Temporal ends the workflow for good.
+ */
 const commandSize = 700_000;
 
 /** Spreads commands over several workflow tasks, so that none of them grows beyond what Temporal takes. */

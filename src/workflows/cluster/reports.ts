@@ -11,16 +11,30 @@ export function takeReport(memory: Memory, report: GroupReport): void {
   if (known === undefined) return;
   const { counters, peers } = memory.state;
   memory.state = {
-    ...memory.state, counters: { ...counters, incarnation: Math.max(counters.incarnation, incarnation) },
-    ...(report.announced.length === 0 ? {} : { peers: touchPeers(peers, report.announced.filter((name) => name !== '*')) }),
+    ...memory.state,
+    counters: { ...counters, incarnation: Math.max(counters.incarnation, incarnation) },
+    ...(report.announced.length === 0
+      ? {}
+      : {
+          peers: touchPeers(
+            peers,
+            report.announced.filter((name) => name !== '*'),
+          ),
+        }),
   };
   changeGroup(memory, group, {
-    seen, quiet, over, peersVersion,
-    ...(summary === undefined || seen !== known.sent ? {} : { rows: summary.rows, members: summary.members, failed: summary.failed, aside: summary.aside }),
+    seen,
+    quiet,
+    over,
+    peersVersion,
+    ...(summary === undefined || seen !== known.sent
+      ? {}
+      : { rows: summary.rows, members: summary.members, failed: summary.failed, aside: summary.aside }),
   });
   countTasks(memory, report.tasks);
   takeCounts(memory, report.counts);
-  for (const { failure, group: specGroup, remaining } of report.failures) nodeFailed(memory, specGroup, failure, remaining);
+  for (const { failure, group: specGroup, remaining } of report.failures)
+    nodeFailed(memory, specGroup, failure, remaining);
   takeTurns(memory, report.leaves, report.asks);
 }
 

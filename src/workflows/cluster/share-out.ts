@@ -13,9 +13,15 @@ import { servicesOfGroups } from './take-over.js';
  * Gives every new node its place, and every group its part of the plan.
  * @returns the part of the cluster's own workflow.
  */
-export function shareOut(memory: Memory, plan: PlanWithPins, operation: string, adopted: Legacy['adopted']): readonly Kind[] {
+export function shareOut(
+  memory: Memory,
+  plan: PlanWithPins,
+  operation: string,
+  adopted: Legacy['adopted'],
+): readonly Kind[] {
   const nodenums = placeNewNodes(memory, plan);
-  for (const id of Object.keys(memory.state.groups)) tellGroup(memory, plan, id, { operation, nodenums, adopted });
+  for (const id of Object.keys(memory.state.groups))
+    tellGroup(memory, plan, id, { operation, nodenums, adopted });
   return kindsOf(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
 }
 
@@ -49,25 +55,49 @@ interface Telling {
   readonly adopted: Legacy['adopted'];
 }
 
-function tellGroup(memory: Memory, plan: PlanWithPins, id: string, { operation, nodenums, adopted }: Telling): void {
+function tellGroup(
+  memory: Memory,
+  plan: PlanWithPins,
+  id: string,
+  { operation, nodenums, adopted }: Telling,
+): void {
   const members = memory.state.groups[id]?.members ?? {};
   const kinds = kindsOf(plan.kinds, (group, index) => isMember(members, group, index));
-  const work: Work = { operation, kinds, placements: plan.placements, positions: {}, doneBefore: 0, ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }) };
+  const work: Work = {
+    operation,
+    kinds,
+    placements: plan.placements,
+    positions: {},
+    doneBefore: 0,
+    ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }),
+  };
   const command = commandOf(memory);
   const groupServices = servicesOfGroups(plan);
   const { spec, counters, limits } = memory.state;
   const instruction: Instruction = {
-    do: 'work', work, incarnation: counters.incarnation, services: servicesOf(memory.state), config: spec?.config ?? {}, limits,
+    do: 'work',
+    work,
+    incarnation: counters.incarnation,
+    services: servicesOf(memory.state),
+    config: spec?.config ?? {},
+    limits,
     nodenums: Object.fromEntries(Object.entries(nodenums).filter(([node]) => isIn(kinds, node))),
     adopted: Object.fromEntries(Object.entries(adopted).filter(([node]) => isIn(kinds, node))),
-    ...(groupServices === undefined ? {} : { groupServices }), ...(command === undefined ? {} : { command }),
+    ...(groupServices === undefined ? {} : { groupServices }),
+    ...(command === undefined ? {} : { command }),
   };
   // Who begins while the operation is paused starts nothing either.
-  const paused: readonly Instruction[] = memory.state.operation?.paused === undefined ? [] : [{ do: 'pause', paused: true }];
+  const paused: readonly Instruction[] =
+    memory.state.operation?.paused === undefined ? [] : [{ do: 'pause', paused: true }];
   instruct(memory, id, ...paused, instruction);
-  changeGroup(memory, id, { waits: [...new Set(kinds.flatMap(({ chain }) => chain.flatMap(({ after = [] }) => after)))] });
+  changeGroup(memory, id, {
+    waits: [...new Set(kinds.flatMap(({ chain }) => chain.flatMap(({ after = [] }) => after)))],
+  });
 }
 
 function isIn(kinds: readonly Kind[], node: string): boolean {
-  return kinds.some(({ group, nodes }) => node.startsWith(`${group}-`) && indexesOf(nodes).some((index) => nodeId(group, index) === node));
+  return kinds.some(
+    ({ group, nodes }) =>
+      node.startsWith(`${group}-`) && indexesOf(nodes).some((index) => nodeId(group, index) === node),
+  );
 }

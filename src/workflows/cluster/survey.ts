@@ -21,7 +21,9 @@ export interface Surveyed {
 /** Looks at the machines, and notes how they were found. What cannot be told is left as it was known. */
 export async function surveyNodes(surveyed: Surveyed): Promise<void> {
   const { memory } = surveyed;
-  const nodes = Object.values(memory.state.nodes).filter(({ facts, leaving }) => facts.CONFIRM === true && leaving !== true);
+  const nodes = Object.values(memory.state.nodes).filter(
+    ({ facts, leaving }) => facts.CONFIRM === true && leaving !== true,
+  );
   let open = true;
   const all = Promise.all(batchesOf(nodes).map(async (batch) => surveyBatch(surveyed, batch))).finally(() => {
     open = false;
@@ -29,12 +31,16 @@ export async function surveyNodes(surveyed: Surveyed): Promise<void> {
   await Promise.race([all, condition(() => !open || surveyed.isHalted())]);
 }
 
-async function surveyBatch({ memory, clusterId, uid, services }: Surveyed, nodes: readonly NodeState[]): Promise<void> {
+async function surveyBatch(
+  { memory, clusterId, uid, services }: Surveyed,
+  nodes: readonly NodeState[],
+): Promise<void> {
   const placement = nodes[0]?.placement;
   if (placement === undefined) return;
   const { provider, type, fields } = placement;
   const request: SurveyRequest = {
-    clusterId, provider: { name: provider, type, fields },
+    clusterId,
+    provider: { name: provider, type, fields },
     nodes: nodes.map((node): LookedAt => {
       const { nodeId, incarnation, keyUid, payload } = node;
       return { nodeId, incarnation, keyUid: keyUid ?? uid, config: payload, ...checksOf(node, services) };
@@ -46,29 +52,43 @@ async function surveyBatch({ memory, clusterId, uid, services }: Surveyed, nodes
     for (const { nodeId, incarnation } of nodes) {
       const sighting = sightings.find((found) => found.nodeId === nodeId);
       const found = health.filter((one) => one.nodeId === nodeId);
-      changeNode(memory, nodeId, (node) => (node.incarnation === incarnation ? withHealth(withSighting(node, sighting), found) : node));
+      changeNode(memory, nodeId, (node) =>
+        node.incarnation === incarnation ? withHealth(withSighting(node, sighting), found) : node,
+      );
     }
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     // An apply goes on with what is known: a provider that does not answer is told by the tasks that need it.
-    log.warn(`the machines of provider ${provider} could not be looked at`, { why: error.cause?.message ?? error.message });
+    log.warn(`the machines of provider ${provider} could not be looked at`, {
+      why: error.cause?.message ?? error.message,
+    });
   }
 }
 
 /** Only of what runs there anything can be said. */
 function checksOf({ facts }: NodeState, services: Surveyed['services']): Pick<LookedAt, 'checks'> {
-  const checks = Object.entries(services).flatMap(([name, { check }]) => (check === undefined || facts.services[name]?.START === undefined ? [] : [[name, check] as const]));
+  const checks = Object.entries(services).flatMap(([name, { check }]) =>
+    check === undefined || facts.services[name]?.START === undefined ? [] : [[name, check] as const],
+  );
   return checks.length === 0 ? {} : { checks: Object.fromEntries(checks) };
 }
 
 /** What was begun on a service meanwhile is newer than what was seen. */
 function withHealth(node: NodeState, found: readonly HealthSighting[]): NodeState {
   const at = new Date().toISOString();
-  return found.reduce((seen, { service, well, why }) =>
-    (seen.facts.services[service]?.START === undefined ? seen : recordHealth(seen, service, { well, at, ...(why === undefined ? {} : { why }) })), node);
+  return found.reduce(
+    (seen, { service, well, why }) =>
+      seen.facts.services[service]?.START === undefined
+        ? seen
+        : recordHealth(seen, service, { well, at, ...(why === undefined ? {} : { why }) }),
+    node,
+  );
 }
 
-function withSighting({ facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState, sighting: Sighting | undefined): NodeState {
+function withSighting(
+  { facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState,
+  sighting: Sighting | undefined,
+): NodeState {
   if (sighting === undefined) return { ...node, facts };
   const { seen, why } = sighting;
   const { health: _old, ...known } = node;
@@ -84,7 +104,10 @@ function batchesOf(nodes: readonly NodeState[]): readonly (readonly NodeState[])
     accounts.set(key, [...(accounts.get(key) ?? []), node]);
   }
   return [...accounts.values()].flatMap((all) =>
-    Array.from({ length: Math.ceil(all.length / nodesPerSurvey) }, (_, place) => all.slice(place * nodesPerSurvey, (place + 1) * nodesPerSurvey)));
+    Array.from({ length: Math.ceil(all.length / nodesPerSurvey) }, (_, place) =>
+      all.slice(place * nodesPerSurvey, (place + 1) * nodesPerSurvey),
+    ),
+  );
 }
 
 function keyOf({ site, provider, fields }: Placement): string {

@@ -20,7 +20,8 @@ export interface Takeover {
 export function takeOver(memory: CrewMemory, takeover: Takeover): void {
   const { services } = takeover;
   if (services !== undefined) {
-    for (const node of Object.values(memory.state.nodes)) changeServices(memory, node.nodeId, services[node.group] ?? node.services);
+    for (const node of Object.values(memory.state.nodes))
+      changeServices(memory, node.nodeId, services[node.group] ?? node.services);
   }
   for (const kind of takeover.kinds) {
     for (const index of indexesOf(kind.nodes)) takeNode(memory, takeover, kind, nodeId(kind.group, index));
@@ -51,10 +52,21 @@ function takeNode(memory: CrewMemory, { cluster, nodenum, adopted }: Takeover, k
     return;
   }
   const node: NodeState = {
-    nodeId: id, group: kind.group, nodenum: nodenum(id), hostname: hostname(cluster, id), incarnation: 0,
-    payload: {}, facts: { services: {} }, services: kind.services, changedAt: 0, runs: {},
+    nodeId: id,
+    group: kind.group,
+    nodenum: nodenum(id),
+    hostname: hostname(cluster, id),
+    incarnation: 0,
+    payload: {},
+    facts: { services: {} },
+    services: kind.services,
+    changedAt: 0,
+    runs: {},
   };
   const machine = adopted?.[id];
-  memory.state = { ...memory.state, nodes: { ...memory.state.nodes, [id]: machine === undefined ? node : recordAdopted(node, machine) } };
+  memory.state = {
+    ...memory.state,
+    nodes: { ...memory.state.nodes, [id]: machine === undefined ? node : recordAdopted(node, machine) },
+  };
   announceNode(memory, id);
 }

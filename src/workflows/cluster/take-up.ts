@@ -14,7 +14,9 @@ export function hasWork({ state }: Memory): boolean {
   return state.operation?.state === 'running' || nextQueued(state) !== undefined;
 }
 
-/** While an operation is held, only what was asked to take its place begins; while a node is lent, nothing. */
+/**
+ * While an operation is held, only what was asked to take its place begins; while a node is lent, nothing.
+ */
 function nextQueued({ operation, queue, lent }: ClusterState): QueuedOperation | undefined {
   if (lent !== undefined) return undefined;
   return operation?.state === 'held' ? queue.find(({ waits }) => waits !== true) : queue[0];
@@ -33,13 +35,18 @@ export async function takeUp(memory: Memory): Promise<OperationEnd> {
       if (spec !== undefined) noteAchieved(memory, operation);
       endOperation(memory, 'done', operation);
       break;
-    case 'failed': endOperation(memory, 'failed', operation); break;
+    case 'failed':
+      endOperation(memory, 'failed', operation);
+      break;
     case 'rejected':
       endOperation(memory, 'rejected', operation);
       holdAgain(memory, earlier);
       break;
-    case 'halted': endHalted(memory, operation); break;
-    case 'held': holdOrRollBack(memory, operation);
+    case 'halted':
+      endHalted(memory, operation);
+      break;
+    case 'held':
+      holdOrRollBack(memory, operation);
   }
   delete memory.halt;
   show(memory);
@@ -54,12 +61,23 @@ function begin(memory: Memory): void {
   const operation: Operation = { ...next.operation, state: 'running', startedAt: now() };
   const queue = memory.state.queue.filter((queued) => queued !== next);
   const { target: _target, ...state } = memory.state;
-  memory.state = { ...state, fresh: true, queue, operation, stopped: stoppedBy(memory.state, operation.intent), ...(next.spec === undefined ? {} : { target: next.spec }) };
+  memory.state = {
+    ...state,
+    fresh: true,
+    queue,
+    operation,
+    stopped: stoppedBy(memory.state, operation.intent),
+    ...(next.spec === undefined ? {} : { target: next.spec }),
+  };
   const replaced = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
   // Runs, failures and what is to be replaced belong to an operation.
-  for (const { nodeId, aside } of Object.values(memory.state.nodes)) if (aside === true) showNode(memory, nodeId);
-  changeNodes(memory, ({ failure: _failure, facts: { condemned: _condemned, ...facts }, ...node }) =>
-    ({ ...node, runs: {}, facts: replaced.includes(node.nodeId) ? { ...facts, condemned: true } : facts }));
+  for (const { nodeId, aside } of Object.values(memory.state.nodes))
+    if (aside === true) showNode(memory, nodeId);
+  changeNodes(memory, ({ failure: _failure, facts: { condemned: _condemned, ...facts }, ...node }) => ({
+    ...node,
+    runs: {},
+    facts: replaced.includes(node.nodeId) ? { ...facts, condemned: true } : facts,
+  }));
 }
 
 /** A service that is stopped stays so until it is started, with what depends on it. */
@@ -78,11 +96,17 @@ function noteAchieved(memory: Memory, { kind }: Operation): void {
   // Rolled back to nothing: there never was a spec that came true.
   if (spec === undefined || (kind === 'rollback' && achieved === undefined)) return;
   if (kind !== 'apply' && kind !== 'rollback') return;
-  if (achieved !== undefined && stableJson(achieved as unknown as Json) === stableJson(spec as unknown as Json)) return;
+  if (
+    achieved !== undefined &&
+    stableJson(achieved as unknown as Json) === stableJson(spec as unknown as Json)
+  )
+    return;
   memory.state = { ...memory.state, achieved: spec, ...(achieved === undefined ? {} : { before: achieved }) };
 }
 
-/** A request that could not be planned changed nothing: the operation that it was to follow is held as before. */
+/**
+ * A request that could not be planned changed nothing: the operation that it was to follow is held as before.
+ */
 function holdAgain(memory: Memory, { operation, nodes, target, stopped }: ClusterState): void {
   memory.state = { ...memory.state, stopped };
   if (operation?.state !== 'held') return;
@@ -93,7 +117,10 @@ function holdAgain(memory: Memory, { operation, nodes, target, stopped }: Cluste
 function endHalted(memory: Memory, operation: Operation): void {
   const { halt } = memory;
   if (halt?.to === 'delete') {
-    endOperation(memory, 'superseded', { ...operation, reason: `gave way to delete, asked for by ${halt.by}` });
+    endOperation(memory, 'superseded', {
+      ...operation,
+      reason: `gave way to delete, asked for by ${halt.by}`,
+    });
     return;
   }
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
@@ -103,25 +130,36 @@ function endHalted(memory: Memory, operation: Operation): void {
 /** What failed waits for a person, unless the cluster's policy is to go back to what was there before. */
 function holdOrRollBack(memory: Memory, operation: Operation): void {
   const { spec, achieved } = memory.state;
-  const byPolicy = operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
+  const byPolicy =
+    operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
   if (!byPolicy) {
     changeOperation(memory, { state: 'held' });
     return;
   }
   endOperation(memory, 'failed', operation);
-  queueOperation(memory, { intent: { kind: 'rollback' }, by: `onFailure: rollback (operation ${operation.id} failed)`, ...(achieved === undefined ? {} : { spec: achieved }) });
+  queueOperation(memory, {
+    intent: { kind: 'rollback' },
+    by: `onFailure: rollback (operation ${operation.id} failed)`,
+    ...(achieved === undefined ? {} : { spec: achieved }),
+  });
 }
 
 /** The end of a deleted cluster, and of one whose first spec was rejected. */
 export async function isOver(memory: Memory, end: OperationEnd): Promise<boolean> {
   const [last] = memory.state.history;
-  const bare = Object.keys(memory.state.nodes).length === 0 && Object.values(memory.state.groups).every(({ ending }) => ending === true) && memory.state.queue.length === 0;
+  const bare =
+    Object.keys(memory.state.nodes).length === 0 &&
+    Object.values(memory.state.groups).every(({ ending }) => ending === true) &&
+    memory.state.queue.length === 0;
   if (!bare || last === undefined || memory.state.operation !== undefined) return false;
   const unmade = last.kind === 'rollback' && memory.state.achieved === undefined;
   const deleted = end === 'done' && (last.kind === 'delete' || unmade);
   const rejected = end === 'rejected' && memory.state.spec === undefined;
   if (!deleted && !rejected) return false;
-  await condition(() => allHandlersFinished() && memory.sending.length === 0 && Object.keys(memory.state.groups).length === 0);
+  await condition(
+    () =>
+      allHandlersFinished() && memory.sending.length === 0 && Object.keys(memory.state.groups).length === 0,
+  );
   // Asked for while the groups were ending: the cluster lives on.
   if (memory.state.queue.length > 0) return false;
   if (rejected) throw ApplicationFailure.nonRetryable(last.reason ?? 'the spec was rejected', 'Invalid');

@@ -17,7 +17,13 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
   const { request, numbers } = memory.state;
   const number = numbers + 1;
   const begun: Build = {
-    number, state: 'building', startedAt: now(), files: [], uploads: [], notes: [], step: waitsForBuilder,
+    number,
+    state: 'building',
+    startedAt: now(),
+    files: [],
+    uploads: [],
+    notes: [],
+    step: waitsForBuilder,
     provenance: { recipe: '', source: describeSource(spec.source), by: request?.by ?? '-' },
   };
   change(memory, { numbers: number, builds: [begun, ...memory.state.builds] });
@@ -25,15 +31,25 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
   memory.scope = scope;
   try {
     await scope.run(() => make(memory, number, spec));
-    if (memory.cancelled === true) return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
-    ended(memory, number, { state: 'ready', ...(spec.validate === undefined ? {} : { provenance: { ...buildOf(memory, number).provenance, validated: now() } }) });
+    if (memory.cancelled === true)
+      return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
+    ended(memory, number, {
+      state: 'ready',
+      ...(spec.validate === undefined
+        ? {}
+        : { provenance: { ...buildOf(memory, number).provenance, validated: now() } }),
+    });
     const { request: _answered, ...state } = memory.state;
     memory.state = { ...state, builds: rotate(state.builds, spec.keep) };
   } catch (error) {
-    if (isCancellation(error) || memory.cancelled === true) return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
+    if (isCancellation(error) || memory.cancelled === true)
+      return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
     ended(memory, number, { state: 'failed', why: whyOf(error) });
     const { request: standing } = memory.state;
-    change(memory, { builds: rotate(memory.state.builds, spec.keep), ...(standing === undefined ? {} : { request: afterFailure(standing, Date.now()) }) });
+    change(memory, {
+      builds: rotate(memory.state.builds, spec.keep),
+      ...(standing === undefined ? {} : { request: afterFailure(standing, Date.now()) }),
+    });
   } finally {
     delete memory.scope;
     delete memory.cancelled;
@@ -43,18 +59,27 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
 async function make(memory: ImageMemory, number: number, spec: ImageSpec): Promise<void> {
   const checked = await runCheckImage({ name: memory.state.name, spec });
   const whole = withAccountOf(spec, checked.placement);
-  changeBuild(memory, number, { provenance: { ...buildOf(memory, number).provenance, recipe: checked.recipe } });
+  changeBuild(memory, number, {
+    provenance: { ...buildOf(memory, number).provenance, recipe: checked.recipe },
+  });
   const slots = { site: buildPlacesOf(checked.site), places: 1 };
   try {
     await runLibraryTask(memory, number, 'TAKE_BUILD_PLACE', checked, { slots });
-    await (whole.source.kind === 'recipe' ? buildByRecipe(memory, number, whole, whole.source, checked) : buildByCommand(memory, number, whole, whole.source, checked));
+    await (whole.source.kind === 'recipe'
+      ? buildByRecipe(memory, number, whole, whole.source, checked)
+      : buildByCommand(memory, number, whole, whole.source, checked));
   } finally {
     await givePlace(memory, number, checked, slots);
   }
 }
 
 /** A place that was not given back is the same image's at its next build. */
-async function givePlace(memory: ImageMemory, number: number, checked: CheckedImage, slots: { readonly site: string; readonly places: number }): Promise<void> {
+async function givePlace(
+  memory: ImageMemory,
+  number: number,
+  checked: CheckedImage,
+  slots: { readonly site: string; readonly places: number },
+): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
       await runLibraryTask(memory, number, 'GIVE_SLOT', checked, { slots });
@@ -66,5 +91,9 @@ async function givePlace(memory: ImageMemory, number: number, checked: CheckedIm
 
 function ended(memory: ImageMemory, number: number, end: Partial<Build>): void {
   const { step: _step, ...build } = buildOf(memory, number);
-  change(memory, { builds: memory.state.builds.map((other) => (other.number === number ? { ...build, ...end, endedAt: now() } : other)) });
+  change(memory, {
+    builds: memory.state.builds.map((other) =>
+      other.number === number ? { ...build, ...end, endedAt: now() } : other,
+    ),
+  });
 }

@@ -3,26 +3,44 @@ import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
 import { buildOf, change, changeBuild, changeUpload, removeUpload, type ImageMemory } from './memory.js';
 
-/** Takes away what is left of a build, at the providers first. What does not go now is tried again in the next round. */
+/**
+ * Takes away what is left of a build, at the providers first. What does not go now is tried again in the next
+ * round.
+ */
 export async function drop(memory: ImageMemory, { number, uploads, files }: Build): Promise<void> {
   memory.tried = [...memory.tried, `drop ${number}`];
   await Promise.all(uploads.map((upload) => deleteUpload(memory, number, upload)));
-  await Promise.all(files.map(async ({ path, format, site }) => {
-    try {
-      await runLibraryTask(memory, number, 'REMOVE_FILE', { site }, { file: { path, format } });
-      changeBuild(memory, number, { files: buildOf(memory, number).files.filter((file) => file.path !== path) });
-    } catch (error) {
-      changeBuild(memory, number, { why: whyOf(error) });
-    }
-  }));
+  await Promise.all(
+    files.map(async ({ path, format, site }) => {
+      try {
+        await runLibraryTask(memory, number, 'REMOVE_FILE', { site }, { file: { path, format } });
+        changeBuild(memory, number, {
+          files: buildOf(memory, number).files.filter((file) => file.path !== path),
+        });
+      } catch (error) {
+        changeBuild(memory, number, { why: whyOf(error) });
+      }
+    }),
+  );
   const left = buildOf(memory, number);
-  if (left.state === 'deleting' && isGone(left)) change(memory, { builds: memory.state.builds.filter((build) => build.number !== number) });
+  if (left.state === 'deleting' && isGone(left))
+    change(memory, { builds: memory.state.builds.filter((build) => build.number !== number) });
 }
 
-async function deleteUpload(memory: ImageMemory, number: number, { provider, type, site, image }: Upload): Promise<void> {
+async function deleteUpload(
+  memory: ImageMemory,
+  number: number,
+  { provider, type, site, image }: Upload,
+): Promise<void> {
   changeUpload(memory, number, { provider, type, site, state: 'deleting' });
   try {
-    await runLibraryTask(memory, number, 'DELETE_IMAGE', { site, provider, type }, image === undefined ? {} : { providerImage: image });
+    await runLibraryTask(
+      memory,
+      number,
+      'DELETE_IMAGE',
+      { site, provider, type },
+      image === undefined ? {} : { providerImage: image },
+    );
     removeUpload(memory, number, provider);
   } catch (error) {
     changeUpload(memory, number, { provider, type, site, state: 'deleting', why: whyOf(error) });

@@ -13,17 +13,42 @@ export interface At {
 }
 
 /** One task about a build's image that needs no machine. */
-export async function runLibraryTask(memory: ImageMemory, number: number, action: MachineAction, { site, provider = '-', type = '-' }: At, order: Partial<MachineOrder> = {}): Promise<MachineTaskOutcome> {
+export async function runLibraryTask(
+  memory: ImageMemory,
+  number: number,
+  action: MachineAction,
+  { site, provider = '-', type = '-' }: At,
+  order: Partial<MachineOrder> = {},
+): Promise<MachineTaskOutcome> {
   const { name, uid } = memory.state;
   memory.tasks += 1;
   const nodeId = uploadId(name, number);
   // Of two tasks of one action the later one has a higher number, also in a run that goes on with the image.
   const operation = `${provider}.${Date.now()}.${memory.tasks}`;
-  return runMachineTask(action, {
-    taskId: taskId({ clusterUid: uid, nodeId, incarnation: 1, action, operation }), clusterId: imageWorkflowId(name), clusterUid: uid, nodeId, incarnation: 1, run: 1, operation,
-    config: {}, cluster: {}, peersVersion: 0, peersOf: imageWorkflowId(name), provider: { name: provider, type, fields: {} },
-    order: { at: now(), image: imageRefOf(name, buildOf(memory, number)), token: uploadToken(uid, number, provider), ...order },
-  }, { site, provider });
+  return runMachineTask(
+    action,
+    {
+      taskId: taskId({ clusterUid: uid, nodeId, incarnation: 1, action, operation }),
+      clusterId: imageWorkflowId(name),
+      clusterUid: uid,
+      nodeId,
+      incarnation: 1,
+      run: 1,
+      operation,
+      config: {},
+      cluster: {},
+      peersVersion: 0,
+      peersOf: imageWorkflowId(name),
+      provider: { name: provider, type, fields: {} },
+      order: {
+        at: now(),
+        image: imageRefOf(name, buildOf(memory, number)),
+        token: uploadToken(uid, number, provider),
+        ...order,
+      },
+    },
+    { site, provider },
+  );
 }
 
 /** A capture is found as an upload of the same build is. */

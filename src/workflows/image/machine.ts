@@ -1,16 +1,39 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { MachineIntent, MachineState, OperationResult, Registration } from '../../model/machine/machine.js';
+import type {
+  MachineIntent,
+  MachineState,
+  OperationResult,
+  Registration,
+} from '../../model/machine/machine.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { NotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { carryOut } from '../machine/operations.js';
 import { forgetMachine, noteBuild, now, setMachine, type ImageMemory } from './memory.js';
 
-/** A machine of a build. It is had, captured and given back as one that is registered by itself; its state is the image's. */
-export function openMachine(memory: ImageMemory, name: string, registration: Registration, more: Pick<MachineState, 'capturesFor'> = {}): MachineMemory {
+/**
+ * A machine of a build. It is had, captured and given back as one that is registered by itself; its state is
+ * the image's.
+ */
+export function openMachine(
+  memory: ImageMemory,
+  name: string,
+  registration: Registration,
+  more: Pick<MachineState, 'capturesFor'> = {},
+): MachineMemory {
   const { uid } = memory.state;
   setMachine(memory, {
-    stateVersion: 1, name, uid, owner: imageWorkflowId(memory.state.name), registration, state: 'reloading', payload: {}, history: [], operations: 0, measured: {}, ...more,
+    stateVersion: 1,
+    name,
+    uid,
+    owner: imageWorkflowId(memory.state.name),
+    registration,
+    state: 'reloading',
+    payload: {},
+    history: [],
+    operations: 0,
+    measured: {},
+    ...more,
   });
   return machineOf(memory, name);
 }
@@ -32,7 +55,14 @@ export function machineOf(memory: ImageMemory, name: string): MachineMemory {
 /** @throws NotDone */
 export async function operate(machine: MachineMemory, intent: MachineIntent): Promise<OperationResult> {
   const { operations } = machine.state;
-  const operation = { id: String(operations + 1), intent, by: 'a build', state: 'running', startedAt: now(), notes: [] } as const;
+  const operation = {
+    id: String(operations + 1),
+    intent,
+    by: 'a build',
+    state: 'running',
+    startedAt: now(),
+    notes: [],
+  } as const;
   machine.state = { ...machine.state, operations: operations + 1, operation };
   return carryOut(machine, operation);
 }
@@ -46,7 +76,8 @@ export async function takeBack(memory: ImageMemory, name: string, build?: number
     } catch (error) {
       if (isCancellation(error) || !(error instanceof NotDone)) throw error;
       memory.tried = [...memory.tried, name];
-      if (build !== undefined) noteBuild(memory, build, `its machine could not be deleted, and it is tried again: ${error.message}`);
+      if (build !== undefined)
+        noteBuild(memory, build, `its machine could not be deleted, and it is tried again: ${error.message}`);
     }
   });
 }

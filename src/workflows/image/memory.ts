@@ -37,7 +37,9 @@ export function buildOf(memory: ImageMemory, number: number): Build {
 }
 
 export function changeBuild(memory: ImageMemory, number: number, part: Partial<Build>): void {
-  change(memory, { builds: memory.state.builds.map((build) => (build.number === number ? { ...build, ...part } : build)) });
+  change(memory, {
+    builds: memory.state.builds.map((build) => (build.number === number ? { ...build, ...part } : build)),
+  });
 }
 
 export function noteBuild(memory: ImageMemory, number: number, note: string): void {
@@ -48,17 +50,25 @@ export function noteBuild(memory: ImageMemory, number: number, note: string): vo
 export function changeUpload(memory: ImageMemory, number: number, upload: Upload): void {
   const { uploads } = buildOf(memory, number);
   const { why: _why, ...before } = uploads.find(({ provider }) => provider === upload.provider) ?? upload;
-  changeBuild(memory, number, { uploads: [...uploads.filter(({ provider }) => provider !== upload.provider), { ...before, ...upload }] });
+  changeBuild(memory, number, {
+    uploads: [...uploads.filter(({ provider }) => provider !== upload.provider), { ...before, ...upload }],
+  });
 }
 
 export function removeUpload(memory: ImageMemory, number: number, provider: string): void {
-  changeBuild(memory, number, { uploads: buildOf(memory, number).uploads.filter((upload) => upload.provider !== provider) });
+  changeBuild(memory, number, {
+    uploads: buildOf(memory, number).uploads.filter((upload) => upload.provider !== provider),
+  });
 }
 
 export function setMachine(memory: ImageMemory, machine: MachineState): void {
   const { machines } = memory.state;
   const known = machines.some(({ name }) => name === machine.name);
-  change(memory, { machines: known ? machines.map((other) => (other.name === machine.name ? machine : other)) : [...machines, machine] });
+  change(memory, {
+    machines: known
+      ? machines.map((other) => (other.name === machine.name ? machine : other))
+      : [...machines, machine],
+  });
 }
 
 export function forgetMachine(memory: ImageMemory, name: string): void {

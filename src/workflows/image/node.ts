@@ -25,7 +25,12 @@ const switchOnTries = 12;
 const switchOnPauseMs = 5 * 60_000;
 
 /** From a node that is there, as it stands: it is lent for the time, and given back whatever comes of it. */
-export async function captureNode(memory: ImageMemory, number: number, source: RecipeSource & { readonly from: NodeRef }, accounts: CheckedImage['accounts']): Promise<void> {
+export async function captureNode(
+  memory: ImageMemory,
+  number: number,
+  source: RecipeSource & { readonly from: NodeRef },
+  accounts: CheckedImage['accounts'],
+): Promise<void> {
   const { from, cluster, system } = source;
   const { name, uid } = memory.state;
   const tell = (step: string): void => changeBuild(memory, number, { step });
@@ -36,12 +41,25 @@ export async function captureNode(memory: ImageMemory, number: number, source: R
     tell(`borrows ${describeNode(from)}`);
     const found = await runBorrowNode({ node: from, loan: loan.id, to: imageWorkflowId(name) });
     const machine = await openNode(memory, found, { system, loan });
-    changeBuild(memory, number, { provenance: { ...buildOf(memory, number).provenance, machine: machineKey(found.uid, found.nodeId, found.incarnation) } });
+    changeBuild(memory, number, {
+      provenance: {
+        ...buildOf(memory, number).provenance,
+        machine: machineKey(found.uid, found.nodeId, found.incarnation),
+      },
+    });
     const services = cluster.groups[recipeGroup]?.services ?? [];
     if (services.length > 0) {
       const plan = await planRecipe(memory, cluster);
-      const chain = (plan.kinds[0]?.chain ?? []).filter(({ action }) => action !== 'CREATE' && action !== 'CONFIRM');
-      await runChain(memory, machine, chain, { group: recipeGroup, spec: cluster, ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }), tell, operation: operationOf(loan) });
+      const chain = (plan.kinds[0]?.chain ?? []).filter(
+        ({ action }) => action !== 'CREATE' && action !== 'CONFIRM',
+      );
+      await runChain(memory, machine, chain, {
+        group: recipeGroup,
+        spec: cluster,
+        ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }),
+        tell,
+        operation: operationOf(loan),
+      });
     }
     tell('CAPTURE');
     const { provider } = found.placement;
@@ -49,7 +67,12 @@ export async function captureNode(memory: ImageMemory, number: number, source: R
     const image = imageRefOf(name, buildOf(memory, number));
     changeUpload(memory, number, { provider, type, site, state: 'uploading' });
     changeLoan(memory, { disturbed: true });
-    const { sizeMb } = await capture(machine, { image, prove: false, withinMs: captureMs, token: `${loan.id}/${provider}` });
+    const { sizeMb } = await capture(machine, {
+      image,
+      prove: false,
+      withinMs: captureMs,
+      token: `${loan.id}/${provider}`,
+    });
     changeUpload(memory, number, { provider, type, site, state: 'ready', image: formatImageRef(image) });
     if (sizeMb !== undefined) changeBuild(memory, number, { sizeMb });
   } finally {
@@ -58,15 +81,36 @@ export async function captureNode(memory: ImageMemory, number: number, source: R
 }
 
 /** The node's machine, worked on by its own key, in the name of whoever has it. */
-async function openNode(memory: ImageMemory, { clusterId, uid, nodeId, incarnation, payload, placement }: FoundNode, { system, loan }: { readonly system: string | null; readonly loan: Loan }): Promise<MachineMemory> {
+async function openNode(
+  memory: ImageMemory,
+  { clusterId, uid, nodeId, incarnation, payload, placement }: FoundNode,
+  { system, loan }: { readonly system: string | null; readonly loan: Loan },
+): Promise<MachineMemory> {
   const { provider, flavor, image, fields } = placement;
   const registration = { provider, flavor, image, fields, system };
   changeLoan(memory, {
     machine: {
-      stateVersion: 1, name: nodeId, uid, owner: clusterId, incarnation, registration, state: 'available', payload, history: [], operations: 1, measured: {},
+      stateVersion: 1,
+      name: nodeId,
+      uid,
+      owner: clusterId,
+      incarnation,
+      registration,
+      state: 'available',
+      payload,
+      history: [],
+      operations: 1,
+      measured: {},
       capturesFor: captureOwnerOf(memory, loan.build),
       account: await runDescribeAccount(registration),
-      operation: { id: operationOf(loan), intent: { kind: 'status' }, by: 'a build', state: 'running', startedAt: now(), notes: [] },
+      operation: {
+        id: operationOf(loan),
+        intent: { kind: 'status' },
+        by: 'a build',
+        state: 'running',
+        startedAt: now(),
+        notes: [],
+      },
     },
   });
   return machineOfLoan(memory);
@@ -85,7 +129,10 @@ function machineOfLoan(memory: ImageMemory): MachineMemory {
   };
 }
 
-/** It goes on working: it is on, and answers, before anybody is told that it is free. What ran on it is then started by who has it. */
+/**
+ * It goes on working: it is on, and answers, before anybody is told that it is free. What ran on it is then
+ * started by who has it.
+ */
 async function giveBack(memory: ImageMemory, number: number): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const { loan } = memory.state;
@@ -93,7 +140,8 @@ async function giveBack(memory: ImageMemory, number: number): Promise<void> {
     changeBuild(memory, number, { step: `gives back ${describeNode(loan.of)}` });
     const answers = loan.disturbed === true && (await switchOn(memory, number, loan));
     for (const note of memory.state.loan?.machine?.operation?.notes ?? []) noteBuild(memory, number, note);
-    if (loan.of.of === 'cluster') await signalIfThere(workflowOfNode(loan.of), giveBackSignal, { loan: loan.id, repair: answers });
+    if (loan.of.of === 'cluster')
+      await signalIfThere(workflowOfNode(loan.of), giveBackSignal, { loan: loan.id, repair: answers });
     const { loan: _returned, ...state } = memory.state;
     memory.state = state;
   });

@@ -6,5 +6,8 @@ import type { ImageMemory } from './memory.js';
 
 /** As a cluster of one node would be planned. */
 export async function planRecipe(memory: ImageMemory, cluster: RecipeSource['cluster']): Promise<ServedPlan> {
-  return runPlan<ServedPlan>({ clusterName: memory.state.name, intent: { kind: 'apply' }, spec: cluster, current: emptyCluster }, `PLAN of image ${memory.state.name}`);
+  return runPlan<ServedPlan>(
+    { clusterName: memory.state.name, intent: { kind: 'apply' }, spec: cluster, current: emptyCluster },
+    `PLAN of image ${memory.state.name}`,
+  );
 }

@@ -14,16 +14,32 @@ import { runChain } from './run-chain.js';
 import { uploadAll } from './uploads.js';
 import { validate } from './validate.js';
 
-/** From a base image, or a node that is there: services on it, a capture, a boot of what came of it, and then the other providers. */
-export async function buildByRecipe(memory: ImageMemory, number: number, spec: ImageSpec, source: RecipeSource, checked: CheckedImage): Promise<void> {
+/**
+ * From a base image, or a node that is there: services on it, a capture, a boot of what came of it, and then
+ * the other providers.
+ */
+export async function buildByRecipe(
+  memory: ImageMemory,
+  number: number,
+  spec: ImageSpec,
+  source: RecipeSource,
+  checked: CheckedImage,
+): Promise<void> {
   const { provider } = captured(source);
   await captureRecipe(memory, number, source, checked);
-  if (spec.validate !== undefined && spec.validate.provider === provider) await validate(memory, number, { validation: spec.validate, system: source.system });
+  if (spec.validate !== undefined && spec.validate.provider === provider)
+    await validate(memory, number, { validation: spec.validate, system: source.system });
   await bringToOthers(memory, number, spec, source, checked);
-  if (spec.validate !== undefined && spec.validate.provider !== provider) await validate(memory, number, { validation: spec.validate, system: source.system });
+  if (spec.validate !== undefined && spec.validate.provider !== provider)
+    await validate(memory, number, { validation: spec.validate, system: source.system });
 }
 
-async function captureRecipe(memory: ImageMemory, number: number, source: RecipeSource, { accounts }: CheckedImage): Promise<void> {
+async function captureRecipe(
+  memory: ImageMemory,
+  number: number,
+  source: RecipeSource,
+  { accounts }: CheckedImage,
+): Promise<void> {
   const { cluster, system, from } = source;
   if (from !== undefined) return captureNode(memory, number, { ...source, from }, accounts);
   const { provider, hardware, image, fields } = captured({ cluster });
@@ -31,15 +47,29 @@ async function captureRecipe(memory: ImageMemory, number: number, source: Recipe
   const tell = (step: string): void => changeBuild(memory, number, { step });
   const plan = await planRecipe(memory, cluster);
   const name = `${memory.state.name}-build-${number}`;
-  const machine = openMachine(memory, name, { provider, flavor: hardware, image, fields, system }, { capturesFor: captureOwnerOf(memory, number) });
+  const machine = openMachine(
+    memory,
+    name,
+    { provider, flavor: hardware, image, fields, system },
+    { capturesFor: captureOwnerOf(memory, number) },
+  );
   const build = buildOf(memory, number);
-  changeBuild(memory, number, { provenance: { ...build.provenance, machine: machineKey(memory.state.uid, name, incarnation) } });
+  changeBuild(memory, number, {
+    provenance: { ...build.provenance, machine: machineKey(memory.state.uid, name, incarnation) },
+  });
   const ref = imageRefOf(memory.state.name, build);
   try {
     tell('CREATE');
     await operate(machine, { kind: 'register' });
-    const chain = (plan.kinds[0]?.chain ?? []).filter(({ action }) => action !== 'CREATE' && action !== 'CONFIRM');
-    await runChain(memory, machine, chain, { group: recipeGroup, spec: cluster, ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }), tell });
+    const chain = (plan.kinds[0]?.chain ?? []).filter(
+      ({ action }) => action !== 'CREATE' && action !== 'CONFIRM',
+    );
+    await runChain(memory, machine, chain, {
+      group: recipeGroup,
+      spec: cluster,
+      ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }),
+      tell,
+    });
     tell('CAPTURE');
     // From here on there may be an image, also when nobody hears of it.
     changeUpload(memory, number, { provider, type, site, state: 'uploading' });
@@ -51,14 +81,26 @@ async function captureRecipe(memory: ImageMemory, number: number, source: Recipe
   }
 }
 
-async function bringToOthers(memory: ImageMemory, number: number, { uploads }: ImageSpec, source: RecipeSource, checked: CheckedImage): Promise<void> {
+async function bringToOthers(
+  memory: ImageMemory,
+  number: number,
+  { uploads }: ImageSpec,
+  source: RecipeSource,
+  checked: CheckedImage,
+): Promise<void> {
   if (uploads.length === 0) return;
   const { provider } = captured(source);
   const { type = '' } = checked.accounts[provider] ?? {};
   changeBuild(memory, number, { step: `downloads from ${provider}` });
   const formats = [...new Set(uploads.map(({ format }) => format))];
   for (const format of formats) {
-    const { files = [] } = await runLibraryTask(memory, number, 'DOWNLOAD_IMAGE', { site: checked.site, provider, type }, { file: { path: '', format } });
+    const { files = [] } = await runLibraryTask(
+      memory,
+      number,
+      'DOWNLOAD_IMAGE',
+      { site: checked.site, provider, type },
+      { file: { path: '', format } },
+    );
     const made = files.map((file): ImageFile => ({ ...file, site: checked.site }));
     changeBuild(memory, number, { files: [...buildOf(memory, number).files, ...made] });
   }

@@ -20,22 +20,41 @@ export interface ChainOptions {
   readonly operation?: string;
 }
 
-/** Carries out services, or a command, on the machine of a build, as on a node of a cluster. @throws ApplicationFailure with what failed. */
-export async function runChain(memory: ImageMemory, machine: MachineMemory, chain: readonly Step[], options: ChainOptions): Promise<void> {
+/**
+ * Carries out services, or a command, on the machine of a build, as on a node of a cluster.
+ * @throws ApplicationFailure with what failed.
+ */
+export async function runChain(
+  memory: ImageMemory,
+  machine: MachineMemory,
+  chain: readonly Step[],
+  options: ChainOptions,
+): Promise<void> {
   let node = nodeOf(machine, options);
   let failure: FailureRecord | undefined;
   const nobody = (): void => undefined;
   const owner: NodeOwner = {
-    operation: options.operation ?? `build-${machine.state.name}`, placements: [], launches: 1,
+    operation: options.operation ?? `build-${machine.state.name}`,
+    placements: [],
+    launches: 1,
     node: () => node,
     change: (apply) => {
       node = apply(node);
       if (node.payload !== machine.state.payload) machine.state = { ...machine.state, payload: node.payload };
       const { current } = node;
-      if (current?.state === 'running') options.tell(`${current.action}${current.service === undefined ? '' : ` ${current.service}`}`);
+      if (current?.state === 'running')
+        options.tell(`${current.action}${current.service === undefined ? '' : ` ${current.service}`}`);
     },
-    announce: nobody, position: () => 0, passed: nobody, leaveTurn: nobody, givePlaceBack: nobody, stepDone: nobody, addTasks: nobody,
-    waitFor: () => Promise.resolve(memory.cancelled !== true), takePlace: () => Promise.resolve(true), spend: () => Promise.resolve(),
+    announce: nobody,
+    position: () => 0,
+    passed: nobody,
+    leaveTurn: nobody,
+    givePlaceBack: nobody,
+    stepDone: nobody,
+    addTasks: nobody,
+    waitFor: () => Promise.resolve(memory.cancelled !== true),
+    takePlace: () => Promise.resolve(true),
+    spend: () => Promise.resolve(),
     stepFailed: (_step, failed) => {
       failure = failed;
     },
@@ -43,7 +62,11 @@ export async function runChain(memory: ImageMemory, machine: MachineMemory, chai
     service: (name) => options.spec?.services[name],
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
     taskBase: () => ({
-      clusterId: imageWorkflowId(memory.state.name), clusterUid: machine.state.uid, cluster: options.spec?.config ?? {}, peersOf: imageWorkflowId(memory.state.name), peersVersion: 0,
+      clusterId: imageWorkflowId(memory.state.name),
+      clusterUid: machine.state.uid,
+      cluster: options.spec?.config ?? {},
+      peersOf: imageWorkflowId(memory.state.name),
+      peersVersion: 0,
       ...(options.command === undefined ? {} : { command: options.command }),
     }),
     now,
@@ -52,17 +75,38 @@ export async function runChain(memory: ImageMemory, machine: MachineMemory, chai
   change(memory, {});
   // What was cut short is never taken for done.
   if (end === 'stopped') throw new CancelledFailure('it was cut short');
-  if (end === 'failed') throw ApplicationFailure.nonRetryable(failure?.message ?? 'the services could not be carried out', failure?.kind ?? 'Internal');
+  if (end === 'failed')
+    throw ApplicationFailure.nonRetryable(
+      failure?.message ?? 'the services could not be carried out',
+      failure?.kind ?? 'Internal',
+    );
 }
 
 function nodeOf(machine: MachineMemory, { group, spec }: ChainOptions): NodeState {
   const { name, payload, registration, account, incarnation: number = incarnation } = machine.state;
   const { hostname } = payload;
   return {
-    nodeId: name, group, nodenum: 1, hostname: typeof hostname === 'string' ? hostname : name, incarnation: number, payload, facts: { CREATE: true, CONFIRM: true, services: {} },
-    services: spec?.groups[group]?.services ?? [], changedAt: 0, runs: {},
-    ...(account === undefined ? {} : {
-      placement: { provider: registration.provider, type: account.type, site: account.site, flavor: account.flavor, image: account.image, fields: registration.fields },
-    }),
+    nodeId: name,
+    group,
+    nodenum: 1,
+    hostname: typeof hostname === 'string' ? hostname : name,
+    incarnation: number,
+    payload,
+    facts: { CREATE: true, CONFIRM: true, services: {} },
+    services: spec?.groups[group]?.services ?? [],
+    changedAt: 0,
+    runs: {},
+    ...(account === undefined
+      ? {}
+      : {
+          placement: {
+            provider: registration.provider,
+            type: account.type,
+            site: account.site,
+            flavor: account.flavor,
+            image: account.image,
+            fields: registration.fields,
+          },
+        }),
   };
 }

@@ -9,22 +9,49 @@ export interface Target {
   readonly format: string;
 }
 
-/** Brings files of a build to provider accounts, side by side. One that fails is noted, and stops no other. */
-export async function uploadAll(memory: ImageMemory, number: number, { accounts }: CheckedImage, targets: readonly Target[]): Promise<void> {
-  await Promise.all(targets.map(async ({ provider, format }) => {
-    const account = accounts[provider];
-    const file = buildOf(memory, number).files.find((made) => made.format === format);
-    if (account === undefined || file === undefined) throw new Error(`build ${number} has no file ${format} for ${provider}`);
-    await upload(memory, number, { provider, type: account.type, at: account.site }, file);
-  }));
+/**
+ * Brings files of a build to provider accounts, side by side. One that fails is noted, and stops no other.
+ */
+export async function uploadAll(
+  memory: ImageMemory,
+  number: number,
+  { accounts }: CheckedImage,
+  targets: readonly Target[],
+): Promise<void> {
+  await Promise.all(
+    targets.map(async ({ provider, format }) => {
+      const account = accounts[provider];
+      const file = buildOf(memory, number).files.find((made) => made.format === format);
+      if (account === undefined || file === undefined)
+        throw new Error(`build ${number} has no file ${format} for ${provider}`);
+      await upload(memory, number, { provider, type: account.type, at: account.site }, file);
+    }),
+  );
 }
 
 /** Files are on the builders of the site that made them, so these bring them away. */
-async function upload(memory: ImageMemory, number: number, { provider, type, at }: { readonly provider: string; readonly type: string; readonly at: string }, { path, format, sha256, bytes, site }: ImageFile): Promise<void> {
+async function upload(
+  memory: ImageMemory,
+  number: number,
+  { provider, type, at }: { readonly provider: string; readonly type: string; readonly at: string },
+  { path, format, sha256, bytes, site }: ImageFile,
+): Promise<void> {
   changeUpload(memory, number, { provider, type, site: at, state: 'uploading' });
   try {
-    const { providerImage } = await runLibraryTask(memory, number, 'UPLOAD_IMAGE', { site, provider, type }, { file: { path, format, sha256, bytes } });
-    changeUpload(memory, number, { provider, type, site: at, state: 'ready', ...(providerImage === undefined ? {} : { image: providerImage }) });
+    const { providerImage } = await runLibraryTask(
+      memory,
+      number,
+      'UPLOAD_IMAGE',
+      { site, provider, type },
+      { file: { path, format, sha256, bytes } },
+    );
+    changeUpload(memory, number, {
+      provider,
+      type,
+      site: at,
+      state: 'ready',
+      ...(providerImage === undefined ? {} : { image: providerImage }),
+    });
   } catch (error) {
     changeUpload(memory, number, { provider, type, site: at, state: 'failed', why: whyOf(error) });
   }

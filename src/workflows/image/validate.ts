@@ -12,15 +12,32 @@ export interface Validating {
   readonly system: string | null;
 }
 
-/** Nothing is offered before a machine that was made from it has booted, says what it is, and passed the command. */
-export async function validate(memory: ImageMemory, number: number, { validation, system }: Validating): Promise<void> {
+/**
+ * Nothing is offered before a machine that was made from it has booted, says what it is, and passed the
+ * command.
+ */
+export async function validate(
+  memory: ImageMemory,
+  number: number,
+  { validation, system }: Validating,
+): Promise<void> {
   const { provider, hardware, fields, withinMs } = validation;
   const image = imageRefOf(memory.state.name, buildOf(memory, number));
   const upload = buildOf(memory, number).uploads.find((one) => one.provider === provider);
-  if (upload?.state !== 'ready') throw ApplicationFailure.nonRetryable(`it could not be validated at ${provider}, which does not have it: ${upload?.why ?? 'nothing was uploaded there'}`, 'Invalid');
+  if (upload?.state !== 'ready')
+    throw ApplicationFailure.nonRetryable(
+      `it could not be validated at ${provider}, which does not have it: ${upload?.why ?? 'nothing was uploaded there'}`,
+      'Invalid',
+    );
   const name = `${memory.state.name}-check-${number}`;
   changeBuild(memory, number, { step: `validates at ${provider}` });
-  const machine = openMachine(memory, name, { provider, flavor: hardware, image: upload.image ?? formatImageRef(image), fields, system });
+  const machine = openMachine(memory, name, {
+    provider,
+    flavor: hardware,
+    image: upload.image ?? formatImageRef(image),
+    fields,
+    system,
+  });
   const outer = CancellationScope.current();
   try {
     await CancellationScope.withTimeout(withinMs, async () => {
@@ -28,15 +45,27 @@ export async function validate(memory: ImageMemory, number: number, { validation
       if (system !== null) {
         const { status } = await operate(machine, { kind: 'status', image });
         // It was never loaded onto this machine, so the steps after loading are not done.
-        if (status?.status !== 'READY' && status?.status !== 'POST_LOAD') throw ApplicationFailure.nonRetryable(`a machine made from it does not have it: ${status?.why}`, 'Invalid');
+        if (status?.status !== 'READY' && status?.status !== 'POST_LOAD')
+          throw ApplicationFailure.nonRetryable(
+            `a machine made from it does not have it: ${status?.why}`,
+            'Invalid',
+          );
       }
       const { command } = validation;
       if (command !== undefined) {
-        await runChain(memory, machine, [{ action: 'EXEC' }], { group: 'check', command: { text: command }, tell: () => undefined });
+        await runChain(memory, machine, [{ action: 'EXEC' }], {
+          group: 'check',
+          command: { text: command },
+          tell: () => undefined,
+        });
       }
     });
   } catch (error) {
-    if (isCancellation(error) && !outer.consideredCancelled && memory.cancelled !== true) throw ApplicationFailure.nonRetryable(`a machine made from it was not right within ${withinMs} ms`, 'Timeout');
+    if (isCancellation(error) && !outer.consideredCancelled && memory.cancelled !== true)
+      throw ApplicationFailure.nonRetryable(
+        `a machine made from it was not right within ${withinMs} ms`,
+        'Timeout',
+      );
     throw error;
   } finally {
     await takeBack(memory, name, number);

@@ -6,18 +6,25 @@ import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction } from './run-step.js';
 
 /**
- * Creates the account that the machine's user logs in with. The account is recorded before it is created, so it is
- * revoked whatever becomes of the creation. Its password is recorded first as well: every attempt sets the same one.
+ * Creates the account that the machine's user logs in with. The account is recorded before it is created, so
+ * it is revoked whatever becomes of the creation. Its password is recorded first as well: every attempt sets
+ * the same one.
  */
 export async function grantAccess(
-  memory: MachineMemory, { user, publicKey }: Pick<Access, 'user' | 'publicKey'>,
+  memory: MachineMemory,
+  { user, publicKey }: Pick<Access, 'user' | 'publicKey'>,
 ): Promise<void> {
   const { name, payload, holder } = memory.state;
   if (!can(memory, 'GRANT_ACCESS')) {
     // Nobody logs in to a resource that its plugin reaches.
     if (payload['ssh-auth'] === undefined) return;
-    refuse(memory, 'GRANT_ACCESS', 'not done', `machine ${name} has no system that can create an account for ${user}, `
-      + 'and its own login is not given to users; register it with --system linux');
+    refuse(
+      memory,
+      'GRANT_ACCESS',
+      'not done',
+      `machine ${name} has no system that can create an account for ${user}, ` +
+        'and its own login is not given to users; register it with --system linux',
+    );
   }
   try {
     const credential = publicKey === undefined ? { password: await makePassword(memory) } : { publicKey };
@@ -27,9 +34,11 @@ export async function grantAccess(
     recordAccess(memory, { accounts });
   } catch (error) {
     // What cannot be revoked now is revoked before the machine is anyone else's.
-    await CancellationScope.nonCancellable(() => revokeAccess(memory).catch((second: unknown) => {
-      note(memory, toNotDone(memory, 'REVOKE_ACCESS', second).message);
-    }));
+    await CancellationScope.nonCancellable(() =>
+      revokeAccess(memory).catch((second: unknown) => {
+        note(memory, toNotDone(memory, 'REVOKE_ACCESS', second).message);
+      }),
+    );
     throw toNotDone(memory, 'GRANT_ACCESS', error);
   }
 }
@@ -49,7 +58,9 @@ export async function extendAccess(memory: MachineMemory, until: string): Promis
   }
 }
 
-/** Removes the account of the machine's user, and looks whether the machine's own accounts are as they were. */
+/**
+ * Removes the account of the machine's user, and looks whether the machine's own accounts are as they were.
+ */
 export async function revokeAccess(memory: MachineMemory): Promise<void> {
   if (memory.state.access === undefined) return;
   settleAccess(memory, await runAccess(memory, 'REVOKE_ACCESS'));
@@ -65,8 +76,8 @@ export function settleAccess(memory: MachineMemory, { accounts }: MachineTaskOut
 }
 
 /**
- * Lets the machine go on to others only without its user's account, and with its own accounts as they were. A machine
- * whose account cannot be revoked goes to maintenance.
+ * Lets the machine go on to others only without its user's account, and with its own accounts as they were. A
+ * machine whose account cannot be revoked goes to maintenance.
  * @throws NotDone
  */
 export async function clearAccess(memory: MachineMemory): Promise<void> {
@@ -84,8 +95,15 @@ export async function clearAccess(memory: MachineMemory): Promise<void> {
   refuse(memory, 'REVOKE_ACCESS', 'not done', `${changedText(name, access)}; ${next}`);
 }
 
-/** After a load: what the user changed went with the old disk, unless the provider writes none. @throws NotDone */
-export function endAccess(memory: MachineMemory, { accounts }: MachineTaskOutcome, isUntouched: boolean): void {
+/**
+ * After a load: what the user changed went with the old disk, unless the provider writes none.
+ * @throws NotDone
+ */
+export function endAccess(
+  memory: MachineMemory,
+  { accounts }: MachineTaskOutcome,
+  isUntouched: boolean,
+): void {
   const { access, ...state } = memory.state;
   if (access === undefined) return;
   if (isUntouched && afterRevocation(access, accounts) !== undefined) {
@@ -105,10 +123,12 @@ async function makePassword(memory: MachineMemory): Promise<string> {
 }
 
 function runAccess(
-  memory: MachineMemory, action: 'GRANT_ACCESS' | 'REVOKE_ACCESS',
+  memory: MachineMemory,
+  action: 'GRANT_ACCESS' | 'REVOKE_ACCESS',
 ): Promise<MachineTaskOutcome> {
   const { access } = memory.state;
-  if (action === 'GRANT_ACCESS' && access !== undefined) return runAction(memory, action, { order: { access } });
+  if (action === 'GRANT_ACCESS' && access !== undefined)
+    return runAction(memory, action, { order: { access } });
   return runAction(memory, action, { order: accessOf(memory, { action }) });
 }
 

@@ -7,13 +7,17 @@ import { can, runAction } from './run-step.js';
 /** Longest time for the question, in ms: whoever asks decides without the answer then. */
 const patienceMs = 20_000;
 
-/** Asks the provider of a machine for an image. It changes nothing, so it is no operation and waits for none. */
+/**
+ * Asks the provider of a machine for an image. It changes nothing, so it is no operation and waits for none.
+ */
 export async function askImage(memory: MachineMemory, image: ImageRef): Promise<Knowledge> {
   if (!can(memory, 'IMAGE_EXISTS')) return { is: 'unknown', why: 'its provider cannot tell' };
   try {
     const { exists } = await runAction(memory, 'IMAGE_EXISTS', { order: { image }, leftMs: patienceMs });
     // One that can be fetched from elsewhere need not be here.
-    return exists?.is === 'no' && can(memory, 'RETRIEVE_IMAGE') ? { is: 'unknown', why: 'it may be fetched from elsewhere' } : exists ?? { is: 'unknown', why: 'it did not say' };
+    return exists?.is === 'no' && can(memory, 'RETRIEVE_IMAGE')
+      ? { is: 'unknown', why: 'it may be fetched from elsewhere' }
+      : (exists ?? { is: 'unknown', why: 'it did not say' });
   } catch (error) {
     return { is: 'unknown', why: toNotDone(memory, 'IMAGE_EXISTS', error).message };
   }

@@ -19,8 +19,10 @@ export interface CaptureOrder {
 }
 
 /**
- * CAPTURE: makes an image of what the machine is. From beginning to end the machine is in maintenance, and whatever goes wrong leaves
- * it there, with its disk as it is; but for a target that is there already, or may be, when nothing was touched. Only an image that is there, with a size, may cost the disk that it was made of: by its proof.
+ * CAPTURE: makes an image of what the machine is. From beginning to end the machine is in maintenance, and
+ * whatever goes wrong leaves it there, with its disk as it is; but for a target that is there already, or may
+ * be, when nothing was touched. Only an image that is there, with a size, may cost the disk that it was made
+ * of: by its proof.
  */
 export async function capture(memory: MachineMemory, order: CaptureOrder): Promise<OperationResult> {
   const { image, prove, withinMs, token } = order;
@@ -38,16 +40,27 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
       change(memory, { why: `${formatImageRef(image)} was captured here and not proved` });
       return result;
     }
-    await load(memory, { image, force: true, silent: memory.offByUs === true, withinMs: Math.max(1, end - Date.now()), token: `${token}/proof` });
+    await load(memory, {
+      image,
+      force: true,
+      silent: memory.offByUs === true,
+      withinMs: Math.max(1, end - Date.now()),
+      token: `${token}/proof`,
+    });
     return result;
   } catch (error) {
-    if (!made && error instanceof NotDone && error.failure.action === 'IMAGE_EXISTS') happen(memory, 'capture left out', undefined, before);
+    if (!made && error instanceof NotDone && error.failure.action === 'IMAGE_EXISTS')
+      happen(memory, 'capture left out', undefined, before);
     else await CancellationScope.nonCancellable(() => stay(memory, order, error));
     throw error;
   }
 }
 
-async function makeImage(memory: MachineMemory, { image, token, withinMs }: CaptureOrder, end: number): Promise<number | undefined> {
+async function makeImage(
+  memory: MachineMemory,
+  { image, token, withinMs }: CaptureOrder,
+  end: number,
+): Promise<number | undefined> {
   const steps = stepsFor(memory, captureSteps);
   const { capturesFor } = memory.state;
   let sizeMb: number | undefined;
@@ -55,11 +68,18 @@ async function makeImage(memory: MachineMemory, { image, token, withinMs }: Capt
     for (const step of steps) {
       stopIfCancelled();
       const leftMs = end - Date.now();
-      if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`);
+      if (leftMs <= 0)
+        refuse(
+          memory,
+          step.action,
+          'unknown',
+          `the capture was not done within its ${withinMs} ms; it was about to ${step.step}`,
+        );
       const owner = capturesFor === undefined ? {} : { belongs: capturesFor };
       const order = { image, token, slots: placesOf(memory), ...accessOf(memory, step), ...owner };
-      const outcome = await runStep(memory, steps, step, { leftMs, order })
-        .catch((error: unknown) => { throw toNotDone(memory, step.action, error); });
+      const outcome = await runStep(memory, steps, step, { leftMs, order }).catch((error: unknown) => {
+        throw toNotDone(memory, step.action, error);
+      });
       if (step.action === 'IMAGE_EXISTS') refuseTarget(memory, image, outcome);
       if (step.action === 'REVOKE_ACCESS') settleCaptured(memory, outcome);
       if (step.action === 'GET_IMAGE_SIZE') sizeMb = outcome.sizeMb;
@@ -67,7 +87,13 @@ async function makeImage(memory: MachineMemory, { image, token, withinMs }: Capt
   } finally {
     await givePlace(memory);
   }
-  if (sizeMb === 0) refuse(memory, 'GET_IMAGE_SIZE', 'unknown', `${formatImageRef(image)} was captured, and its size is said to be 0`);
+  if (sizeMb === 0)
+    refuse(
+      memory,
+      'GET_IMAGE_SIZE',
+      'unknown',
+      `${formatImageRef(image)} was captured, and its size is said to be 0`,
+    );
   return sizeMb;
 }
 
@@ -82,13 +108,25 @@ function settleCaptured(memory: MachineMemory, outcome: MachineTaskOutcome): voi
 function refuseTarget(memory: MachineMemory, image: ImageRef, { exists }: MachineTaskOutcome): void {
   if (exists?.is === 'no') return;
   const what = formatImageRef(image);
-  if (exists?.is === 'yes') refuse(memory, 'IMAGE_EXISTS', 'not done', `there is an image ${what} already; capture another revision of ${image.name}`);
-  refuse(memory, 'IMAGE_EXISTS', 'unknown', `whether there is an image ${what} already is not known, so nothing was captured: ${exists?.why ?? 'no reason was given'}`);
+  if (exists?.is === 'yes')
+    refuse(
+      memory,
+      'IMAGE_EXISTS',
+      'not done',
+      `there is an image ${what} already; capture another revision of ${image.name}`,
+    );
+  refuse(
+    memory,
+    'IMAGE_EXISTS',
+    'unknown',
+    `whether there is an image ${what} already is not known, so nothing was captured: ${exists?.why ?? 'no reason was given'}`,
+  );
 }
 
 async function stay(memory: MachineMemory, { image }: CaptureOrder, error: unknown): Promise<void> {
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'it was cancelled';
-  // A proof that failed or was left out has its own word for the machine; people are to look at it all the same.
+  // A proof that failed or was left out has its own word for the machine; people are to look at it all the
+  // same.
   if (memory.state.state === 'failed') happen(memory, 'maintain');
   else if (memory.state.half === undefined) await backOn(memory);
   change(memory, { why: `the capture of ${formatImageRef(image)} failed: ${why}` });
@@ -101,9 +139,22 @@ export async function unload(memory: MachineMemory): Promise<OperationResult> {
   happen(memory, 'begin load');
   const action = can(memory, 'UNLOAD') ? 'UNLOAD' : 'SANITIZE';
   try {
-    await runAction(memory, action, action === 'SANITIZE' ? { order: { image: memory.state.image ?? { name: 'none', revision: '0' }, ...(memory.state.user === undefined ? {} : { user: memory.state.user }) } } : {});
+    await runAction(
+      memory,
+      action,
+      action === 'SANITIZE'
+        ? {
+            order: {
+              image: memory.state.image ?? { name: 'none', revision: '0' },
+              ...(memory.state.user === undefined ? {} : { user: memory.state.user }),
+            },
+          }
+        : {},
+    );
   } catch (error) {
-    await CancellationScope.nonCancellable(async () => { happen(memory, 'load left out', 'what its user left is still on it', before); });
+    await CancellationScope.nonCancellable(async () => {
+      happen(memory, 'load left out', 'what its user left is still on it', before);
+    });
     throw toNotDone(memory, action, error);
   }
   happen(memory, 'load done');

@@ -19,15 +19,34 @@ export class NotDone extends Error {
 }
 
 /** Says no by itself, without any task having failed. */
-export function refuse(memory: MachineMemory, action: MachineAction, answer: Exclude<Answer, 'done'>, message: string): never {
+export function refuse(
+  memory: MachineMemory,
+  action: MachineAction,
+  answer: Exclude<Answer, 'done'>,
+  message: string,
+): never {
   const { operation, name } = memory.state;
-  throw new NotDone(answer, { taskId: `${name}/${operation?.id ?? '-'}`, action, kind: answer === 'unknown' ? 'UnknownOutcome' : 'Invalid', message, at: now() });
+  throw new NotDone(answer, {
+    taskId: `${name}/${operation?.id ?? '-'}`,
+    action,
+    kind: answer === 'unknown' ? 'UnknownOutcome' : 'Invalid',
+    message,
+    at: now(),
+  });
 }
 
 /** Whatever a task threw, as an answer. @throws the error itself where it is a cancellation. */
-export function toNotDone(memory: MachineMemory, action: MachineAction | 'CREATE' | 'CONFIRM' | 'DELETE', error: unknown): NotDone {
+export function toNotDone(
+  memory: MachineMemory,
+  action: MachineAction | 'CREATE' | 'CONFIRM' | 'DELETE',
+  error: unknown,
+): NotDone {
   if (isCancellation(error) || !(error instanceof Error)) throw error;
   if (error instanceof NotDone) return error;
-  const { record } = readTaskFailure(error, { taskId: `${memory.state.name}/${memory.state.operation?.id ?? '-'}/${action}`, action }, now());
+  const { record } = readTaskFailure(
+    error,
+    { taskId: `${memory.state.name}/${memory.state.operation?.id ?? '-'}/${action}`, action },
+    now(),
+  );
   return new NotDone(answerOfFailure(record.kind), record);
 }

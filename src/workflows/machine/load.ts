@@ -23,8 +23,9 @@ export interface LoadOrder {
 }
 
 /**
- * LOAD: brings an image onto the machine. What has the image already is left alone; what nobody can tell is left alone too, and
- * said so. From the first byte written until the image was proved, the machine is nobody's.
+ * LOAD: brings an image onto the machine. What has the image already is left alone; what nobody can tell is
+ * left alone too, and said so. From the first byte written until the image was proved, the machine is
+ * nobody's.
  */
 export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image } = order;
@@ -32,11 +33,22 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   // A user was in it, and the machine's own word on its image is not enough.
   const force = order.force || access !== undefined;
   const end = Date.now() + order.withinMs;
-  const status = force ? undefined : (await runAction(memory, 'NODE_STATUS', { order: { image } }).catch((error: unknown) => { throw toNotDone(memory, 'NODE_STATUS', error); })).status;
+  const status = force
+    ? undefined
+    : (
+        await runAction(memory, 'NODE_STATUS', { order: { image } }).catch((error: unknown) => {
+          throw toNotDone(memory, 'NODE_STATUS', error);
+        })
+      ).status;
   const plan = status === undefined ? 'everything' : planLoad(status.status);
   if (plan === 'unknown') {
-    refuse(memory, 'NODE_STATUS', 'unknown', `whether ${memory.state.name} has ${formatImageRef(image)} is not known, so nothing was done: ${status?.why}; ${status?.evidence.notes.join('; ')}. `
-      + 'Mend what does not answer and ask again, or load with --force');
+    refuse(
+      memory,
+      'NODE_STATUS',
+      'unknown',
+      `whether ${memory.state.name} has ${formatImageRef(image)} is not known, so nothing was done: ${status?.why}; ${status?.evidence.notes.join('; ')}. ` +
+        'Mend what does not answer and ask again, or load with --force',
+    );
   }
   const seen = status === undefined ? {} : { status };
   if (plan === 'nothing') {
@@ -45,8 +57,16 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   }
   happen(memory, 'begin load');
   try {
-    if (plan === 'post-load' && await postLoad(memory, order, end)) return done(memory, { ...seen, image, did: 'post-load' });
-    await write(memory, { ...order, silent: order.silent === true || half !== undefined || (status !== undefined && status.ssh !== 1) }, end);
+    if (plan === 'post-load' && (await postLoad(memory, order, end)))
+      return done(memory, { ...seen, image, did: 'post-load' });
+    await write(
+      memory,
+      {
+        ...order,
+        silent: order.silent === true || half !== undefined || (status !== undefined && status.ssh !== 1),
+      },
+      end,
+    );
     return done(memory, { ...seen, image, did: 'everything' });
   } catch (error) {
     await CancellationScope.nonCancellable(() => leave(memory, before, error));
@@ -54,7 +74,10 @@ export async function load(memory: MachineMemory, order: LoadOrder): Promise<Ope
   }
 }
 
-/** Only the steps after loading. False when the system itself says that it cannot: then the whole image is written. */
+/**
+ * Only the steps after loading. False when the system itself says that it cannot: then the whole image is
+ * written.
+ */
 async function postLoad(memory: MachineMemory, order: LoadOrder, end: number): Promise<boolean> {
   try {
     await runSteps(memory, order, stepsFor(memory, stepsOfLoad('post-load')), end);
@@ -76,7 +99,12 @@ async function write(memory: MachineMemory, order: LoadOrder, end: number): Prom
   }
 }
 
-async function runSteps(memory: MachineMemory, order: LoadOrder, steps: readonly ProcedureStep[], end: number): Promise<void> {
+async function runSteps(
+  memory: MachineMemory,
+  order: LoadOrder,
+  steps: readonly ProcedureStep[],
+  end: number,
+): Promise<void> {
   let isHere = false;
   let isUntouched = false;
   for (const step of steps) {
@@ -86,10 +114,23 @@ async function runSteps(memory: MachineMemory, order: LoadOrder, steps: readonly
     stopIfCancelled();
     if (step.breaks === true) change(memory, { half: order.image });
     const leftMs = end - Date.now();
-    if (leftMs <= 0) refuse(memory, step.action, 'unknown', `the load was not done within its ${order.withinMs} ms; it was about to ${step.step}`);
+    if (leftMs <= 0)
+      refuse(
+        memory,
+        step.action,
+        'unknown',
+        `the load was not done within its ${order.withinMs} ms; it was about to ${step.step}`,
+      );
     const { image, token } = order;
     try {
-      const about = { image, token, boot: 'image', fresh: true, slots: placesOf(memory), ...accessOf(memory, step) } as const;
+      const about = {
+        image,
+        token,
+        boot: 'image',
+        fresh: true,
+        slots: placesOf(memory),
+        ...accessOf(memory, step),
+      } as const;
       const outcome = await runStep(memory, steps, step, { leftMs, order: about });
       if (step.action === 'IMAGE_EXISTS') isHere = judgeImage(memory, order, outcome);
       if (step.action === 'LOAD') isUntouched = outcome.untouched === true;
@@ -108,7 +149,8 @@ async function runSteps(memory: MachineMemory, order: LoadOrder, steps: readonly
 
 /** A task that ended well all the same was waited for; nothing more is begun, least of all a write. */
 export function stopIfCancelled(): void {
-  if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('the operation was cancelled');
+  if (CancellationScope.current().consideredCancelled)
+    throw new CancelledFailure('the operation was cancelled');
 }
 
 function wholeAsBefore(memory: MachineMemory): void {
@@ -120,19 +162,44 @@ function wholeAsBefore(memory: MachineMemory): void {
 function judgeImage(memory: MachineMemory, { image }: LoadOrder, { exists }: MachineTaskOutcome): boolean {
   if (exists?.is === 'yes') return true;
   const what = `image ${formatImageRef(image)}`;
-  if (exists?.is === 'unknown') refuse(memory, 'IMAGE_EXISTS', 'unknown', `whether ${what} exists is not known: ${exists.why ?? 'no reason was given'}`);
-  if (!can(memory, 'RETRIEVE_IMAGE')) refuse(memory, 'IMAGE_EXISTS', 'not done', `there is no ${what} at provider ${memory.state.registration.provider}`);
+  if (exists?.is === 'unknown')
+    refuse(
+      memory,
+      'IMAGE_EXISTS',
+      'unknown',
+      `whether ${what} exists is not known: ${exists.why ?? 'no reason was given'}`,
+    );
+  if (!can(memory, 'RETRIEVE_IMAGE'))
+    refuse(
+      memory,
+      'IMAGE_EXISTS',
+      'not done',
+      `there is no ${what} at provider ${memory.state.registration.provider}`,
+    );
   return false;
 }
 
-/** The machine itself must say that it has the image; where nothing could write a record, there is none to ask for. */
+/**
+ * The machine itself must say that it has the image; where nothing could write a record, there is none to ask
+ * for.
+ */
 function judgeRecord(memory: MachineMemory, { image }: LoadOrder, { record }: MachineTaskOutcome): void {
   if (record?.by === 'plugin') {
     if (record.name === image.name && record.revision === image.revision) return;
-    refuse(memory, 'GET_CURRENT_IMAGE', 'not done', `after the load it says that it has ${record.name === null ? 'no image' : `${record.name}@${record.revision}`}, not ${formatImageRef(image)}`);
+    refuse(
+      memory,
+      'GET_CURRENT_IMAGE',
+      'not done',
+      `after the load it says that it has ${record.name === null ? 'no image' : `${record.name}@${record.revision}`}, not ${formatImageRef(image)}`,
+    );
   }
   if (record?.revision === image.revision || !can(memory, 'POST_LOAD')) return;
-  refuse(memory, 'GET_CURRENT_IMAGE', 'not done', `after the load the machine says that it has revision ${record?.revision ?? 'none'}, not ${formatImageRef(image)}`);
+  refuse(
+    memory,
+    'GET_CURRENT_IMAGE',
+    'not done',
+    `after the load the machine says that it has revision ${record?.revision ?? 'none'}, not ${formatImageRef(image)}`,
+  );
 }
 
 function done(memory: MachineMemory, result: OperationResult): OperationResult {
@@ -145,14 +212,18 @@ function takeOver(memory: MachineMemory, image: ImageRef): void {
   const { half, user, why, keepsOff: _off, ...state } = memory.state;
   const same = half === undefined && state.image !== undefined && isSameImage(image, state.image);
   memory.state = {
-    ...state, image: same && state.image !== undefined ? state.image : { ...image, since: now() },
+    ...state,
+    image: same && state.image !== undefined ? state.image : { ...image, since: now() },
     ...(user === undefined || state.state === 'available' ? {} : { user }),
     // Why people took it out of use goes on being so; what went wrong with an earlier load does not.
     ...(why !== undefined && state.state === 'maintenance' ? { why } : {}),
   };
 }
 
-/** The end of a load that did not come to its end: with half an image on the disk the machine is failed, else it is as it was. */
+/**
+ * The end of a load that did not come to its end: with half an image on the disk the machine is failed, else
+ * it is as it was.
+ */
 async function leave(memory: MachineMemory, before: MachineStateName, error: unknown): Promise<void> {
   const why = error instanceof Error && !isCancellation(error) ? error.message : 'the load was cancelled';
   if (memory.state.half !== undefined) {
@@ -176,4 +247,3 @@ export async function backOn(memory: MachineMemory): Promise<void> {
     note(memory, `it could not be switched on again: ${toNotDone(memory, 'POWER_ON', error).message}`);
   }
 }
-

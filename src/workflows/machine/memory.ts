@@ -33,7 +33,12 @@ export function change(memory: MachineMemory, part: Partial<MachineState>): void
 }
 
 /** @throws Error where the table does not allow it: that would be a fault of ours. */
-export function happen(memory: MachineMemory, event: MachineEvent, why?: string, before?: MachineStateName): void {
+export function happen(
+  memory: MachineMemory,
+  event: MachineEvent,
+  why?: string,
+  before?: MachineStateName,
+): void {
   const { why: _why, ...state } = memory.state;
   const next = nextState(state.state, event, before);
   if (next === undefined) throw new Error(`'${event}' is not allowed in state ${state.state}`);
@@ -46,13 +51,19 @@ export function changeOperation(memory: MachineMemory, part: Partial<MachineOper
 }
 
 export function note(memory: MachineMemory, text: string): void {
-  changeOperation(memory, { notes: [...memory.state.operation?.notes ?? [], text].slice(-20) });
+  changeOperation(memory, { notes: [...(memory.state.operation?.notes ?? []), text].slice(-20) });
 }
 
 /** Moves the operation to those that are over. */
-export function endOperation(memory: MachineMemory, end: Pick<MachineOperation, 'state'> & Partial<MachineOperation>): void {
+export function endOperation(
+  memory: MachineMemory,
+  end: Pick<MachineOperation, 'state'> & Partial<MachineOperation>,
+): void {
   const { operation, ...state } = memory.state;
   if (operation === undefined) return;
   const { step: _step, ...rest } = operation;
-  memory.state = { ...state, history: [{ ...rest, ...end, endedAt: now() }, ...state.history].slice(0, rememberedOperations) };
+  memory.state = {
+    ...state,
+    history: [{ ...rest, ...end, endedAt: now() }, ...state.history].slice(0, rememberedOperations),
+  };
 }

@@ -10,7 +10,10 @@ export const cancelMachineUpdate = defineUpdate<MachineReply, [{ readonly by: st
 /** Whether an image is where the machine could have it written from; it need not be doing nothing. */
 export const askImageUpdate = defineUpdate<Knowledge, [ImageRef]>('askImage');
 export const machineQuery = defineQuery<MachineView>('status');
-/** How the machine's user logs in. Null where the machine is not the reservation's, or is not open to its user. */
+/**
+ * How the machine's user logs in. Null where the machine is not the reservation's, or is not open to its
+ * user.
+ */
 export const accessQuery = defineQuery<MachineAccess | null, [AccessRequest]>('access');
 
 export interface AccessRequest {

@@ -9,21 +9,37 @@ import { incarnation } from './run-step.js';
 import { firstPayload, giveBack, task } from './three-tasks.js';
 
 /**
- * Another account gets the machine. It is had there, and answers, before the account that has it gives it up; whatever goes wrong until then leaves
- * it where it was. What is on it is looked at anew. To its own account it is moved where heddle.yaml says otherwise now: another site, other words for sizes.
+ * Another account gets the machine. It is had there, and answers, before the account that has it gives it up;
+ * whatever goes wrong until then leaves it where it was. What is on it is looked at anew. To its own account
+ * it is moved where heddle.yaml says otherwise now: another site, other words for sizes.
  */
 export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<OperationResult> {
   const { name, registration: before } = memory.state;
-  const registration: Registration = { ...before, ...(to.provider === before.provider ? {} : { fields: {} }), ...to };
-  const account = await runDescribeAccount(registration).catch((error: unknown) => { throw toNotDone(memory, 'CREATE', error); });
+  const registration: Registration = {
+    ...before,
+    ...(to.provider === before.provider ? {} : { fields: {} }),
+    ...to,
+  };
+  const account = await runDescribeAccount(registration).catch((error: unknown) => {
+    throw toNotDone(memory, 'CREATE', error);
+  });
   if (isSame(before, registration)) {
     change(memory, { registration, account });
     return {};
   }
-  const next = Math.max(memory.state.incarnations ?? incarnation, memory.state.incarnation ?? incarnation) + 1;
+  const next =
+    Math.max(memory.state.incarnations ?? incarnation, memory.state.incarnation ?? incarnation) + 1;
   // Noted first: nobody takes it for a machine that is nobody's.
   change(memory, { incarnations: next, moving: next });
-  const there: MachineMemory = { state: { ...memory.state, registration, account, incarnation: next, payload: firstPayload(name, account) } };
+  const there: MachineMemory = {
+    state: {
+      ...memory.state,
+      registration,
+      account,
+      incarnation: next,
+      payload: firstPayload(name, account),
+    },
+  };
   try {
     await task(there, 'CREATE');
     await task(there, 'CONFIRM');
@@ -37,14 +53,34 @@ export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<Ope
 }
 
 function isSame(one: Registration, other: Registration): boolean {
-  const words = ({ provider, flavor, image, fields }: Registration): string => stableJson({ provider, flavor, image, fields } satisfies Json);
+  const words = ({ provider, flavor, image, fields }: Registration): string =>
+    stableJson({ provider, flavor, image, fields } satisfies Json);
   return words(one) === words(other);
 }
 
 /** What was on its disk there says nothing of what is on it here; half an image may be on either. */
-function moved(here: MachineState, { registration, account, payload, incarnation: own }: MachineState): MachineState {
-  const { moving: _moving, image: _image, keepsOff: _off, drift: _drift, lookedAt: _looked, account: _account, incarnation: _own, ...state } = here;
-  return { ...state, registration, payload, measured: {}, ...(account === undefined ? {} : { account }), ...(own === undefined ? {} : { incarnation: own }) };
+function moved(
+  here: MachineState,
+  { registration, account, payload, incarnation: own }: MachineState,
+): MachineState {
+  const {
+    moving: _moving,
+    image: _image,
+    keepsOff: _off,
+    drift: _drift,
+    lookedAt: _looked,
+    account: _account,
+    incarnation: _own,
+    ...state
+  } = here;
+  return {
+    ...state,
+    registration,
+    payload,
+    measured: {},
+    ...(account === undefined ? {} : { account }),
+    ...(own === undefined ? {} : { incarnation: own }),
+  };
 }
 
 /** What cannot be deleted now the sweep finds by its key, which is nobody's. */

@@ -1,10 +1,29 @@
-import { ApplicationFailure, CancellationScope, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
 import type { GiveBackRequest } from '../../model/loan.js';
 import { refusalOf, wordsOf } from '../../model/machine/accept.js';
-import { viewOfMachine, type MachineOperation, type MachineState, type MachineView, type OperationResult } from '../../model/machine/machine.js';
-import { isLook, mainAction, nodeName, rewrites, type NodeIntent, type NodeMachineInput } from '../../model/machine/node-machine.js';
+import {
+  viewOfMachine,
+  type MachineOperation,
+  type MachineState,
+  type MachineView,
+  type OperationResult,
+} from '../../model/machine/machine.js';
+import {
+  isLook,
+  mainAction,
+  nodeName,
+  rewrites,
+  type NodeIntent,
+  type NodeMachineInput,
+} from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { borrowedQuery, giveBackSignal, payloadQuery } from '../messages.js';
 import { noCheck } from '../no-check.js';
@@ -18,8 +37,9 @@ import { carryOut } from './operations.js';
 import { runAction } from './run-step.js';
 
 /**
- * One operation on the machine of a node of a cluster or of a pool. Whatever changes something needs the node for itself: the cluster lends it, and gets it back
- * whatever comes of it; a node of a pool is held by people. The workflow id keeps a second one away.
+ * One operation on the machine of a node of a cluster or of a pool. Whatever changes something needs the node
+ * for itself: the cluster lends it, and gets it back whatever comes of it; a node of a pool is held by
+ * people. The workflow id keeps a second one away.
  */
 export async function nodeMachine(input: NodeMachineInput): Promise<MachineView> {
   const cancelled = CancellationScope.current().cancelRequested;
@@ -42,13 +62,21 @@ async function live(input: NodeMachineInput, cancelled: Promise<never>): Promise
   const borrowed: Borrowed = { loan: runId, has: false };
   const view = (): MachineView => ({ ...viewOfMachine(memory.state), name: nodeName(input.node) });
   setHandler(machineQuery, view, { description: 'What is done on it; without secrets.' });
-  setHandler(payloadQuery, () => memory.state.payload, { description: 'All that is known of it, credentials included.' });
-  setHandler(borrowedQuery, (loan) => borrowed.has && loan === borrowed.loan, { description: 'Is the node that was lent still worked on?' });
-  setHandler(cancelMachineUpdate, () => {
-    const { operation } = memory.state;
-    cancelOperation(memory);
-    return { operation: operation?.id ?? '-' };
-  }, { validator: noCheck, description: 'End the operation under way.' });
+  setHandler(payloadQuery, () => memory.state.payload, {
+    description: 'All that is known of it, credentials included.',
+  });
+  setHandler(borrowedQuery, (loan) => borrowed.has && loan === borrowed.loan, {
+    description: 'Is the node that was lent still worked on?',
+  });
+  setHandler(
+    cancelMachineUpdate,
+    () => {
+      const { operation } = memory.state;
+      cancelOperation(memory);
+      return { operation: operation?.id ?? '-' };
+    },
+    { validator: noCheck, description: 'End the operation under way.' },
+  );
   cancelled.catch(() => cancelOperation(memory));
   const { operation } = memory.state;
   if (operation === undefined) throw new Error('there is nothing to do');
@@ -58,41 +86,89 @@ async function live(input: NodeMachineInput, cancelled: Promise<never>): Promise
     try {
       await open(memory, input, borrowed);
       result = await carryOut(memory, operation);
-      if (input.intent.kind === 'capture' && input.intent.prove) note(memory, 'it was not proved: that would write the disk that the node works with');
+      if (input.intent.kind === 'capture' && input.intent.prove)
+        note(memory, 'it was not proved: that would write the disk that the node works with');
       return result;
     } finally {
-      // Before anybody hears that it has ended: whoever asks for the next one at once is to find the node with its owner, and this run over.
+      // Before anybody hears that it has ended: whoever asks for the next one at once is to find the node
+      // with its owner, and this run over.
       await CancellationScope.nonCancellable(() => giveBack(memory, input, { borrowed, result }));
     }
   });
   return view();
 }
 
-async function giveBack(memory: MachineMemory, input: NodeMachineInput, { borrowed, result }: { readonly borrowed: Borrowed; readonly result: OperationResult }): Promise<void> {
+async function giveBack(
+  memory: MachineMemory,
+  input: NodeMachineInput,
+  { borrowed, result }: { readonly borrowed: Borrowed; readonly result: OperationResult },
+): Promise<void> {
   const end = await settle(memory, input, result);
-  if (borrowed.has && input.node.of === 'cluster') await signalIfThere(workflowOfNode(input.node), giveBackSignal, { loan: borrowed.loan, ...end });
+  if (borrowed.has && input.node.of === 'cluster')
+    await signalIfThere(workflowOfNode(input.node), giveBackSignal, { loan: borrowed.loan, ...end });
   borrowed.has = false;
 }
 
 function openState(input: NodeMachineInput, id: string): MachineState {
   const { node, intent, by } = input;
-  if (workflowInfo().workflowId !== machineWorkflowId(nodeName(node))) throw ApplicationFailure.nonRetryable('the workflow id is not that of the node', 'Invalid');
+  if (workflowInfo().workflowId !== machineWorkflowId(nodeName(node)))
+    throw ApplicationFailure.nonRetryable('the workflow id is not that of the node', 'Invalid');
   return {
-    stateVersion: 1, name: node.node, uid: '', registration: { provider: '', flavor: '', image: '', fields: {}, system }, state: 'in use', payload: {}, history: [], operations: 1, measured: {},
-    operation: { id, intent: intent.kind === 'capture' ? { ...intent, prove: false } : intent, by, state: 'running', startedAt: now(), notes: [] } satisfies MachineOperation,
+    stateVersion: 1,
+    name: node.node,
+    uid: '',
+    registration: { provider: '', flavor: '', image: '', fields: {}, system },
+    state: 'in use',
+    payload: {},
+    history: [],
+    operations: 1,
+    measured: {},
+    operation: {
+      id,
+      intent: intent.kind === 'capture' ? { ...intent, prove: false } : intent,
+      by,
+      state: 'running',
+      startedAt: now(),
+      notes: [],
+    } satisfies MachineOperation,
   };
 }
 
-/** Finds the node, borrows it where that is needed, and sees that its provider can do what is asked. @throws NotDone */
-async function open(memory: MachineMemory, { node, intent }: NodeMachineInput, borrowed: Borrowed): Promise<void> {
+/**
+ * Finds the node, borrows it where that is needed, and sees that its provider can do what is asked.
+ * @throws NotDone
+ */
+async function open(
+  memory: MachineMemory,
+  { node, intent }: NodeMachineInput,
+  borrowed: Borrowed,
+): Promise<void> {
   const action = mainAction(intent);
   if (node.of === 'pool' && rewrites(intent)) {
-    refuse(memory, action, 'not done', `${describeNode(node)}: a node of a pool is made anew rather than rewritten: heddle pool delete ${node.name} ${node.node}`);
+    refuse(
+      memory,
+      action,
+      'not done',
+      `${describeNode(node)}: a node of a pool is made anew rather than rewritten: heddle pool delete ${node.name} ${node.node}`,
+    );
   }
   try {
-    const { clusterId, uid, incarnation, payload, placement: { provider, flavor, image, fields } } = await find(node, intent, borrowed);
+    const {
+      clusterId,
+      uid,
+      incarnation,
+      payload,
+      placement: { provider, flavor, image, fields },
+    } = await find(node, intent, borrowed);
     const registration = { provider, flavor, image, fields, system };
-    change(memory, { uid, owner: clusterId, incarnation, registration, payload, account: await runDescribeAccount(registration) });
+    change(memory, {
+      uid,
+      owner: clusterId,
+      incarnation,
+      registration,
+      payload,
+      account: await runDescribeAccount(registration),
+    });
   } catch (error) {
     throw toNotDone(memory, action, error);
   }
@@ -101,19 +177,33 @@ async function open(memory: MachineMemory, { node, intent }: NodeMachineInput, b
   if (refusal !== undefined) refuse(memory, action, 'not done', refusal);
 }
 
-async function find(node: NodeMachineInput['node'], intent: NodeIntent, borrowed: Borrowed): Promise<FoundNode> {
+async function find(
+  node: NodeMachineInput['node'],
+  intent: NodeIntent,
+  borrowed: Borrowed,
+): Promise<FoundNode> {
   if (isLook(intent)) return runFindNode({ node });
   // Noted first: whoever lends it may ask whether it is still in use.
   borrowed.has = true;
-  return runBorrowNode({ node, loan: borrowed.loan, to: workflowInfo().workflowId, ...(rewrites(intent) ? { rewrites: true } : {}) });
+  return runBorrowNode({
+    node,
+    loan: borrowed.loan,
+    to: workflowInfo().workflowId,
+    ...(rewrites(intent) ? { rewrites: true } : {}),
+  });
 }
 
 /** What whoever lent the node is to do about it. */
-async function settle(memory: MachineMemory, { intent }: NodeMachineInput, { did }: OperationResult): Promise<Omit<GiveBackRequest, 'loan'>> {
+async function settle(
+  memory: MachineMemory,
+  { intent }: NodeMachineInput,
+  { did }: OperationResult,
+): Promise<Omit<GiveBackRequest, 'loan'>> {
   const { state, account, payload, half, operation } = memory.state;
   if (account === undefined || isLook(intent)) return { repair: false };
   if (half !== undefined || state === 'failed') return { repair: false, broken: true };
-  if (rewrites(intent) && state === 'available' && did !== 'post-load') return { repair: false, rewritten: payload };
+  if (rewrites(intent) && state === 'available' && did !== 'post-load')
+    return { repair: false, rewritten: payload };
   const goesOff = intent.kind === 'power' && intent.verb === 'off';
   const disturbed = memory.offByUs === true || intent.kind === 'power';
   if (goesOff || !disturbed) return { repair: false };
@@ -126,4 +216,3 @@ async function settle(memory: MachineMemory, { intent }: NodeMachineInput, { did
     return { repair: false };
   }
 }
-

@@ -6,7 +6,11 @@ import { change, changeOperation, endOperation, type MachineMemory } from './mem
 const beingCancelled = 'it is being cancelled';
 
 /** Carries an operation out, to whatever end; what it threw that is none is thrown on. */
-export async function operate(memory: MachineMemory, operation: MachineOperation, work: () => Promise<OperationResult>): Promise<void> {
+export async function operate(
+  memory: MachineMemory,
+  operation: MachineOperation,
+  work: () => Promise<OperationResult>,
+): Promise<void> {
   const scope = new CancellationScope({ cancellable: true });
   memory.scope = scope;
   delete memory.offByUs;
@@ -16,9 +20,23 @@ export async function operate(memory: MachineMemory, operation: MachineOperation
     const { operation: now } = memory.state;
     endOperation(memory, { state: 'done', answer: 'done', result: { ...now?.result, ...result } });
   } catch (error) {
-    if (operation.intent.kind === 'register' && memory.state.account !== undefined) change(memory, { state: 'failed', why: isCancellation(error) ? 'its registration was cancelled' : error instanceof Error ? error.message : 'it was not registered' });
-    if (error instanceof NotDone) endOperation(memory, { state: 'failed', answer: error.answer, failure: error.failure });
-    else if (isCancellation(error)) endOperation(memory, { state: 'cancelled', answer: 'unknown', notes: (memory.state.operation?.notes ?? []).filter((text) => text !== beingCancelled) });
+    if (operation.intent.kind === 'register' && memory.state.account !== undefined)
+      change(memory, {
+        state: 'failed',
+        why: isCancellation(error)
+          ? 'its registration was cancelled'
+          : error instanceof Error
+            ? error.message
+            : 'it was not registered',
+      });
+    if (error instanceof NotDone)
+      endOperation(memory, { state: 'failed', answer: error.answer, failure: error.failure });
+    else if (isCancellation(error))
+      endOperation(memory, {
+        state: 'cancelled',
+        answer: 'unknown',
+        notes: (memory.state.operation?.notes ?? []).filter((text) => text !== beingCancelled),
+      });
     else throw error;
   } finally {
     delete memory.scope;

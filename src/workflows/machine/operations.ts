@@ -17,44 +17,81 @@ const hour = 3_600_000;
 /** Of what people read why it is out of use, in characters. */
 const longestReason = 500;
 
-/** Carries out what was asked; returns when it is done. @throws NotDone when it is not, or when nobody can tell. */
-export async function carryOut(memory: MachineMemory, { id, intent }: MachineOperation): Promise<OperationResult> {
+/**
+ * Carries out what was asked; returns when it is done.
+ * @throws NotDone when it is not, or when nobody can tell.
+ */
+export async function carryOut(
+  memory: MachineMemory,
+  { id, intent }: MachineOperation,
+): Promise<OperationResult> {
   // Where nothing was written over it, the same write goes on under the same name.
   const token = `${memory.state.uid}/${incarnation}/${id}`;
   switch (intent.kind) {
-    case 'register': return register(memory);
-    case 'status': return status(memory, intent);
-    case 'power': return power(memory, intent);
-    case 'load': return load(memory, { image: intent.image, force: intent.force === true || memory.state.half !== undefined, withinMs: intent.withinMs ?? hour, token });
-    case 'capture': return capture(memory, { image: intent.image, prove: intent.prove, withinMs: intent.withinMs ?? 7 * hour, token });
-    case 'unload': return unload(memory);
-    case 'move': return moveTo(memory, intent.to);
-    case 'remove': return remove(memory, intent.force === true);
-    case 'log in': return logIn(memory, intent);
-    case 'correct': return correct(memory, intent.drift);
-    case 'hold': return hold(memory, intent);
-    case 'let go': return letGo(memory);
-    case 'reserve': case 'time out': case 'release': case 'maintain': case 'restore': return changeState(memory, intent);
+    case 'register':
+      return register(memory);
+    case 'status':
+      return status(memory, intent);
+    case 'power':
+      return power(memory, intent);
+    case 'load':
+      return load(memory, {
+        image: intent.image,
+        force: intent.force === true || memory.state.half !== undefined,
+        withinMs: intent.withinMs ?? hour,
+        token,
+      });
+    case 'capture':
+      return capture(memory, {
+        image: intent.image,
+        prove: intent.prove,
+        withinMs: intent.withinMs ?? 7 * hour,
+        token,
+      });
+    case 'unload':
+      return unload(memory);
+    case 'move':
+      return moveTo(memory, intent.to);
+    case 'remove':
+      return remove(memory, intent.force === true);
+    case 'log in':
+      return logIn(memory, intent);
+    case 'correct':
+      return correct(memory, intent.drift);
+    case 'hold':
+      return hold(memory, intent);
+    case 'let go':
+      return letGo(memory);
+    case 'reserve':
+    case 'time out':
+    case 'release':
+    case 'maintain':
+    case 'restore':
+      return changeState(memory, intent);
   }
 }
 
 /** The machine is had as a node's machine is: by CREATE and CONFIRM, under a key that names it for ever. */
 async function register(memory: MachineMemory): Promise<OperationResult> {
   const { registration, name } = memory.state;
-  const account = await runDescribeAccount(registration).catch((error: unknown) => { throw toNotDone(memory, 'CREATE', error); });
-  change(memory, {
-    account, begun: true,
-    payload: firstPayload(name, account),
+  const account = await runDescribeAccount(registration).catch((error: unknown) => {
+    throw toNotDone(memory, 'CREATE', error);
   });
+  change(memory, { account, begun: true, payload: firstPayload(name, account) });
   await task(memory, 'CREATE').catch((error: unknown) => withdraw(memory, error));
-  await task(memory, 'CONFIRM').catch((error: unknown) => (isCancellation(error) ? withdraw(memory, error) : Promise.reject(error)));
+  await task(memory, 'CONFIRM').catch((error: unknown) =>
+    isCancellation(error) ? withdraw(memory, error) : Promise.reject(error),
+  );
   change(memory, { state: 'available' });
   return {};
 }
 
-/** What was not had, or is not wanted any more, is given back, and the name is free again. What cannot be given back stays registered, as failed. */
+/**
+ * What was not had, or is not wanted any more, is given back, and the name is free again. What cannot be
+ * given back stays registered, as failed.
+ */
 async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
-  if (patched('20261122-unregistered') && await CancellationScope.nonCancellable(() => giveBack(memory))) {
+  if (patched('20261122-unregistered') && (await CancellationScope.nonCancellable(() => giveBack(memory)))) {
     const { account: _account, begun: _begun, ...state } = memory.state;
     memory.state = state;
   }
@@ -76,13 +113,25 @@ async function correct(memory: MachineMemory, drift: readonly DriftKind[]): Prom
   return {};
 }
 
-async function status(memory: MachineMemory, { image = memory.state.image, logIns }: MachineIntent & { readonly kind: 'status' }): Promise<OperationResult> {
-  const outcome = await runAction(memory, 'NODE_STATUS', { order: { ...(image === undefined ? {} : { image }), ...(logIns === undefined ? {} : { logIns }) } }).catch((error: unknown) => { throw toNotDone(memory, 'NODE_STATUS', error); });
+async function status(
+  memory: MachineMemory,
+  { image = memory.state.image, logIns }: MachineIntent & { readonly kind: 'status' },
+): Promise<OperationResult> {
+  const outcome = await runAction(memory, 'NODE_STATUS', {
+    order: { ...(image === undefined ? {} : { image }), ...(logIns === undefined ? {} : { logIns }) },
+  }).catch((error: unknown) => {
+    throw toNotDone(memory, 'NODE_STATUS', error);
+  });
   return outcome.status === undefined ? {} : { status: outcome.status };
 }
 
-async function power(memory: MachineMemory, { verb }: MachineIntent & { readonly kind: 'power' }): Promise<OperationResult> {
-  const action = ({ on: 'POWER_ON', off: 'POWER_OFF', reset: 'POWER_RESET', status: 'POWER_STATUS' } as const)[verb];
+async function power(
+  memory: MachineMemory,
+  { verb }: MachineIntent & { readonly kind: 'power' },
+): Promise<OperationResult> {
+  const action = (
+    { on: 'POWER_ON', off: 'POWER_OFF', reset: 'POWER_RESET', status: 'POWER_STATUS' } as const
+  )[verb];
   try {
     const outcome = await runAction(memory, action);
     if (verb !== 'status') keepPower(memory, verb);
@@ -91,7 +140,9 @@ async function power(memory: MachineMemory, { verb }: MachineIntent & { readonly
     const why = toNotDone(memory, action, error);
     // It may have been switched off by a reset whose other half was lost.
     if (verb === 'reset' && why.answer === 'unknown') {
-      await runAction(memory, 'POWER_ON').catch((second: unknown) => note(memory, toNotDone(memory, 'POWER_ON', second).message));
+      await runAction(memory, 'POWER_ON').catch((second: unknown) =>
+        note(memory, toNotDone(memory, 'POWER_ON', second).message),
+      );
     }
     throw why;
   }
@@ -104,24 +155,34 @@ function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
 }
 
 /** Marked before the user is told how to log in: from then on nobody can say that the image is untouched. */
-async function logIn(memory: MachineMemory, intent: MachineIntent & { readonly kind: 'log in' }): Promise<OperationResult> {
+async function logIn(
+  memory: MachineMemory,
+  intent: MachineIntent & { readonly kind: 'log in' },
+): Promise<OperationResult> {
   const { user } = intent;
-  const { record } = await runAction(memory, 'TAINT', { order: { reason: `user ${user}` } }).catch((error: unknown) => { throw toNotDone(memory, 'TAINT', error); });
+  const { record } = await runAction(memory, 'TAINT', { order: { reason: `user ${user}` } }).catch(
+    (error: unknown) => {
+      throw toNotDone(memory, 'TAINT', error);
+    },
+  );
   await grantAccess(memory, intent);
   happen(memory, 'log in');
   change(memory, { user });
   return record === undefined ? {} : { record };
 }
 
-async function hold(memory: MachineMemory, { reservation, user, until }: MachineIntent & { readonly kind: 'hold' }): Promise<OperationResult> {
+async function hold(
+  memory: MachineMemory,
+  { reservation, user, until }: MachineIntent & { readonly kind: 'hold' },
+): Promise<OperationResult> {
   await extendAccess(memory, until);
   change(memory, { holder: { reservation, user, until } });
   return {};
 }
 
 /**
- * Where nobody came, it is free as it is; else whoever lets go of it has seen to it. A machine whose account could not be
- * revoked stays in maintenance, and the reservation ends all the same.
+ * Where nobody came, it is free as it is; else whoever lets go of it has seen to it. A machine whose account
+ * could not be revoked stays in maintenance, and the reservation ends all the same.
  */
 async function letGo(memory: MachineMemory): Promise<OperationResult> {
   await clearAccess(memory).catch((error: unknown) => {
@@ -141,12 +202,24 @@ async function changeState(memory: MachineMemory, intent: MachineIntent): Promis
   if (intent.kind === 'release' || intent.kind === 'restore') await clearAccess(memory);
   const { state: before, why } = memory.state;
   // Who took it out of use first had a reason, too.
-  const reasons = [...(before === 'maintenance' && why !== undefined ? [why] : []), ...(intent.kind === 'maintain' ? [intent.reason] : [])];
-  happen(memory, event, intent.kind === 'maintain' ? [...new Set(reasons)].join('; ').slice(0, longestReason) : undefined);
+  const reasons = [
+    ...(before === 'maintenance' && why !== undefined ? [why] : []),
+    ...(intent.kind === 'maintain' ? [intent.reason] : []),
+  ];
+  happen(
+    memory,
+    event,
+    intent.kind === 'maintain' ? [...new Set(reasons)].join('; ').slice(0, longestReason) : undefined,
+  );
   // Out of maintenance it is nobody's, also where the reservation that had it is no more.
   if (intent.kind === 'restore') forgetHolder(memory);
   const { user: _user, ...state } = memory.state;
-  memory.state = intent.kind === 'reserve' ? { ...state, user: intent.user } : intent.kind === 'maintain' ? memory.state : state;
+  memory.state =
+    intent.kind === 'reserve'
+      ? { ...state, user: intent.user }
+      : intent.kind === 'maintain'
+        ? memory.state
+        : state;
   return {};
 }
 

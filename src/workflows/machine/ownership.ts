@@ -6,7 +6,12 @@ import { incarnation } from './run-step.js';
 /** A machine that is moved has two keys for the time; no key comes back. */
 export function ownershipOf(machines: readonly MachineState[], { key }: NamedMachine): Ownership {
   const named = readMachineKey(key);
-  const mine = machines.find(({ uid, name, incarnation: own = incarnation, moving }) => named?.clusterUid === uid && named.nodeId === name && (named.incarnation === own || named.incarnation === moving));
+  const mine = machines.find(
+    ({ uid, name, incarnation: own = incarnation, moving }) =>
+      named?.clusterUid === uid &&
+      named.nodeId === name &&
+      (named.incarnation === own || named.incarnation === moving),
+  );
   if (mine === undefined) return { is: 'free' };
   const { providerid } = named?.incarnation === mine.moving ? {} : mine.payload;
   return { is: 'mine', ...(typeof providerid === 'string' ? { providerid } : {}) };

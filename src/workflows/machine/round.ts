@@ -12,7 +12,10 @@ import { incarnation, runAction } from './run-step.js';
 /** Longest time for one look, in ms: the next round looks again. */
 const lookMs = 60_000;
 
-/** A look between operations, which ends when one is asked for; it changes nothing but what is known. Gives what is to be done about it. */
+/**
+ * A look between operations, which ends when one is asked for; it changes nothing but what is known. Gives
+ * what is to be done about it.
+ */
 export async function lookAtItself(memory: MachineMemory): Promise<MachineIntent | undefined> {
   const scope = new CancellationScope({ cancellable: true });
   memory.scope = scope;
@@ -40,19 +43,35 @@ async function takeLook(memory: MachineMemory): Promise<Look> {
   if (status === undefined) return { there, power: 'unknown' };
   const { rpower, currentimage, evidence } = status;
   const power = rpower === null ? 'unknown' : rpower === 1 ? 'on' : 'off';
-  if (currentimage !== null && evidence.revision !== null) return { there, power, image: { name: currentimage, revision: evidence.revision } };
+  if (currentimage !== null && evidence.revision !== null)
+    return { there, power, image: { name: currentimage, revision: evidence.revision } };
   // Only a record that was read, or certainly is not there, tells of an image.
-  const wasRead = (status.ssh === 1 || (evidence.by === 'plugin' && status.ping === 1)) && (evidence.tainted !== null || status.status === 'RELOAD');
+  const wasRead =
+    (status.ssh === 1 || (evidence.by === 'plugin' && status.ping === 1)) &&
+    (evidence.tainted !== null || status.status === 'RELOAD');
   return wasRead ? { there, power, image: null } : { there, power };
 }
 
 async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
-  const { name, uid, owner, incarnation: own = incarnation, registration: { provider, fields }, account, payload } = state;
+  const {
+    name,
+    uid,
+    owner,
+    incarnation: own = incarnation,
+    registration: { provider, fields },
+    account,
+    payload,
+  } = state;
   const { type = '', site = '', flavor = '', image = '' } = account ?? {};
   try {
-    const { sightings, unknown } = await runSurvey({ provider, type, site, flavor, image, fields }, {
-      clusterId: owner ?? machineWorkflowId(name), provider: { name: provider, type, fields }, nodes: [{ nodeId: name, incarnation: own, keyUid: uid, config: payload }],
-    });
+    const { sightings, unknown } = await runSurvey(
+      { provider, type, site, flavor, image, fields },
+      {
+        clusterId: owner ?? machineWorkflowId(name),
+        provider: { name: provider, type, fields },
+        nodes: [{ nodeId: name, incarnation: own, keyUid: uid, config: payload }],
+      },
+    );
     if (sightings.some(({ seen }) => seen === 'gone')) return 'no';
     return unknown.length > 0 ? 'unknown' : 'yes';
   } catch (error) {
@@ -64,7 +83,12 @@ async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
 async function askMachine(memory: MachineMemory): Promise<NodeStatusReport | undefined> {
   const { image } = memory.state;
   try {
-    return (await runAction(memory, 'NODE_STATUS', { leftMs: lookMs, ...(image === undefined ? {} : { order: { image, unchecked: true } }) })).status;
+    return (
+      await runAction(memory, 'NODE_STATUS', {
+        leftMs: lookMs,
+        ...(image === undefined ? {} : { order: { image, unchecked: true } }),
+      })
+    ).status;
   } catch (error) {
     const why = toNotDone(memory, 'NODE_STATUS', error);
     if (why instanceof NotDone) return undefined;

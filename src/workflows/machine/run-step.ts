@@ -17,20 +17,53 @@ export interface StepOptions {
 }
 
 /** Carries out one action as an activity and takes over what it brought. */
-export async function runAction(memory: MachineMemory, action: MachineAction, { order = {}, leftMs }: StepOptions = {}): Promise<MachineTaskOutcome> {
-  const { name, uid, owner, registration, account, payload, operation, incarnation: number = incarnation } = memory.state;
+export async function runAction(
+  memory: MachineMemory,
+  action: MachineAction,
+  { order = {}, leftMs }: StepOptions = {},
+): Promise<MachineTaskOutcome> {
+  const {
+    name,
+    uid,
+    owner,
+    registration,
+    account,
+    payload,
+    operation,
+    incarnation: number = incarnation,
+  } = memory.state;
   if (account === undefined) throw new Error(`${name} has no account yet`);
   memory.tasks = (memory.tasks ?? 0) + 1;
   if (action === 'POWER_OFF') memory.offByUs = true;
   const { system } = registration;
-  const outcome = await runMachineTask(action, {
-    // The same action may come twice in one operation.
-    taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: number, action, operation: `${operation?.id ?? '-'}.${memory.tasks}` }),
-    clusterId: owner ?? machineWorkflowId(name), clusterUid: uid, nodeId: name, incarnation: number, run: 1, operation: `${operation?.id ?? '-'}.${memory.tasks}`,
-    config: payload, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId, provider: { name: registration.provider, type: account.type, fields: registration.fields },
-    order: { at: operation?.startedAt ?? now(), ...(system === null ? {} : { system }), ...order },
-  }, { site: account.site, provider: registration.provider, ...(leftMs === undefined ? {} : { leftMs }) });
-  if (outcome.payload !== undefined) change(memory, { payload: mergePayload(memory.state.payload, outcome.payload) });
+  const outcome = await runMachineTask(
+    action,
+    {
+      // The same action may come twice in one operation.
+      taskId: taskId({
+        clusterUid: uid,
+        nodeId: name,
+        incarnation: number,
+        action,
+        operation: `${operation?.id ?? '-'}.${memory.tasks}`,
+      }),
+      clusterId: owner ?? machineWorkflowId(name),
+      clusterUid: uid,
+      nodeId: name,
+      incarnation: number,
+      run: 1,
+      operation: `${operation?.id ?? '-'}.${memory.tasks}`,
+      config: payload,
+      cluster: {},
+      peersVersion: 0,
+      peersOf: workflowInfo().workflowId,
+      provider: { name: registration.provider, type: account.type, fields: registration.fields },
+      order: { at: operation?.startedAt ?? now(), ...(system === null ? {} : { system }), ...order },
+    },
+    { site: account.site, provider: registration.provider, ...(leftMs === undefined ? {} : { leftMs }) },
+  );
+  if (outcome.payload !== undefined)
+    change(memory, { payload: mergePayload(memory.state.payload, outcome.payload) });
   return outcome;
 }
 
@@ -48,17 +81,29 @@ export function stepsFor(memory: MachineMemory, steps: readonly ProcedureStep[])
 
 /** What REVOKE_ACCESS, and no other action, needs to know; the credential is no part of it. */
 export function accessOf(
-  { state: { access } }: MachineMemory, { action }: Pick<ProcedureStep, 'action'>,
+  { state: { access } }: MachineMemory,
+  { action }: Pick<ProcedureStep, 'action'>,
 ): Pick<MachineOrder, 'access'> {
   if (access === undefined || action !== 'REVOKE_ACCESS') return {};
   return { access: { user: access.user, login: access.login } };
 }
 
 /** One step of a procedure, shown while it runs; how long it took is remembered for the next estimate. */
-export async function runStep(memory: MachineMemory, steps: readonly ProcedureStep[], step: ProcedureStep, options: StepOptions): Promise<MachineTaskOutcome> {
+export async function runStep(
+  memory: MachineMemory,
+  steps: readonly ProcedureStep[],
+  step: ProcedureStep,
+  options: StepOptions,
+): Promise<MachineTaskOutcome> {
   const began = Date.now();
   changeOperation(memory, {
-    step: { step: step.step, number: steps.indexOf(step) + 1, of: steps.length, since: now(), leftMs: estimateLeft(steps, step.step, 0, memory.state.measured) },
+    step: {
+      step: step.step,
+      number: steps.indexOf(step) + 1,
+      of: steps.length,
+      since: now(),
+      leftMs: estimateLeft(steps, step.step, 0, memory.state.measured),
+    },
   });
   const { leftMs = Number.POSITIVE_INFINITY } = options;
   const { withinMs = leftMs } = step;

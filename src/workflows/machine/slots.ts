@@ -8,14 +8,20 @@ export function placesOf({ state: { account } }: MachineMemory): NonNullable<Mac
   return { site: account?.site ?? '', places: account?.places ?? 1 };
 }
 
-/** A place that was not given back is the same machine's at its next load, so failing here stops nobody else for long. */
+/**
+ * A place that was not given back is the same machine's at its next load, so failing here stops nobody else
+ * for long.
+ */
 export async function givePlace(memory: MachineMemory): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
       await runAction(memory, 'GIVE_SLOT', { order: { slots: placesOf(memory) } });
     } catch (error) {
       if (isCancellation(error)) throw error;
-      note(memory, `its place among the loads of the site was not given back: ${toNotDone(memory, 'GIVE_SLOT', error).message}`);
+      note(
+        memory,
+        `its place among the loads of the site was not given back: ${toNotDone(memory, 'GIVE_SLOT', error).message}`,
+      );
     }
   });
 }

@@ -10,7 +10,9 @@ import { toNotDone } from './failure.js';
 import { change, note, now, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
 
-/** There may be no worker that reaches it: nobody waits for longer than this, in ms, for what came to nothing. */
+/**
+ * There may be no worker that reaches it: nobody waits for longer than this, in ms, for what came to nothing.
+ */
 const giveBackMs = 60_000;
 
 /** What is known of a machine before CREATE. */
@@ -20,15 +22,46 @@ export function firstPayload(name: string, { flavor, image }: AccountReply): Jso
 
 /** One of the three tasks that every provider has. */
 export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' | 'DELETE'): Promise<void> {
-  const { name, uid, owner, incarnation: own = incarnation, registration, account, payload, operation } = memory.state;
+  const {
+    name,
+    uid,
+    owner,
+    incarnation: own = incarnation,
+    registration,
+    account,
+    payload,
+    operation,
+  } = memory.state;
   if (account === undefined) throw new Error(`${name} has no account yet`);
   const id = operation?.id ?? '-';
   try {
-    const { result } = await runTask(action, {
-      taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation: id }), clusterId: owner ?? machineWorkflowId(name), clusterUid: uid, nodeId: name, incarnation: own,
-      run: 1, operation: id, config: payload, cluster: {}, peersVersion: 0, peersOf: workflowInfo().workflowId,
-      provider: { name: registration.provider, type: account.type, fields: registration.fields },
-    }, { placement: { provider: registration.provider, type: account.type, site: account.site, flavor: account.flavor, image: account.image, fields: registration.fields } });
+    const { result } = await runTask(
+      action,
+      {
+        taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation: id }),
+        clusterId: owner ?? machineWorkflowId(name),
+        clusterUid: uid,
+        nodeId: name,
+        incarnation: own,
+        run: 1,
+        operation: id,
+        config: payload,
+        cluster: {},
+        peersVersion: 0,
+        peersOf: workflowInfo().workflowId,
+        provider: { name: registration.provider, type: account.type, fields: registration.fields },
+      },
+      {
+        placement: {
+          provider: registration.provider,
+          type: account.type,
+          site: account.site,
+          flavor: account.flavor,
+          image: account.image,
+          fields: registration.fields,
+        },
+      },
+    );
     change(memory, { payload: mergePayload(memory.state.payload, result ?? {}) });
   } catch (error) {
     const notDone = toNotDone(memory, action, error);
@@ -44,8 +77,13 @@ export async function giveBack(memory: MachineMemory, teller: MachineMemory = me
     await CancellationScope.withTimeout(giveBackMs, () => task(memory, 'DELETE'));
     return true;
   } catch (error) {
-    const why = isCancellation(error) ? `not within ${giveBackMs / 1_000} s` : toNotDone(teller, 'DELETE', error).message;
-    note(teller, `what was had at ${memory.state.registration.provider}, if anything, could not be given back (${why}); 'heddle leaks' shows it`);
+    const why = isCancellation(error)
+      ? `not within ${giveBackMs / 1_000} s`
+      : toNotDone(teller, 'DELETE', error).message;
+    note(
+      teller,
+      `what was had at ${memory.state.registration.provider}, if anything, could not be given back (${why}); 'heddle leaks' shows it`,
+    );
     return false;
   }
 }

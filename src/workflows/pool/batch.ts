@@ -23,19 +23,30 @@ export type BatchKind = 'build' | 'delete';
 const actions = { build: 'CREATE', delete: 'DELETE' } as const satisfies Record<BatchKind, TogetherAction>;
 const operations = { build: 'launch', delete: 'delete' } as const;
 
-/** Whether the next task of a node can be carried with those of others: the first of its life, or the last. */
-export function goesTogether({ pool, alone, batches }: PoolMemory, node: PoolNode, kind: string): kind is BatchKind {
+/**
+ * Whether the next task of a node can be carried with those of others: the first of its life, or the last.
+ */
+export function goesTogether(
+  { pool, alone, batches }: PoolMemory,
+  node: PoolNode,
+  kind: string,
+): kind is BatchKind {
   if (!batches || alone[node.id] !== undefined) return false;
   const { facts, placement } = node.machine;
-  if (kind === 'delete') return facts.machine !== undefined && pool.together?.includes(placement?.provider ?? '') === true;
+  if (kind === 'delete')
+    return facts.machine !== undefined && pool.together?.includes(placement?.provider ?? '') === true;
   if (kind !== 'build' || facts.CREATE === true) return false;
-  const provider = facts.machine === undefined ? placementFor(pool, node.providerPool, node.label)?.provider : placement?.provider;
+  const provider =
+    facts.machine === undefined
+      ? placementFor(pool, node.providerPool, node.label)?.provider
+      : placement?.provider;
   return provider !== undefined && pool.together?.includes(provider) === true;
 }
 
 /**
- * Carries one task of each of several nodes in few activities, and takes their ends up in one go. A promise for each node costs a
- * workflow thread more than all that is decided about the node, and costs it again whenever the history is replayed.
+ * Carries one task of each of several nodes in few activities, and takes their ends up in one go. A promise
+ * for each node costs a workflow thread more than all that is decided about the node, and costs it again
+ * whenever the history is replayed.
  */
 export function beginBatches(memory: PoolMemory, kind: BatchKind, ids: readonly string[]): void {
   const now = new Date(Date.now()).toISOString();
@@ -49,13 +60,27 @@ interface Member {
   readonly placement: NonNullable<NodeState['placement']>;
 }
 
-function prepare(memory: PoolMemory, kind: BatchKind, { id, now }: { readonly id: string; readonly now: string }): Member {
+function prepare(
+  memory: PoolMemory,
+  kind: BatchKind,
+  { id, now }: { readonly id: string; readonly now: string },
+): Member {
   const { pool } = memory;
   const { providerPool = '', label = '' } = pool.nodes[id] ?? {};
   const action = actions[kind];
   changePoolNode(pool, id, ({ machine: { failure: _failure, ...machine }, ...node }) => {
-    const begun = machine.facts.machine === undefined ? recordMachine(machine, placed(placementFor(pool, providerPool, label), id), 1) : machine;
-    return { ...node, machine: { ...begun, runs: { ...begun.runs, [`-/${action}`]: 1 }, current: { action, state: 'running', since: now } } };
+    const begun =
+      machine.facts.machine === undefined
+        ? recordMachine(machine, placed(placementFor(pool, providerPool, label), id), 1)
+        : machine;
+    return {
+      ...node,
+      machine: {
+        ...begun,
+        runs: { ...begun.runs, [`-/${action}`]: 1 },
+        current: { action, state: 'running', since: now },
+      },
+    };
   });
   const owner = poolOwner(memory, { nodeId: id, operation: operations[kind], isOver: () => false });
   const { placement } = owner.node();
@@ -77,7 +102,9 @@ function batchesOf(members: readonly Member[]): readonly (readonly Member[])[] {
   }
   return Object.values(alike).flatMap((all) => {
     const size = Math.ceil(all.length / Math.ceil(all.length / mostTogether));
-    return Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
+    return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+      all.slice(index * size, (index + 1) * size),
+    );
   });
 }
 
@@ -104,14 +131,25 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
     }
     noteChange(memory);
   };
-  scope.run(() => perform(memory, kind, members)).then((ends) => {
-    over((member, index) => settleEnd(memory, kind, member, ends[index]));
-  }, (error: unknown) => {
-    over((member) => (isCancellation(error) ? rest(memory, member.id) : settleFailure(memory, kind, member, error)));
-  });
+  scope
+    .run(() => perform(memory, kind, members))
+    .then(
+      (ends) => {
+        over((member, index) => settleEnd(memory, kind, member, ends[index]));
+      },
+      (error: unknown) => {
+        over((member) =>
+          isCancellation(error) ? rest(memory, member.id) : settleFailure(memory, kind, member, error),
+        );
+      },
+    );
 }
 
-async function perform(memory: PoolMemory, kind: BatchKind, members: readonly Member[]): Promise<readonly TogetherEnd[]> {
+async function perform(
+  memory: PoolMemory,
+  kind: BatchKind,
+  members: readonly Member[],
+): Promise<readonly TogetherEnd[]> {
   const [first] = members;
   if (first === undefined) return [];
   const requests = members.map(({ request }) => request);
@@ -120,21 +158,34 @@ async function perform(memory: PoolMemory, kind: BatchKind, members: readonly Me
 }
 
 function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: TogetherEnd | undefined): void {
-  if (end === undefined) return settleFailure(memory, kind, member, new Error('the activity gave no end for a task'));
+  if (end === undefined)
+    return settleFailure(memory, kind, member, new Error('the activity gave no end for a task'));
   if ('cancelled' in end) return rest(memory, member.id);
   if ('outcome' in end) return settleOutcome(memory, kind, member, end);
   const { kind: failed, message, details, againMs } = end.failure;
-  if (againMs === undefined) return settleFailure(memory, kind, member, ApplicationFailure.nonRetryable(message, failed, details));
+  if (againMs === undefined)
+    return settleFailure(memory, kind, member, ApplicationFailure.nonRetryable(message, failed, details));
   // It is tried again by itself, after that.
   memory.alone[member.id] = againMs;
   rest(memory, member.id);
 }
 
-function settleOutcome(memory: PoolMemory, kind: BatchKind, { id }: Member, { outcome, confirmed }: { readonly outcome: TaskOutcome; readonly confirmed?: TaskOutcome }): void {
+function settleOutcome(
+  memory: PoolMemory,
+  kind: BatchKind,
+  { id }: Member,
+  { outcome, confirmed }: { readonly outcome: TaskOutcome; readonly confirmed?: TaskOutcome },
+): void {
   const occasion = { operation: operations[kind], peers: 0 };
   changePoolNode(memory.pool, id, ({ machine: { current: _current, ...machine }, ...node }) => {
     const done = recordDone(machine, { action: actions[kind] }, outcome.result ?? {}, occasion);
-    return { ...node, machine: confirmed?.result === undefined ? done : recordDone(done, { action: 'CONFIRM' }, confirmed.result, occasion) };
+    return {
+      ...node,
+      machine:
+        confirmed?.result === undefined
+          ? done
+          : recordDone(done, { action: 'CONFIRM' }, confirmed.result, occasion),
+    };
   });
   if (kind === 'delete') return endDelete(memory.pool, id);
   // What was not there at once is looked at by a task of its own.
@@ -142,9 +193,14 @@ function settleOutcome(memory: PoolMemory, kind: BatchKind, { id }: Member, { ou
 }
 
 function settleFailure(memory: PoolMemory, kind: BatchKind, { id, request }: Member, error: unknown): void {
-  const { record, result }: TaskFailure = readTaskFailure(error, { taskId: request.taskId, action: actions[kind] }, new Date(Date.now()).toISOString());
+  const { record, result }: TaskFailure = readTaskFailure(
+    error,
+    { taskId: request.taskId, action: actions[kind] },
+    new Date(Date.now()).toISOString(),
+  );
   changePoolNode(memory.pool, id, ({ machine: { current: _current, ...machine }, ...node }) => ({
-    ...node, machine: { ...machine, payload: mergePayload(machine.payload, machinePartOf(result)), failure: record },
+    ...node,
+    machine: { ...machine, payload: mergePayload(machine.payload, machinePartOf(result)), failure: record },
   }));
   if (kind === 'delete') endDelete(memory.pool, id, record);
   else endBuild(memory.pool, id, record);
@@ -152,5 +208,8 @@ function settleFailure(memory: PoolMemory, kind: BatchKind, { id, request }: Mem
 
 /** What is done with it now, its state says. */
 function rest({ pool }: PoolMemory, id: string): void {
-  changePoolNode(pool, id, ({ machine: { current: _current, ...machine }, ...node }) => ({ ...node, machine }));
+  changePoolNode(pool, id, ({ machine: { current: _current, ...machine }, ...node }) => ({
+    ...node,
+    machine,
+  }));
 }

@@ -8,7 +8,10 @@ import { runPlanPool } from '../run-task.js';
 import { noteChange, type PoolMemory } from './memory.js';
 import { forgetWatches } from './watch.js';
 
-/** Has the configuration checked by a worker, which knows the provider accounts, and takes it over whole or not at all. */
+/**
+ * Has the configuration checked by a worker, which knows the provider accounts, and takes it over whole or
+ * not at all.
+ */
 export async function configure(memory: PoolMemory, { spec }: ConfigureRequest): Promise<ConfigureReply> {
   const { pool } = memory;
   try {
@@ -21,11 +24,21 @@ export async function configure(memory: PoolMemory, { spec }: ConfigureRequest):
   } catch (error) {
     memory.refused = true;
     // Any other error of a handler would fail the workflow task again and again.
-    if (error instanceof ActivityFailure) throw ApplicationFailure.nonRetryable(error.cause?.message ?? error.message, 'Invalid', ...(error.cause instanceof ApplicationFailure ? error.cause.details ?? [] : []));
+    if (error instanceof ActivityFailure)
+      throw ApplicationFailure.nonRetryable(
+        error.cause?.message ?? error.message,
+        'Invalid',
+        ...(error.cause instanceof ApplicationFailure ? (error.cause.details ?? []) : []),
+      );
     throw error;
   }
 }
 
-function textOf({ spec, placements, hearing = [], together = [] }: Partial<PlannedPool> & Pick<PlannedPool, 'placements'>): string {
+function textOf({
+  spec,
+  placements,
+  hearing = [],
+  together = [],
+}: Partial<PlannedPool> & Pick<PlannedPool, 'placements'>): string {
   return stableJson({ spec: spec ?? null, placements, hearing, together } as unknown as Json);
 }

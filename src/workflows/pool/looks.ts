@@ -11,7 +11,10 @@ import { noteChange, type PoolMemory } from './memory.js';
 /** Nodes that one activity looks at. */
 const nodesPerLook = 25;
 
-/** Begins the looks that are due: at ready nodes, where the configuration says so, and tells of reused ones; and at the quotas of accounts that are asked for machines. */
+/**
+ * Begins the looks that are due: at ready nodes, where the configuration says so, and tells of reused ones;
+ * and at the quotas of accounts that are asked for machines.
+ */
 export function beginLooks(memory: PoolMemory, now: number): void {
   const { pool } = memory;
   for (const [name, { checkEveryMs }] of Object.entries(pool.spec?.providerPools ?? {})) {
@@ -20,7 +23,8 @@ export function beginLooks(memory: PoolMemory, now: number): void {
     pool.checkedAt[name] = now;
     look(memory, `check ${name}`, () => check(pool, name));
   }
-  for (const { id, reused } of Object.values(pool.nodes)) if (reused === true) look(memory, `telling of ${id}`, () => tellReused(pool, id));
+  for (const { id, reused } of Object.values(pool.nodes))
+    if (reused === true) look(memory, `telling of ${id}`, () => tellReused(pool, id));
   if (!isBusy(pool)) return;
   for (const account of accountsOf(pool)) {
     if ((pool.quotas[account]?.readAt ?? -Infinity) + quotaAgeMs > now) continue;
@@ -30,19 +34,24 @@ export function beginLooks(memory: PoolMemory, now: number): void {
 
 /** Only a pool that makes machines, or would like to, needs to know its quotas. */
 function isBusy({ nodes, requests }: PoolState): boolean {
-  return Object.values(nodes).some(({ state }) => state === 'building') || Object.values(requests).some(({ state }) => state === 'requested');
+  return (
+    Object.values(nodes).some(({ state }) => state === 'building') ||
+    Object.values(requests).some(({ state }) => state === 'requested')
+  );
 }
 
 function look(memory: PoolMemory, what: string, work: () => Promise<void>): void {
   if (memory.looking[what] === true) return;
   memory.looking[what] = true;
-  work().catch((error: unknown) => {
-    if (!(error instanceof ActivityFailure)) throw error;
-    log.warn(`${what} did not work`, { why: error.cause?.message ?? error.message });
-  }).finally(() => {
-    delete memory.looking[what];
-    noteChange(memory);
-  });
+  work()
+    .catch((error: unknown) => {
+      if (!(error instanceof ActivityFailure)) throw error;
+      log.warn(`${what} did not work`, { why: error.cause?.message ?? error.message });
+    })
+    .finally(() => {
+      delete memory.looking[what];
+      noteChange(memory);
+    });
 }
 
 /** Told once, whatever comes of it. */
@@ -52,12 +61,20 @@ async function tellReused(pool: PoolState, id: string): Promise<void> {
   if (machine?.placement === undefined) return;
   const { incarnation, payload, placement } = machine;
   const { provider, type, fields } = placement;
-  await runNodeReused(placement, { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, node: { nodeId: id, incarnation, keyUid: pool.uid, config: payload } });
+  await runNodeReused(placement, {
+    clusterId: poolWorkflowId(pool.name),
+    provider: { name: provider, type, fields },
+    node: { nodeId: id, incarnation, keyUid: pool.uid, config: payload },
+  });
 }
 
 async function check(pool: PoolState, name: string): Promise<void> {
-  const nodes = Object.values(pool.nodes).filter((node) => node.providerPool === name && isChecked(node) && node.machine.placement !== undefined);
-  const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerLook) }, (_, index) => nodes.slice(index * nodesPerLook, (index + 1) * nodesPerLook));
+  const nodes = Object.values(pool.nodes).filter(
+    (node) => node.providerPool === name && isChecked(node) && node.machine.placement !== undefined,
+  );
+  const batches = Array.from({ length: Math.ceil(nodes.length / nodesPerLook) }, (_, index) =>
+    nodes.slice(index * nodesPerLook, (index + 1) * nodesPerLook),
+  );
   await Promise.all(batches.map(async (batch) => checkBatch(pool, batch)));
 }
 
@@ -65,8 +82,17 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
   const placement = nodes[0]?.machine.placement;
   if (placement === undefined) return;
   const { provider, type, fields } = placement;
-  const looked = nodes.map(({ id, machine: { incarnation, payload } }) => ({ nodeId: id, incarnation, keyUid: pool.uid, config: payload }));
-  const { sightings, unknown } = await runSurvey(placement, { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked });
+  const looked = nodes.map(({ id, machine: { incarnation, payload } }) => ({
+    nodeId: id,
+    incarnation,
+    keyUid: pool.uid,
+    config: payload,
+  }));
+  const { sightings, unknown } = await runSurvey(placement, {
+    clusterId: poolWorkflowId(pool.name),
+    provider: { name: provider, type, fields },
+    nodes: looked,
+  });
   const keeps = pool.spec?.providerPools[nodes[0]?.providerPool ?? '']?.keepUnwell === true;
   const unsure = new Set(unknown.map(({ nodeId }) => nodeId));
   for (const { id } of nodes) {
@@ -79,12 +105,20 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
 }
 
 function accountsOf({ spec }: PoolState): readonly string[] {
-  return [...new Set(Object.values(spec?.providerPools ?? {}).filter(({ ignoreQuota }) => ignoreQuota !== true).map(({ provider }) => provider))];
+  return [
+    ...new Set(
+      Object.values(spec?.providerPools ?? {})
+        .filter(({ ignoreQuota }) => ignoreQuota !== true)
+        .map(({ provider }) => provider),
+    ),
+  ];
 }
 
 /** What others use of the account is not ours to have. */
 async function readQuota(pool: PoolState, account: string): Promise<void> {
-  const placement = Object.values(pool.placements).flatMap((offers) => Object.values(offers)).find(({ provider }) => provider === account);
+  const placement = Object.values(pool.placements)
+    .flatMap((offers) => Object.values(offers))
+    .find(({ provider }) => provider === account);
   if (placement === undefined) return;
   const ours = usedOf(pool, account);
   const { quota } = await runReadQuota(placement, { provider: { name: account, type: placement.type } });
@@ -93,12 +127,20 @@ async function readQuota(pool: PoolState, account: string): Promise<void> {
     pool.quotas[account] = { limits: none, total: none, readAt: Date.now() };
     return;
   }
-  const others = excess(quota.used, Object.fromEntries(Object.keys(quota.used).map((key) => [key, ours[key] ?? 0])));
-  const limits = Object.fromEntries(Object.entries(minus(quota.limits, others)).filter(([key]) => quota.limits[key] !== undefined).map(([key, left]) => [key, Math.max(0, left)]));
+  const others = excess(
+    quota.used,
+    Object.fromEntries(Object.keys(quota.used).map((key) => [key, ours[key] ?? 0])),
+  );
+  const limits = Object.fromEntries(
+    Object.entries(minus(quota.limits, others))
+      .filter(([key]) => quota.limits[key] !== undefined)
+      .map(([key, left]) => [key, Math.max(0, left)]),
+  );
   pool.quotas[account] = { limits, total: quota.limits, readAt: Date.now() };
 }
 
 function usedOf({ nodes, spec }: PoolState, account: string): Amounts {
-  return Object.values(nodes).filter(({ providerPool }) => spec?.providerPools[providerPool]?.provider === account)
+  return Object.values(nodes)
+    .filter(({ providerPool }) => spec?.providerPools[providerPool]?.provider === account)
     .reduce<Amounts>((sum, { uses }) => plus(sum, uses), {});
 }

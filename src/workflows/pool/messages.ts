@@ -2,12 +2,21 @@ import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { NamedMachine, Ownership } from '../../model/ownership.js';
 import type { JsonObject } from '../../model/json.js';
 import type { DrawnPage } from '../../model/pool/drawn.js';
-import type { ConfigureReply, ConfigureRequest, DeleteNodesRequest, EndRequest, HoldRequest, RequestsWanted } from '../../model/pool/messages.js';
+import type {
+  ConfigureReply,
+  ConfigureRequest,
+  DeleteNodesRequest,
+  EndRequest,
+  HoldRequest,
+  RequestsWanted,
+} from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import type { PoolSpec } from '../../model/pool/spec.js';
 import type { PoolNodesPage, PoolView, RequestsPage, RequestView } from '../../model/pool/view.js';
 
-/** Everything a pool's workflow can be asked. Names are part of the interface: other clients call them too. */
+/**
+ * Everything a pool's workflow can be asked. Names are part of the interface: other clients call them too.
+ */
 export const configureUpdate = defineUpdate<ConfigureReply, [ConfigureRequest]>('configure');
 /** Many at a time: one update each would keep the server busier than the pool. */
 export const requestUpdate = defineUpdate<readonly RequestView[], [readonly NodeDemand[]]>('request');
@@ -24,7 +33,9 @@ export const poolSpecQuery = defineQuery<PoolSpec | null>('spec');
 export const requestsQuery = defineQuery<RequestsPage, [RequestsWanted]>('requests');
 /** A page of nodes, in the order of their making: the first for an empty text, then what `next` says. */
 export const poolNodesQuery = defineQuery<PoolNodesPage, [after: string]>('nodes');
-/** A page of nodes that clusters drew, the oldest first: the first for an empty text, then what `next` says. */
+/**
+ * A page of nodes that clusters drew, the oldest first: the first for an empty text, then what `next` says.
+ */
 export const drawnQuery = defineQuery<DrawnPage, [after: string]>('drawn');
 export const nodePayloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
 export const poolOwnersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');

@@ -4,7 +4,10 @@ import type { NodeRequest } from '../../model/pool/request.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import type { PoolState } from '../../model/pool/state.js';
 
-/** What was told of a pool so far, by this process. It is no part of the pool's state: another worker tells all of it anew. */
+/**
+ * What was told of a pool so far, by this process. It is no part of the pool's state: another worker tells
+ * all of it anew.
+ */
 export interface Told {
   figures: Readonly<Record<string, Figure>>;
   /** Of the pool's changes the last that was looked at. */
@@ -15,12 +18,18 @@ export function nothingTold(pool: PoolState): Told {
   return { figures: {}, version: pool.counters.version };
 }
 
-/** Tells the worker's metrics of what changed. What is replayed was told before, by whoever carried it out. */
+/**
+ * Tells the worker's metrics of what changed. What is replayed was told before, by whoever carried it out.
+ */
 export function tellFigures(told: Told, pool: PoolState, now: number): void {
-  const fulfilled = Object.values(pool.requests).filter(({ version, state }) => version > told.version && state === 'fulfilled');
+  const fulfilled = Object.values(pool.requests).filter(
+    ({ version, state }) => version > told.version && state === 'fulfilled',
+  );
   told.version = pool.counters.version;
   if (workflowInfo().unsafe.isReplaying) return;
-  const figures = Object.fromEntries(figuresOf(pool).map((figure) => [JSON.stringify([figure.name, figure.tags]), figure]));
+  const figures = Object.fromEntries(
+    figuresOf(pool).map((figure) => [JSON.stringify([figure.name, figure.tags]), figure]),
+  );
   metricMeter.createGauge('heddle_pool_told').set(Math.round(now / 1_000), { pool: pool.name });
   for (const [key, { name, tags, value }] of Object.entries(figures)) {
     if (told.figures[key]?.value !== value) metricMeter.createGauge(name).set(value, tags);
@@ -30,19 +39,46 @@ export function tellFigures(told: Told, pool: PoolState, now: number): void {
   }
   told.figures = figures;
   if (fulfilled.length === 0) return;
-  const times = metricMeter.createHistogram('heddle_pool_request_time', 'int', 'ms', 'From the demand to the nodes.');
-  for (const request of fulfilled) times.record(Math.max(0, request.since - request.createdAt), requestTags(pool, request));
+  const times = metricMeter.createHistogram(
+    'heddle_pool_request_time',
+    'int',
+    'ms',
+    'From the demand to the nodes.',
+  );
+  for (const request of fulfilled)
+    times.record(Math.max(0, request.since - request.createdAt), requestTags(pool, request));
 }
 
 /** How the making of a node ended: `ready`, or the kind of failure. */
-export function tellLaunch(pool: PoolState, { label, providerPool, createdAt }: PoolNode, result: string, now: number): void {
-  const tags = { pool: pool.name, label, provider_pool: providerPool, provider: providerOf(pool, providerPool) };
+export function tellLaunch(
+  pool: PoolState,
+  { label, providerPool, createdAt }: PoolNode,
+  result: string,
+  now: number,
+): void {
+  const tags = {
+    pool: pool.name,
+    label,
+    provider_pool: providerPool,
+    provider: providerOf(pool, providerPool),
+  };
   metricMeter.createCounter('heddle_pool_launches').add(1, { ...tags, result });
-  if (result === 'ready') metricMeter.createHistogram('heddle_pool_launch_time', 'int', 'ms', 'From the decision to make a node to its readiness.').record(Math.max(0, now - createdAt), tags);
+  if (result === 'ready')
+    metricMeter
+      .createHistogram(
+        'heddle_pool_launch_time',
+        'int',
+        'ms',
+        'From the decision to make a node to its readiness.',
+      )
+      .record(Math.max(0, now - createdAt), tags);
 }
 
-function requestTags(pool: PoolState, { labels, providerPool = '' }: NodeRequest): Readonly<Record<string, string>> {
-  const label = new Set(labels).size === 1 ? labels[0] ?? '' : 'several';
+function requestTags(
+  pool: PoolState,
+  { labels, providerPool = '' }: NodeRequest,
+): Readonly<Record<string, string>> {
+  const label = new Set(labels).size === 1 ? (labels[0] ?? '') : 'several';
   return { pool: pool.name, label, provider_pool: providerPool, provider: providerOf(pool, providerPool) };
 }
 

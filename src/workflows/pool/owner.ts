@@ -30,9 +30,12 @@ export function poolOwner(memory: PoolMemory, { nodeId, operation, command, isOv
   const { providerPool = '', label = '' } = pool.nodes[nodeId] ?? {};
   const placement = placementFor(pool, providerPool, label);
   return {
-    operation, node, launches: 1,
+    operation,
+    node,
+    launches: 1,
     placements: placement === undefined ? [] : [placement],
-    change: (change) => changePoolNode(pool, nodeId, (before) => ({ ...before, machine: change(before.machine) })),
+    change: (change) =>
+      changePoolNode(pool, nodeId, (before) => ({ ...before, machine: change(before.machine) })),
     announce: nobody,
     position: () => 0,
     passed: nobody,
@@ -48,10 +51,17 @@ export function poolOwner(memory: PoolMemory, { nodeId, operation, command, isOv
     nextIncarnation: () => 1,
     service: (): ServiceSpec | undefined => undefined,
     taskBase: () => ({
-      clusterId: poolWorkflowId(pool.name), clusterUid: pool.uid, cluster: {}, peersOf: poolWorkflowId(pool.name), peersVersion: 0,
+      clusterId: poolWorkflowId(pool.name),
+      clusterUid: pool.uid,
+      cluster: {},
+      peersOf: poolWorkflowId(pool.name),
+      peersVersion: 0,
       ...(command === undefined ? {} : { command }),
     }),
-    run: (action, request, options) => (pool.together?.includes(options.placement.provider) === true ? memory.carrier?.run ?? runTask : runTask)(action, request, options),
+    run: (action, request, options) =>
+      (pool.together?.includes(options.placement.provider) === true
+        ? (memory.carrier?.run ?? runTask)
+        : runTask)(action, request, options),
     now: () => new Date(Date.now()).toISOString(),
   };
 }

@@ -1,4 +1,18 @@
-import { allHandlersFinished, ApplicationFailure, CancellationScope, condition, continueAsNew, isCancellation, log, patched, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  log,
+  patched,
+  setCurrentDetails,
+  sleep,
+  upsertMemo,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { poolWorkflowId } from '../../model/names.js';
 import { admit } from '../../model/pool/admit.js';
 import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
@@ -21,8 +35,9 @@ import { beginWork } from './work.js';
 export type PoolInput = PoolStart | { readonly carried: CarriedPool };
 
 /**
- * Tasks in flight at once, and machines that are waited for at once. Far below what the server allows a workflow: what ends together is
- * taken up in one workflow task, which must not take seconds on a busy worker.
+ * Tasks in flight at once, and machines that are waited for at once. Far below what the server allows a
+ * workflow: what ends together is taken up in one workflow task, which must not take seconds on a busy
+ * worker.
  */
 const inFlight = 60;
 const lookedAt = 300;
@@ -30,7 +45,8 @@ const lookedAt = 300;
 /** A pool of nodes. It lives as long as the pool, and only deletePool ends it. */
 export async function pool(input?: PoolInput): Promise<string> {
   const cancelled = CancellationScope.current().cancelRequested;
-  // Ending the workflow would leave its machines behind, so a cancellation from outside only has it go on in a new run.
+  // Ending the workflow would leave its machines behind, so a cancellation from outside only has it go on in
+  // a new run.
   return CancellationScope.nonCancellable(() => live(input, cancelled));
 }
 
@@ -42,8 +58,20 @@ async function live(input: PoolInput | undefined, cancelled: Promise<never>): Pr
   const batches = patched('20261122-pool-batches');
   leaveNoTaskEmpty();
   const memory: PoolMemory = {
-    pool: state, told: nothingTold(state), dirty: true, work: {}, places: createPlaces(inFlight), looks: createPlaces(lookedAt), budget: createCommandBudget(),
-    ...(batches ? { batches } : { batches, carrier: createCarrier() }), alone: {}, replayMs: 0, draining: false, updates: 0, looking: {}, watched: {},
+    pool: state,
+    told: nothingTold(state),
+    dirty: true,
+    work: {},
+    places: createPlaces(inFlight),
+    looks: createPlaces(lookedAt),
+    budget: createCommandBudget(),
+    ...(batches ? { batches } : { batches, carrier: createCarrier() }),
+    alone: {},
+    replayMs: 0,
+    draining: false,
+    updates: 0,
+    looking: {},
+    watched: {},
   };
   handleMessages(memory);
   cancelled.catch(() => {
@@ -52,7 +80,13 @@ async function live(input: PoolInput | undefined, cancelled: Promise<never>): Pr
   if (!isCarried(input)) {
     upsertMemo({ heddleUid: memory.pool.uid });
     // A first message that was refused leaves a pool nobody asked for.
-    await condition(() => memory.pool.spec !== undefined || memory.pool.leaving !== undefined || (isNewer && memory.refused === true), '2 minutes');
+    await condition(
+      () =>
+        memory.pool.spec !== undefined ||
+        memory.pool.leaving !== undefined ||
+        (isNewer && memory.refused === true),
+      '2 minutes',
+    );
     await condition(allHandlersFinished);
     if (memory.pool.spec === undefined) return 'nothing was asked of this pool';
   }
@@ -75,7 +109,11 @@ function openState(input: PoolInput | undefined): PoolState {
   if (isCarried(input)) return unpackPool(input.carried);
   const { workflowId } = workflowInfo();
   const name = workflowId.replace(/^pool\//, '');
-  if (workflowId !== poolWorkflowId(name)) throw ApplicationFailure.nonRetryable(`a pool's workflow id is pool/<name>, not "${workflowId}"`, 'Invalid');
+  if (workflowId !== poolWorkflowId(name))
+    throw ApplicationFailure.nonRetryable(
+      `a pool's workflow id is pool/<name>, not "${workflowId}"`,
+      'Invalid',
+    );
   return newPool(name, input?.heddle.uid ?? uuid4());
 }
 
@@ -96,7 +134,7 @@ function carryOut(memory: PoolMemory): void {
 }
 
 function soonest(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? one ?? other : Math.min(one, other);
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 /** One timer at a time, and a later one is left to the earlier: each costs events. */
@@ -106,29 +144,45 @@ function setAlarm(memory: PoolMemory, at: number | undefined, now: number): void
   const scope = new CancellationScope({ cancellable: true });
   const alarm = { at, scope };
   memory.alarm = alarm;
-  scope.run(() => sleep(Math.max(1, at - now))).then(() => {
-    if (memory.alarm === alarm) delete memory.alarm;
-    noteChange(memory);
-  }, (error: unknown) => {
-    if (!isCancellation(error)) throw error;
-  });
+  scope
+    .run(() => sleep(Math.max(1, at - now)))
+    .then(
+      () => {
+        if (memory.alarm === alarm) delete memory.alarm;
+        noteChange(memory);
+      },
+      (error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      },
+    );
 }
 
 function isOver({ pool: { leaving, nodes }, work }: PoolMemory): boolean {
-  return leaving !== undefined && Object.keys(nodes).length === 0 && Object.keys(work).length === 0 && allHandlersFinished();
+  return (
+    leaving !== undefined &&
+    Object.keys(nodes).length === 0 &&
+    Object.keys(work).length === 0 &&
+    allHandlersFinished()
+  );
 }
 
 /** A pool that is too large for one message goes on in this run for a while: nodes come and go. */
 function mayCarry(memory: PoolMemory): boolean {
   const size = JSON.stringify(packPool(memory.pool)).length;
   if (size <= mostCarried) return true;
-  log.warn('the pool is too large to go on in a new run; give nodes back, or spread it over several pools', { size, limit: mostCarried });
+  log.warn('the pool is too large to go on in a new run; give nodes back, or spread it over several pools', {
+    size,
+    limit: mostCarried,
+  });
   memory.carryAt = Date.now() + 30_000;
   setAlarm(memory, memory.carryAt, Date.now());
   return false;
 }
 
-/** Starts nothing more, lets what makes machines come to its end, and cancels what only waits or can be done again. */
+/**
+ * Starts nothing more, lets what makes machines come to its end, and cancels what only waits or can be done
+ * again.
+ */
 async function drain(memory: PoolMemory): Promise<void> {
   const { pool: state, work, places, looks, looking } = memory;
   memory.draining = true;
@@ -138,7 +192,8 @@ async function drain(memory: PoolMemory): Promise<void> {
     const { current } = state.nodes[id]?.machine ?? {};
     return current?.action === 'CREATE' && current.state === 'running';
   };
-  for (const [id, { cancel, together }] of Object.entries(work)) if (together !== true && !isCreating(id)) cancel();
+  for (const [id, { cancel, together }] of Object.entries(work))
+    if (together !== true && !isCreating(id)) cancel();
   const isIdle = (): boolean => Object.keys(work).length === 0;
   // A provider that is silent for long does not keep the pool from going on.
   if (!(await condition(isIdle, '10 seconds'))) await cutShort(memory);
@@ -146,13 +201,17 @@ async function drain(memory: PoolMemory): Promise<void> {
   await condition(() => isIdle() && Object.keys(looking).length === 0 && allHandlersFinished());
 }
 
-/** Nobody knows what came of a CREATE that was cut. Its node gives way to another one, and is deleted by its key. */
+/**
+ * Nobody knows what came of a CREATE that was cut. Its node gives way to another one, and is deleted by its
+ * key.
+ */
 async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {
   const cut = Object.keys(work);
   for (const { cancel } of Object.values(work)) cancel();
   await condition(() => Object.keys(work).length === 0);
   for (const id of cut) {
     const node = state.nodes[id];
-    if (node?.state === 'building' && node.machine.facts.CREATE === undefined) deleteNode(state, id, 'its making was cut short', Date.now());
+    if (node?.state === 'building' && node.machine.facts.CREATE === undefined)
+      deleteNode(state, id, 'its making was cut short', Date.now());
   }
 }

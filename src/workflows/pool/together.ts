@@ -1,12 +1,24 @@
-import { ApplicationFailure, CancellationScope, CancelledFailure, condition, sleep } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  sleep,
+} from '@temporalio/workflow';
 import type { Action } from '../../model/action.js';
 import type { TaskOutcome, TaskRequest } from '../../model/messages.js';
-import { isTogetherAction, mostTogether, type TogetherAction, type TogetherEnd } from '../../model/together.js';
+import {
+  isTogetherAction,
+  mostTogether,
+  type TogetherAction,
+  type TogetherEnd,
+} from '../../model/together.js';
 import { runTask, runTogether, type TaskOptions } from '../run-task.js';
 
 /**
- * For runs that began before there were batches (batch.ts). Puts tasks of several nodes into one activity: what a server does for an activity is what limits how many nodes a pool can make. Lives
- * in one run of a workflow; what is lost with it is done again.
+ * For runs that began before there were batches (batch.ts). Puts tasks of several nodes into one activity:
+ * what a server does for an activity is what limits how many nodes a pool can make. Lives in one run of a
+ * workflow; what is lost with it is done again.
  */
 export interface Carrier {
   readonly run: (action: Action, request: TaskRequest, options: TaskOptions) => Promise<TaskOutcome>;
@@ -27,7 +39,8 @@ export function createCarrier(): Carrier {
   let waiting: Waiting[] = [];
   const collect = async (): Promise<never> => {
     for (;;) {
-      // Conditions are looked at when all that can go on has gone on: by then all that begins at this moment has come.
+      // Conditions are looked at when all that can go on has gone on: by then all that begins at this moment
+      // has come.
       await condition(() => waiting.length > 0);
       const begun = waiting;
       waiting = [];
@@ -65,12 +78,19 @@ export function createCarrier(): Carrier {
 function batchesOf(waiting: readonly Waiting[]): readonly (readonly Waiting[])[] {
   const alike: Record<string, Waiting[]> = {};
   for (const one of waiting) {
-    const { action, options: { placement: { site, provider, launchWithinMs } } } = one;
+    const {
+      action,
+      options: {
+        placement: { site, provider, launchWithinMs },
+      },
+    } = one;
     (alike[JSON.stringify([action, site, provider, launchWithinMs])] ??= []).push(one);
   }
   return Object.values(alike).flatMap((all) => {
     const size = Math.ceil(all.length / Math.ceil(all.length / mostTogether));
-    return Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
+    return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+      all.slice(index * size, (index + 1) * size),
+    );
   });
 }
 
@@ -98,7 +118,10 @@ async function carry(batch: readonly Waiting[]): Promise<void> {
   }
 }
 
-async function perform(batch: readonly Waiting[], { action, request, options }: Waiting): Promise<readonly TogetherEnd[]> {
+async function perform(
+  batch: readonly Waiting[],
+  { action, request, options }: Waiting,
+): Promise<readonly TogetherEnd[]> {
   if (batch.length === 1) return [{ outcome: await runTask(action, request, options) }];
   return runTogether(action, { requests: batch.map((one) => one.request) }, options);
 }

@@ -6,13 +6,16 @@ import { watchImageSignal } from '../image/messages.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { noteChange, type PoolMemory } from './memory.js';
 
-/** An image that is not there is asked again after this; one that is there at some time after that, for it may have been made anew. */
+/**
+ * An image that is not there is asked again after this; one that is there at some time after that, for it may
+ * have been made anew.
+ */
 const againMs = 60_000;
 const believedMs = 3_600_000;
 
 /**
- * Asks the images that the pool makes nodes from to tell of their versions, now and whenever they change. So a pool at rest does
- * nothing for its images, and hears at once of what happens to them.
+ * Asks the images that the pool makes nodes from to tell of their versions, now and whenever they change. So
+ * a pool at rest does nothing for its images, and hears at once of what happens to them.
  */
 export function watchImages(memory: PoolMemory, now: number): void {
   const { pool, watched } = memory;
@@ -31,7 +34,9 @@ export function nextWatch({ pool, watched }: PoolMemory): number | undefined {
   if (pool.leaving !== undefined) return undefined;
   const times = librariesOf(pool).flatMap((image) => {
     const known = watched[image];
-    return known !== undefined && (known.missing === true || pool.library?.[image]?.gone === true) ? [known.askedAt + againMs] : [];
+    return known !== undefined && (known.missing === true || pool.library?.[image]?.gone === true)
+      ? [known.askedAt + againMs]
+      : [];
   });
   return times.length === 0 ? undefined : Math.min(...times);
 }
@@ -48,10 +53,12 @@ export function learn(memory: PoolMemory, news: ImageNews): void {
 function ask(memory: PoolMemory, image: string, now: number): void {
   const key = `image ${image}`;
   memory.looking[key] = true;
-  void signalIfThere(imageWorkflowId(image), watchImageSignal, { workflowId: workflowInfo().workflowId }).then((isThere) => {
-    if (!isThere) memory.watched[image] = { askedAt: now, missing: true };
-  }).finally(() => {
-    delete memory.looking[key];
-    noteChange(memory);
-  });
+  void signalIfThere(imageWorkflowId(image), watchImageSignal, { workflowId: workflowInfo().workflowId })
+    .then((isThere) => {
+      if (!isThere) memory.watched[image] = { askedAt: now, missing: true };
+    })
+    .finally(() => {
+      delete memory.looking[key];
+      noteChange(memory);
+    });
 }

@@ -15,14 +15,16 @@ const atOnce = 50;
 const busyBuilding = 20;
 
 /**
- * Begins what each node's state asks for, and ends what it does not any more. Looks at state alone, so a new run goes on by it as
- * well. False when there is more to begin.
+ * Begins what each node's state asks for, and ends what it does not any more. Looks at state alone, so a new
+ * run goes on by it as well. False when there is more to begin.
  */
 export function beginWork(memory: PoolMemory, now: number): boolean {
   const { pool, work } = memory;
   const nodes = Object.values(pool.nodes);
   // Where somebody waits for room, room comes first.
-  const defersDeletes = nodes.filter(({ state }) => state === 'building').length > busyBuilding && !Object.values(pool.requests).some(({ state }) => state === 'requested');
+  const defersDeletes =
+    nodes.filter(({ state }) => state === 'building').length > busyBuilding &&
+    !Object.values(pool.requests).some(({ state }) => state === 'requested');
   const together: Record<BatchKind, string[]> = { build: [], delete: [] };
   let begun = 0;
   let isAllBegun = true;
@@ -63,12 +65,20 @@ function beginTogether(memory: PoolMemory, together: Readonly<Record<BatchKind, 
   }
 }
 
-function dueWork({ spec }: PoolState, { state, label, againAt = 0 }: PoolNode, now: number): Work['kind'] | undefined {
+function dueWork(
+  { spec }: PoolState,
+  { state, label, againAt = 0 }: PoolNode,
+  now: number,
+): Work['kind'] | undefined {
   switch (state) {
-    case 'building': return 'build';
-    case 'used': return spec?.labels[label]?.cleanUp === undefined ? undefined : 'clean';
-    case 'deleting': return againAt <= now ? 'delete' : undefined;
-    default: return undefined;
+    case 'building':
+      return 'build';
+    case 'used':
+      return spec?.labels[label]?.cleanUp === undefined ? undefined : 'clean';
+    case 'deleting':
+      return againAt <= now ? 'delete' : undefined;
+    default:
+      return undefined;
   }
 }
 
@@ -78,13 +88,16 @@ function begin(memory: PoolMemory, id: string, kind: Work['kind']): void {
   const scope = new CancellationScope({ cancellable: true });
   wearWork(memory, 'alone');
   memory.work[id] = { kind, cancel: () => scope.cancel() };
-  scope.run(() => carryOut[kind](memory, id, () => scope.consideredCancelled)).catch((error: unknown) => {
-    if (!isCancellation(error)) throw error;
-  }).finally(() => {
-    delete memory.work[id];
-    delete memory.alone[id];
-    noteChange(memory);
-  });
+  scope
+    .run(() => carryOut[kind](memory, id, () => scope.consideredCancelled))
+    .catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    })
+    .finally(() => {
+      delete memory.work[id];
+      delete memory.alone[id];
+      noteChange(memory);
+    });
 }
 
 async function build(memory: PoolMemory, nodeId: string, isOver: () => boolean): Promise<void> {
@@ -93,7 +106,12 @@ async function build(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   if (againMs !== undefined) await sleep(againMs);
   const owner = poolOwner(memory, { nodeId, operation: 'launch', isOver });
   if (owner.placements.length === 0 && owner.node().facts.machine === undefined) {
-    return launchFailed(pool, nodeId, { kind: 'Invalid', message: 'its label is not served there any more' }, Date.now());
+    return launchFailed(
+      pool,
+      nodeId,
+      { kind: 'Invalid', message: 'its label is not served there any more' },
+      Date.now(),
+    );
   }
   const end = await runNode(owner, [{ action: 'CREATE' }, { action: 'CONFIRM' }]);
   if (end === 'done') endBuild(pool, nodeId);
@@ -106,7 +124,11 @@ async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   const cleanUp = pool.spec?.labels[node?.label ?? '']?.cleanUp;
   if (node === undefined || cleanUp === undefined) return;
   const { script, sudo, timeoutMs } = cleanUp;
-  const command = { text: script, ...(sudo === undefined ? {} : { sudo }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  const command = {
+    text: script,
+    ...(sudo === undefined ? {} : { sudo }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: { ...before.machine, runs: {} } }));
   const end = await errand(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, 'EXEC');
   if (end === 'done') nodeCleaned(pool, nodeId, Date.now());
@@ -130,7 +152,10 @@ function errand(memory: PoolMemory, about: Errand, action: 'EXEC' | 'DELETE'): P
   return runNode(poolOwner(memory, about), [{ action }]);
 }
 
-function failureOf({ nodes }: PoolState, nodeId: string): { readonly kind: string; readonly message: string } {
+function failureOf(
+  { nodes }: PoolState,
+  nodeId: string,
+): { readonly kind: string; readonly message: string } {
   return nodes[nodeId]?.machine.failure ?? { kind: 'Internal', message: 'nobody said why' };
 }
 

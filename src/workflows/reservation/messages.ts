@@ -1,5 +1,11 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
-import type { EnterRequest, ExtendRequest, ReservationRequest, ReserveReply, ReserveRequest } from '../../model/reservation/messages.js';
+import type {
+  EnterRequest,
+  ExtendRequest,
+  ReservationRequest,
+  ReserveReply,
+  ReserveRequest,
+} from '../../model/reservation/messages.js';
 import type { ReservationView } from '../../model/reservation/view.js';
 
 /** Everything the calendar of reservations can be asked. */

@@ -1,7 +1,23 @@
-import { allHandlersFinished, CancellationScope, condition, continueAsNew, isCancellation, setCurrentDetails, sleep, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  setCurrentDetails,
+  sleep,
+  upsertMemo,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { packReservations } from '../../model/reservation/carry.js';
 import { nextDue, turnClock } from '../../model/reservation/clock.js';
-import { newReservations, openReservations, stateOf, type ReservationsState } from '../../model/reservation/reservation.js';
+import {
+  newReservations,
+  openReservations,
+  stateOf,
+  type ReservationsState,
+} from '../../model/reservation/reservation.js';
 import { isoOf } from '../../model/reservation/tidings.js';
 import { handleMessages } from './handlers.js';
 import type { ReservationsMemory } from './memory.js';
@@ -12,15 +28,25 @@ export type ReservationsInput = { readonly uid?: string } | { readonly carried: 
 /** The server takes so many messages in one run. */
 const mostUpdates = 1_500;
 
-/** The calendar of reservations, and what is done about them. One for an installation: what it takes in, it takes in one after the other. */
+/**
+ * The calendar of reservations, and what is done about them. One for an installation: what it takes in, it
+ * takes in one after the other.
+ */
 export async function reservations(input?: ReservationsInput): Promise<string> {
   const cancelled = CancellationScope.current().cancelRequested;
-  // Ending the workflow would leave machines held, so cancelling it from outside only has it go on in a new run.
+  // Ending the workflow would leave machines held, so cancelling it from outside only has it go on in a new
+  // run.
   return CancellationScope.nonCancellable(() => live(input, cancelled));
 }
 
 async function live(input: ReservationsInput | undefined, cancelled: Promise<never>): Promise<never> {
-  const memory: ReservationsMemory = { state: openState(input), dirty: true, work: {}, updates: 0, draining: false };
+  const memory: ReservationsMemory = {
+    state: openState(input),
+    dirty: true,
+    work: {},
+    updates: 0,
+    draining: false,
+  };
   upsertMemo({ heddleUid: memory.state.uid });
   handleMessages(memory);
   cancelled.catch(() => {
@@ -60,12 +86,17 @@ function setAlarm(memory: ReservationsMemory, at: number | undefined): void {
   const scope = new CancellationScope({ cancellable: true });
   const alarm = { at, scope };
   memory.alarm = alarm;
-  scope.run(() => sleep(Math.max(1, at - Date.now()))).then(() => {
-    if (memory.alarm === alarm) delete memory.alarm;
-    memory.dirty = true;
-  }, (error: unknown) => {
-    if (!isCancellation(error)) throw error;
-  });
+  scope
+    .run(() => sleep(Math.max(1, at - Date.now())))
+    .then(
+      () => {
+        if (memory.alarm === alarm) delete memory.alarm;
+        memory.dirty = true;
+      },
+      (error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      },
+    );
 }
 
 function isWorn({ updates, renew }: ReservationsMemory): boolean {
@@ -82,8 +113,12 @@ async function drain(memory: ReservationsMemory): Promise<void> {
 
 function detailsOf(state: ReservationsState): string {
   const open = openReservations(state);
-  return [`${open.length} open reservations`, '', ...open.slice(0, 20).map((reservation) => {
-    const { id, user, image, from, to, seats } = reservation;
-    return `- ${id}: ${stateOf(reservation)}, ${image.name}@${image.revision} for ${user}, ${isoOf(from)} to ${isoOf(to)}, ${seats.map(({ machine }) => machine).join(', ')}`;
-  })].join('\n');
+  return [
+    `${open.length} open reservations`,
+    '',
+    ...open.slice(0, 20).map((reservation) => {
+      const { id, user, image, from, to, seats } = reservation;
+      return `- ${id}: ${stateOf(reservation)}, ${image.name}@${image.revision} for ${user}, ${isoOf(from)} to ${isoOf(to)}, ${seats.map(({ machine }) => machine).join(', ')}`;
+    }),
+  ].join('\n');
 }

@@ -1,16 +1,26 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { choose } from '../../model/reservation/calendar.js';
 import { refuseLength, refuseRequest } from '../../model/reservation/check.js';
-import type { Computer, FindComputersReply, ReserveReply, ReserveRequest } from '../../model/reservation/messages.js';
+import type {
+  Computer,
+  FindComputersReply,
+  ReserveReply,
+  ReserveRequest,
+} from '../../model/reservation/messages.js';
 import { formatImageRef } from '../../model/machine/image.js';
-import { withNote, withReservation, type Reservation, type Seat } from '../../model/reservation/reservation.js';
+import {
+  withNote,
+  withReservation,
+  type Reservation,
+  type Seat,
+} from '../../model/reservation/reservation.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
 import { runFindComputers } from '../run-task.js';
 import { take, type ReservationsMemory } from './memory.js';
 
 /**
- * Takes a reservation into the calendar, with all its machines or not at all. Looking for machines takes time, and others are taken in
- * meanwhile; choosing them and writing them down is one step.
+ * Takes a reservation into the calendar, with all its machines or not at all. Looking for machines takes
+ * time, and others are taken in meanwhile; choosing them and writing them down is one step.
  */
 export async function reserve(memory: ReservationsMemory, request: ReserveRequest): Promise<ReserveReply> {
   const { wanted, image, user, by } = request;
@@ -19,14 +29,35 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
   const from = request.from ?? now;
   refuse(refuseRequest(memory.state, request, now) ?? refuseLength({ from, to: request.to }, settings));
   if (computers.length < wanted.count) {
-    throw refused(`${computers.length} machines fit, and ${wanted.count} ${wanted.count === 1 ? 'is' : 'are'} wanted with image ${formatImageRef(image)}${others.length === 0 ? '' : `: ${others.join('; ')}`}`);
+    throw refused(
+      `${computers.length} machines fit, and ${wanted.count} ${wanted.count === 1 ? 'is' : 'are'} wanted with image ${formatImageRef(image)}${others.length === 0 ? '' : `: ${others.join('; ')}`}`,
+    );
   }
   const choice = choose(memory.state, { count: wanted.count, computers, from, to: request.to });
   if ('lacking' in choice) throw refused(choice.lacking);
   const id = `r${memory.state.numbers + 1}`;
   const seats = choice.chosen.map(newSeat);
-  const reservation: Reservation = { id, user, image, from, to: request.to, by, askedAt: now, wanted, settings, seats, tried: [], notes: [] };
-  take(memory, withReservation({ ...memory.state, numbers: memory.state.numbers + 1 }, withNote(reservation, now, `booked by ${by}: ${seats.map(({ machine }) => machine).join(', ')}`)));
+  const reservation: Reservation = {
+    id,
+    user,
+    image,
+    from,
+    to: request.to,
+    by,
+    askedAt: now,
+    wanted,
+    settings,
+    seats,
+    tried: [],
+    notes: [],
+  };
+  take(
+    memory,
+    withReservation(
+      { ...memory.state, numbers: memory.state.numbers + 1 },
+      withNote(reservation, now, `booked by ${by}: ${seats.map(({ machine }) => machine).join(', ')}`),
+    ),
+  );
   return { reservation: viewOfReservation(reservation) };
 }
 
@@ -39,7 +70,10 @@ async function find({ wanted, image }: ReserveRequest): Promise<FindComputersRep
     return await runFindComputers({ wanted, image });
   } catch (error) {
     // Any other error of a handler would fail the workflow task again and again.
-    if (error instanceof ActivityFailure) throw refused(`which machines there are could not be found out: ${error.cause?.message ?? error.message}`);
+    if (error instanceof ActivityFailure)
+      throw refused(
+        `which machines there are could not be found out: ${error.cause?.message ?? error.message}`,
+      );
     throw error;
   }
 }

@@ -3,7 +3,16 @@ import { afterStep } from '../../model/reservation/after-step.js';
 import { choose } from '../../model/reservation/calendar.js';
 import { endReservation, lacking } from '../../model/reservation/clock.js';
 import type { OperateMachineReply } from '../../model/reservation/messages.js';
-import { isActive, openReservations, withNote, withReservation, withSeat, type Reservation, type Seat, type StepName } from '../../model/reservation/reservation.js';
+import {
+  isActive,
+  openReservations,
+  withNote,
+  withReservation,
+  withSeat,
+  type Reservation,
+  type Seat,
+  type StepName,
+} from '../../model/reservation/reservation.js';
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
 import { isoOf, tell, type Tidings } from '../../model/reservation/tidings.js';
 import { runFindComputers, runNotify, runOperateMachine } from '../run-task.js';
@@ -43,25 +52,39 @@ function begin(memory: ReservationsMemory, key: string, work: () => Promise<void
   if (memory.work[key] !== undefined) return;
   const scope = new CancellationScope({ cancellable: true });
   memory.work[key] = scope;
-  scope.run(work).catch((error: unknown) => {
-    if (!isCancellation(error)) throw error;
-  }).finally(() => {
-    delete memory.work[key];
-    memory.dirty = true;
-  });
+  scope
+    .run(work)
+    .catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    })
+    .finally(() => {
+      delete memory.work[key];
+      memory.dirty = true;
+    });
 }
 
-async function carryOut(memory: ReservationsMemory, id: string, { machine, uid, asked }: Seat, step: StepName): Promise<void> {
+async function carryOut(
+  memory: ReservationsMemory,
+  id: string,
+  { machine, uid, asked }: Seat,
+  step: StepName,
+): Promise<void> {
   const reservation = memory.state.reservations[id];
   const seat = reservation?.seats.find((one) => one.machine === machine);
   if (reservation === undefined || seat === undefined) return;
   const { to } = reservation;
   const reply = await ask({
-    machine, uid, intent: intentOf(memory.state, reservation, seat, step), holder: id, key: `${memory.state.uid}/${id}/${asked}/${step}`, until: isoOf(askUntil(reservation, step, Date.now())),
+    machine,
+    uid,
+    intent: intentOf(memory.state, reservation, seat, step),
+    holder: id,
+    key: `${memory.state.uid}/${id}/${asked}/${step}`,
+    until: isoOf(askUntil(reservation, step, Date.now())),
   });
   const current = memory.state.reservations[id];
   const now = current?.seats.find((one) => one.machine === machine);
-  if (current !== undefined && now !== undefined) take(memory, afterStep(memory.state, current, now, { step, reply, to, now: Date.now() }));
+  if (current !== undefined && now !== undefined)
+    take(memory, afterStep(memory.state, current, now, { step, reply, to, now: Date.now() }));
 }
 
 async function ask(request: Parameters<typeof runOperateMachine>[0]): Promise<OperateMachineReply> {
@@ -90,27 +113,48 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
   const now = Date.now();
   const had = new Set([...reservation.tried, ...reservation.seats.map(({ machine }) => machine)]);
   const choice = choose(memory.state, {
-    count: lacking(reservation), computers: computers.filter(({ name }) => !had.has(name)), from: now, to: reservation.to,
+    count: lacking(reservation),
+    computers: computers.filter(({ name }) => !had.has(name)),
+    from: now,
+    to: reservation.to,
   });
-  const gaveUp = reservation.seats.filter((seat) => !isActive(seat)).flatMap(({ machine, givenUp }) => (givenUp === undefined ? [] : [`${machine}: ${givenUp}`]));
+  const gaveUp = reservation.seats
+    .filter((seat) => !isActive(seat))
+    .flatMap(({ machine, givenUp }) => (givenUp === undefined ? [] : [`${machine}: ${givenUp}`]));
   if ('lacking' in choice) {
-    const why = [`a machine could not be had, and no other one can: ${gaveUp.join('; ')}`, ...others.slice(0, 3)].join('; ');
+    const why = [
+      `a machine could not be had, and no other one can: ${gaveUp.join('; ')}`,
+      ...others.slice(0, 3),
+    ].join('; ');
     take(memory, endReservation(memory.state, reservation, { at: now, how: 'failed', why }));
     return;
   }
   const text = `${choice.chosen.map(({ name }) => name).join(', ')} took the place of what could not be had: ${gaveUp.join('; ')}`;
-  const moved = withNote({ ...reservation, seats: [...reservation.seats, ...choice.chosen.map(newSeat)] }, now, text);
+  const moved = withNote(
+    { ...reservation, seats: [...reservation.seats, ...choice.chosen.map(newSeat)] },
+    now,
+    text,
+  );
   take(memory, tell(withReservation(memory.state, moved), 'moved', moved, text, now));
 }
 
-/** In order, one after the other. One that nobody took is noted with its reservation, and is not sent again. */
+/**
+ * In order, one after the other. One that nobody took is noted with its reservation, and is not sent again.
+ */
 async function sendTidings(memory: ReservationsMemory, tidings: Tidings): Promise<void> {
   try {
     await runNotify(tidings);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const reservation = memory.state.reservations[tidings.reservation.id];
-    if (reservation !== undefined) take(memory, withReservation(memory.state, withNote(reservation, Date.now(), error.cause?.message ?? error.message)));
+    if (reservation !== undefined)
+      take(
+        memory,
+        withReservation(
+          memory.state,
+          withNote(reservation, Date.now(), error.cause?.message ?? error.message),
+        ),
+      );
   }
   take(memory, { ...memory.state, tidings: memory.state.tidings.filter(({ id }) => id !== tidings.id) });
 }

@@ -1,5 +1,13 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { Catalogue, PrunedVersion, Pruning, PutRequest, ResourceContent, ResourceRecord, ResourceVersion } from '../../model/resource/catalogue.js';
+import type {
+  Catalogue,
+  PrunedVersion,
+  Pruning,
+  PutRequest,
+  ResourceContent,
+  ResourceRecord,
+  ResourceVersion,
+} from '../../model/resource/catalogue.js';
 
 /** Everything the catalogue of resources can be asked. */
 export const putResourceUpdate = defineUpdate<ResourceVersion, [PutRequest]>('put');

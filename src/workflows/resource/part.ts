@@ -5,19 +5,27 @@ import { dropPartSignal, keepPartSignal, type PartHeader } from './messages.js';
 const unclaimed = '1 hour';
 
 /**
- * A part of a resource's content: it is the input of this workflow, which does nothing but be there. Readers take it from the first
- * event of the history, so no worker is asked.
+ * A part of a resource's content: it is the input of this workflow, which does nothing but be there. Readers
+ * take it from the first event of the history, so no worker is asked.
  */
 export async function resourcePart(_header: PartHeader, _packed: string): Promise<void> {
   let kept = false;
   let dropped = false;
-  setHandler(keepPartSignal, () => {
-    kept = true;
-    dropped = false;
-  }, { description: 'The catalogue of resources has this content now.' });
-  setHandler(dropPartSignal, () => {
-    dropped = true;
-  }, { description: 'Nobody needs this content any more.' });
+  setHandler(
+    keepPartSignal,
+    () => {
+      kept = true;
+      dropped = false;
+    },
+    { description: 'The catalogue of resources has this content now.' },
+  );
+  setHandler(
+    dropPartSignal,
+    () => {
+      dropped = true;
+    },
+    { description: 'Nobody needs this content any more.' },
+  );
   if (!(await condition(() => kept || dropped, unclaimed))) return;
   await condition(() => dropped);
 }

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { logInsProgram } from '../../../src/activities/machine/log-ins.js';
 
-/** One record of utmp(5), as Linux has it: a log-in of a user is of type 7, the start of the system of type 2. */
+/**
+ * One record of utmp(5), as Linux has it: a log-in of a user is of type 7, the start of the system of type 2.
+ */
 function entry(type: number, user: string, line: string): Buffer {
   const written = Buffer.alloc(384);
   written.writeInt16LE(type, 0);
@@ -18,10 +20,15 @@ function entry(type: number, user: string, line: string): Buffer {
 
 describe('whether anybody was on a terminal of a machine', () => {
   let folder: string;
-  beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'heddle-log-ins-')); });
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'heddle-log-ins-'));
+  });
   afterAll(() => rm(folder, { recursive: true }));
 
-  async function ask(entries: readonly Buffer[], { newer = true, record = true } = {}): Promise<number | null> {
+  async function ask(
+    entries: readonly Buffer[],
+    { newer = true, record = true } = {},
+  ): Promise<number | null> {
     const [list, file] = [join(folder, 'wtmp'), join(folder, 'currentimage.txt')];
     await writeFile(list, Buffer.concat(entries));
     await rm(file, { force: true });

@@ -8,8 +8,18 @@ import { notify } from '../../../src/activities/reservation/notify.js';
 import type { Tidings } from '../../../src/model/reservation/tidings.js';
 
 const tidings: Tidings = {
-  id: 'u/r1/ready/1.0', event: 'ready', at: '2026-07-01T09:00:00.000Z', text: 'r1 is ready',
-  reservation: { id: 'r1', user: 'ada', image: 'web@2', from: '2026-07-01T09:00:00.000Z', to: '2026-07-01T11:00:00.000Z', machines: ['lab-1'] },
+  id: 'u/r1/ready/1.0',
+  event: 'ready',
+  at: '2026-07-01T09:00:00.000Z',
+  text: 'r1 is ready',
+  reservation: {
+    id: 'r1',
+    user: 'ada',
+    image: 'web@2',
+    from: '2026-07-01T09:00:00.000Z',
+    to: '2026-07-01T11:00:00.000Z',
+    machines: ['lab-1'],
+  },
 };
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -23,22 +33,36 @@ describe('whoever is to hear of reservations', () => {
     folder = await mkdtemp(join(tmpdir(), 'heddle-notify-'));
     server = createServer((request, response) => {
       let body = '';
-      request.setEncoding('utf8').on('data', (chunk: string) => { body += chunk; }).on('end', () => {
-        heard.push({ key: request.headers['idempotency-key'] as string | undefined, body });
-        response.writeHead(request.url === '/broken' ? 503 : 204).end();
-      });
+      request
+        .setEncoding('utf8')
+        .on('data', (chunk: string) => {
+          body += chunk;
+        })
+        .on('end', () => {
+          heard.push({ key: request.headers['idempotency-key'] as string | undefined, body });
+          response.writeHead(request.url === '/broken' ? 503 : 204).end();
+        });
     });
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   afterAll(async () => {
-    await new Promise((resolve) => { server.close(resolve); });
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
     await rm(folder, { recursive: true });
   });
 
   it('gets a POST, and a command gets the same on its standard input', async () => {
     const file = join(folder, 'told');
-    expect(await notify({ notify: { url: `${url}/hook`, command: ['/bin/sh', '-c', 'cat > "$0"', file] }, log }, tidings)).toEqual({ told: 2 });
+    expect(
+      await notify(
+        { notify: { url: `${url}/hook`, command: ['/bin/sh', '-c', 'cat > "$0"', file] }, log },
+        tidings,
+      ),
+    ).toEqual({ told: 2 });
     expect(heard).toEqual([{ key: tidings.id, body: JSON.stringify(tidings) }]);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(tidings);
   });
@@ -50,10 +74,17 @@ describe('whoever is to hear of reservations', () => {
   it.each([
     ['answers with an error', () => ({ url: `${url}/broken` }), /127\.0\.0\.1:\d+ answered 503/],
     ['is not there', () => ({ url: 'http://127.0.0.1:1/' }), /was not told/],
-    ['fails', () => ({ command: ['/bin/sh', '-c', 'echo no mail today >&2; exit 3'] }), /ended with 3: no mail today/],
+    [
+      'fails',
+      () => ({ command: ['/bin/sh', '-c', 'echo no mail today >&2; exit 3'] }),
+      /ended with 3: no mail today/,
+    ],
     ['is no program', () => ({ command: ['/no/such/program'] }), /ENOENT/],
     ['does not read what it is told', () => ({ command: ['/bin/false'] }), /ended with 1/],
   ])('that %s is tried again, and said', async (_what, settings, expected) => {
-    await expect(notify({ notify: settings(), log }, tidings)).rejects.toMatchObject({ message: expect.stringMatching(expected) as string, nonRetryable: false });
+    await expect(notify({ notify: settings(), log }, tidings)).rejects.toMatchObject({
+      message: expect.stringMatching(expected) as string,
+      nonRetryable: false,
+    });
   });
 });

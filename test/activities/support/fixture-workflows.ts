@@ -1,8 +1,19 @@
-import { ApplicationFailure, condition, continueAsNew, defineSignal, proxyActivities, setHandler, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  condition,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setHandler,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { TaskOutcome, TaskRequest } from '../../../src/model/messages.js';
 
 const { CREATE } = proxyActivities<{ CREATE(request: TaskRequest): Promise<TaskOutcome> }>({
-  startToCloseTimeout: '1 minute', heartbeatTimeout: '5 seconds', retry: { initialInterval: '100 ms', maximumInterval: '1 s' },
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '5 seconds',
+  retry: { initialInterval: '100 ms', maximumInterval: '1 s' },
 });
 
 /** One CREATE. */
@@ -15,7 +26,9 @@ export const endSignal = defineSignal<['complete' | 'fail' | 'continue']>('end')
 /** Lives as a cluster does, as far as the server sees it. */
 export async function life(uid: string): Promise<void> {
   let end = '';
-  setHandler(endSignal, (how) => { end = how; });
+  setHandler(endSignal, (how) => {
+    end = how;
+  });
   upsertMemo({ heddleUid: uid });
   await condition(() => end !== '');
   if (end === 'fail') throw ApplicationFailure.nonRetryable(`run ${workflowInfo().runId} failed`);

@@ -36,24 +36,56 @@ export interface MachineBenchOptions {
 }
 
 /** Activities on a real machine service: its account is called `here`. */
-export async function openMachineBench(service: TestService, { descriptor = {}, apiKey = service.apiKey, like, changes = {} }: MachineBenchOptions = {}): Promise<MachineBench> {
+export async function openMachineBench(
+  service: TestService,
+  { descriptor = {}, apiKey = service.apiKey, like, changes = {} }: MachineBenchOptions = {},
+): Promise<MachineBench> {
   const bench = like ?? (await openBench('async create() {} async confirm() {} async delete() {}'));
-  const providers = { here: { type: 'local', site: 'here', fields: { endpoint: service.about.endpoint, apiKey } } };
-  const parts: ActivityParts = { ...bench.parts, registry: describedAs(bench.parts.registry, descriptor), providers, absences: createAbsences(), ...changes };
+  const providers = {
+    here: { type: 'local', site: 'here', fields: { endpoint: service.about.endpoint, apiKey } },
+  };
+  const parts: ActivityParts = {
+    ...bench.parts,
+    registry: describedAs(bench.parts.registry, descriptor),
+    providers,
+    absences: createAbsences(),
+    ...changes,
+  };
   const tasks = createTaskActivities(parts);
   const looks = createLookActivities(parts);
-  const inActivity = <Request, Reply>(work: (request: Request) => Promise<Reply>, attempt = 1) => (asked: Request): Promise<Reply> =>
-    new MockActivityEnvironment({ attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 }, { logger: new DefaultLogger('ERROR') }).run(work, asked);
+  const inActivity =
+    <Request, Reply>(work: (request: Request) => Promise<Reply>, attempt = 1) =>
+    (asked: Request): Promise<Reply> =>
+      new MockActivityEnvironment(
+        { attempt, startToCloseTimeoutMs: 120_000, scheduleToCloseTimeoutMs: 120_000 },
+        { logger: new DefaultLogger('ERROR') },
+      ).run(work, asked);
   const run: MachineBench['run'] = (action, asked, attempt) => inActivity(tasks[action], attempt)(asked);
   return {
-    service, parts, run,
-    looks: { SURVEY: inActivity(looks.SURVEY), FIND_MACHINES: inActivity(looks.FIND_MACHINES), FIND_LEAKS: inActivity(looks.FIND_LEAKS), READ_QUOTA: inActivity(looks.READ_QUOTA), NODE_REUSED: inActivity(looks.NODE_REUSED) },
-    survey: (nodes, attempt) => inActivity(looks.SURVEY, attempt)({ clusterId: 'web', provider: account, nodes }),
+    service,
+    parts,
+    run,
+    looks: {
+      SURVEY: inActivity(looks.SURVEY),
+      FIND_MACHINES: inActivity(looks.FIND_MACHINES),
+      FIND_LEAKS: inActivity(looks.FIND_LEAKS),
+      READ_QUOTA: inActivity(looks.READ_QUOTA),
+      NODE_REUSED: inActivity(looks.NODE_REUSED),
+    },
+    survey: (nodes, attempt) =>
+      inActivity(looks.SURVEY, attempt)({ clusterId: 'web', provider: account, nodes }),
     async up(nodeId, more) {
       const asked = taskOn(nodeId, {}, more);
       const created = mergePayload(asked.config, (await run('CREATE', asked)).result ?? {});
-      const confirmed = await until(`${nodeId} is up`, () => run('CONFIRM', { ...asked, config: created }).catch(() => undefined));
-      return { nodeId, incarnation: asked.incarnation, keyUid: asked.keyUid ?? asked.clusterUid, config: mergePayload(created, confirmed.result ?? {}) };
+      const confirmed = await until(`${nodeId} is up`, () =>
+        run('CONFIRM', { ...asked, config: created }).catch(() => undefined),
+      );
+      return {
+        nodeId,
+        incarnation: asked.incarnation,
+        keyUid: asked.keyUid ?? asked.clusterUid,
+        config: mergePayload(created, confirmed.result ?? {}),
+      };
     },
     close: () => (like === undefined ? bench.close() : Promise.resolve()),
   };
@@ -61,9 +93,16 @@ export async function openMachineBench(service: TestService, { descriptor = {}, 
 
 export const account = { name: 'here', type: 'local', fields: {} };
 
-export function taskOn(nodeId: string, config: JsonObject = {}, more: Partial<TaskRequest> = {}): TaskRequest {
+export function taskOn(
+  nodeId: string,
+  config: JsonObject = {},
+  more: Partial<TaskRequest> = {},
+): TaskRequest {
   const base = { hostname: nodeId, flavor: 'tiny', image: 'host', ...config };
-  return request({}, { taskId: `u/${nodeId}#1/-/CREATE/1`, nodeId, provider: account, config: base, ...more });
+  return request(
+    {},
+    { taskId: `u/${nodeId}#1/-/CREATE/1`, nodeId, provider: account, config: base, ...more },
+  );
 }
 
 function describedAs(registry: Registry, changes: Partial<Descriptor>): Registry {

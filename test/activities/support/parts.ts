@@ -32,19 +32,48 @@ export interface Bench {
 
 const errors = fileURLToPath(new URL('../../../src/plugins/errors.ts', import.meta.url));
 
-/** A provider plugin called `fault` in a folder of its own; `code` is the body of its class. `seed` is the older form of descriptors. */
-export async function writeProvider(folder: string, code: string, descriptor: object | 'seed' = {}): Promise<void> {
+/**
+ * A provider plugin called `fault` in a folder of its own; `code` is the body of its class. `seed` is the
+ * older form of descriptors.
+ */
+export async function writeProvider(
+  folder: string,
+  code: string,
+  descriptor: object | 'seed' = {},
+): Promise<void> {
   const plugin = join(folder, 'providers', 'fault');
   await mkdir(plugin, { recursive: true });
-  await writeFile(join(plugin, 'fault.json'), JSON.stringify(descriptor === 'seed' ? { fault: { classname: 'Fault' } } : {
-    name: 'fault', type: 'provider', entry: './fault.mjs', class: 'Fault', version: '1.0.0', description: 'Goes wrong', idempotency: 'token',
-    fields: { admin: { token: { title: 'Token', type: 'string', secret: true } }, user: { how: { title: 'How', type: 'string' } } }, ...descriptor,
-  }));
-  await writeFile(join(plugin, 'fault.mjs'), `import { PluginError } from ${JSON.stringify(errors)};\nexport class Fault {
-    constructor({ fields, log, signal }) { this.fields = fields; this.log = log; this.signal = signal; }\n${code}\n}`);
+  await writeFile(
+    join(plugin, 'fault.json'),
+    JSON.stringify(
+      descriptor === 'seed'
+        ? { fault: { classname: 'Fault' } }
+        : {
+            name: 'fault',
+            type: 'provider',
+            entry: './fault.mjs',
+            class: 'Fault',
+            version: '1.0.0',
+            description: 'Goes wrong',
+            idempotency: 'token',
+            fields: {
+              admin: { token: { title: 'Token', type: 'string', secret: true } },
+              user: { how: { title: 'How', type: 'string' } },
+            },
+            ...descriptor,
+          },
+    ),
+  );
+  await writeFile(
+    join(plugin, 'fault.mjs'),
+    `import { PluginError } from ${JSON.stringify(errors)};\nexport class Fault {
+    constructor({ fields, log, signal }) { this.fields = fields; this.log = log; this.signal = signal; }\n${code}\n}`,
+  );
 }
 
-/** The parts of a worker's activities, all real; only the cluster workflow that knows the peers is left out. */
+/**
+ * The parts of a worker's activities, all real; only the cluster workflow that knows the peers is left out.
+ */
 export async function openBench(
   code: string,
   changes: Partial<ActivityParts> = {},
@@ -131,8 +160,11 @@ function runOf(runId: string): WorkflowRun {
 
 /** A server without any cluster. */
 const noClusters: ActivityParts['clusters'] = {
-  standing: () => Promise.resolve('unknown'), living: () => Promise.resolve([]), hasAny: () => Promise.resolve(false),
-  owners: () => Promise.reject(new Error('there is no workflow')), disown: () => Promise.reject(new Error('there is no workflow')),
+  standing: () => Promise.resolve('unknown'),
+  living: () => Promise.resolve([]),
+  hasAny: () => Promise.resolve(false),
+  owners: () => Promise.reject(new Error('there is no workflow')),
+  disown: () => Promise.reject(new Error('there is no workflow')),
 };
 
 /** What the environment variable TOKEN holds. */
@@ -140,8 +172,18 @@ export const secret = 'hunter2-hunter2';
 
 export function request(fields: JsonObject, more: Partial<TaskRequest> = {}): TaskRequest {
   return {
-    taskId: 'u/app-1#1/-/CREATE/1', clusterId: 'web', clusterUid: 'u', nodeId: 'app-1', incarnation: 1, run: 1, operation: '1',
-    config: { hostname: 'web-app-1', flavor: 'small', image: 'host' }, cluster: {}, peersVersion: 1, peersOf: 'cluster/web',
-    provider: { name: 'fault', type: 'fault', fields }, ...more,
+    taskId: 'u/app-1#1/-/CREATE/1',
+    clusterId: 'web',
+    clusterUid: 'u',
+    nodeId: 'app-1',
+    incarnation: 1,
+    run: 1,
+    operation: '1',
+    config: { hostname: 'web-app-1', flavor: 'small', image: 'host' },
+    cluster: {},
+    peersVersion: 1,
+    peersOf: 'cluster/web',
+    provider: { name: 'fault', type: 'fault', fields },
+    ...more,
   };
 }

@@ -113,7 +113,7 @@ export class Scene {
   payload(more: JsonObject = {}): JsonObject {
     const { host, port, user, password = '', hostKey } = this.node.target;
     const reach = {
-      'ipaddress': host,
+      ipaddress: host,
       'ssh-port': port,
       'ssh-auth': { user, password },
       'ssh-host-key': hostKey,

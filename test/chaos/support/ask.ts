@@ -5,11 +5,20 @@ import type { ClusterStatus } from '../../../src/model/status.js';
 
 const patience = { everyMs: 250, patienceMs: 120_000 } as const;
 
-/** How long is asked again, in ms: workers and the server are killed meanwhile, and take their time to start. */
+/**
+ * How long is asked again, in ms: workers and the server are killed meanwhile, and take their time to start.
+ */
 const longestMs = 300_000;
 
-/** Asks until the cluster has an operation that it did not have before, as a person would whose request got no answer. */
-export async function askSurely(client: HeddleClient, name: string, make: () => Promise<{ readonly operation?: string }>): Promise<string> {
+/**
+ * Asks until the cluster has an operation that it did not have before, as a person would whose request got no
+ * answer.
+ */
+export async function askSurely(
+  client: HeddleClient,
+  name: string,
+  make: () => Promise<{ readonly operation?: string }>,
+): Promise<string> {
   const before = await lastOperation(client, name);
   let last: unknown;
   for (const end = Date.now() + longestMs; Date.now() < end; await pause(300)) {
@@ -27,7 +36,11 @@ export async function askSurely(client: HeddleClient, name: string, make: () => 
 }
 
 /** Waits until it has ended or is held; no silence and no passing error ends the wait. */
-export async function outlast(client: HeddleClient, name: string, operation: string): Promise<{ readonly operation: Operation; readonly status: ClusterStatus }> {
+export async function outlast(
+  client: HeddleClient,
+  name: string,
+  operation: string,
+): Promise<{ readonly operation: Operation; readonly status: ClusterStatus }> {
   for (const end = Date.now() + longestMs; ;) {
     try {
       const ended = await client.waitFor(name, operation, patience);
@@ -56,7 +69,8 @@ export async function readSurely<Value>(read: () => Promise<Value>): Promise<Val
 async function atRest(client: HeddleClient, name: string): Promise<ClusterStatus> {
   for (;;) {
     const status = await readSurely(() => client.status(name));
-    if (status.queued.length === 0 && (status.operation === undefined || status.operation.state === 'held')) return status;
+    if (status.queued.length === 0 && (status.operation === undefined || status.operation.state === 'held'))
+      return status;
     await pause(250);
   }
 }
@@ -65,7 +79,10 @@ async function atRest(client: HeddleClient, name: string): Promise<ClusterStatus
 async function lastOperation(client: HeddleClient, name: string): Promise<number> {
   try {
     const { operation, queued, history } = await readSurely(() => client.summary(name));
-    return Math.max(0, ...[...(operation === undefined ? [] : [operation]), ...queued, ...history].map(({ id }) => Number(id)));
+    return Math.max(
+      0,
+      ...[...(operation === undefined ? [] : [operation]), ...queued, ...history].map(({ id }) => Number(id)),
+    );
   } catch (error) {
     if (error instanceof HeddleError && error.code === 'NotFound') return 0;
     throw error;

@@ -1,15 +1,32 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Gives a plugin folder with the automator `bare`: it runs scripts as a plain command, which nothing keeps from running again. */
+/**
+ * Gives a plugin folder with the automator `bare`: it runs scripts as a plain command, which nothing keeps
+ * from running again.
+ */
 export async function writeBareAutomator(parent: string): Promise<string> {
   const folder = join(parent, 'bare');
   const plugin = join(folder, 'automators', 'bare');
   await mkdir(plugin, { recursive: true, mode: 0o755 });
-  await writeFile(join(plugin, 'bare.json'), JSON.stringify({
-    name: 'bare', type: 'automator', entry: './bare.mjs', class: 'Bare', version: '1.0.0', description: 'Runs scripts without keeping that they ran', prepares: 'users',
-    fields: { user: { script: { title: 'Script', type: 'text' }, environment: { title: 'Environment', type: 'map' } } },
-  }));
+  await writeFile(
+    join(plugin, 'bare.json'),
+    JSON.stringify({
+      name: 'bare',
+      type: 'automator',
+      entry: './bare.mjs',
+      class: 'Bare',
+      version: '1.0.0',
+      description: 'Runs scripts without keeping that they ran',
+      prepares: 'users',
+      fields: {
+        user: {
+          script: { title: 'Script', type: 'text' },
+          environment: { title: 'Environment', type: 'map' },
+        },
+      },
+    }),
+  );
   await writeFile(join(plugin, 'bare.mjs'), source);
   return folder;
 }

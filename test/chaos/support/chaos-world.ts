@@ -26,7 +26,10 @@ export interface ChaosWorld {
   stop(): Promise<void>;
 }
 
-/** Accounts of one machine service: by token; by a list that lags behind, as declared and as it should not be declared. */
+/**
+ * Accounts of one machine service: by token; by a list that lags behind, as declared and as it should not be
+ * declared.
+ */
 export type Account = 'local' | LagType;
 
 export interface WorldOptions {
@@ -43,12 +46,24 @@ export interface WorldOptions {
   readonly config?: object;
 }
 
-export async function openWorld({ server, distPath, folder, workers = 2, accounts: types = ['patient'], plugins = [], config = {} }: WorldOptions): Promise<ChaosWorld> {
+export async function openWorld({
+  server,
+  distPath,
+  folder,
+  workers = 2,
+  accounts: types = ['patient'],
+  plugins = [],
+  config = {},
+}: WorldOptions): Promise<ChaosWorld> {
   const options = { temporalAddress: server.address, distPath, kind: 'directory' as const };
   const pluginFolder = await writeLagCloud(folder, types);
   // The accounts name the service's address, which is known once it runs.
   const accounts: Record<string, object | 'service'> = { local: 'service', spare: 'service' };
-  const stack = await startStack({ ...options, accounts, config: { plugins: [pluginFolder, ...plugins], ...config } });
+  const stack = await startStack({
+    ...options,
+    accounts,
+    config: { plugins: [pluginFolder, ...plugins], ...config },
+  });
   const fields = { endpoint: stack.service.endpoint, apiKey: { secret: `file:${stack.service.apiKeyFile}` } };
   for (const type of types) accounts[type] = { type, fields };
   const secret = `${randomBytes(12).toString('base64url')} +/"\\ö%&${randomBytes(12).toString('base64url')}`;
@@ -58,8 +73,20 @@ export async function openWorld({ server, distPath, folder, workers = 2, account
   const crew = await hireCrew(stack, workers, points.distPath);
   const ledger = openLedger(stack.folder);
   return {
-    stack, server, crew, points, ledger, machines: readMachines(stack.folder), secret, secretFile,
-    partsOf: (provider) => ({ ledger, provider, alternative: 'spare', secret: { secret: `file:${secretFile}` } }),
+    stack,
+    server,
+    crew,
+    points,
+    ledger,
+    machines: readMachines(stack.folder),
+    secret,
+    secretFile,
+    partsOf: (provider) => ({
+      ledger,
+      provider,
+      alternative: 'spare',
+      secret: { secret: `file:${secretFile}` },
+    }),
     async stop() {
       await crew.dismiss();
       await stack.stop();

@@ -8,7 +8,9 @@ export async function readHistories(client: Client): Promise<string> {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     for (const payload of payloadsIn(history)) {
       let opened: readonly Payload[] = [payload];
-      if (isSealed(payload)) for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed()) opened = await codec.decode([...opened]);
+      if (isSealed(payload))
+        for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed())
+          opened = await codec.decode([...opened]);
       texts.push(...opened.map(({ data }) => Buffer.from(data ?? []).toString('utf8')));
     }
     texts.push(JSON.stringify(history));

@@ -7,7 +7,8 @@ import { Worker } from '@temporalio/worker';
 
 /**
  * Makes every worker of this process hold its activities at points that are armed from outside: a file
- * `armed.<number>.<before|after>.<ACTION>` in the folder. Who meets it renames it to `met.<number>.<pid>`, and waits until it is gone.
+ * `armed.<number>.<before|after>.<ACTION>` in the folder. Who meets it renames it to `met.<number>.<pid>`,
+ * and waits until it is gone.
  * @param {string} folder
  */
 export function holdAtPoints(folder) {
@@ -40,7 +41,9 @@ function holdingAt(folder) {
  * @param {string} action
  */
 async function meet(folder, moment, action) {
-  const name = readdirSync(folder).find((candidate) => candidate.startsWith('armed.') && candidate.endsWith(`.${moment}.${action}`));
+  const name = readdirSync(folder).find(
+    (candidate) => candidate.startsWith('armed.') && candidate.endsWith(`.${moment}.${action}`),
+  );
   if (name === undefined) return;
   const met = join(folder, `met.${name.split('.')[1]}.${process.pid}`);
   try {

@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * A provider on the machine service that gives no token: each CREATE makes a machine, and only a list tells of those that
- * are there, a while later. `patient` declares how much later; `hasty` declares nothing.
+ * A provider on the machine service that gives no token: each CREATE makes a machine, and only a list tells
+ * of those that are there, a while later. `patient` declares how much later; `hasty` declares nothing.
  */
 export const lagCloud = { lagMs: 2_000 } as const;
 export type LagType = 'patient' | 'hasty';
@@ -18,14 +18,27 @@ export async function writeLagCloud(parent: string, types: readonly LagType[]): 
 async function writePlugin(plugin: string, name: LagType): Promise<void> {
   await mkdir(plugin, { recursive: true, mode: 0o755 });
   const window = name === 'patient' ? lagCloud.lagMs + 500 : 0;
-  await writeFile(join(plugin, `${name}.json`), JSON.stringify({
-    name, type: 'provider', entry: './cloud.mjs', class: 'LagCloud', version: '1.0.0', description: 'Machines without client tokens, in lists that lag behind',
-    idempotency: 'tag', consistencyWindowMs: window, callDeadlineMs: name === 'patient' ? 2_000 : 1_000,
-    fields: {
-      admin: { endpoint: { title: 'Address', type: 'string' }, apiKey: { title: 'API key', type: 'string', secret: true } },
-      required: { admin: [['endpoint', 'apiKey']] },
-    },
-  }));
+  await writeFile(
+    join(plugin, `${name}.json`),
+    JSON.stringify({
+      name,
+      type: 'provider',
+      entry: './cloud.mjs',
+      class: 'LagCloud',
+      version: '1.0.0',
+      description: 'Machines without client tokens, in lists that lag behind',
+      idempotency: 'tag',
+      consistencyWindowMs: window,
+      callDeadlineMs: name === 'patient' ? 2_000 : 1_000,
+      fields: {
+        admin: {
+          endpoint: { title: 'Address', type: 'string' },
+          apiKey: { title: 'API key', type: 'string', secret: true },
+        },
+        required: { admin: [['endpoint', 'apiKey']] },
+      },
+    }),
+  );
   await writeFile(join(plugin, 'cloud.mjs'), source);
 }
 

@@ -26,23 +26,37 @@ export interface Ledger {
 export function openLedger(folder: string): Ledger {
   const file = join(folder, 'ledger');
   // Who runs a script without a run's folder gives RUN itself.
-  const script = (body: string): string => [
-    '[ -n "$RUN" ] || read -r RUN <"${HEDDLE_RUN%/*}/id"', 'echo "$RUN begin" >>"$LEDGER"', body, 'echo "$RUN end" >>"$LEDGER"',
-  ].join('\n');
+  const script = (body: string): string =>
+    [
+      '[ -n "$RUN" ] || read -r RUN <"${HEDDLE_RUN%/*}/id"',
+      'echo "$RUN begin" >>"$LEDGER"',
+      body,
+      'echo "$RUN end" >>"$LEDGER"',
+    ].join('\n');
   return {
-    file, script,
+    file,
+    script,
     command: (body) => `LEDGER='${file}'\n${script(body)}`,
     executions: async () => readExecutions(await readFile(file, 'utf8').catch(() => '')),
-    size: async () => stat(file).then((about) => about.size, () => 0),
+    size: async () =>
+      stat(file).then(
+        (about) => about.size,
+        () => 0,
+      ),
   };
 }
 
 function readExecutions(text: string): readonly Execution[] {
   const lines = text.split('\n').filter((line) => line !== '');
-  const ended = new Set(lines.filter((line) => line.endsWith(' end')).map((line) => line.slice(0, -' end'.length)));
-  return lines.filter((line) => line.endsWith(' begin')).map((line) => {
-    const run = line.slice(0, -' begin'.length);
-    const [, clusterUid = '', node = '', action = ''] = /^([^/]+)\/([^/]+)\/[^/]+\/([A-Z]+)\//.exec(run) ?? [];
-    return { run, clusterUid, node, action, ended: ended.has(run) };
-  });
+  const ended = new Set(
+    lines.filter((line) => line.endsWith(' end')).map((line) => line.slice(0, -' end'.length)),
+  );
+  return lines
+    .filter((line) => line.endsWith(' begin'))
+    .map((line) => {
+      const run = line.slice(0, -' begin'.length);
+      const [, clusterUid = '', node = '', action = ''] =
+        /^([^/]+)\/([^/]+)\/[^/]+\/([A-Z]+)\//.exec(run) ?? [];
+      return { run, clusterUid, node, action, ended: ended.has(run) };
+    });
 }

@@ -45,16 +45,28 @@ export async function live(world: ChaosWorld, options: LifeOptions): Promise<Lif
   /** To the end, as a person would see it through; then the oracle. */
   async function see(id: string, expected: readonly Operation['state'][]): Promise<ClusterStatus> {
     let ended = await outlast(client, name, id);
-    for (let tries = 0; ended.operation.state === 'held' && !expected.includes('held') && tries < 5; tries += 1) {
-      held.push(`${name} ${ended.operation.what}: ${ended.operation.reason ?? ''} ${(ended.operation.failures ?? []).map(({ nodeId, action, message }) => `${nodeId} ${action} ${message}`).join('; ')}`);
+    for (
+      let tries = 0;
+      ended.operation.state === 'held' && !expected.includes('held') && tries < 5;
+      tries += 1
+    ) {
+      held.push(
+        `${name} ${ended.operation.what}: ${ended.operation.reason ?? ''} ${(ended.operation.failures ?? []).map(({ nodeId, action, message }) => `${nodeId} ${action} ${message}`).join('; ')}`,
+      );
       await client.retry(name).catch(() => undefined);
       ended = await outlast(client, name, id);
     }
     const { operation, status } = ended;
-    say(`${name} ${operation.what}: ${operation.state} after ${((Date.now() - Date.parse(operation.startedAt ?? operation.requestedAt)) / 1_000).toFixed(1)} s`);
-    if (!expected.includes(operation.state)) wrong.push(`${name}: operation ${id} (${operation.what}) is ${operation.state}: ${operation.reason ?? ''}`);
-    wrong.push(...await judgeCluster(world, status));
-    if (operation.state === 'done' && operation.kind !== 'delete') wrong.push(...await judgeWhole(world, status));
+    say(
+      `${name} ${operation.what}: ${operation.state} after ${((Date.now() - Date.parse(operation.startedAt ?? operation.requestedAt)) / 1_000).toFixed(1)} s`,
+    );
+    if (!expected.includes(operation.state))
+      wrong.push(
+        `${name}: operation ${id} (${operation.what}) is ${operation.state}: ${operation.reason ?? ''}`,
+      );
+    wrong.push(...(await judgeCluster(world, status)));
+    if (operation.state === 'done' && operation.kind !== 'delete')
+      wrong.push(...(await judgeWhole(world, status)));
     return status;
   }
   const operate = async (intent: OperateIntent): Promise<void> => {

@@ -27,15 +27,24 @@ export interface MachinesOnDisk {
 
 export function readMachines(stackFolder: string): MachinesOnDisk {
   const data = join(stackFolder, 'machines');
-  const journal = async (): Promise<readonly JournalLine[]> => (await readFile(join(data, 'journal.jsonl'), 'utf8'))
-    .split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line) as JournalLine);
+  const journal = async (): Promise<readonly JournalLine[]> =>
+    (await readFile(join(data, 'journal.jsonl'), 'utf8'))
+      .split('\n')
+      .filter((line) => line.endsWith('}'))
+      .map((line) => JSON.parse(line) as JournalLine);
   return {
     async list() {
       const ids = await readdir(join(data, 'machines'));
-      return (await Promise.all(ids.map((id) => readMachine(join(data, 'machines', id))))).filter((machine) => machine !== undefined);
+      return (await Promise.all(ids.map((id) => readMachine(join(data, 'machines', id))))).filter(
+        (machine) => machine !== undefined,
+      );
     },
-    creations: async () => (await journal()).flatMap(({ operation, repeated, key, id }) =>
-      operation === 'create' && repeated !== true && key !== undefined && id !== undefined ? [{ key, id }] : []),
+    creations: async () =>
+      (await journal()).flatMap(({ operation, repeated, key, id }) =>
+        operation === 'create' && repeated !== true && key !== undefined && id !== undefined
+          ? [{ key, id }]
+          : [],
+      ),
     calls: async () => (await stat(join(data, 'journal.jsonl'))).size,
   };
 }
@@ -61,9 +70,13 @@ export function markOf(service: string): string {
 
 async function readMachine(folder: string): Promise<KnownMachine | undefined> {
   try {
-    const { id, hostname, state, tags } = JSON.parse(await readFile(join(folder, 'machine.json'), 'utf8')) as MachineFile;
+    const { id, hostname, state, tags } = JSON.parse(
+      await readFile(join(folder, 'machine.json'), 'utf8'),
+    ) as MachineFile;
     const home = join(folder, 'disk');
-    const running = (existsSync(home) ? await readdir(home) : []).flatMap((name) => (name.startsWith(markOf('')) ? [name.slice(markOf('').length)] : []));
+    const running = (existsSync(home) ? await readdir(home) : []).flatMap((name) =>
+      name.startsWith(markOf('')) ? [name.slice(markOf('').length)] : [],
+    );
     return { id, hostname, state, running, cluster: tags['heddle-cluster'] ?? '' };
   } catch {
     // It is just being made, or removed.

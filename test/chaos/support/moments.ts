@@ -6,8 +6,8 @@ import { lookUp } from './look-up.js';
 export interface Moment {
   readonly name: string;
   /**
-   * Waits until the work is there, and holds it where it can; undefined when it does not come before the signal. `pid` is the worker
-   * that is there, where it is known.
+   * Waits until the work is there, and holds it where it can; undefined when it does not come before the
+   * signal. `pid` is the worker that is there, where it is known.
    */
   meet(world: ChaosWorld, signal: AbortSignal): Promise<Met | undefined>;
 }
@@ -19,12 +19,27 @@ export interface Met {
 }
 
 const activities = [
-  'PLAN', 'SURVEY', 'CREATE', 'CONFIRM', 'BOOTSTRAP', 'INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE', 'DELETE', 'EXEC',
+  'PLAN',
+  'SURVEY',
+  'CREATE',
+  'CONFIRM',
+  'BOOTSTRAP',
+  'INSTALL',
+  'CONFIGURE',
+  'INITIALIZE',
+  'START',
+  'STOP',
+  'REMOVE',
+  'DELETE',
+  'EXEC',
 ] as const;
 const scripts = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE', 'EXEC'] as const;
 const calls = ['create', 'describe', 'list', 'delete'] as const;
 
-/** At the edges of every activity, in the middle of every kind of script, and between a provider's deed and its answer. */
+/**
+ * At the edges of every activity, in the middle of every kind of script, and between a provider's deed and
+ * its answer.
+ */
 export const moments: readonly Moment[] = [
   ...activities.flatMap((activity) => [atEdge('before', activity), atEdge('after', activity)]),
   ...scripts.map(inScript),
@@ -49,7 +64,13 @@ function inScript(action: string): Moment {
     name: `in the script of ${action}`,
     async meet({ ledger }, signal) {
       const known = (await ledger.executions()).length;
-      const found = await lookUp(async () => (await ledger.executions()).slice(known).find((execution) => execution.action === action && !execution.ended), signal);
+      const found = await lookUp(
+        async () =>
+          (await ledger.executions())
+            .slice(known)
+            .find((execution) => execution.action === action && !execution.ended),
+        signal,
+      );
       return found === undefined ? undefined : { release: () => Promise.resolve() };
     },
   };

@@ -22,11 +22,15 @@ export async function openPoints(parent: string, distPath: string): Promise<Poin
   await mkdir(folder);
   await mkdir(program);
   await writeFile(join(program, 'package.json'), '{"type": "module"}');
-  await writeFile(join(program, 'worker-main.js'), [
-    `import { holdAtPoints } from ${JSON.stringify(fileURLToPath(new URL('hold-at-points.mjs', import.meta.url)))};`,
-    `holdAtPoints(${JSON.stringify(folder)});`,
-    `await import(${JSON.stringify(join(distPath, 'worker-main.js'))});`, '',
-  ].join('\n'));
+  await writeFile(
+    join(program, 'worker-main.js'),
+    [
+      `import { holdAtPoints } from ${JSON.stringify(fileURLToPath(new URL('hold-at-points.mjs', import.meta.url)))};`,
+      `holdAtPoints(${JSON.stringify(folder)});`,
+      `await import(${JSON.stringify(join(distPath, 'worker-main.js'))});`,
+      '',
+    ].join('\n'),
+  );
   let count = 0;
   return {
     distPath: program,
@@ -35,7 +39,8 @@ export async function openPoints(parent: string, distPath: string): Promise<Poin
       const number = String(count);
       const armed = join(folder, `armed.${number}.${moment}.${activity}`);
       await writeFile(armed, '');
-      const metFile = async (): Promise<string | undefined> => (await readdir(folder)).find((name) => name.startsWith(`met.${number}.`));
+      const metFile = async (): Promise<string | undefined> =>
+        (await readdir(folder)).find((name) => name.startsWith(`met.${number}.`));
       return {
         met: async () => {
           const name = await metFile();

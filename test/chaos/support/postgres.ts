@@ -28,21 +28,36 @@ export function findPostgres(): PostgresPrograms | { readonly missing: string } 
   const servers = join(loadConfig({ cwd: '/' }).cacheFolder, 'servers');
   // Debian keeps them off PATH.
   const debian = '/usr/lib/postgresql';
-  const versions = existsSync(debian) ? readdirSync(debian).toSorted((one, other) => Number(other) - Number(one)) : [];
-  const postgres = versions.map((version) => join(debian, version, 'bin')).find((path) => existsSync(join(path, 'initdb')));
+  const versions = existsSync(debian)
+    ? readdirSync(debian).toSorted((one, other) => Number(other) - Number(one))
+    : [];
+  const postgres = versions
+    .map((version) => join(debian, version, 'bin'))
+    .find((path) => existsSync(join(path, 'initdb')));
   if (postgres === undefined) return { missing: 'no initdb in /usr/lib/postgresql: npm run setup:extras' };
-  if (!existsSync(join(servers, 'temporal-server'))) return { missing: `no temporal-server: test/deploy/build-servers.sh ${servers}` };
+  if (!existsSync(join(servers, 'temporal-server')))
+    return { missing: `no temporal-server: test/deploy/build-servers.sh ${servers}` };
   return { postgres, servers };
 }
 
 /** Temporal's server as docker-compose.yml has it, on a PostgreSQL of its own. PostgreSQL is not killed. */
-export async function startOnPostgres(parent: string, { postgres, servers }: PostgresPrograms): Promise<MortalServer> {
+export async function startOnPostgres(
+  parent: string,
+  { postgres, servers }: PostgresPrograms,
+): Promise<MortalServer> {
   const folder = join(parent, 'server');
   await mkdir(folder);
   const ports = await freePorts(9);
   const [sqlPort = 0, ...rest] = ports;
   const database = await startDatabase(folder, postgres, sqlPort);
-  const environment = { PATH: `${servers}:/usr/bin:/bin`, SQL_PLUGIN: 'postgres12', SQL_HOST: '127.0.0.1', SQL_PORT: String(sqlPort), SQL_USER: 'temporal', SQL_PASSWORD: 'temporal' };
+  const environment = {
+    PATH: `${servers}:/usr/bin:/bin`,
+    SQL_PLUGIN: 'postgres12',
+    SQL_HOST: '127.0.0.1',
+    SQL_PORT: String(sqlPort),
+    SQL_USER: 'temporal',
+    SQL_PASSWORD: 'temporal',
+  };
   await run('sh', [join(deploy, 'setup-schema.sh')], { env: environment });
   const config = join(folder, 'server.yaml');
   await writeFile(config, await serverConfig(rest));
@@ -50,7 +65,8 @@ export async function startOnPostgres(parent: string, { postgres, servers }: Pos
   const start = async (): Promise<ChildProcess> => {
     const log = openSync(join(folder, 'temporal.log'), 'a');
     const child = spawn(join(servers, 'temporal-server'), ['start'], {
-      env: { ...environment, TEMPORAL_SERVER_CONFIG_FILE_PATH: config, TEMPORAL_ALLOW_NO_AUTH: 'true' }, stdio: ['ignore', log, log],
+      env: { ...environment, TEMPORAL_SERVER_CONFIG_FILE_PATH: config, TEMPORAL_ALLOW_NO_AUTH: 'true' },
+      stdio: ['ignore', log, log],
     });
     closeSync(log);
     await until('Temporal on PostgreSQL answers', () => answers(address));
@@ -58,7 +74,8 @@ export async function startOnPostgres(parent: string, { postgres, servers }: Pos
   };
   let server = await start();
   return {
-    address, folder,
+    address,
+    folder,
     async killAndStart() {
       await end(server, 'SIGKILL');
       server = await start();
@@ -73,7 +90,10 @@ export async function startOnPostgres(parent: string, { postgres, servers }: Pos
 /** The file of deploy/, on our ports. */
 async function serverConfig(ports: readonly number[]): Promise<string> {
   const written = ['7233', '7234', '7235', '7239', '6933', '6934', '6935', '6939'];
-  const text = written.reduce((done, port, index) => done.replaceAll(port, String(ports[index])), await readFile(join(deploy, 'server.yaml'), 'utf8'));
+  const text = written.reduce(
+    (done, port, index) => done.replaceAll(port, String(ports[index])),
+    await readFile(join(deploy, 'server.yaml'), 'utf8'),
+  );
   return text.replaceAll('/etc/temporal/', `${deploy}/`);
 }
 
@@ -88,15 +108,41 @@ async function startDatabase(folder: string, postgres: string, port: number): Pr
     for (const above of [join(folder, '..'), folder]) await chmod(above, 0o711);
     await run('chown', ['-R', 'postgres', data]);
   }
-  const prefix = asRoot ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups', '--'] : [];
+  const prefix = asRoot
+    ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups', '--']
+    : [];
   const cluster = ['-D', join(data, 'data')];
-  const [program, ...words] = [...prefix, join(postgres, 'initdb'), ...cluster, '-U', 'temporal', `--pwfile=${password}`, '-A', 'scram-sha-256'];
+  const [program, ...words] = [
+    ...prefix,
+    join(postgres, 'initdb'),
+    ...cluster,
+    '-U',
+    'temporal',
+    `--pwfile=${password}`,
+    '-A',
+    'scram-sha-256',
+  ];
   await run(program, words, { cwd: '/' });
-  const [server, ...options] = [...prefix, join(postgres, 'postgres'), ...cluster, '-h', '127.0.0.1', '-p', String(port), '-k', data];
+  const [server, ...options] = [
+    ...prefix,
+    join(postgres, 'postgres'),
+    ...cluster,
+    '-h',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-k',
+    data,
+  ];
   const log = openSync(join(folder, 'postgresql.log'), 'a');
   const child = spawn(server, options, { cwd: '/', stdio: ['ignore', log, log] });
   closeSync(log);
-  await until('PostgreSQL answers', async () => run(join(postgres, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(() => true, () => false));
+  await until('PostgreSQL answers', async () =>
+    run(join(postgres, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]).then(
+      () => true,
+      () => false,
+    ),
+  );
   return child;
 }
 
@@ -105,8 +151,13 @@ async function answers(address: string): Promise<boolean> {
   const connection = Connection.lazy({ address, interceptors: [] });
   try {
     return await connection.withDeadline(Date.now() + 3_000, async () => {
-      await connection.workflowService.registerNamespace({ namespace: 'default', workflowExecutionRetentionPeriod: msToTs('1 day') }).catch(() => undefined);
-      await connection.workflowService.listOpenWorkflowExecutions({ namespace: 'default', maximumPageSize: 1 });
+      await connection.workflowService
+        .registerNamespace({ namespace: 'default', workflowExecutionRetentionPeriod: msToTs('1 day') })
+        .catch(() => undefined);
+      await connection.workflowService.listOpenWorkflowExecutions({
+        namespace: 'default',
+        maximumPageSize: 1,
+      });
       return true;
     });
   } catch {

@@ -31,12 +31,17 @@ export function openRandom(seed: number | string): Random {
   const between = (from: number, to: number): number => from + next() * (to - from);
   const whole = (from: number, to: number): number => Math.floor(between(from, to + 1));
   return {
-    between, whole,
+    between,
+    whole,
     pick: (values) => {
       if (values.length === 0) throw new Error('nothing to pick from');
       return values[whole(0, values.length - 1)] as (typeof values)[number];
     },
-    shuffled: (values) => values.map((value) => ({ value, place: next() })).toSorted((a, b) => a.place - b.place).map(({ value }) => value),
+    shuffled: (values) =>
+      values
+        .map((value) => ({ value, place: next() }))
+        .toSorted((a, b) => a.place - b.place)
+        .map(({ value }) => value),
     fork: (name) => openRandom(`${seed}/${name}`),
   };
 }

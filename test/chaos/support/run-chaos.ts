@@ -29,8 +29,14 @@ export interface ChaosReport {
   readonly wrong: readonly string[];
 }
 
-/** Clusters live and die while everything around them is killed, until the kills are done and all have come to their end. */
-export async function runChaos(world: ChaosWorld, { kills, seed, clusters = 5, say = () => undefined }: ChaosOptions): Promise<ChaosReport> {
+/**
+ * Clusters live and die while everything around them is killed, until the kills are done and all have come to
+ * their end.
+ */
+export async function runChaos(
+  world: ChaosWorld,
+  { kills, seed, clusters = 5, say = () => undefined }: ChaosOptions,
+): Promise<ChaosReport> {
   const random = openRandom(seed);
   const began = Date.now();
   const log: Kill[] = [];
@@ -48,7 +54,14 @@ export async function runChaos(world: ChaosWorld, { kills, seed, clusters = 5, s
     for (let count = 1; killing; count += 1) {
       const account = accounts[index % accounts.length] ?? 'local';
       const name = `${account}-${index}-${count}`;
-      const report = await live(world, { name, account, random: own, operations: own.whole(2, 7), isOver: () => !killing, say }).catch((error: unknown) => broken(name, error));
+      const report = await live(world, {
+        name,
+        account,
+        random: own,
+        operations: own.whole(2, 7),
+        isOver: () => !killing,
+        say,
+      }).catch((error: unknown) => broken(name, error));
       for (const line of [...report.held, ...report.wrong]) say(line);
       reports.push(report);
     }
@@ -65,27 +78,53 @@ export async function runChaos(world: ChaosWorld, { kills, seed, clusters = 5, s
   const reports = (await slots).flat();
   const shown = processes.stop();
   return {
-    seed, kills: log, seconds: (Date.now() - began) / 1_000, lives: reports.length, faults,
+    seed,
+    kills: log,
+    seconds: (Date.now() - began) / 1_000,
+    lives: reports.length,
+    faults,
     operations: reports.reduce((sum, { operations }) => sum + operations, 0),
-    machines: (await world.machines.creations()).length, scripts: (await world.ledger.executions()).length,
+    machines: (await world.machines.creations()).length,
+    scripts: (await world.ledger.executions()).length,
     held: reports.flatMap(({ held }) => held),
-    wrong: [...reports.flatMap(({ wrong }) => wrong), ...await judgeEnd(world), ...shown],
+    wrong: [...reports.flatMap(({ wrong }) => wrong), ...(await judgeEnd(world)), ...shown],
   };
 }
 
 function broken(name: string, error: unknown): LifeReport {
-  return { operations: 0, held: [], wrong: [`${name}: ${error instanceof Error ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ''}` : String(error)}`] };
+  return {
+    operations: 0,
+    held: [],
+    wrong: [
+      `${name}: ${error instanceof Error ? `${error.message} ${error.cause instanceof Error ? error.cause.message : ''}` : String(error)}`,
+    ],
+  };
 }
 
 /** For people: what was done, and, where something is wrong, how to do it again. */
-export function describeReport({ seed, kills, seconds, lives, operations, machines, scripts, faults, held, wrong }: ChaosReport): string {
-  const killed = Object.entries(countBy(kills.map(({ victim }) => victim))).map(([victim, count]) => `${count} ${victim}`).join(', ');
+export function describeReport({
+  seed,
+  kills,
+  seconds,
+  lives,
+  operations,
+  machines,
+  scripts,
+  faults,
+  held,
+  wrong,
+}: ChaosReport): string {
+  const killed = Object.entries(countBy(kills.map(({ victim }) => victim)))
+    .map(([victim, count]) => `${count} ${victim}`)
+    .join(', ');
   const named = kills.filter(({ moment }) => moment !== 'at random').length;
   return [
     `seed ${seed}: ${kills.length} kills (${killed}; ${named} at named points) in ${seconds.toFixed(0)} s`,
     `${lives} clusters, ${operations} operations (${held.length} held and retried), ${machines} machines, ${scripts} scripts; faults ${JSON.stringify(faults)}`,
     ...held.map((line) => `held: ${line}`),
-    ...(wrong.length === 0 ? [] : [`WRONG (HEDDLE_SEED=${seed} repeats the decisions):`, ...wrong, 'Kills:', describeKills(kills)]),
+    ...(wrong.length === 0
+      ? []
+      : [`WRONG (HEDDLE_SEED=${seed} repeats the decisions):`, ...wrong, 'Kills:', describeKills(kills)]),
   ].join('\n');
 }
 

@@ -15,15 +15,22 @@ export interface MortalServer {
 /** The embedded server, on SQLite. */
 export async function startOnSqlite(parent: string, binary: string): Promise<MortalServer> {
   const folder = join(parent, 'server');
-  const start = (port: number): Promise<RunningServer> => startServer({
-    binary, dataFolder: folder, port, ui: false, searchAttributes: heddleSearchAttributes, say: () => undefined,
-    // Small, so that clusters continue as new many times.
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 300 },
-  });
+  const start = (port: number): Promise<RunningServer> =>
+    startServer({
+      binary,
+      dataFolder: folder,
+      port,
+      ui: false,
+      searchAttributes: heddleSearchAttributes,
+      say: () => undefined,
+      // Small, so that clusters continue as new many times.
+      dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 300 },
+    });
   let server = await start(0);
   const { address } = server;
   return {
-    address, folder,
+    address,
+    folder,
     async killAndStart() {
       process.kill(server.pid, 'SIGKILL');
       await server.stop();

@@ -26,12 +26,15 @@ export interface SpecParts {
   readonly seconds?: number;
 }
 
-/** Two services, of which one needs the other, on two nodes or more; every script tells the ledger of itself. */
+/**
+ * Two services, of which one needs the other, on two nodes or more; every script tells the ledger of itself.
+ */
 export function smallCluster(name: string, { web, config, cache }: Shape, parts: SpecParts): ClusterSpec {
   const { provider, alternative } = parts;
   const placement = { provider, alternatives: [{ provider: alternative }] };
   return closed({
-    name, config: { config, token: parts.secret },
+    name,
+    config: { config, token: parts.secret },
     nodes: { db: nodes(1, cache ? ['db', 'cache'] : ['db'], placement), web: nodes(web, ['web'], placement) },
     services: {
       db: { peers: 'none', actions: actionsOf('db', parts) },
@@ -41,11 +44,30 @@ export function smallCluster(name: string, { web, config, cache }: Shape, parts:
   });
 }
 
-function actionsOf(service: string, { ledger, secret, automator = 'shell', seconds = 0.1 }: SpecParts): JsonObject {
+function actionsOf(
+  service: string,
+  { ledger, secret, automator = 'shell', seconds = 0.1 }: SpecParts,
+): JsonObject {
   const mark = markOf(service);
-  const bodies = { install: ':', configure: ':', initialize: ':', start: `echo >"$HOME/${mark}"`, stop: `rm -f "$HOME/${mark}"`, remove: ':' };
+  const bodies = {
+    install: ':',
+    configure: ':',
+    initialize: ':',
+    start: `echo >"$HOME/${mark}"`,
+    stop: `rm -f "$HOME/${mark}"`,
+    remove: ':',
+  };
   const environment = { LEDGER: ledger.file, TOKEN: secret };
-  return Object.fromEntries(Object.entries(bodies).map(([action, body]) => [action, {
-    type: automator, fields: { script: ledger.script(`[ -n "$TOKEN" ] || exit 9\nsleep ${seconds}\n${body}`), environment },
-  }]));
+  return Object.fromEntries(
+    Object.entries(bodies).map(([action, body]) => [
+      action,
+      {
+        type: automator,
+        fields: {
+          script: ledger.script(`[ -n "$TOKEN" ] || exit 9\nsleep ${seconds}\n${body}`),
+          environment,
+        },
+      },
+    ]),
+  );
 }

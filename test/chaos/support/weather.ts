@@ -7,7 +7,10 @@ import type { Random } from './random.js';
 const mostArmed = 3;
 
 /** Keeps scripting faults at the machine service until it is told to stop; gives how many of each. */
-export function startWeather(service: MachineService, random: Random): { stop(): Promise<Readonly<Record<string, number>>> } {
+export function startWeather(
+  service: MachineService,
+  random: Random,
+): { stop(): Promise<Readonly<Record<string, number>>> } {
   const counts: Record<string, number> = {};
   let blowing = true;
   const operation = (): string => random.pick(['create', 'describe', 'list', 'delete']);
@@ -22,7 +25,7 @@ export function startWeather(service: MachineService, random: Random): { stop():
   const blow = async (): Promise<void> => {
     while (blowing) {
       await pause(random.between(300, 1_200));
-      if (await armed(service) >= mostArmed) continue;
+      if ((await armed(service)) >= mostArmed) continue;
       const fault = random.pick(faults)();
       await service.arm(fault);
       const { fault: name, status } = fault as { readonly fault: string; readonly status?: number };
@@ -43,6 +46,8 @@ export function startWeather(service: MachineService, random: Random): { stop():
 
 /** How many faults have not met all their calls. */
 async function armed(service: MachineService): Promise<number> {
-  const { faults } = await service.call('GET', '/v1/faults') as { readonly faults: readonly { readonly count: number; readonly met: number }[] };
+  const { faults } = (await service.call('GET', '/v1/faults')) as {
+    readonly faults: readonly { readonly count: number; readonly met: number }[];
+  };
   return faults.filter(({ count, met }) => count === 0 || met < count).length;
 }

@@ -3,17 +3,35 @@ import { isPlainSecret, parseFieldText } from '../../../src/cli/account/field-te
 import { hideSecrets } from '../../../src/cli/account/field-words.js';
 import type { FieldDeclaration, FieldType } from '../../../src/schema/descriptor.js';
 
-const field = (type: FieldType, more: Partial<FieldDeclaration> = {}): FieldDeclaration => ({ title: 'A field', type, ...more });
+const field = (type: FieldType, more: Partial<FieldDeclaration> = {}): FieldDeclaration => ({
+  title: 'A field',
+  type,
+  ...more,
+});
 
 describe('the text that somebody types for a field', () => {
   it.each<[FieldType, string, unknown]>([
-    ['string', ' http://127.0.0.1:7300 ', 'http://127.0.0.1:7300'], ['string', 'unix:///run/x.sock', 'unix:///run/x.sock'],
-    ['string', 'env:NAME', { secret: 'env:NAME' }], ['text', '{secret: "file:/etc/key"}', { secret: 'file:/etc/key' }], ['text', 'a\nb\n', 'a\nb\n'],
-    ['integer', '22', 22], ['integer', '22x', '22x'], ['number', '-1.5', -1.5], ['duration', '30s', '30s'], ['duration', '1500', 1500],
-    ['boolean', 'Yes', true], ['boolean', 'false', false], ['boolean', 'maybe', 'maybe'],
-    ['list', 'a, b,,c', ['a', 'b', 'c']], ['list', 'ssh-ed25519 AAAA me,you\nssh-rsa BBBB', ['ssh-ed25519 AAAA me,you', 'ssh-rsa BBBB']],
-    ['list', '[{name: r1, port: 22}]', [{ name: 'r1', port: 22 }]], ['list', '[a', '[a'],
-    ['map', '{a: 1}', { a: 1 }], ['json', 'true', true], ['select', 'env:A', 'env:A'], ['string', '   ', undefined],
+    ['string', ' http://127.0.0.1:7300 ', 'http://127.0.0.1:7300'],
+    ['string', 'unix:///run/x.sock', 'unix:///run/x.sock'],
+    ['string', 'env:NAME', { secret: 'env:NAME' }],
+    ['text', '{secret: "file:/etc/key"}', { secret: 'file:/etc/key' }],
+    ['text', 'a\nb\n', 'a\nb\n'],
+    ['integer', '22', 22],
+    ['integer', '22x', '22x'],
+    ['number', '-1.5', -1.5],
+    ['duration', '30s', '30s'],
+    ['duration', '1500', 1500],
+    ['boolean', 'Yes', true],
+    ['boolean', 'false', false],
+    ['boolean', 'maybe', 'maybe'],
+    ['list', 'a, b,,c', ['a', 'b', 'c']],
+    ['list', 'ssh-ed25519 AAAA me,you\nssh-rsa BBBB', ['ssh-ed25519 AAAA me,you', 'ssh-rsa BBBB']],
+    ['list', '[{name: r1, port: 22}]', [{ name: 'r1', port: 22 }]],
+    ['list', '[a', '[a'],
+    ['map', '{a: 1}', { a: 1 }],
+    ['json', 'true', true],
+    ['select', 'env:A', 'env:A'],
+    ['string', '   ', undefined],
   ])('%s %j gives %j', (type, text, value) => {
     expect(parseFieldText(field(type), text)).toEqual(value);
   });
@@ -31,8 +49,14 @@ describe('the text that somebody types for a field', () => {
   });
 
   it('is hidden where the plugin does not say that it is no secret', () => {
-    const fields = { admin: { url: field('string'), pin: field('string', { secret: true }) }, user: {}, required: { admin: [], user: [] } };
-    expect(hideSecrets({ name: 'a', type: 'provider', fields } as never, { url: 'u', pin: 'p', other: 'o' })).toEqual({ url: 'u', pin: '(secret)', other: '(secret)' });
+    const fields = {
+      admin: { url: field('string'), pin: field('string', { secret: true }) },
+      user: {},
+      required: { admin: [], user: [] },
+    };
+    expect(
+      hideSecrets({ name: 'a', type: 'provider', fields } as never, { url: 'u', pin: 'p', other: 'o' }),
+    ).toEqual({ url: 'u', pin: '(secret)', other: '(secret)' });
     expect(hideSecrets(undefined, { url: 'u' })).toEqual({ url: '(secret)' });
   });
 });

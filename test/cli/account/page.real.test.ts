@@ -8,69 +8,100 @@ import { openWorkspace } from '../../../src/cli/account/workspace.js';
 import { until } from '../../support/until.js';
 import { openBrowser, type Browser } from './support/browser.js';
 
-const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
+const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
+  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
+);
 
-describe.skipIf(chromium === undefined)('the page for provider accounts in Chromium (skipped where Chromium is missing: npm run setup:extras installs it)', () => {
-  let folder: string;
-  let file: string;
-  let page: AccountsPage;
-  let browser: Browser;
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-browser-'));
-    file = join(folder, 'heddle.yaml');
-    await writeFile(file, '# ours\ndataFolder: ./data\n');
-    page = await startAccountsPage(() => openWorkspace({ file }));
-    browser = await openBrowser(chromium ?? '', join(folder, 'profile'));
-  });
-  afterEach(async () => {
-    await browser.close();
-    await page.stop();
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
+describe.skipIf(chromium === undefined)(
+  'the page for provider accounts in Chromium (skipped where Chromium is missing: npm run setup:extras installs it)',
+  () => {
+    let folder: string;
+    let file: string;
+    let page: AccountsPage;
+    let browser: Browser;
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'heddle-browser-'));
+      file = join(folder, 'heddle.yaml');
+      await writeFile(file, '# ours\ndataFolder: ./data\n');
+      page = await startAccountsPage(() => openWorkspace({ file }));
+      browser = await openBrowser(chromium ?? '', join(folder, 'profile'));
+    });
+    afterEach(async () => {
+      await browser.close();
+      await page.stop();
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    });
 
-  it('leads from the list through errors beside the fields to an account in heddle.yaml', async () => {
-    await browser.open(page.url);
-    expect(await browser.see('document.title')).toBe('Heddle: provider accounts');
-    await browser.leave(`[...document.links].find(({ textContent }) => textContent === 'local').click()`);
-    expect(await browser.see(`[...document.querySelectorAll('input')].map(({ name, type, required }) => [name, type, required])`)).toEqual([
-      ['name', 'text', true], ['site', 'text', false], ['field.endpoint', 'text', true], ['field.apiKey', 'password', true],
-    ]);
-    // The browser itself sends no form that is not filled in.
-    await browser.see(`document.querySelector('button').click()`);
-    expect(await browser.see(`document.querySelectorAll(':invalid').length > 0 && location.pathname.endsWith('/add/local')`)).toBe(true);
+    it('leads from the list through errors beside the fields to an account in heddle.yaml', async () => {
+      await browser.open(page.url);
+      expect(await browser.see('document.title')).toBe('Heddle: provider accounts');
+      await browser.leave(`[...document.links].find(({ textContent }) => textContent === 'local').click()`);
+      expect(
+        await browser.see(
+          `[...document.querySelectorAll('input')].map(({ name, type, required }) => [name, type, required])`,
+        ),
+      ).toEqual([
+        ['name', 'text', true],
+        ['site', 'text', false],
+        ['field.endpoint', 'text', true],
+        ['field.apiKey', 'password', true],
+      ]);
+      // The browser itself sends no form that is not filled in.
+      await browser.see(`document.querySelector('button').click()`);
+      expect(
+        await browser.see(
+          `document.querySelectorAll(':invalid').length > 0 && location.pathname.endsWith('/add/local')`,
+        ),
+      ).toBe(true);
 
-    await browser.type('name', 'Bad Name');
-    await browser.type('field.endpoint', '"><b>x');
-    await browser.type('field.apiKey', 'hunter22');
-    await browser.leave(`document.querySelector('button').click()`);
-    expect(await browser.see(`document.getElementById('name.error').textContent`)).toContain('"Bad Name" is no valid name');
-    expect(await browser.see(`document.activeElement.id`)).toBe('name');
-    expect(await browser.see(`[document.getElementById('field.endpoint').value, document.getElementById('field.apiKey').value, document.querySelectorAll('b').length]`)).toEqual(['"><b>x', '', 0]);
+      await browser.type('name', 'Bad Name');
+      await browser.type('field.endpoint', '"><b>x');
+      await browser.type('field.apiKey', 'hunter22');
+      await browser.leave(`document.querySelector('button').click()`);
+      expect(await browser.see(`document.getElementById('name.error').textContent`)).toContain(
+        '"Bad Name" is no valid name',
+      );
+      expect(await browser.see(`document.activeElement.id`)).toBe('name');
+      expect(
+        await browser.see(
+          `[document.getElementById('field.endpoint').value, document.getElementById('field.apiKey').value, document.querySelectorAll('b').length]`,
+        ),
+      ).toEqual(['"><b>x', '', 0]);
 
-    await browser.type('name', 'try');
-    await browser.type('field.endpoint', 'http://127.0.0.1:1');
-    await browser.type('field.apiKey', 'hunter22');
-    await browser.leave(`document.querySelector('button').click()`);
-    expect(await browser.see(`document.querySelector('[role=status]').textContent`)).toContain('Workers read heddle.yaml when they start');
-    expect(await browser.see('document.body.textContent')).not.toContain('hunter22');
-    expect(await readFile(file, 'utf8')).toContain('  try:\n    type: local\n');
-    expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
-  });
+      await browser.type('name', 'try');
+      await browser.type('field.endpoint', 'http://127.0.0.1:1');
+      await browser.type('field.apiKey', 'hunter22');
+      await browser.leave(`document.querySelector('button').click()`);
+      expect(await browser.see(`document.querySelector('[role=status]').textContent`)).toContain(
+        'Workers read heddle.yaml when they start',
+      );
+      expect(await browser.see('document.body.textContent')).not.toContain('hunter22');
+      expect(await readFile(file, 'utf8')).toContain('  try:\n    type: local\n');
+      expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
+    });
 
-  it('lets the browser load and run nothing but its own files', async () => {
-    await browser.open(page.url);
-    expect(await browser.see(`getComputedStyle(document.body).maxWidth`)).toBe('704px');
-    await browser.see(`document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }))`);
-    expect(await browser.see('window.ran ?? "not run"')).toBe('not run');
-    expect(await browser.see(`fetch(location.href).then(() => 'sent', () => 'refused')`)).toBe('refused');
-  });
+    it('lets the browser load and run nothing but its own files', async () => {
+      await browser.open(page.url);
+      expect(await browser.see(`getComputedStyle(document.body).maxWidth`)).toBe('704px');
+      await browser.see(
+        `document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }))`,
+      );
+      expect(await browser.see('window.ran ?? "not run"')).toBe('not run');
+      expect(await browser.see(`fetch(location.href).then(() => 'sent', () => 'refused')`)).toBe('refused');
+    });
 
-  it('takes no form from another page', async () => {
-    const other = join(folder, 'other.html');
-    await writeFile(other, `<title>other</title><form method="post" action="${page.url}add/docker"><input name="name" value="evil"></form>`);
-    await browser.open(`file://${other}`);
-    await browser.leave('document.forms[0].submit()');
-    expect(await until('the answer', () => browser.see('document.body.textContent'))).toContain('Another page may not use this one.');
-    expect(await readFile(file, 'utf8')).not.toContain('evil');
-  });
-});
+    it('takes no form from another page', async () => {
+      const other = join(folder, 'other.html');
+      await writeFile(
+        other,
+        `<title>other</title><form method="post" action="${page.url}add/docker"><input name="name" value="evil"></form>`,
+      );
+      await browser.open(`file://${other}`);
+      await browser.leave('document.forms[0].submit()');
+      expect(await until('the answer', () => browser.see('document.body.textContent'))).toContain(
+        'Another page may not use this one.',
+      );
+      expect(await readFile(file, 'utf8')).not.toContain('evil');
+    });
+  },
+);

@@ -10,16 +10,25 @@ import { descriptorSchema, descriptorsOfSeed, fillDescriptor } from '../../../sr
 const hostile = '"><script>alert(1)</script>';
 
 /** A plugin whose every word is markup. */
-const descriptor = fillDescriptor(descriptorSchema.parse({
-  name: 'nasty', type: 'provider', entry: './nasty.mjs', class: 'Nasty', version: '1.0.0', description: `About ${hostile}`,
-  fields: {
-    admin: {
-      url: { title: `Title ${hostile}`, type: 'string', description: `Text ${hostile}` },
-      kind: { title: 'Kind', type: 'select', options: [hostile, "it's"] }, certificate: { title: 'Certificate', type: 'text', secret: true },
+const descriptor = fillDescriptor(
+  descriptorSchema.parse({
+    name: 'nasty',
+    type: 'provider',
+    entry: './nasty.mjs',
+    class: 'Nasty',
+    version: '1.0.0',
+    description: `About ${hostile}`,
+    fields: {
+      admin: {
+        url: { title: `Title ${hostile}`, type: 'string', description: `Text ${hostile}` },
+        kind: { title: 'Kind', type: 'select', options: [hostile, "it's"] },
+        certificate: { title: 'Certificate', type: 'text', secret: true },
+      },
+      user: {},
+      required: { admin: [['url']], user: [] },
     },
-    user: {}, required: { admin: [['url']], user: [] },
-  },
-}));
+  }),
+);
 
 describe('the page for provider accounts', () => {
   let folder: string;
@@ -30,7 +39,14 @@ describe('the page for provider accounts', () => {
     file = join(folder, 'heddle.yaml');
     page = await startAccountsPage(async () => {
       const workspace = await openWorkspace({ file });
-      return { ...workspace, descriptors: [...workspace.descriptors, descriptor, ...descriptorsOfSeed({ seeded: { classname: 'Seeded' } }, 'provider')] };
+      return {
+        ...workspace,
+        descriptors: [
+          ...workspace.descriptors,
+          descriptor,
+          ...descriptorsOfSeed({ seeded: { classname: 'Seeded' } }, 'provider'),
+        ],
+      };
     });
   });
   afterAll(async () => {
@@ -52,20 +68,39 @@ describe('the page for provider accounts', () => {
 
   /** By node:http, which lets Host and Origin be anything. */
   const ask = (path: string, { method = 'GET', body, headers = {}, base = page.url }: Asked = {}) =>
-    new Promise<{ readonly status: number | undefined; readonly text: string; readonly headers: Readonly<Record<string, unknown>> }>((resolve, reject) => {
+    new Promise<{
+      readonly status: number | undefined;
+      readonly text: string;
+      readonly headers: Readonly<Record<string, unknown>>;
+    }>((resolve, reject) => {
       const sent = request(`${base}${path}`, { method, headers, agent: false }, (response) => {
         let text = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk)).on('end', () => resolve({ status: response.statusCode, text, headers: response.headers })).on('error', reject);
+        response
+          .setEncoding('utf8')
+          .on('data', (chunk: string) => (text += chunk))
+          .on('end', () => resolve({ status: response.statusCode, text, headers: response.headers }))
+          .on('error', reject);
       });
       sent.on('error', reject).end(body);
     });
-  const send = (type: string, values: Readonly<Record<string, string>>, more: Asked = {}): ReturnType<typeof ask> => ask(`add/${type}`, {
-    method: 'POST', body: new URLSearchParams(values).toString(), ...more,
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Origin': new URL(page.url).origin, ...more.headers },
-  });
+  const send = (
+    type: string,
+    values: Readonly<Record<string, string>>,
+    more: Asked = {},
+  ): ReturnType<typeof ask> =>
+    ask(`add/${type}`, {
+      method: 'POST',
+      body: new URLSearchParams(values).toString(),
+      ...more,
+      headers: {
+        'Content-Type': 'application/x-www-form-urlencoded',
+        Origin: new URL(page.url).origin,
+        ...more.headers,
+      },
+    });
   const right = { name: 'try', 'field.endpoint': 'http://127.0.0.1:1', 'field.apiKey': 'hunter22' };
 
-  it('says of a plugin in the seed\'s form that nobody can tell its fields', async () => {
+  it("says of a plugin in the seed's form that nobody can tell its fields", async () => {
     expect((await ask('add/seeded')).text).toContain('does not declare its fields');
     expect((await ask('add/local')).text).not.toContain('does not declare its fields');
   });
@@ -74,9 +109,14 @@ describe('the page for provider accounts', () => {
     expect(page.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
     const { status, text, headers } = await ask('');
     expect(status).toBe(200);
-    for (const type of ['aws', 'docker', 'local', 'static']) expect(text).toContain(`/add/${type}">${type}</a>`);
+    for (const type of ['aws', 'docker', 'local', 'static'])
+      expect(text).toContain(`/add/${type}">${type}</a>`);
     expect(headers['content-security-policy']).toContain("default-src 'none'");
-    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'same-origin' });
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+    });
     for (const asset of ['page.css', 'page.js']) expect((await ask(asset)).status).toBe(200);
   });
 
@@ -87,7 +127,9 @@ describe('the page for provider accounts', () => {
     expect(headers['location']).toBe(`${new URL(page.url).pathname}?added=try`);
     expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
     expect((await stat(join(folder, 'data', 'secrets', 'try', 'apiKey'))).mode & 0o777).toBe(0o600);
-    expect(await readFile(file, 'utf8')).toContain('# ours\ndataFolder: ./data\nproviders:\n  try:\n    type: local\n    site: lab\n    fields:\n      endpoint: http://127.0.0.1:1\n      apiKey:\n        secret: file:');
+    expect(await readFile(file, 'utf8')).toContain(
+      '# ours\ndataFolder: ./data\nproviders:\n  try:\n    type: local\n    site: lab\n    fields:\n      endpoint: http://127.0.0.1:1\n      apiKey:\n        secret: file:',
+    );
     const list = await ask('?added=try');
     expect(list.text).toContain('Workers read heddle.yaml when they start');
     expect(list.text).not.toContain('hunter22');
@@ -95,23 +137,46 @@ describe('the page for provider accounts', () => {
   });
 
   it('says what is wrong beside the field, keeps what was typed but secrets, and writes nothing', async () => {
-    const { status, text } = await send('local', { name: 'Bad Name', site: '-', 'field.endpoint': '', 'field.apiKey': 'hunter22' });
+    const { status, text } = await send('local', {
+      name: 'Bad Name',
+      site: '-',
+      'field.endpoint': '',
+      'field.apiKey': 'hunter22',
+    });
     expect(status).toBe(422);
     expect(text).toMatch(/id="name\.error">&#34;Bad Name&#34; is no valid name/);
     expect(text).toMatch(/id="site\.error">/);
     expect(text).toMatch(/id="field\.endpoint\.error">is missing/);
-    expect(text).toContain('name="name" aria-describedby="name.about name.error" aria-invalid="true" required value="Bad Name"');
+    expect(text).toContain(
+      'name="name" aria-describedby="name.about name.error" aria-invalid="true" required value="Bad Name"',
+    );
     expect(text).not.toContain('hunter22');
-    expect((await send('static', { name: 'rack', 'field.port': 'high' })).text).toMatch(/id="field\.port\.error">should be a number, but is &#34;high&#34;/);
-    expect((await send('static', { name: 'rack', 'field.port': '22' })).text).toMatch(/role="alert">fields are missing\. The plugin needs machines, or inventory/);
-    expect((await send('docker', { 'field.privateKey': '-----BEGIN PRIVATE KEY-----\r\nAAAA', 'field.user': 'me' })).text).toMatch(/^(?!.*AAAA).*value="me"/s);
+    expect((await send('static', { name: 'rack', 'field.port': 'high' })).text).toMatch(
+      /id="field\.port\.error">should be a number, but is &#34;high&#34;/,
+    );
+    expect((await send('static', { name: 'rack', 'field.port': '22' })).text).toMatch(
+      /role="alert">fields are missing\. The plugin needs machines, or inventory/,
+    );
+    expect(
+      (
+        await send('docker', {
+          'field.privateKey': '-----BEGIN PRIVATE KEY-----\r\nAAAA',
+          'field.user': 'me',
+        })
+      ).text,
+    ).toMatch(/^(?!.*AAAA).*value="me"/s);
     expect(await readFile(file, 'utf8')).toBe(empty);
     expect(await readdir(folder)).not.toContain('data');
   });
 
   it('escapes what plugins and people say', async () => {
     const form = await ask('add/nasty');
-    const again = await send('nasty', { name: hostile, site: hostile, 'field.kind': hostile, 'field.certificate': hostile });
+    const again = await send('nasty', {
+      name: hostile,
+      site: hostile,
+      'field.kind': hostile,
+      'field.certificate': hostile,
+    });
     const list = await ask(`?added=${encodeURIComponent(hostile)}`);
     for (const { text } of [form, again, list]) {
       expect(text).not.toContain('<script>alert');
@@ -129,9 +194,14 @@ describe('the page for provider accounts', () => {
   it('answers nobody who has not its address, or calls it by another name', async () => {
     const { origin, host } = new URL(page.url);
     const elsewhere: readonly (readonly [number, Asked])[] = [
-      [401, { base: `${origin}/` }], [401, { base: `${origin}/${'a'.repeat(32)}/` }], [401, { base: page.url.slice(0, -2) }],
-      [403, { headers: { Host: `localhost:${new URL(page.url).port}` } }], [403, { headers: { Host: 'rebound.example' } }], [403, { headers: { Host: host.replace(/:\d+/, '') } }],
-      [403, { headers: { Origin: 'http://evil.example' } }], [403, { headers: { Origin: 'null' } }],
+      [401, { base: `${origin}/` }],
+      [401, { base: `${origin}/${'a'.repeat(32)}/` }],
+      [401, { base: page.url.slice(0, -2) }],
+      [403, { headers: { Host: `localhost:${new URL(page.url).port}` } }],
+      [403, { headers: { Host: 'rebound.example' } }],
+      [403, { headers: { Host: host.replace(/:\d+/, '') } }],
+      [403, { headers: { Origin: 'http://evil.example' } }],
+      [403, { headers: { Origin: 'null' } }],
     ];
     for (const [status, asked] of elsewhere) {
       const { status: got, text } = await ask('', asked);
@@ -140,7 +210,15 @@ describe('the page for provider accounts', () => {
       expect((await send('local', right, asked)).status).toBe(status);
     }
     expect((await send('local', right, { headers: { Origin: 'http://127.0.0.1:1' } })).status).toBe(403);
-    expect((await ask('add/local', { method: 'POST', body: 'name=x', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } })).status).toBe(403);
+    expect(
+      (
+        await ask('add/local', {
+          method: 'POST',
+          body: 'name=x',
+          headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+        })
+      ).status,
+    ).toBe(403);
     expect(await readFile(file, 'utf8')).toBe(empty);
   });
 
@@ -148,7 +226,9 @@ describe('the page for provider accounts', () => {
     const query = new URLSearchParams(right).toString();
     expect((await ask(`add/local?${query}`)).status).toBe(200);
     expect((await send('local', right, { method: 'PUT' })).status).toBe(405);
-    expect((await send('local', right, { headers: { 'Content-Type': 'application/json' } })).status).toBe(415);
+    expect((await send('local', right, { headers: { 'Content-Type': 'application/json' } })).status).toBe(
+      415,
+    );
     expect((await send('local', { name: 'x'.repeat(600_000) })).status).toBe(413);
     expect((await send('nothing', right)).status).toBe(404);
     expect((await ask('etc/passwd')).status).toBe(404);
@@ -157,6 +237,9 @@ describe('the page for provider accounts', () => {
 
   it('says what is wrong with a heddle.yaml that cannot be read', async () => {
     await writeFile(file, 'providers: 3\n');
-    expect(await ask('')).toMatchObject({ status: 500, text: expect.stringContaining('providers: should be a mapping') });
+    expect(await ask('')).toMatchObject({
+      status: 500,
+      text: expect.stringContaining('providers: should be a mapping'),
+    });
   });
 });

@@ -9,84 +9,107 @@ import { until } from '../../support/until.js';
 // Of util-linux: runs a command on a terminal of its own.
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
-describe.skipIf(!hasScript)('heddle provider add on a terminal (skipped where there is no program script, of util-linux)', () => {
-  let folder: string;
-  const running: ChildProcess[] = [];
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-cli-prompts-'));
-  });
-  afterEach(async () => {
-    for (const child of running.splice(0)) child.kill();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  const start = (...words: readonly string[]) => {
-    const line = [process.execPath, join(inject('distPath'), 'cli', 'main.js'), 'provider', 'add', ...words].map((word) => `'${word}'`).join(' ');
-    const child = spawn('script', ['-qec', line, '/dev/null'], {
-      cwd: folder, stdio: ['pipe', 'pipe', 'inherit'], env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: folder, TERM: 'xterm', HEDDLE_DATA_FOLDER: join(folder, 'data') },
+describe.skipIf(!hasScript)(
+  'heddle provider add on a terminal (skipped where there is no program script, of util-linux)',
+  () => {
+    let folder: string;
+    const running: ChildProcess[] = [];
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'heddle-cli-prompts-'));
     });
-    running.push(child);
-    let shown = '';
-    let answered = 0;
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk));
-    const ended = once(child, 'close').then(([code]) => Number(code));
-    return {
-      shown: () => shown, ended,
-      /** Answers a question once it is asked. */
-      answer: async (prompt: string, keys: string): Promise<void> => {
-        await until(`${prompt} to be asked`, () => {
-          if (child.exitCode !== null) throw new Error(`it ended:\n${shown}`);
-          return shown.includes(prompt, answered);
-        });
-        answered = shown.length;
-        child.stdin.write(keys);
-      },
+    afterEach(async () => {
+      for (const child of running.splice(0)) child.kill();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const start = (...words: readonly string[]) => {
+      const line = [process.execPath, join(inject('distPath'), 'cli', 'main.js'), 'provider', 'add', ...words]
+        .map((word) => `'${word}'`)
+        .join(' ');
+      const child = spawn('script', ['-qec', line, '/dev/null'], {
+        cwd: folder,
+        stdio: ['pipe', 'pipe', 'inherit'],
+        env: {
+          PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+          HOME: folder,
+          TERM: 'xterm',
+          HEDDLE_DATA_FOLDER: join(folder, 'data'),
+        },
+      });
+      running.push(child);
+      let shown = '';
+      let answered = 0;
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk));
+      const ended = once(child, 'close').then(([code]) => Number(code));
+      return {
+        shown: () => shown,
+        ended,
+        /** Answers a question once it is asked. */
+        answer: async (prompt: string, keys: string): Promise<void> => {
+          await until(`${prompt} to be asked`, () => {
+            if (child.exitCode !== null) throw new Error(`it ended:\n${shown}`);
+            return shown.includes(prompt, answered);
+          });
+          answered = shown.length;
+          child.stdin.write(keys);
+        },
+      };
     };
-  };
 
-  it('asks for exactly the fields of the plugin, shows no secret, and asks again where something is wrong or missing', async () => {
-    const terminal = start('try', '--type', 'local');
-    await terminal.answer('endpoint: ', 'http://127.0.0.1:1\r');
-    await terminal.answer('apiKey: ', '\r');
-    await terminal.answer('apiKey: ', 'hunterr\u007f22\r');
-    expect(await terminal.ended).toBe(0);
-    expect(terminal.shown()).toMatch(/Address of the machine service \(required\)\r\n {2}As the service prints it when it starts[^]*API key \(required\)/);
-    expect(terminal.shown()).toContain('apiKey: is missing');
-    expect(terminal.shown()).not.toContain('hunter');
-    expect(terminal.shown().match(/\((?:required|optional|needed)/g)).toHaveLength(3);
-    expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
-    expect(await readFile(join(folder, 'heddle.yaml'), 'utf8')).toContain('endpoint: http://127.0.0.1:1');
-  });
+    it('asks for exactly the fields of the plugin, shows no secret, and asks again where something is wrong or missing', async () => {
+      const terminal = start('try', '--type', 'local');
+      await terminal.answer('endpoint: ', 'http://127.0.0.1:1\r');
+      await terminal.answer('apiKey: ', '\r');
+      await terminal.answer('apiKey: ', 'hunterr\u007f22\r');
+      expect(await terminal.ended).toBe(0);
+      expect(terminal.shown()).toMatch(
+        /Address of the machine service \(required\)\r\n {2}As the service prints it when it starts[^]*API key \(required\)/,
+      );
+      expect(terminal.shown()).toContain('apiKey: is missing');
+      expect(terminal.shown()).not.toContain('hunter');
+      expect(terminal.shown().match(/\((?:required|optional|needed)/g)).toHaveLength(3);
+      expect(await readFile(join(folder, 'data', 'secrets', 'try', 'apiKey'), 'utf8')).toBe('hunter22\n');
+      expect(await readFile(join(folder, 'heddle.yaml'), 'utf8')).toContain('endpoint: http://127.0.0.1:1');
+    });
 
-  it('shows options, defaults and alternatives, and checks each answer', async () => {
-    const terminal = start('rack', '--type', 'static', '--field', 'inventory=./r.yaml');
-    await terminal.answer('machines: ', '\r');
-    await terminal.answer('groups: ', 'a, b\r');
-    await terminal.answer('slots: ', 'many\r');
-    await terminal.answer('slots: ', '2\r');
-    await terminal.answer('liveness: ', 'ssh\r');
-    for (const key of ['user', 'port', 'keyFile', 'agent', 'knownHosts']) await terminal.answer(`${key}: `, '\r');
-    expect(await terminal.ended).toBe(0);
-    const shown = terminal.shown();
-    for (const said of ['(needed: machines, or inventory)', 'should be a number, but is "many"', 'one of none, ssh', '22 unless given']) expect(shown).toContain(said);
-    expect(await readFile(join(folder, 'heddle.yaml'), 'utf8')).toBe(
-      'providers:\n  rack:\n    type: static\n    fields:\n      inventory: ./r.yaml\n      groups:\n        - a\n        - b\n      slots: 2\n      liveness: ssh\n');
-  });
+    it('shows options, defaults and alternatives, and checks each answer', async () => {
+      const terminal = start('rack', '--type', 'static', '--field', 'inventory=./r.yaml');
+      await terminal.answer('machines: ', '\r');
+      await terminal.answer('groups: ', 'a, b\r');
+      await terminal.answer('slots: ', 'many\r');
+      await terminal.answer('slots: ', '2\r');
+      await terminal.answer('liveness: ', 'ssh\r');
+      for (const key of ['user', 'port', 'keyFile', 'agent', 'knownHosts'])
+        await terminal.answer(`${key}: `, '\r');
+      expect(await terminal.ended).toBe(0);
+      const shown = terminal.shown();
+      for (const said of [
+        '(needed: machines, or inventory)',
+        'should be a number, but is "many"',
+        'one of none, ssh',
+        '22 unless given',
+      ])
+        expect(shown).toContain(said);
+      expect(await readFile(join(folder, 'heddle.yaml'), 'utf8')).toBe(
+        'providers:\n  rack:\n    type: static\n    fields:\n      inventory: ./r.yaml\n      groups:\n        - a\n        - b\n      slots: 2\n      liveness: ssh\n',
+      );
+    });
 
-  it('changes nothing after Ctrl-D', async () => {
-    const terminal = start('try', '--type', 'local');
-    await terminal.answer('endpoint: ', '\u0004');
-    expect(await terminal.ended).toBe(130);
-    expect(terminal.shown()).toContain('stopped; nothing was changed');
-    expect(await readdir(folder)).toEqual([]);
-  });
+    it('changes nothing after Ctrl-D', async () => {
+      const terminal = start('try', '--type', 'local');
+      await terminal.answer('endpoint: ', '\u0004');
+      expect(await terminal.ended).toBe(130);
+      expect(terminal.shown()).toContain('stopped; nothing was changed');
+      expect(await readdir(folder)).toEqual([]);
+    });
 
-  it('changes nothing after Ctrl-C at a secret that is half typed', async () => {
-    const terminal = start('try', '--type', 'local');
-    await terminal.answer('endpoint: ', 'http://127.0.0.1:1\r');
-    await terminal.answer('apiKey: ', 'hunter\u0003');
-    expect(await terminal.ended).toBe(130);
-    expect(terminal.shown()).not.toContain('hunter');
-    expect(await readdir(folder)).toEqual([]);
-  });
-});
+    it('changes nothing after Ctrl-C at a secret that is half typed', async () => {
+      const terminal = start('try', '--type', 'local');
+      await terminal.answer('endpoint: ', 'http://127.0.0.1:1\r');
+      await terminal.answer('apiKey: ', 'hunter\u0003');
+      expect(await terminal.ended).toBe(130);
+      expect(terminal.shown()).not.toContain('hunter');
+      expect(await readdir(folder)).toEqual([]);
+    });
+  },
+);

@@ -20,19 +20,34 @@ describe('heddle provider', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  const run = (words: readonly string[], stdin?: string): Promise<Ended> => runHeddle(['provider', ...words], {
-    distPath: inject('distPath'), cwd: folder, env: { HEDDLE_DATA_FOLDER: join(folder, 'data') }, ...(stdin === undefined ? {} : { stdin }),
-  });
+  const run = (words: readonly string[], stdin?: string): Promise<Ended> =>
+    runHeddle(['provider', ...words], {
+      distPath: inject('distPath'),
+      cwd: folder,
+      env: { HEDDLE_DATA_FOLDER: join(folder, 'data') },
+      ...(stdin === undefined ? {} : { stdin }),
+    });
   const read = (...path: readonly string[]): Promise<string> => readFile(join(folder, ...path), 'utf8');
-  const mode = async (...path: readonly string[]): Promise<number> => (await stat(join(folder, ...path))).mode & 0o777;
+  const mode = async (...path: readonly string[]): Promise<number> =>
+    (await stat(join(folder, ...path))).mode & 0o777;
   const endpoint = ['--type', 'local', '--field', 'endpoint=http://127.0.0.1:1'];
 
   it('keeps a secret in a file of its own, and heddle.yaml as it was but for the account', async () => {
-    const ended = await run(['add', 'try', ...endpoint, '--secrets-from', '-', '--site', 'lab'], 'apiKey=hunter22 = x\n');
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Workers read heddle.yaml when they start') });
+    const ended = await run(
+      ['add', 'try', ...endpoint, '--secrets-from', '-', '--site', 'lab'],
+      'apiKey=hunter22 = x\n',
+    );
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Workers read heddle.yaml when they start'),
+    });
     expect(ended.stdout + ended.stderr).not.toContain('hunter22');
     expect(await read('data', 'secrets', 'try', 'apiKey')).toBe('hunter22 = x\n');
-    expect([await mode('data', 'secrets'), await mode('data', 'secrets', 'try'), await mode('data', 'secrets', 'try', 'apiKey')]).toEqual([0o700, 0o700, 0o600]);
+    expect([
+      await mode('data', 'secrets'),
+      await mode('data', 'secrets', 'try'),
+      await mode('data', 'secrets', 'try', 'apiKey'),
+    ]).toEqual([0o700, 0o700, 0o600]);
     const text = await read('heddle.yaml');
     expect(text.startsWith(written)).toBe(true);
     expect(text).toContain(`secret: file:${join(folder, 'data', 'secrets', 'try', 'apiKey')}`);
@@ -40,9 +55,17 @@ describe('heddle provider', () => {
     expect((await readdir(folder)).toSorted()).toEqual(['data', 'heddle.yaml']);
 
     const { stdout } = await run(['list', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ providers: [
-      { name: 'rack', fields: { inventory: './rack.yaml' } }, { name: 'try', type: 'local', site: 'lab', fields: { endpoint: 'http://127.0.0.1:1', apiKey: '(secret)' } },
-    ] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      providers: [
+        { name: 'rack', fields: { inventory: './rack.yaml' } },
+        {
+          name: 'try',
+          type: 'local',
+          site: 'lab',
+          fields: { endpoint: 'http://127.0.0.1:1', apiKey: '(secret)' },
+        },
+      ],
+    });
     expect(await run(['remove', 'try', '--yes'])).toMatchObject({ code: 0 });
     expect(await read('heddle.yaml')).toBe(written);
     expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
@@ -50,11 +73,24 @@ describe('heddle provider', () => {
 
   it('takes a secret from the command line as a reference alone, and says how else', async () => {
     const ended = await run(['add', 'try', ...endpoint, '--field', 'apiKey=hunter22']);
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/must not stand in a command line.*apiKey=REFERENCE.*--secrets-from -/) });
+    expect(ended).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/must not stand in a command line.*apiKey=REFERENCE.*--secrets-from -/),
+    });
     expect(ended.stderr).not.toContain('hunter22');
-    expect(await run(['add', 'try', ...endpoint, '--secrets-from', '-'], 'hunter22')).toMatchObject({ code: 2, stderr: expect.not.stringContaining('hunter22') });
+    expect(await run(['add', 'try', ...endpoint, '--secrets-from', '-'], 'hunter22')).toMatchObject({
+      code: 2,
+      stderr: expect.not.stringContaining('hunter22'),
+    });
     expect(await read('heddle.yaml')).toBe(written);
-    const { code, stdout } = await run(['add', 'try', ...endpoint, '--field', 'apiKey=vault:secret/data/heddle#key', '--json']);
+    const { code, stdout } = await run([
+      'add',
+      'try',
+      ...endpoint,
+      '--field',
+      'apiKey=vault:secret/data/heddle#key',
+      '--json',
+    ]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ provider: 'try', stored: [] });
     expect(await read('heddle.yaml')).toContain('secret: vault:secret/data/heddle#key');

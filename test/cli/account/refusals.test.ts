@@ -25,17 +25,65 @@ describe('an account that cannot be', () => {
 
   const key = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----';
   it.each<[string, string, Omit<AddOptions, 'file'>, string, string]>([
-    ['a field that the plugin has not', 'try', { type: 'local', field: [['endpont', 'x']] }, 'ProblemsError', 'Did you mean "endpoint"?'],
-    ['a field of another kind', 'try', { type: 'static', field: [['port', 'high']] }, 'ProblemsError', 'fields.port: should be a number, but is "high"'],
-    ['a required field that is missing', 'try', { type: 'local' }, 'ProblemsError', 'fields.apiKey: is missing'],
-    ['alternatives that are all missing', 'try', { type: 'static' }, 'ProblemsError', 'needs machines, or inventory'],
+    [
+      'a field that the plugin has not',
+      'try',
+      { type: 'local', field: [['endpont', 'x']] },
+      'ProblemsError',
+      'Did you mean "endpoint"?',
+    ],
+    [
+      'a field of another kind',
+      'try',
+      { type: 'static', field: [['port', 'high']] },
+      'ProblemsError',
+      'fields.port: should be a number, but is "high"',
+    ],
+    [
+      'a required field that is missing',
+      'try',
+      { type: 'local' },
+      'ProblemsError',
+      'fields.apiKey: is missing',
+    ],
+    [
+      'alternatives that are all missing',
+      'try',
+      { type: 'static' },
+      'ProblemsError',
+      'needs machines, or inventory',
+    ],
     ['a type that is not there', 'try', { type: 'locl' }, 'NotFound', 'Did you mean "local"?'],
     ['a name that is none', '../x', { type: 'docker' }, 'Usage', 'NAME: "../x" is no valid name'],
     ['a site that is none', 'x', { type: 'docker', site: 'A B' }, 'Usage', '--site: "A B" is no valid name'],
     ['a name that is taken', 'rack', { type: 'docker' }, 'Refused', '--replace'],
-    ['a field given twice', 'x', { type: 'docker', field: [['user', 'a'], ['user', 'b']] }, 'Usage', 'user is given twice'],
-    ['a private key in the command line', 'x', { type: 'docker', field: [['privateKey', key]] }, 'Usage', 'must not stand in a command line'],
-    ['secrets from somewhere else', 'x', { type: 'docker', secretsFrom: 'secrets.txt' }, 'Usage', '--secrets-from - <secrets.txt'],
+    [
+      'a field given twice',
+      'x',
+      {
+        type: 'docker',
+        field: [
+          ['user', 'a'],
+          ['user', 'b'],
+        ],
+      },
+      'Usage',
+      'user is given twice',
+    ],
+    [
+      'a private key in the command line',
+      'x',
+      { type: 'docker', field: [['privateKey', key]] },
+      'Usage',
+      'must not stand in a command line',
+    ],
+    [
+      'secrets from somewhere else',
+      'x',
+      { type: 'docker', secretsFrom: 'secrets.txt' },
+      'Usage',
+      '--secrets-from - <secrets.txt',
+    ],
   ])('is refused, and nothing is changed: %s', async (_what, name, options, code, said) => {
     const error: unknown = await add(name, { ...options, file }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject(code === 'ProblemsError' ? { name: code } : { code });
@@ -55,23 +103,38 @@ describe('an account that cannot be', () => {
     const { descriptors } = await openWorkspace({ file });
     const local = descriptors.find(({ name }) => name === 'local');
     if (local === undefined) throw new Error('local is not there');
-    expect(fieldsOfLines(local, '\napiKey=a=b \r\nendpoint=env:E\n')).toEqual({ apiKey: 'a=b ', endpoint: { secret: 'env:E' } });
-    expect(() => fieldsOfLines(local, 'apiKey=x\nhunter22')).toThrow(/^line 2 of standard input is not key=value(?!.*hunter)/);
+    expect(fieldsOfLines(local, '\napiKey=a=b \r\nendpoint=env:E\n')).toEqual({
+      apiKey: 'a=b ',
+      endpoint: { secret: 'env:E' },
+    });
+    expect(() => fieldsOfLines(local, 'apiKey=x\nhunter22')).toThrow(
+      /^line 2 of standard input is not key=value(?!.*hunter)/,
+    );
   });
 
   it('leaves no secret behind where heddle.yaml cannot be written', async () => {
     const workspace = await openWorkspace({ file });
     const draft = { name: 'try', type: 'local', fields: { endpoint: 'https://x', apiKey: 'hunter22' } };
-    expect(() => addAccount({ ...workspace, file: join(folder, 'nowhere', 'heddle.yaml') }, draft, { replace: false })).toThrow(/cannot be written/);
+    expect(() =>
+      addAccount({ ...workspace, file: join(folder, 'nowhere', 'heddle.yaml') }, draft, { replace: false }),
+    ).toThrow(/cannot be written/);
     expect(await readdir(join(folder, 'data', 'secrets'))).toEqual([]);
   });
 
   it('is refused where another took its name while somebody was asked; what others wrote meanwhile stays', async () => {
     const earlier = await openWorkspace({ file });
-    addAccount(await openWorkspace({ file }), { name: 'try', type: 'docker', fields: { user: 'me' } }, { replace: false });
-    expect(() => addAccount(earlier, { name: 'try', type: 'docker', fields: {} }, { replace: false })).toThrow(/provider account "try".*already/);
+    addAccount(
+      await openWorkspace({ file }),
+      { name: 'try', type: 'docker', fields: { user: 'me' } },
+      { replace: false },
+    );
+    expect(() =>
+      addAccount(earlier, { name: 'try', type: 'docker', fields: {} }, { replace: false }),
+    ).toThrow(/provider account "try".*already/);
     addAccount(earlier, { name: 'other', type: 'docker', fields: {} }, { replace: false });
-    expect(await readFile(file, 'utf8')).toBe(`${written}  try:\n    type: docker\n    fields:\n      user: me\n  other:\n    type: docker\n`);
+    expect(await readFile(file, 'utf8')).toBe(
+      `${written}  try:\n    type: docker\n    fields:\n      user: me\n  other:\n    type: docker\n`,
+    );
   });
 
   it('is refused where the data folder is open to others', async () => {
@@ -80,7 +143,9 @@ describe('an account that cannot be', () => {
     addAccount(workspace, draft, { replace: false });
     await chmod(join(folder, 'data'), 0o755);
     const before = await readFile(file, 'utf8');
-    expect(() => addAccount(workspace, { ...draft, name: 'other' }, { replace: false })).toThrow(/is open to others/);
+    expect(() => addAccount(workspace, { ...draft, name: 'other' }, { replace: false })).toThrow(
+      /is open to others/,
+    );
     expect(await readFile(file, 'utf8')).toBe(before);
   });
 
@@ -88,14 +153,26 @@ describe('an account that cannot be', () => {
     const outside = join(folder, 'mine');
     await writeFile(outside, 'x');
     const workspace = await openWorkspace({ file });
-    addAccount(workspace, { name: 'try', type: 'local', fields: { endpoint: 'https://x', apiKey: { secret: `file:${outside}` } } }, { replace: false });
+    addAccount(
+      workspace,
+      {
+        name: 'try',
+        type: 'local',
+        fields: { endpoint: 'https://x', apiKey: { secret: `file:${outside}` } },
+      },
+      { replace: false },
+    );
     expect(removeAccount(await openWorkspace({ file }), 'try')).toEqual([]);
     expect(await readdir(folder)).toContain('mine');
   });
 
   it('is made in a file that is not there yet, which only its owner may read', async () => {
     const fresh = join(folder, 'new.yaml');
-    addAccount(await openWorkspace({ file: fresh }), { name: 'a', type: 'docker', fields: {} }, { replace: false });
+    addAccount(
+      await openWorkspace({ file: fresh }),
+      { name: 'a', type: 'docker', fields: {} },
+      { replace: false },
+    );
     expect(await readFile(fresh, 'utf8')).toBe('providers:\n  a:\n    type: docker\n');
     expect((await stat(fresh)).mode & 0o777).toBe(0o600);
   });

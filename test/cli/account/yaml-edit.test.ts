@@ -35,11 +35,15 @@ describe('heddle.yaml with one account more', () => {
 
   it('keeps two spaces, braces with blanks, and lists at the margin where the file has them', () => {
     const other = 'plugins:\n- ./plugins\nproviders:\n  a: { type: static, fields: { inventory: x } }\n';
-    expect(putAccount(other, 'b', { type: 'static', fields: { groups: ['g'] } })).toBe(`${other}  b:\n    type: static\n    fields:\n      groups:\n      - g\n`);
+    expect(putAccount(other, 'b', { type: 'static', fields: { groups: ['g'] } })).toBe(
+      `${other}  b:\n    type: static\n    fields:\n      groups:\n      - g\n`,
+    );
   });
 
   it('keeps the line ends of the file', () => {
-    expect(putAccount(written.replaceAll('\n', '\r\n'), 'try', local).replaceAll('\r\n', '\n')).toBe(putAccount(written, 'try', local));
+    expect(putAccount(written.replaceAll('\n', '\r\n'), 'try', local).replaceAll('\r\n', '\n')).toBe(
+      putAccount(written, 'try', local),
+    );
   });
 
   it.each(['', '# nothing yet\n', 'providers: {}\n', 'site: lab\n'])('is made of %j', (text) => {
@@ -49,18 +53,29 @@ describe('heddle.yaml with one account more', () => {
   });
 
   it('writes type, site and fields anew of an account that is there, and leaves all else of it', () => {
-    const text = putAccount(written, 'rack', { type: 'static', site: 'cellar', fields: { inventory: './r.yaml' } });
-    expect(text).toContain('type: static # old\n    hardware: {large: big}\n    fields:\n      inventory: ./r.yaml\n    site: cellar\n');
+    const text = putAccount(written, 'rack', {
+      type: 'static',
+      site: 'cellar',
+      fields: { inventory: './r.yaml' },
+    });
+    expect(text).toContain(
+      'type: static # old\n    hardware: {large: big}\n    fields:\n      inventory: ./r.yaml\n    site: cellar\n',
+    );
     expect(text).not.toContain('192.0.2.11');
   });
 
   it('is refused where the file is written in a way that another setting depends on', () => {
-    const shared = 'providers:\n  a:\n    type: static\n    fields: &f {inventory: x}\n  b:\n    type: static\n    fields: *f\n';
+    const shared =
+      'providers:\n  a:\n    type: static\n    fields: &f {inventory: x}\n  b:\n    type: static\n    fields: *f\n';
     expect(() => dropAccount(shared, 'a')).toThrow(/heddle.yaml is not changed/);
-    expect(dropAccount(shared, 'b')).toBe('providers:\n  a:\n    type: static\n    fields: &f {inventory: x}\n');
+    expect(dropAccount(shared, 'b')).toBe(
+      'providers:\n  a:\n    type: static\n    fields: &f {inventory: x}\n',
+    );
   });
 
   it('is refused where the result would be no configuration', () => {
-    expect(() => putAccount(written, 'Bad Name', local)).toThrow(/heddle.yaml is not changed.*is no valid name/);
+    expect(() => putAccount(written, 'Bad Name', local)).toThrow(
+      /heddle.yaml is not changed.*is no valid name/,
+    );
   });
 });

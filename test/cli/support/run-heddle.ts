@@ -25,19 +25,29 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
-const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'].join(delimiter);
+const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'].join(
+  delimiter,
+);
 
 /** Starts the built command line as a process of its own, with no settings but the given ones. */
-export function startHeddle(words: readonly string[], { distPath, env = {}, cwd, stdin }: HeddleOptions): Running {
+export function startHeddle(
+  words: readonly string[],
+  { distPath, env = {}, cwd, stdin }: HeddleOptions,
+): Running {
   const child = spawn(process.execPath, [join(distPath, 'cli', 'main.js'), ...words], {
-    env: { PATH: path, HOME: '/nonexistent', ...env }, stdio: ['pipe', 'pipe', 'pipe'], ...(cwd === undefined ? {} : { cwd }),
+    env: { PATH: path, HOME: '/nonexistent', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(stdin ?? '');
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk));
-  const ended = once(child, 'close').then(([code]): Ended => ({ code: typeof code === 'number' ? code : undefined, ...output }));
+  const ended = once(child, 'close').then(([code]): Ended => ({
+    code: typeof code === 'number' ? code : undefined,
+    ...output,
+  }));
   return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended };
 }
 
@@ -56,8 +66,13 @@ export function heddleOn(stack: () => Stack): StackHeddle {
   const run: StackHeddle['run'] = (...words) => {
     const { folder, namespace } = stack();
     return runHeddle(words, {
-      distPath: inject('distPath'), cwd: folder,
-      env: { HEDDLE_CONFIG: join(folder, 'worker.yaml'), TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: namespace },
+      distPath: inject('distPath'),
+      cwd: folder,
+      env: {
+        HEDDLE_CONFIG: join(folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: namespace,
+      },
     });
   };
   const json: StackHeddle['json'] = async (...words) => {

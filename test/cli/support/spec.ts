@@ -14,21 +14,38 @@ export interface SpecOptions {
   readonly start?: string;
 }
 
-/** Writes a cluster file: `count` nodes `app-<n>`, each with service `web`, which can be stopped. Gives its path. */
-export async function writeSpec(folder: string, { name, count = 1, provider = 'local', ...scripts }: SpecOptions): Promise<string> {
+/**
+ * Writes a cluster file: `count` nodes `app-<n>`, each with service `web`, which can be stopped. Gives its
+ * path.
+ */
+export async function writeSpec(
+  folder: string,
+  { name, count = 1, provider = 'local', ...scripts }: SpecOptions,
+): Promise<string> {
   const shell = (script: string): object => ({ type: 'shell', fields: { script } });
   const file = join(folder, `${name}.yaml`);
-  await writeFile(file, JSON.stringify({
-    name, nodes: { app: { count, provider, hardware: 'tiny', image: 'host', services: ['web'] } },
-    services: {
-      web: {
-        peers: 'none',
-        actions: {
-          install: shell(scripts.install ?? 'echo installed'), configure: shell(scripts.configure ?? 'true'), start: shell(scripts.start ?? 'echo started'), stop: shell('true'),
+  await writeFile(
+    file,
+    JSON.stringify(
+      {
+        name,
+        nodes: { app: { count, provider, hardware: 'tiny', image: 'host', services: ['web'] } },
+        services: {
+          web: {
+            peers: 'none',
+            actions: {
+              install: shell(scripts.install ?? 'echo installed'),
+              configure: shell(scripts.configure ?? 'true'),
+              start: shell(scripts.start ?? 'echo started'),
+              stop: shell('true'),
+            },
+          },
         },
       },
-    },
-  }, undefined, 2));
+      undefined,
+      2,
+    ),
+  );
   return file;
 }
 
@@ -38,5 +55,6 @@ export async function makeCluster(client: HeddleClient, file: string): Promise<v
   if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
   const { operation } = await client.apply(reading.spec);
   const end = await client.waitFor(reading.spec.name, operation);
-  if (end.operation.state !== 'done') throw new Error(`apply of ${reading.spec.name} is ${end.operation.state}: ${end.operation.reason}`);
+  if (end.operation.state !== 'done')
+    throw new Error(`apply of ${reading.spec.name} is ${end.operation.state}: ${end.operation.reason}`);
 }

@@ -12,7 +12,8 @@ export interface Example {
 export async function copyExample(name: string, folder: string): Promise<Example> {
   const file = join(folder, `${name}.yaml`);
   const examples = join(import.meta.dirname, '..', '..', '..', 'examples');
-  for (const part of [`${name}.yaml`, name]) await cp(join(examples, part), join(folder, part), { recursive: true });
+  for (const part of [`${name}.yaml`, name])
+    await cp(join(examples, part), join(folder, part), { recursive: true });
   return {
     async edit(from, to) {
       const pieces = (await readFile(file, 'utf8')).split(from);

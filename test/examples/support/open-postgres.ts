@@ -23,7 +23,11 @@ export interface OpenedPostgres {
 }
 
 export async function openPostgres(): Promise<OpenedPostgres> {
-  const stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'auto' });
+  const stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    kind: 'auto',
+  });
   const worker = await stack.startWorker();
   const servers = serversOf(stack.client, cluster);
   const example = await copyExample(cluster, stack.folder);
@@ -31,7 +35,11 @@ export async function openPostgres(): Promise<OpenedPostgres> {
   await writeFile(file, `${password}\n`, { mode: 0o600 });
   await example.edit('secret: "env:POSTGRES_REPLICATION_PASSWORD"', `secret: "file:${file}"`);
   return {
-    stack, worker, example, servers, obstacle: await findObstacle(stack),
+    stack,
+    worker,
+    example,
+    servers,
+    obstacle: await findObstacle(stack),
     async close() {
       await servers.close();
       await stack.stop();

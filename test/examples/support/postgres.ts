@@ -41,36 +41,67 @@ export function serversOf(client: HeddleClient, cluster: string): Servers {
   };
   const shell = (node: string, line: string): Promise<string> => run(node, ['sh', '-c', line]);
   const sql = async (node: string, query: string): Promise<readonly string[]> => {
-    const words = ['runuser', '-u', 'postgres', '--', 'psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', 'app', '-c', query];
+    const words = [
+      'runuser',
+      '-u',
+      'postgres',
+      '--',
+      'psql',
+      '-X',
+      '-q',
+      '-A',
+      '-t',
+      '-v',
+      'ON_ERROR_STOP=1',
+      '-d',
+      'app',
+      '-c',
+      query,
+    ];
     return (await run(node, words)).split('\n').filter((line) => line !== '');
   };
-  const nodes = async (): Promise<readonly string[]> => (await client.status(cluster)).nodes.map(({ nodeId }) => nodeId).toSorted();
+  const nodes = async (): Promise<readonly string[]> =>
+    (await client.status(cluster)).nodes.map(({ nodeId }) => nodeId).toSorted();
   return {
-    nodes, sql, shell,
+    nodes,
+    sql,
+    shell,
     async crash(node) {
       await shell(node, `${control} -m immediate stop`);
     },
     async revive(node) {
-      await shell(node, `${control} -l ${home}/postgres.log -o "-c config_file=${home}/conf/postgresql.conf" start`);
+      await shell(
+        node,
+        `${control} -l ${home}/postgres.log -o "-c config_file=${home}/conf/postgresql.conf" start`,
+      );
     },
     async startTimes() {
       const times = (await nodes()).map(async (node) => sql(node, 'SELECT pg_postmaster_start_time()'));
       return (await Promise.all(times)).flat();
     },
     async streamTo(...replicas) {
-      const query = 'SELECT application_name, state, slot_name FROM pg_stat_replication FULL JOIN pg_replication_slots ON pid = active_pid ORDER BY slot_name';
-      const wanted = replicas.map((replica) => `${replica}|streaming|heddle_${replica.replaceAll('-', '_')}`).join('\n');
-      await until(`${replicas.join(', ')} stream`, async () => (await sql(primary, query)).join('\n') === wanted, patienceMs);
+      const query =
+        'SELECT application_name, state, slot_name FROM pg_stat_replication FULL JOIN pg_replication_slots ON pid = active_pid ORDER BY slot_name';
+      const wanted = replicas
+        .map((replica) => `${replica}|streaming|heddle_${replica.replaceAll('-', '_')}`)
+        .join('\n');
+      await until(
+        `${replicas.join(', ')} stream`,
+        async () => (await sql(primary, query)).join('\n') === wanted,
+        patienceMs,
+      );
     },
     async writeRows() {
       await sql(primary, 'INSERT INTO note (text) SELECT md5(random()::text) FROM generate_series(1, 100)');
       rows += 100;
     },
     async haveAllRows() {
-      const query = 'SELECT count(*), md5(string_agg(text, \',\' ORDER BY id)) FROM note';
+      const query = "SELECT count(*), md5(string_agg(text, ',' ORDER BY id)) FROM note";
       const [wanted = ''] = await sql(primary, query);
-      if (wanted.split('|')[0] !== String(rows)) throw new Error(`the primary has not the ${rows} rows that were written, but: ${wanted}`);
-      for (const node of await nodes()) await until(`all rows on ${node}`, async () => (await sql(node, query))[0] === wanted, patienceMs);
+      if (wanted.split('|')[0] !== String(rows))
+        throw new Error(`the primary has not the ${rows} rows that were written, but: ${wanted}`);
+      for (const node of await nodes())
+        await until(`all rows on ${node}`, async () => (await sql(node, query))[0] === wanted, patienceMs);
     },
     close: () => pool.closeAll(),
   };

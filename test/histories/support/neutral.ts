@@ -19,7 +19,10 @@ export interface Recording {
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
-/** A history as JSON that tells nothing of where it was recorded: no hosts, processes or folders, inside of payloads neither. */
+/**
+ * A history as JSON that tells nothing of where it was recorded: no hosts, processes or folders, inside of
+ * payloads neither.
+ */
 export async function neutralHistory(history: History, { keyRing, namespace, testKeys, folder }: Recording): Promise<string> {
   const from = new EncryptionCodec({ keyRing, namespace });
   const neutral = (text: string): string => text.replaceAll(folder, '/tmp/recording').replaceAll(root, '/heddle')

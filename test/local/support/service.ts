@@ -9,10 +9,22 @@ import { z } from 'zod';
 import { cleanAfterFile } from '../../support/leftovers.js';
 import { builtService } from './build.js';
 
-const aboutSchema = z.object({ endpoint: z.string(), kind: z.enum(['sandbox', 'directory']), sshServer: z.string(), apiKeyFile: z.string() });
+const aboutSchema = z.object({
+  endpoint: z.string(),
+  kind: z.enum(['sandbox', 'directory']),
+  sshServer: z.string(),
+  apiKeyFile: z.string(),
+});
 const machineSchema = z.object({
-  id: z.string(), state: z.string(), reason: z.string().optional(), hostname: z.string(), address: z.string(), port: z.number(), user: z.string(),
-  password: z.string(), hostKey: z.string(),
+  id: z.string(),
+  state: z.string(),
+  reason: z.string().optional(),
+  hostname: z.string(),
+  address: z.string(),
+  port: z.number(),
+  user: z.string(),
+  password: z.string(),
+  hostKey: z.string(),
 });
 export type Machine = z.infer<typeof machineSchema>;
 
@@ -36,7 +48,12 @@ export class TestService {
   about: z.infer<typeof aboutSchema>;
   log = '';
 
-  private constructor(folder: string, args: readonly string[], child: ChildProcess, about: z.infer<typeof aboutSchema>) {
+  private constructor(
+    folder: string,
+    args: readonly string[],
+    child: ChildProcess,
+    about: z.infer<typeof aboutSchema>,
+  ) {
     this.folder = folder;
     this.args = args;
     this.process = child;
@@ -47,7 +64,9 @@ export class TestService {
   static async start(args: readonly string[], folder = temporaryFolder()): Promise<TestService> {
     const { child, about, log } = await launch(folder, args);
     const service = new TestService(folder, args, child, about);
-    log((text) => { service.log += text; });
+    log((text) => {
+      service.log += text;
+    });
     cleanAfterFile(() => service.end('SIGTERM'));
     return service;
   }
@@ -66,14 +85,18 @@ export class TestService {
   /** Starts it again on the same folder. */
   async restart(): Promise<void> {
     const { child, about, log } = await launch(this.folder, this.args);
-    log((text) => { this.log += text; });
+    log((text) => {
+      this.log += text;
+    });
     this.process = child;
     this.about = about;
   }
 
   async call(method: string, path: string, body?: unknown, apiKey: string = this.apiKey): Promise<Answer> {
     const response = await fetch(`${this.about.endpoint}${path}`, {
-      method, headers: { authorization: `Bearer ${apiKey}` }, body: body === undefined ? null : JSON.stringify(body),
+      method,
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: body === undefined ? null : JSON.stringify(body),
     });
     return { status: response.status, headers: response.headers, body: await response.json() };
   }
@@ -81,7 +104,8 @@ export class TestService {
   /** Makes a machine, gives its id. */
   async create(changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const answer = await this.call('POST', '/v1/machines', createBody(changes));
-    if (answer.status !== 201) throw new Error(`CREATE answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    if (answer.status !== 201)
+      throw new Error(`CREATE answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     return z.object({ id: z.string() }).parse(answer.body).id;
   }
 
@@ -92,7 +116,8 @@ export class TestService {
   async waitForState(id: string, state: string): Promise<Machine> {
     return until(async () => {
       const machine = await this.describe(id);
-      if (machine.state === 'failed' && state !== 'failed') throw new Error(`machine failed: ${machine.reason}`);
+      if (machine.state === 'failed' && state !== 'failed')
+        throw new Error(`machine failed: ${machine.reason}`);
       return machine.state === state ? machine : undefined;
     });
   }
@@ -111,7 +136,15 @@ let counter = 0;
 /** A valid request for a machine; each has a token of its own. */
 export function createBody(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   counter += 1;
-  return { key: `c/n-${counter}/1`, token: `token-${process.pid}-${counter}`, hostname: `n-${counter}`, flavor: 'tiny', image: 'host', tags: {}, ...changes };
+  return {
+    key: `c/n-${counter}/1`,
+    token: `token-${process.pid}-${counter}`,
+    hostname: `n-${counter}`,
+    flavor: 'tiny',
+    image: 'host',
+    tags: {},
+    ...changes,
+  };
 }
 
 /** Looks again until there is something; the test's own timeout ends it. */
@@ -124,7 +157,11 @@ export async function until<Value>(look: () => Promise<Value | undefined | false
 }
 
 async function launch(folder: string, args: readonly string[]) {
-  const child = spawn(process.execPath, [builtService(), '--data', folder, '--boot-delay', '20', '--delete-delay', '20', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(
+    process.execPath,
+    [builtService(), '--data', folder, '--boot-delay', '20', '--delete-delay', '20', ...args],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
   let text = '';
   let listener: ((text: string) => void) | undefined;
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -134,5 +171,12 @@ async function launch(folder: string, args: readonly string[]) {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const first = await lines.next();
   if (first.done === true) throw new Error(`The machine service did not start: ${text}`);
-  return { child, about: aboutSchema.parse(JSON.parse(first.value)), log: (listen: (text: string) => void) => { listen(text); listener = listen; } };
+  return {
+    child,
+    about: aboutSchema.parse(JSON.parse(first.value)),
+    log: (listen: (text: string) => void) => {
+      listen(text);
+      listener = listen;
+    },
+  };
 }

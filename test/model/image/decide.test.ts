@@ -1,30 +1,101 @@
 import { describe, expect, it } from 'vitest';
 import type { Build, BuildState } from '../../../src/model/image/build.js';
-import { afterFailure, isOver, nextWork, requestOfAge, rollbackRefusal, rotate } from '../../../src/model/image/decide.js';
+import {
+  afterFailure,
+  isOver,
+  nextWork,
+  requestOfAge,
+  rollbackRefusal,
+  rotate,
+} from '../../../src/model/image/decide.js';
 import type { ImageSpec } from '../../../src/model/image/spec.js';
 import type { ImageState } from '../../../src/model/image/state.js';
 
 const at = Date.parse('2026-01-02T00:00:00Z');
 const provenance = { recipe: '', source: '', by: 'test' };
 const upload = { provider: 'local', type: 'local', site: 'default', state: 'ready' } as const;
-const buildOf = (number: number, state: BuildState, part: Partial<Build> = {}): Build =>
-  ({ number, state, startedAt: new Date(at).toISOString(), endedAt: new Date(at).toISOString(), files: [], uploads: [upload], provenance, notes: [], ...part });
-const spec: ImageSpec = { name: 'web', source: { kind: 'command', command: 'pack', environment: {}, formats: ['tar'], site: 'default' }, uploads: [], keep: 2, rebuildAgeMs: 86_400_000 };
-const stateOf = (part: Partial<ImageState> = {}): ImageState => ({ stateVersion: 1, name: 'web', uid: 'u', spec, builds: [], numbers: 0, machines: [], ...part });
+const buildOf = (number: number, state: BuildState, part: Partial<Build> = {}): Build => ({
+  number,
+  state,
+  startedAt: new Date(at).toISOString(),
+  endedAt: new Date(at).toISOString(),
+  files: [],
+  uploads: [upload],
+  provenance,
+  notes: [],
+  ...part,
+});
+const spec: ImageSpec = {
+  name: 'web',
+  source: { kind: 'command', command: 'pack', environment: {}, formats: ['tar'], site: 'default' },
+  uploads: [],
+  keep: 2,
+  rebuildAgeMs: 86_400_000,
+};
+const stateOf = (part: Partial<ImageState> = {}): ImageState => ({
+  stateVersion: 1,
+  name: 'web',
+  uid: 'u',
+  spec,
+  builds: [],
+  numbers: 0,
+  machines: [],
+  ...part,
+});
 const request = { by: 'ada', at: new Date(at).toISOString(), failed: 0 };
 
 describe('what an image does next', () => {
   it.each<[string, ImageState, readonly string[], object]>([
     ['nothing is asked for', stateOf(), [], { do: 'wait' }],
     ['a build is asked for', stateOf({ request }), [], { do: 'build' }],
-    ['paused: the request stays', stateOf({ request, paused: { by: 'ada', at: '', why: '' } }), [], { do: 'wait' }],
-    ['one failed: not at once', stateOf({ request: { ...request, notBefore: at + 500 } }), [], { do: 'wait', forMs: 500 }],
-    ['an old build goes first', stateOf({ request, builds: [buildOf(2, 'ready'), buildOf(1, 'deleting')] }), [], { do: 'drop', build: { number: 1 } }],
-    ['what could not go is left for the next round', stateOf({ request, builds: [buildOf(2, 'ready'), buildOf(1, 'deleting')] }), ['drop 1'], { do: 'build' }],
-    ['what failed leaves nothing', stateOf({ builds: [buildOf(1, 'failed')] }), [], { do: 'drop', build: { number: 1 } }],
-    ['and is only remembered then', stateOf({ builds: [buildOf(1, 'failed', { uploads: [] })] }), [], { do: 'wait' }],
-    ['a failed upload of the newest', stateOf({ builds: [buildOf(1, 'ready', { uploads: [{ ...upload, state: 'failed' }] })] }), [], { do: 'upload', build: { number: 1 } }],
-    ['on its way out nothing is built', stateOf({ request, leaving: { by: 'ada', at: '' } }), [], { do: 'wait' }],
+    [
+      'paused: the request stays',
+      stateOf({ request, paused: { by: 'ada', at: '', why: '' } }),
+      [],
+      { do: 'wait' },
+    ],
+    [
+      'one failed: not at once',
+      stateOf({ request: { ...request, notBefore: at + 500 } }),
+      [],
+      { do: 'wait', forMs: 500 },
+    ],
+    [
+      'an old build goes first',
+      stateOf({ request, builds: [buildOf(2, 'ready'), buildOf(1, 'deleting')] }),
+      [],
+      { do: 'drop', build: { number: 1 } },
+    ],
+    [
+      'what could not go is left for the next round',
+      stateOf({ request, builds: [buildOf(2, 'ready'), buildOf(1, 'deleting')] }),
+      ['drop 1'],
+      { do: 'build' },
+    ],
+    [
+      'what failed leaves nothing',
+      stateOf({ builds: [buildOf(1, 'failed')] }),
+      [],
+      { do: 'drop', build: { number: 1 } },
+    ],
+    [
+      'and is only remembered then',
+      stateOf({ builds: [buildOf(1, 'failed', { uploads: [] })] }),
+      [],
+      { do: 'wait' },
+    ],
+    [
+      'a failed upload of the newest',
+      stateOf({ builds: [buildOf(1, 'ready', { uploads: [{ ...upload, state: 'failed' }] })] }),
+      [],
+      { do: 'upload', build: { number: 1 } },
+    ],
+    [
+      'on its way out nothing is built',
+      stateOf({ request, leaving: { by: 'ada', at: '' } }),
+      [],
+      { do: 'wait' },
+    ],
   ])('%s', (_title, state, tried, work) => {
     expect(nextWork(state, at, tried)).toMatchObject(work);
   });
@@ -42,7 +113,9 @@ describe('age', () => {
   it('asks for a build where there is none, and where the newest is too old', () => {
     expect(requestOfAge(stateOf(), at)).toMatchObject({ by: 'there is none' });
     expect(requestOfAge(stateOf({ builds: [buildOf(1, 'ready')] }), at + 86_399_999)).toBeUndefined();
-    expect(requestOfAge(stateOf({ builds: [buildOf(1, 'ready')] }), at + 86_400_000)).toMatchObject({ by: 'its age' });
+    expect(requestOfAge(stateOf({ builds: [buildOf(1, 'ready')] }), at + 86_400_000)).toMatchObject({
+      by: 'its age',
+    });
     expect(requestOfAge(stateOf({ request }), at)).toBeUndefined();
     const { rebuildAgeMs: _age, ...onRequest } = spec;
     expect(requestOfAge(stateOf({ spec: onRequest }), at)).toBeUndefined();
@@ -57,8 +130,20 @@ describe('age', () => {
 
 describe('which builds stay', () => {
   it('the newest ready ones do; those that failed in between do not count', () => {
-    const builds = [buildOf(5, 'ready'), buildOf(4, 'failed', { uploads: [] }), buildOf(3, 'ready'), buildOf(2, 'ready'), buildOf(1, 'deleting')];
-    expect(rotate(builds, 2).map(({ number, state }) => [number, state])).toEqual([[5, 'ready'], [4, 'failed'], [3, 'ready'], [2, 'deleting'], [1, 'deleting']]);
+    const builds = [
+      buildOf(5, 'ready'),
+      buildOf(4, 'failed', { uploads: [] }),
+      buildOf(3, 'ready'),
+      buildOf(2, 'ready'),
+      buildOf(1, 'deleting'),
+    ];
+    expect(rotate(builds, 2).map(({ number, state }) => [number, state])).toEqual([
+      [5, 'ready'],
+      [4, 'failed'],
+      [3, 'ready'],
+      [2, 'deleting'],
+      [1, 'deleting'],
+    ]);
   });
 
   it('a rollback needs a build to go back to', () => {

@@ -1,19 +1,43 @@
 import { describe, expect, it } from 'vitest';
 import {
-  addTaint, isTainted, longestRecord, parseCurrentImage, postLoadOf, revisionOf, setTag, tags, taintReasons, writeCurrentImage, type CurrentImage,
+  addTaint,
+  isTainted,
+  longestRecord,
+  parseCurrentImage,
+  postLoadOf,
+  revisionOf,
+  setTag,
+  tags,
+  taintReasons,
+  writeCurrentImage,
+  type CurrentImage,
 } from '../../../src/model/machine/current-image.js';
 import { fc } from '../../support/property.js';
 
 const written = writeCurrentImage({
-  name: 'rh7-base', id: '42', prettyName: 'RH 7 = base', revision: '117', createdAt: '2026-01-02 03:04:05', machineId: '9', hostname: 'blade-9',
+  name: 'rh7-base',
+  id: '42',
+  prettyName: 'RH 7 = base',
+  revision: '117',
+  createdAt: '2026-01-02 03:04:05',
+  machineId: '9',
+  hostname: 'blade-9',
 });
 const parse = (text: string): CurrentImage => parseCurrentImage(text) ?? { name: 'nothing', values: {} };
 
 describe('currentimage.txt', () => {
   it('is written as older systems read it: the name, then keys in their order, no line end, no tags', () => {
-    expect(written).toBe([
-      'rh7-base', 'id=42', 'prettyname=RH 7 = base', 'imagerevision_id=117', 'imagerevision_datecreated=2026-01-02 03:04:05', 'computer_id=9', 'computer_hostname=blade-9',
-    ].join('\n'));
+    expect(written).toBe(
+      [
+        'rh7-base',
+        'id=42',
+        'prettyname=RH 7 = base',
+        'imagerevision_id=117',
+        'imagerevision_datecreated=2026-01-02 03:04:05',
+        'computer_id=9',
+        'computer_hostname=blade-9',
+      ].join('\n'),
+    );
   });
 
   it.each<readonly [what: string, text: string, name: string, revision: string | undefined]>([
@@ -34,7 +58,10 @@ describe('currentimage.txt', () => {
     expect(revisionOf(parse(text))).toBe(revision);
   });
 
-  it.each([['nothing', ''], ['blank lines', '\r\n \n\t\n']])('%s is no record', (_, text) => {
+  it.each([
+    ['nothing', ''],
+    ['blank lines', '\r\n \n\t\n'],
+  ])('%s is no record', (_, text) => {
     expect(parseCurrentImage(text)).toBeUndefined();
   });
 
@@ -45,7 +72,9 @@ describe('currentimage.txt', () => {
   it('a tag replaces its earlier lines, stands last, and is found with its time', () => {
     const once = setTag(`${written}\r\n\r\n`, tags.postLoad, 'success', 'Mon Jan 5 10:00:00 2026');
     const twice = setTag(once, tags.postLoad, 'success', 'Tue Jan 6 10:00:00 2026');
-    expect(twice.split('\n').filter((line) => line.startsWith(tags.postLoad))).toEqual([`${tags.postLoad}=success (Tue Jan 6 10:00:00 2026)`]);
+    expect(twice.split('\n').filter((line) => line.startsWith(tags.postLoad))).toEqual([
+      `${tags.postLoad}=success (Tue Jan 6 10:00:00 2026)`,
+    ]);
     expect(twice.endsWith(')')).toBe(true);
     expect(postLoadOf(parse(twice))).toBe('success (Tue Jan 6 10:00:00 2026)');
     expect(revisionOf(parse(twice))).toBe('117');
@@ -65,11 +94,17 @@ describe('currentimage.txt', () => {
   });
 
   it('takes any text: it never throws, tags it can be given, and a taint once given is seen', () => {
-    fc.assert(fc.property(fc.oneof(fc.string({ maxLength: 400 }), fc.string({ unit: 'binary', maxLength: 200 })), fc.string({ maxLength: 40 }), (text, reason) => {
-      const tainted = parse(addTaint(text, reason, '2026'));
-      expect(isTainted(tainted)).toBe(true);
-      expect(revisionOf(tainted)).toBe(revisionOf(parse(text)));
-    }));
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string({ maxLength: 400 }), fc.string({ unit: 'binary', maxLength: 200 })),
+        fc.string({ maxLength: 40 }),
+        (text, reason) => {
+          const tainted = parse(addTaint(text, reason, '2026'));
+          expect(isTainted(tainted)).toBe(true);
+          expect(revisionOf(tainted)).toBe(revisionOf(parse(text)));
+        },
+      ),
+    );
   });
 
   it('a taint is seen whatever the length of what it is put behind', () => {

@@ -1,38 +1,136 @@
 import { describe, expect, it } from 'vitest';
-import { correctionOf, counts, type Drift, driftKinds, type Look, noteLook, noteTry } from '../../../src/model/machine/drift.js';
+import {
+  correctionOf,
+  counts,
+  type Drift,
+  driftKinds,
+  type Look,
+  noteLook,
+  noteTry,
+} from '../../../src/model/machine/drift.js';
 import type { MachineState } from '../../../src/model/machine/machine.js';
 
 const web = { name: 'web', revision: '3' } as const;
 const stateOf = (part: Partial<MachineState> = {}): MachineState => ({
-  stateVersion: 1, name: 'm', uid: 'u', registration: { provider: 'local', flavor: '', image: '', fields: {}, system: 'linux' }, state: 'available', payload: {}, history: [], operations: 0,
-  measured: {}, image: { ...web, since: '' }, ...part,
+  stateVersion: 1,
+  name: 'm',
+  uid: 'u',
+  registration: { provider: 'local', flavor: '', image: '', fields: {}, system: 'linux' },
+  state: 'available',
+  payload: {},
+  history: [],
+  operations: 0,
+  measured: {},
+  image: { ...web, since: '' },
+  ...part,
 });
 const right: Look = { there: 'yes', power: 'on', image: web };
 const look = (machine: MachineState, ...looks: readonly Look[]): MachineState =>
-  looks.reduce<MachineState>((state, one, index) => ({ ...state, drift: noteLook(state, one, `t${index + 1}`) }), machine);
-const kindsThatCount = ({ drift = [] }: MachineState): readonly string[] => drift.filter(counts).map(({ kind }) => kind);
+  looks.reduce<MachineState>(
+    (state, one, index) => ({ ...state, drift: noteLook(state, one, `t${index + 1}`) }),
+    machine,
+  );
+const kindsThatCount = ({ drift = [] }: MachineState): readonly string[] =>
+  drift.filter(counts).map(({ kind }) => kind);
 
 describe('drift of a machine', () => {
   it.each<[string, Partial<MachineState>, readonly Look[], readonly string[]]>([
     ['all is right', {}, [right, right], []],
     ['one reading does not count', {}, [{ ...right, power: 'off' }], []],
-    ['two equal ones do', {}, [{ ...right, power: 'off' }, { ...right, power: 'off' }], ['power']],
-    ['a right one in between begins anew', {}, [{ ...right, power: 'off' }, right, { ...right, power: 'off' }], []],
-    ['one that is not known neither counts nor ends it', {}, [{ ...right, power: 'off' }, { ...right, power: 'unknown' }, { ...right, power: 'off' }], ['power']],
-    ['nothing that is not known is ever drift', {}, [{ there: 'unknown', power: 'unknown' }, { there: 'unknown', power: 'unknown' }], []],
-    ['it was switched off on request', { keepsOff: true }, [{ ...right, power: 'off' }, { ...right, power: 'off' }], []],
+    [
+      'two equal ones do',
+      {},
+      [
+        { ...right, power: 'off' },
+        { ...right, power: 'off' },
+      ],
+      ['power'],
+    ],
+    [
+      'a right one in between begins anew',
+      {},
+      [{ ...right, power: 'off' }, right, { ...right, power: 'off' }],
+      [],
+    ],
+    [
+      'one that is not known neither counts nor ends it',
+      {},
+      [
+        { ...right, power: 'off' },
+        { ...right, power: 'unknown' },
+        { ...right, power: 'off' },
+      ],
+      ['power'],
+    ],
+    [
+      'nothing that is not known is ever drift',
+      {},
+      [
+        { there: 'unknown', power: 'unknown' },
+        { there: 'unknown', power: 'unknown' },
+      ],
+      [],
+    ],
+    [
+      'it was switched off on request',
+      { keepsOff: true },
+      [
+        { ...right, power: 'off' },
+        { ...right, power: 'off' },
+      ],
+      [],
+    ],
     ['and somebody switched it on', { keepsOff: true }, [right, right], ['power']],
-    ['another image, twice the same', {}, [{ ...right, image: { name: 'web', revision: '2' } }, { ...right, image: { name: 'web', revision: '2' } }], ['image']],
-    ['two other images are two readings', {}, [{ ...right, image: { name: 'web', revision: '2' } }, { ...right, image: null }], []],
-    ['nobody loaded anything', { image: undefined as never }, [{ ...right, image: null }, { ...right, image: null }], []],
-    ['gone: its power says nothing', {}, [{ there: 'no', power: 'off' }, { there: 'no', power: 'off' }], ['gone']],
+    [
+      'another image, twice the same',
+      {},
+      [
+        { ...right, image: { name: 'web', revision: '2' } },
+        { ...right, image: { name: 'web', revision: '2' } },
+      ],
+      ['image'],
+    ],
+    [
+      'two other images are two readings',
+      {},
+      [
+        { ...right, image: { name: 'web', revision: '2' } },
+        { ...right, image: null },
+      ],
+      [],
+    ],
+    [
+      'nobody loaded anything',
+      { image: undefined as never },
+      [
+        { ...right, image: null },
+        { ...right, image: null },
+      ],
+      [],
+    ],
+    [
+      'gone: its power says nothing',
+      {},
+      [
+        { there: 'no', power: 'off' },
+        { there: 'no', power: 'off' },
+      ],
+      ['gone'],
+    ],
   ])('%s', (_title, part, looks, expected) => {
     const { image, ...state } = stateOf(part);
-    expect(kindsThatCount(look(image === undefined ? state : { ...state, image }, ...looks))).toEqual(expected);
+    expect(kindsThatCount(look(image === undefined ? state : { ...state, image }, ...looks))).toEqual(
+      expected,
+    );
   });
 
   it('since when, and how often', () => {
-    const { drift } = look(stateOf(), { ...right, power: 'off' }, { ...right, power: 'off' }, { ...right, power: 'off' });
+    const { drift } = look(
+      stateOf(),
+      { ...right, power: 'off' },
+      { ...right, power: 'off' },
+      { ...right, power: 'off' },
+    );
     expect(drift).toEqual([{ kind: 'power', expected: 'on', found: 'off', since: 't1', seen: 3, tries: 0 }]);
   });
 });
@@ -46,11 +144,27 @@ describe('what is done about it', () => {
     ['nothing, where the policy says nothing', { drift: [off, other, gone] }, undefined],
     ['nothing before it counts', { drift: [{ ...off, seen: 1 }], correct: driftKinds }, undefined],
     ['switched on', { drift: [off], correct: ['power'] }, { kind: 'power', verb: 'on' }],
-    ['switched off again', { drift: [{ ...off, expected: 'off', found: 'on' }], correct: ['power'] }, { kind: 'power', verb: 'off' }],
+    [
+      'switched off again',
+      { drift: [{ ...off, expected: 'off', found: 'on' }], correct: ['power'] },
+      { kind: 'power', verb: 'off' },
+    ],
     ['loaded again', { drift: [other], correct: ['image'] }, { kind: 'load', image: web }],
-    ['taken out of use', { drift: [gone], correct: ['gone'] }, { kind: 'maintain', reason: 'it is gone: its provider has no such machine' }],
-    ['never an image while somebody has it', { drift: [other], correct: driftKinds, state: 'in use' }, undefined],
-    ['nothing in maintenance', { drift: [off, other, gone], correct: driftKinds, state: 'maintenance' }, undefined],
+    [
+      'taken out of use',
+      { drift: [gone], correct: ['gone'] },
+      { kind: 'maintain', reason: 'it is gone: its provider has no such machine' },
+    ],
+    [
+      'never an image while somebody has it',
+      { drift: [other], correct: driftKinds, state: 'in use' },
+      undefined,
+    ],
+    [
+      'nothing in maintenance',
+      { drift: [off, other, gone], correct: driftKinds, state: 'maintenance' },
+      undefined,
+    ],
     ['not a fourth time', { drift: [{ ...off, tries: 3 }], correct: ['power'] }, undefined],
   ])('%s', (_title, part, intent) => {
     expect(correctionOf(stateOf(part))?.intent).toEqual(intent);

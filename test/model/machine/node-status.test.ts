@@ -20,25 +20,61 @@ const cases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = 
   ['its controller does not answer, and it does', { power: 'unknown' }, 'READY'],
   ['it is switched off', { ssh: 'no', ping: 'no', power: 'off', record: { is: 'unknown' } }, 'RELOAD'],
   ['SSH does not answer', { ssh: 'unknown', ping: 'unknown', record: { is: 'unknown' } }, 'UNKNOWN'],
-  ['nothing answers', { ssh: 'unknown', ping: 'unknown', power: 'unknown', record: { is: 'unknown' } }, 'UNKNOWN'],
+  [
+    'nothing answers',
+    { ssh: 'unknown', ping: 'unknown', power: 'unknown', record: { is: 'unknown' } },
+    'UNKNOWN',
+  ],
   ['SSH refuses', { ssh: 'unknown', ping: 'yes', record: { is: 'unknown' } }, 'UNKNOWN'],
   ['it has no record', { record: { is: 'missing' } }, 'RELOAD'],
   ['its record cannot be read', { record: { is: 'unknown' } }, 'UNKNOWN'],
   ['its record names no revision', { record: record('vcld_post_load=success (now)') }, 'RELOAD'],
-  ['it has another revision of the image', { record: record('imagerevision_id=6', 'vcld_post_load=success (now)') }, 'RELOAD'],
-  ['another image with this number', { record: { is: 'read', record: { name: 'other', values: { imagerevision_id: '7', vcld_post_load: 'success' } } } }, 'RELOAD'],
-  ['somebody was in it', { record: record('imagerevision_id=7', 'vcld_post_load=success (now)', 'vcld_tainted=user ada (now)') }, 'RELOAD'],
-  ['somebody was in it before it was finished', { record: record('imagerevision_id=7', 'vcld_tainted=') }, 'RELOAD'],
+  [
+    'it has another revision of the image',
+    { record: record('imagerevision_id=6', 'vcld_post_load=success (now)') },
+    'RELOAD',
+  ],
+  [
+    'another image with this number',
+    {
+      record: {
+        is: 'read',
+        record: { name: 'other', values: { imagerevision_id: '7', vcld_post_load: 'success' } },
+      },
+    },
+    'RELOAD',
+  ],
+  [
+    'somebody was in it',
+    { record: record('imagerevision_id=7', 'vcld_post_load=success (now)', 'vcld_tainted=user ada (now)') },
+    'RELOAD',
+  ],
+  [
+    'somebody was in it before it was finished',
+    { record: record('imagerevision_id=7', 'vcld_tainted=') },
+    'RELOAD',
+  ],
   ['somebody was on a terminal of it', { logIns: 'yes' }, 'RELOAD'],
   ['nobody was on a terminal of it', { logIns: 'no' }, 'READY'],
   ['who was on a terminal of it nobody can tell', { logIns: 'unknown' }, 'READY'],
   ['the steps after loading are missing', { record: record('imagerevision_id=7') }, 'POST_LOAD'],
-  ['they are missing, and nobody knows of its system', { record: record('imagerevision_id=7'), check: 'unknown' }, 'POST_LOAD'],
+  [
+    'they are missing, and nobody knows of its system',
+    { record: record('imagerevision_id=7'), check: 'unknown' },
+    'POST_LOAD',
+  ],
   ['its system says no', { check: 'no' }, 'RELOAD'],
   ['its system cannot be asked', { check: 'unknown' }, 'UNKNOWN'],
 ];
 
-const told: Evidence = { by: 'plugin', ping: 'yes', ssh: 'unknown', power: 'unknown', record: record('imagerevision_id=7'), notes: [] };
+const told: Evidence = {
+  by: 'plugin',
+  ping: 'yes',
+  ssh: 'unknown',
+  power: 'unknown',
+  record: record('imagerevision_id=7'),
+  notes: [],
+};
 
 /** Of a resource that its plugin reaches. */
 const toldCases: readonly (readonly [what: string, Partial<Evidence>, Verdict])[] = [
@@ -60,27 +96,61 @@ describe('NODE_STATUS', () => {
   });
 
   it.each(toldCases)('by its plugin: %s', (_, part, verdict) => {
-    expect(decideNodeStatus({ ...told, ...part }, wanted)).toMatchObject({ status: verdict, ssh: null, evidence: { by: 'plugin' } });
+    expect(decideNodeStatus({ ...told, ...part }, wanted)).toMatchObject({
+      status: verdict,
+      ssh: null,
+      evidence: { by: 'plugin' },
+    });
   });
 
   it('nothing that is unknown ever leads to a reload: with it known the other way, a reload has a reason of its own', () => {
     const known: readonly Known[] = ['yes', 'no', 'unknown'];
     const powers: readonly Power[] = ['on', 'off', 'unknown'];
-    const records: readonly RecordReading[] = [whole, { is: 'missing' }, { is: 'unknown' }, record('imagerevision_id=6')];
-    for (const ssh of known) for (const power of powers) for (const reading of records) for (const check of known) {
-      const { status, evidence } = decideNodeStatus({ ...healthy, ssh, power, record: reading, check }, wanted);
-      const reasons = [ssh === 'no', reading.is === 'missing', evidence.revision !== null && evidence.revision !== '7', check === 'no'];
-      if (planLoad(status) === 'everything') expect(reasons).toContain(true);
-      if (ssh === 'unknown' || (ssh === 'yes' && reading.is === 'unknown')) expect(status).toBe('UNKNOWN');
-    }
+    const records: readonly RecordReading[] = [
+      whole,
+      { is: 'missing' },
+      { is: 'unknown' },
+      record('imagerevision_id=6'),
+    ];
+    for (const ssh of known)
+      for (const power of powers)
+        for (const reading of records)
+          for (const check of known) {
+            const { status, evidence } = decideNodeStatus(
+              { ...healthy, ssh, power, record: reading, check },
+              wanted,
+            );
+            const reasons = [
+              ssh === 'no',
+              reading.is === 'missing',
+              evidence.revision !== null && evidence.revision !== '7',
+              check === 'no',
+            ];
+            if (planLoad(status) === 'everything') expect(reasons).toContain(true);
+            if (ssh === 'unknown' || (ssh === 'yes' && reading.is === 'unknown'))
+              expect(status).toBe('UNKNOWN');
+          }
   });
 
   it('tells what it saw in the words it came with', () => {
-    expect(decideNodeStatus({ ...healthy, power: 'unknown', bootTarget: 'disk', assigned: 'base' }, wanted)).toMatchObject({
-      status: 'READY', ping: 1, ssh: 1, rpower: null, nodeset: 'disk', nodetype: 'base', currentimage: 'base',
+    expect(
+      decideNodeStatus({ ...healthy, power: 'unknown', bootTarget: 'disk', assigned: 'base' }, wanted),
+    ).toMatchObject({
+      status: 'READY',
+      ping: 1,
+      ssh: 1,
+      rpower: null,
+      nodeset: 'disk',
+      nodetype: 'base',
+      currentimage: 'base',
       evidence: { revision: '7', wanted: '7', tainted: false, postLoad: 'success (now)', check: 'yes' },
     });
-    expect(decideNodeStatus({ ...healthy, power: 'off', ssh: 'no', ping: 'no', record: { is: 'unknown' } }, wanted)).toMatchObject({ ping: 0, ssh: 0, rpower: 0, currentimage: null, evidence: { tainted: null } });
+    expect(
+      decideNodeStatus(
+        { ...healthy, power: 'off', ssh: 'no', ping: 'no', record: { is: 'unknown' } },
+        wanted,
+      ),
+    ).toMatchObject({ ping: 0, ssh: 0, rpower: 0, currentimage: null, evidence: { tainted: null } });
   });
 
   it('without a wanted image any revision is right', () => {

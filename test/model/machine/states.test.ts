@@ -4,14 +4,42 @@ import { answerOfFailure } from '../../../src/model/machine/answer.js';
 import { formatImageRef, parseImageRef } from '../../../src/model/machine/image.js';
 import type { MachineIntent, MachineState } from '../../../src/model/machine/machine.js';
 import { faultOf } from '../../../src/model/machine/request.js';
-import { machineEvents, machineStates, nextState, type MachineEvent, type MachineStateName } from '../../../src/model/machine/states.js';
-import { captureSteps, estimateLeft, loadSteps, possibleSteps, stepsOfLoad } from '../../../src/model/machine/steps.js';
+import {
+  machineEvents,
+  machineStates,
+  nextState,
+  type MachineEvent,
+  type MachineStateName,
+} from '../../../src/model/machine/states.js';
+import {
+  captureSteps,
+  estimateLeft,
+  loadSteps,
+  possibleSteps,
+  stepsOfLoad,
+} from '../../../src/model/machine/steps.js';
 import { failureKinds } from '../../../src/plugins/errors.js';
 
 const image = { name: 'base', revision: '1' };
 const machine = (part: Partial<MachineState> = {}): MachineState => ({
-  stateVersion: 1, name: 'm', uid: 'u', registration: { provider: 'p', flavor: 'f', image: 'i', fields: {}, system: null }, state: 'available', payload: {}, history: [],
-  operations: 1, measured: {}, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['LOAD', 'CAPTURE', 'IMAGE_EXISTS', 'POWER_ON'], places: 1 }, ...part,
+  stateVersion: 1,
+  name: 'm',
+  uid: 'u',
+  registration: { provider: 'p', flavor: 'f', image: 'i', fields: {}, system: null },
+  state: 'available',
+  payload: {},
+  history: [],
+  operations: 1,
+  measured: {},
+  account: {
+    type: 't',
+    site: 's',
+    flavor: 'f',
+    image: 'i',
+    can: ['LOAD', 'CAPTURE', 'IMAGE_EXISTS', 'POWER_ON'],
+    places: 1,
+  },
+  ...part,
 });
 
 describe('states of machines', () => {
@@ -31,38 +59,129 @@ describe('states of machines', () => {
   });
 
   it.each<readonly [MachineStateName, MachineEvent]>([
-    ['in use', 'reserve'], ['in use', 'release'], ['reserved', 'reserve'], ['failed', 'reserve'], ['failed', 'restore'], ['maintenance', 'reserve'], ['reloading', 'maintain'],
-    ['failed', 'begin capture'], ['available', 'restore'], ['timeout', 'log in'],
+    ['in use', 'reserve'],
+    ['in use', 'release'],
+    ['reserved', 'reserve'],
+    ['failed', 'reserve'],
+    ['failed', 'restore'],
+    ['maintenance', 'reserve'],
+    ['reloading', 'maintain'],
+    ['failed', 'begin capture'],
+    ['available', 'restore'],
+    ['timeout', 'log in'],
   ])('from %s: no %s', (state, event) => {
     expect(nextState(state, event)).toBeUndefined();
   });
 
   it('only what was loaded whole, or released untouched, becomes available', () => {
-    const ways = machineStates.flatMap((state) => machineEvents.filter((event) => nextState(state, event) === 'available').map((event) => `${state}: ${event}`));
-    expect(ways).toEqual(['reserved: release', 'reloading: load done', 'maintenance: restore', 'timeout: release']);
+    const ways = machineStates.flatMap((state) =>
+      machineEvents
+        .filter((event) => nextState(state, event) === 'available')
+        .map((event) => `${state}: ${event}`),
+    );
+    expect(ways).toEqual([
+      'reserved: release',
+      'reloading: load done',
+      'maintenance: restore',
+      'timeout: release',
+    ]);
   });
 });
 
 describe('what a machine does not take', () => {
   it.each<readonly [what: string, Partial<MachineState>, MachineIntent, RegExp]>([
-    ['a second operation', { operation: { id: '2', intent: { kind: 'status' }, by: 'ada', state: 'running', startedAt: '', notes: [] } }, { kind: 'status' }, /is busy: status by ada/],
+    [
+      'a second operation',
+      {
+        operation: {
+          id: '2',
+          intent: { kind: 'status' },
+          by: 'ada',
+          state: 'running',
+          startedAt: '',
+          notes: [],
+        },
+      },
+      { kind: 'status' },
+      /is busy: status by ada/,
+    ],
     ['a load in maintenance', { state: 'maintenance' }, { kind: 'load', image }, /--force/],
-    ['restoring half an image', { state: 'maintenance', half: image }, { kind: 'restore' }, /half of image base@1/],
+    [
+      'restoring half an image',
+      { state: 'maintenance', half: image },
+      { kind: 'restore' },
+      /half of image base@1/,
+    ],
     ['removing what somebody has', { state: 'in use', user: 'ada' }, { kind: 'remove' }, /in use \(ada\)/],
-    ['reserving what is in use', { state: 'in use', user: 'ada' }, { kind: 'reserve', user: 'bob' }, /machine m is in use \(ada\): it takes no reserve for bob; what it takes is heddle machine load, capture, maintain$/],
-    ['what its provider cannot do', {}, { kind: 'power', verb: 'off' }, /cannot do POWER_OFF; it can do LOAD/],
-    ['cleaning what is off', { keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['SANITIZE'], places: 1 } }, { kind: 'unload' }, /m was switched off, .* part in unload; 'heddle machine power m on'/],
-    ['capturing what is off', { keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE', 'IMAGE_EXISTS', 'PRE_CAPTURE'], places: 1 } }, { kind: 'capture', image, prove: true }, /was switched off/],
-    ['opening what is off', { keepsOff: true, state: 'reserved' }, { kind: 'log in', user: 'ada' }, /was switched off/],
-    ['a capture that could write over an image', { account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE'], places: 1 } }, { kind: 'capture', image, prove: true }, /cannot do IMAGE_EXISTS/],
+    [
+      'reserving what is in use',
+      { state: 'in use', user: 'ada' },
+      { kind: 'reserve', user: 'bob' },
+      /machine m is in use \(ada\): it takes no reserve for bob; what it takes is heddle machine load, capture, maintain$/,
+    ],
+    [
+      'what its provider cannot do',
+      {},
+      { kind: 'power', verb: 'off' },
+      /cannot do POWER_OFF; it can do LOAD/,
+    ],
+    [
+      'cleaning what is off',
+      {
+        keepsOff: true,
+        account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['SANITIZE'], places: 1 },
+      },
+      { kind: 'unload' },
+      /m was switched off, .* part in unload; 'heddle machine power m on'/,
+    ],
+    [
+      'capturing what is off',
+      {
+        keepsOff: true,
+        account: {
+          type: 't',
+          site: 's',
+          flavor: 'f',
+          image: 'i',
+          can: ['CAPTURE', 'IMAGE_EXISTS', 'PRE_CAPTURE'],
+          places: 1,
+        },
+      },
+      { kind: 'capture', image, prove: true },
+      /was switched off/,
+    ],
+    [
+      'opening what is off',
+      { keepsOff: true, state: 'reserved' },
+      { kind: 'log in', user: 'ada' },
+      /was switched off/,
+    ],
+    [
+      'a capture that could write over an image',
+      { account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['CAPTURE'], places: 1 } },
+      { kind: 'capture', image, prove: true },
+      /cannot do IMAGE_EXISTS/,
+    ],
   ])('%s', (_, part, intent, words) => {
     expect(refusalOf(machine(part), intent)).toMatch(words);
   });
 
   it.each<readonly [Partial<MachineState>, MachineIntent]>([
-    [{}, { kind: 'load', image }], [{ state: 'maintenance' }, { kind: 'load', image, force: true }], [{ state: 'failed' }, { kind: 'load', image }],
-    [{ state: 'in use' }, { kind: 'capture', image, prove: true }], [{ state: 'in use' }, { kind: 'remove', force: true }], [{}, { kind: 'power', verb: 'on' }],
-    [{ keepsOff: true }, { kind: 'load', image }], [{ keepsOff: true }, { kind: 'capture', image, prove: true }], [{ keepsOff: true, account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['UNLOAD'], places: 1 } }, { kind: 'unload' }],
+    [{}, { kind: 'load', image }],
+    [{ state: 'maintenance' }, { kind: 'load', image, force: true }],
+    [{ state: 'failed' }, { kind: 'load', image }],
+    [{ state: 'in use' }, { kind: 'capture', image, prove: true }],
+    [{ state: 'in use' }, { kind: 'remove', force: true }],
+    [{}, { kind: 'power', verb: 'on' }],
+    [{ keepsOff: true }, { kind: 'load', image }],
+    [{ keepsOff: true }, { kind: 'capture', image, prove: true }],
+    [
+      {
+        keepsOff: true,
+        account: { type: 't', site: 's', flavor: 'f', image: 'i', can: ['UNLOAD'], places: 1 },
+      },
+      { kind: 'unload' },
+    ],
   ])('but it takes %j %j', (part, intent) => {
     expect(refusalOf(machine(part), intent)).toBeUndefined();
   });
@@ -71,32 +190,58 @@ describe('what a machine does not take', () => {
 describe('answers', () => {
   it('a failure says "not done" only where that is certain', () => {
     expect(Object.fromEntries(failureKinds.map((kind) => [kind, answerOfFailure(kind)]))).toEqual({
-      Retryable: 'unknown', NotReady: 'unknown', UnknownOutcome: 'unknown', Capacity: 'not done', Quota: 'not done', Auth: 'not done', Invalid: 'not done', ScriptFailed: 'not done',
+      Retryable: 'unknown',
+      NotReady: 'unknown',
+      UnknownOutcome: 'unknown',
+      Capacity: 'not done',
+      Quota: 'not done',
+      Auth: 'not done',
+      Invalid: 'not done',
+      ScriptFailed: 'not done',
     });
     expect(['Timeout', 'Internal'].map(answerOfFailure)).toEqual(['unknown', 'unknown']);
   });
 
-  it.each([['web', 'web@1'], ['web@3', 'web@3'], ['Web-2.x@a_b', 'Web-2.x@a_b']])('%s is an image', (text, whole) => {
+  it.each([
+    ['web', 'web@1'],
+    ['web@3', 'web@3'],
+    ['Web-2.x@a_b', 'Web-2.x@a_b'],
+  ])('%s is an image', (text, whole) => {
     const parsed = parseImageRef(text);
     expect(parsed === undefined ? undefined : formatImageRef(parsed)).toBe(whole);
   });
 
-  it.each(['', '@1', 'web@', 'a/b', '../x', 'web@1@2', 'a b', '-x', '.x', 'x'.repeat(64)])('%j is none', (text) => {
-    expect(parseImageRef(text)).toBeUndefined();
-  });
+  it.each(['', '@1', 'web@', 'a/b', '../x', 'web@1@2', 'a b', '-x', '.x', 'x'.repeat(64)])(
+    '%j is none',
+    (text) => {
+      expect(parseImageRef(text)).toBeUndefined();
+    },
+  );
 });
 
 describe('tables of steps', () => {
   it('between the first byte written and the proof there is only what leads to the proof', () => {
     const names = loadSteps.map(({ step }) => step);
-    expect(names.slice(names.indexOf('write'))).toEqual(['write', 'power on', 'wait', 'check access', 'post-load', 'record']);
+    expect(names.slice(names.indexOf('write'))).toEqual([
+      'write',
+      'power on',
+      'wait',
+      'check access',
+      'post-load',
+      'record',
+    ]);
     expect(loadSteps.filter(({ breaks }) => breaks === true).map(({ step }) => step)).toEqual(['write']);
     expect(loadSteps.at(-1)).toMatchObject({ step: 'record', mends: true });
   });
 
   it('a capture asks for its target before anything else, and never leaves that out', () => {
     expect(captureSteps[0]).toMatchObject({ step: 'check target', action: 'IMAGE_EXISTS' });
-    expect(possibleSteps(captureSteps, () => false).map(({ step }) => step)).toEqual(['check target', 'wait for a place', 'capture', 'size']);
+    expect(possibleSteps(captureSteps, () => false).map(({ step }) => step)).toEqual([
+      'check target',
+      'wait for a place',
+      'capture',
+      'size',
+    ]);
   });
 
   it('only the steps after loading are done where the image is there', () => {
@@ -114,14 +259,24 @@ describe('tables of steps', () => {
 
 describe('a request that no machine takes', () => {
   it.each<readonly [MachineIntent, RegExp]>([
-    [{ kind: 'reserve', user: '' }, /its user is a name/], [{ kind: 'log in', user: ' ' }, /its user/], [{ kind: 'reserve', user: 'a\nb' }, /without control characters/],
-    [{ kind: 'reserve', user: 'x'.repeat(101) }, /1 to 100 characters/], [{ kind: 'load', image: { name: '../etc', revision: '1' } }, /"\.\.\/etc@1" is no image/],
-    [{ kind: 'capture', image: { name: 'web', revision: '' }, prove: true }, /"web@" is no image/], [{ kind: 'status', image: { name: '', revision: '1' } }, /is no image/],
+    [{ kind: 'reserve', user: '' }, /its user is a name/],
+    [{ kind: 'log in', user: ' ' }, /its user/],
+    [{ kind: 'reserve', user: 'a\nb' }, /without control characters/],
+    [{ kind: 'reserve', user: 'x'.repeat(101) }, /1 to 100 characters/],
+    [{ kind: 'load', image: { name: '../etc', revision: '1' } }, /"\.\.\/etc@1" is no image/],
+    [{ kind: 'capture', image: { name: 'web', revision: '' }, prove: true }, /"web@" is no image/],
+    [{ kind: 'status', image: { name: '', revision: '1' } }, /is no image/],
   ])('%j', (intent, words) => {
     expect(faultOf(intent)).toMatch(words);
   });
 
-  it.each<MachineIntent>([{ kind: 'reserve', user: 'Ada Lovelace' }, { kind: 'load', image }, { kind: 'status' }, { kind: 'power', verb: 'off' }, { kind: 'remove' }])('%j is none', (intent) => {
+  it.each<MachineIntent>([
+    { kind: 'reserve', user: 'Ada Lovelace' },
+    { kind: 'load', image },
+    { kind: 'status' },
+    { kind: 'power', verb: 'off' },
+    { kind: 'remove' },
+  ])('%j is none', (intent) => {
     expect(faultOf(intent)).toBeUndefined();
   });
 });

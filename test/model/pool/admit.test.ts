@@ -9,7 +9,7 @@ import { begin, offer, openPool, providerPool, reconfigure, type Wanted } from '
 let now = 0;
 
 function ask(pool: PoolState, id: string, labels: readonly string[], more: object = {}): void {
-  addRequest(pool, { id, labels, requester: 'test', ...more }, now += 1);
+  addRequest(pool, { id, labels, requester: 'test', ...more }, (now += 1));
   admit(pool, now);
 }
 
@@ -17,23 +17,30 @@ function build(pool: PoolState): void {
   for (const { id, state, backing } of Object.values(pool.nodes)) {
     if (state !== 'building' || backing !== undefined) continue;
     begin(pool, id);
-    nodeBuilt(pool, id, now += 1);
+    nodeBuilt(pool, id, (now += 1));
   }
   admit(pool, now);
 }
 
 function giveAll(pool: PoolState, id: string): void {
-  giveBack(pool, id, 'returned', now += 1);
+  giveBack(pool, id, 'returned', (now += 1));
   admit(pool, now);
 }
 
 function removeAll(pool: PoolState): void {
-  for (const { id, state } of Object.values(pool.nodes)) if (state === 'deleting') nodeGone(pool, id, now += 1);
+  for (const { id, state } of Object.values(pool.nodes))
+    if (state === 'deleting') nodeGone(pool, id, (now += 1));
   admit(pool, now);
 }
 
-const inState = (pool: PoolState, state: string): readonly string[] => Object.values(pool.nodes).filter((node) => node.state === state).map(({ id }) => id);
-const one: Wanted = { labels: { a: {}, b: {} }, providerPools: { main: providerPool({ a: offer(), b: offer() }, { limits: { nodes: 3 } }) } };
+const inState = (pool: PoolState, state: string): readonly string[] =>
+  Object.values(pool.nodes)
+    .filter((node) => node.state === state)
+    .map(({ id }) => id);
+const one: Wanted = {
+  labels: { a: {}, b: {} },
+  providerPools: { main: providerPool({ a: offer(), b: offer() }, { limits: { nodes: 3 } }) },
+};
 
 describe('admission', () => {
   it('hands out ready nodes before it makes new ones', () => {
@@ -49,7 +56,10 @@ describe('admission', () => {
   it('makes all nodes of a request in one provider pool, the first by priority that has room for all', () => {
     const pool = openPool({
       labels: { a: {}, b: {} },
-      providerPools: { cheap: providerPool({ a: offer(), b: offer() }, { priority: 1, limits: { nodes: 1 } }), large: providerPool({ a: offer(), b: offer() }, { priority: 2 }) },
+      providerPools: {
+        cheap: providerPool({ a: offer(), b: offer() }, { priority: 1, limits: { nodes: 1 } }),
+        large: providerPool({ a: offer(), b: offer() }, { priority: 2 }),
+      },
     });
     ask(pool, 'two', ['a', 'b']);
     expect(pool.requests['two']).toMatchObject({ state: 'pending', providerPool: 'large' });
@@ -58,8 +68,17 @@ describe('admission', () => {
   });
 
   it('serves by priority, then by arrival', () => {
-    const pool = openPool({ ...one, providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: 1 } }) } });
-    for (const [id, priority] of [['first', 100], ['late', 200], ['second', 100], ['urgent', 1]] as const) ask(pool, id, ['a'], { priority });
+    const pool = openPool({
+      ...one,
+      providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: 1 } }) },
+    });
+    for (const [id, priority] of [
+      ['first', 100],
+      ['late', 200],
+      ['second', 100],
+      ['urgent', 1],
+    ] as const)
+      ask(pool, id, ['a'], { priority });
     const order: string[] = [];
     for (let round = 0; round < 4; round += 1) {
       build(pool);
@@ -82,7 +101,10 @@ describe('admission', () => {
       removeAll(pool);
     }
     expect(pool.requests['large']?.state).toBe('pending');
-    expect(pool.requests['small-0']).toMatchObject({ state: 'requested', waits: 'provider pool main: 1 node too much at the moment' });
+    expect(pool.requests['small-0']).toMatchObject({
+      state: 'requested',
+      waits: 'provider pool main: 1 node too much at the moment',
+    });
   });
 
   it('keeps nodes that become ready again for a large request', () => {
@@ -100,7 +122,7 @@ describe('admission', () => {
     admit(pool, now);
     build(pool);
     ask(pool, 'r', ['b']);
-    for (let pass = 0; pass < 5; pass += 1) admit(pool, now += 1);
+    for (let pass = 0; pass < 5; pass += 1) admit(pool, (now += 1));
     expect(inState(pool, 'deleting')).toEqual(['a-1']);
     removeAll(pool);
     expect(pool.requests['r']?.state).toBe('pending');
@@ -112,9 +134,13 @@ describe('admission', () => {
     ask(pool, 'x', ['a']);
     build(pool);
     ask(pool, 'r', ['a']);
-    launchFailed(pool, 'a-2', { kind: 'Quota', message: 'over quota' }, now += 1);
+    launchFailed(pool, 'a-2', { kind: 'Quota', message: 'over quota' }, (now += 1));
     admit(pool, now);
-    expect(pool.requests['r']).toMatchObject({ state: 'requested', waits: 'provider pool main: over quota', declined: {} });
+    expect(pool.requests['r']).toMatchObject({
+      state: 'requested',
+      waits: 'provider pool main: over quota',
+      declined: {},
+    });
     giveAll(pool, 'x');
     removeAll(pool);
     expect(pool.requests['r']?.state).toBe('pending');
@@ -123,7 +149,7 @@ describe('admission', () => {
   it('tries a quota again after a while, by itself', () => {
     const pool = openPool(one);
     ask(pool, 'r', ['a']);
-    launchFailed(pool, 'a-1', { kind: 'Quota', message: 'over quota' }, now += 1);
+    launchFailed(pool, 'a-1', { kind: 'Quota', message: 'over quota' }, (now += 1));
     admit(pool, now);
     now = nextDue(pool, now) ?? 0;
     carryOutDue(pool, now);
@@ -132,9 +158,13 @@ describe('admission', () => {
   });
 
   it('never goes over the quota of the account, over all its provider pools', () => {
-    const pool = openPool({ labels: { a: {} }, providerPools: { one: providerPool({ a: offer() }), two: providerPool({ a: offer() }) } });
+    const pool = openPool({
+      labels: { a: {} },
+      providerPools: { one: providerPool({ a: offer() }), two: providerPool({ a: offer() }) },
+    });
     pool.quotas['cloud'] = { limits: { nodes: 2 }, total: { nodes: 4 }, readAt: now };
-    for (let each = 0; each < 5; each += 1) ask(pool, `r${each}`, ['a'], { providerPool: each % 2 === 0 ? 'one' : 'two' });
+    for (let each = 0; each < 5; each += 1)
+      ask(pool, `r${each}`, ['a'], { providerPool: each % 2 === 0 ? 'one' : 'two' });
     expect(inState(pool, 'building')).toHaveLength(2);
   });
 
@@ -143,7 +173,10 @@ describe('admission', () => {
     ask(pool, 'x', ['a'], { tenant: 'acme' });
     ask(pool, 'y', ['a'], { tenant: 'acme' });
     ask(pool, 'z', ['a']);
-    expect(pool.requests['y']).toMatchObject({ state: 'requested', waits: 'the limits of its tenant: 1 node too much at the moment' });
+    expect(pool.requests['y']).toMatchObject({
+      state: 'requested',
+      waits: 'the limits of its tenant: 1 node too much at the moment',
+    });
     expect(pool.requests['z']?.state).toBe('pending');
   });
 
@@ -151,22 +184,30 @@ describe('admission', () => {
     const pool = openPool({
       labels: { a: {}, b: {} },
       providerPools: {
-        one: providerPool({ a: offer() }, { priority: 1, launchAttempts: 2 }), two: providerPool({ a: offer() }, { priority: 2 }), off: providerPool({ a: offer() }, { limits: { nodes: 0 } }),
-        other: providerPool({ b: offer() }), small: providerPool({ a: offer({ uses: { nodes: 1, cores: 8 } }) }, { limits: { cores: 4 } }),
+        one: providerPool({ a: offer() }, { priority: 1, launchAttempts: 2 }),
+        two: providerPool({ a: offer() }, { priority: 2 }),
+        off: providerPool({ a: offer() }, { limits: { nodes: 0 } }),
+        other: providerPool({ b: offer() }),
+        small: providerPool({ a: offer({ uses: { nodes: 1, cores: 8 } }) }, { limits: { cores: 4 } }),
       },
     });
     ask(pool, 'r', ['a']);
     for (const id of ['a-1', 'a-2']) {
       expect(pool.requests['r']?.providerPool).toBe('one');
-      launchFailed(pool, id, { kind: 'Timeout', message: 'never answered' }, now += 1);
+      launchFailed(pool, id, { kind: 'Timeout', message: 'never answered' }, (now += 1));
       admit(pool, now);
     }
     expect(pool.requests['r']?.providerPool).toBe('two');
-    launchFailed(pool, 'a-3', { kind: 'Capacity', message: 'no room' }, now += 1);
+    launchFailed(pool, 'a-3', { kind: 'Capacity', message: 'no room' }, (now += 1));
     admit(pool, now);
     expect(pool.requests['r']).toMatchObject({
-      state: 'failed', declined: {
-        one: 'never answered', two: 'no room', off: 'is switched off: its limit is 0 nodes', other: 'does not serve label a', small: 'its limits are too small: 8 cores needed, 4 allowed',
+      state: 'failed',
+      declined: {
+        one: 'never answered',
+        two: 'no room',
+        off: 'is switched off: its limit is 0 nodes',
+        other: 'does not serve label a',
+        small: 'its limits are too small: 8 cores needed, 4 allowed',
       },
     });
   });
@@ -175,20 +216,27 @@ describe('admission', () => {
     const pool = openPool(one);
     ask(pool, 'r', ['a', 'a']);
     begin(pool, 'a-1');
-    nodeBuilt(pool, 'a-1', now += 1);
-    launchFailed(pool, 'a-2', { kind: 'Timeout', message: 'never answered' }, now += 1);
+    nodeBuilt(pool, 'a-1', (now += 1));
+    launchFailed(pool, 'a-2', { kind: 'Timeout', message: 'never answered' }, (now += 1));
     admit(pool, now);
     expect(pool.requests['r']?.nodes).toEqual(['a-1', 'a-3']);
   });
 
   it('puts several nodes on one machine where the label says so', () => {
-    const pool = openPool({ labels: { a: {} }, providerPools: { main: providerPool({ a: offer({ slots: 2 }) }, { limits: { nodes: 2 } }) } });
+    const pool = openPool({
+      labels: { a: {} },
+      providerPools: { main: providerPool({ a: offer({ slots: 2 }) }, { limits: { nodes: 2 } }) },
+    });
     for (const id of ['x', 'y', 'z']) ask(pool, id, ['a']);
     build(pool);
     const backings = ['x', 'y', 'z'].map((id) => pool.nodes[pool.requests[id]?.nodes[0] ?? '']?.backing);
     expect(backings[0]).toBe(backings[1]);
     expect(new Set(backings).size).toBe(2);
-    expect(Object.values(pool.requests).map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
+    expect(Object.values(pool.requests).map(({ state }) => state)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+    ]);
     ask(pool, 'u', ['a']);
     ask(pool, 'v', ['a']);
     expect(pool.requests['v']?.state).toBe('requested');
@@ -208,11 +256,11 @@ describe('the clock of a pool', () => {
     expect(pool.ended[0]).toMatchObject({ id: 'r', how: 'expired' });
   });
 
-  it('ends a hold at the earlier of its own end and the label\'s', () => {
+  it("ends a hold at the earlier of its own end and the label's", () => {
     const pool = openPool({ ...one, labels: { a: { maxHoldAgeMs: 5_000 }, b: {} } });
     ask(pool, 'r', ['a']);
     build(pool);
-    const held = now += 1;
+    const held = (now += 1);
     expect(holdNode(pool, 'a-1', { by: 'me', comment: 'why does it hang', forMs: 60_000 }, held)).toBe(true);
     expect(pool.nodes['a-1']?.hold).toEqual({ by: 'me', comment: 'why does it hang', until: held + 5_000 });
     giveAll(pool, 'r');
@@ -228,12 +276,12 @@ describe('the clock of a pool', () => {
     build(pool);
     const due = nextDue(pool, now) ?? 0;
     expect(due).toBe((pool.nodes['a-1']?.since ?? 0) + 9_000);
-    carryOutDue(pool, now = due);
+    carryOutDue(pool, (now = due));
     admit(pool, now);
     build(pool);
     expect(inState(pool, 'deleting')).toEqual(['a-1']);
     reconfigure(pool, wanted, 'newer');
-    carryOutDue(pool, now += 1);
+    carryOutDue(pool, (now += 1));
     admit(pool, now);
     expect(inState(pool, 'deleting')).toEqual(['a-1', 'a-2']);
     expect(inState(pool, 'building')).toEqual(['a-3']);

@@ -6,7 +6,15 @@ import { carryOutDue } from '../../../src/model/pool/due.js';
 import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../../src/model/pool/hand-out.js';
 import { standingOf } from '../../../src/model/pool/library.js';
 import { nodeTransitions, type PoolNodeState } from '../../../src/model/pool/node.js';
-import { endHold, launchFailed, nodeBuilt, nodeCleaned, nodeGone, nodeUnwell, nodeWell } from '../../../src/model/pool/outcome.js';
+import {
+  endHold,
+  launchFailed,
+  nodeBuilt,
+  nodeCleaned,
+  nodeGone,
+  nodeUnwell,
+  nodeWell,
+} from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { begin, offer, openPool, providerPool, reconfigure, tell, type Wanted } from './support.js';
 import { fc } from '../../support/property.js';
@@ -14,34 +22,96 @@ import { fc } from '../../support/property.js';
 export const labels = ['a', 'b', 'c'];
 
 export const anyWanted: fc.Arbitrary<Wanted> = fc.record({
-  labels: fc.record(Object.fromEntries(labels.map((label) => [label, fc.record({
-    minReady: fc.integer({ min: 0, max: 2 }), onReturn: fc.constantFrom('delete' as const, 'reuse' as const), spareAgeMs: fc.constantFrom(1_000, 60_000),
-    cleanUp: fc.option(fc.constant({ script: 'rm' }), { nil: undefined }),
-  }).map(({ cleanUp, ...label }) => ({ ...label, ...(cleanUp === undefined ? {} : { cleanUp }) }))]))),
+  labels: fc.record(
+    Object.fromEntries(
+      labels.map((label) => [
+        label,
+        fc
+          .record({
+            minReady: fc.integer({ min: 0, max: 2 }),
+            onReturn: fc.constantFrom('delete' as const, 'reuse' as const),
+            spareAgeMs: fc.constantFrom(1_000, 60_000),
+            cleanUp: fc.option(fc.constant({ script: 'rm' }), { nil: undefined }),
+          })
+          .map(({ cleanUp, ...label }) => ({ ...label, ...(cleanUp === undefined ? {} : { cleanUp }) })),
+      ]),
+    ),
+  ),
   providerPools: fc.record({
-    one: anyProviderPool('cloud'), two: anyProviderPool('cloud'), three: anyProviderPool('other'),
+    one: anyProviderPool('cloud'),
+    two: anyProviderPool('cloud'),
+    three: anyProviderPool('other'),
   }),
   tenants: fc.record({ acme: fc.record({ nodes: fc.integer({ min: 1, max: 4 }) }) }),
 });
 
 function anyProviderPool(provider: string): fc.Arbitrary<Wanted['providerPools'][string]> {
-  return fc.record({
-    priority: fc.integer({ min: 1, max: 2 }), limits: fc.record({ nodes: fc.integer({ min: 0, max: 5 }), cores: fc.integer({ min: 2, max: 8 }) }),
-    served: fc.subarray(labels, { minLength: 1 }), cores: fc.integer({ min: 1, max: 2 }), slots: fc.constantFrom(undefined, undefined, 2, 3), keepUnwell: fc.boolean(),
-    built: fc.subarray(labels),
-  }).map(({ priority, limits, served, cores, slots, keepUnwell, built }) => providerPool(
-    Object.fromEntries(served.map((label) => [label, offer({ uses: { nodes: 1, cores }, ...(slots === undefined || label !== 'c' ? {} : { slots }), ...(built.includes(label) ? { libraryImage: 'web' } : {}) })])),
-    { provider, priority, limits, ...(keepUnwell ? { keepUnwell } : {}) },
-  ));
+  return fc
+    .record({
+      priority: fc.integer({ min: 1, max: 2 }),
+      limits: fc.record({ nodes: fc.integer({ min: 0, max: 5 }), cores: fc.integer({ min: 2, max: 8 }) }),
+      served: fc.subarray(labels, { minLength: 1 }),
+      cores: fc.integer({ min: 1, max: 2 }),
+      slots: fc.constantFrom(undefined, undefined, 2, 3),
+      keepUnwell: fc.boolean(),
+      built: fc.subarray(labels),
+    })
+    .map(({ priority, limits, served, cores, slots, keepUnwell, built }) =>
+      providerPool(
+        Object.fromEntries(
+          served.map((label) => [
+            label,
+            offer({
+              uses: { nodes: 1, cores },
+              ...(slots === undefined || label !== 'c' ? {} : { slots }),
+              ...(built.includes(label) ? { libraryImage: 'web' } : {}),
+            }),
+          ]),
+        ),
+        { provider, priority, limits, ...(keepUnwell ? { keepUnwell } : {}) },
+      ),
+    );
 }
 
 /** What may happen; the number picks whom it happens to. */
 export const anyEvent = fc.record({
-  what: fc.constantFrom('ask', 'ask', 'ask', 'ask', 'build', 'build', 'build', 'fail', 'quota', 'capacity', 'gone', 'gone', 'return', 'return', 'cancel', 'hold', 'unhold',
-    'delete', 'renew', 'unwell', 'well', 'clean', 'time', 'reconfigure', 'news', 'news'),
-  pick: fc.nat(), labels: fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: 3 }), priority: fc.constantFrom(100, 100, 50),
-  tenant: fc.option(fc.constant('acme'), { nil: undefined }), image: fc.constantFrom('host', 'newer'),
-  offers: fc.record({ cloud: fc.integer({ min: 1, max: 4 }), other: fc.integer({ min: 1, max: 4 }) }, { requiredKeys: [] }),
+  what: fc.constantFrom(
+    'ask',
+    'ask',
+    'ask',
+    'ask',
+    'build',
+    'build',
+    'build',
+    'fail',
+    'quota',
+    'capacity',
+    'gone',
+    'gone',
+    'return',
+    'return',
+    'cancel',
+    'hold',
+    'unhold',
+    'delete',
+    'renew',
+    'unwell',
+    'well',
+    'clean',
+    'time',
+    'reconfigure',
+    'news',
+    'news',
+  ),
+  pick: fc.nat(),
+  labels: fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: 3 }),
+  priority: fc.constantFrom(100, 100, 50),
+  tenant: fc.option(fc.constant('acme'), { nil: undefined }),
+  image: fc.constantFrom('host', 'newer'),
+  offers: fc.record(
+    { cloud: fc.integer({ min: 1, max: 4 }), other: fc.integer({ min: 1, max: 4 }) },
+    { requiredKeys: [] },
+  ),
 });
 type Event = typeof anyEvent extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -69,7 +139,13 @@ export class World {
     const { pool, now } = this;
     carryOutDue(pool, now);
     admit(pool, now);
-    for (const { id, state } of Object.values(pool.nodes)) if (state === 'building') begin(pool, id, pool.placements[pool.nodes[id]?.providerPool ?? '']?.[pool.nodes[id]?.label ?? '']?.digest);
+    for (const { id, state } of Object.values(pool.nodes))
+      if (state === 'building')
+        begin(
+          pool,
+          id,
+          pool.placements[pool.nodes[id]?.providerPool ?? '']?.[pool.nodes[id]?.label ?? '']?.digest,
+        );
     this.check(before);
   }
 
@@ -77,13 +153,21 @@ export class World {
     const { pool } = this;
     const accounts: Record<string, Amounts> = {};
     for (const [name, { limits, provider }] of Object.entries(pool.spec?.providerPools ?? {})) {
-      const used = Object.values(pool.nodes).filter((node) => node.providerPool === name).reduce<Amounts>((sum, { uses }) => plus(sum, uses), {});
+      const used = Object.values(pool.nodes)
+        .filter((node) => node.providerPool === name)
+        .reduce<Amounts>((sum, { uses }) => plus(sum, uses), {});
       expect(excess(used, limits)).toEqual({});
       accounts[provider] = plus(accounts[provider] ?? {}, used);
     }
-    for (const [account, { limits }] of Object.entries(pool.quotas)) expect(excess(accounts[account] ?? {}, limits)).toEqual({});
+    for (const [account, { limits }] of Object.entries(pool.quotas))
+      expect(excess(accounts[account] ?? {}, limits)).toEqual({});
     for (const [tenant, limit] of Object.entries(pool.spec?.tenants ?? {})) {
-      const used = Object.values(pool.nodes).filter((node) => node.tenant === tenant).reduce<Amounts>((sum, { uses, backing }) => plus(sum, backing === undefined ? uses : { nodes: 1 }), {});
+      const used = Object.values(pool.nodes)
+        .filter((node) => node.tenant === tenant)
+        .reduce<Amounts>(
+          (sum, { uses, backing }) => plus(sum, backing === undefined ? uses : { nodes: 1 }),
+          {},
+        );
       expect(excess(used, limit)).toEqual({});
     }
     const given = Object.values(pool.requests).flatMap(({ nodes }) => nodes);
@@ -107,7 +191,9 @@ export class World {
       if (was !== undefined && was !== node.state) expect(reachable(was)).toContain(node.state);
     }
     for (const backing of Object.values(pool.nodes).filter(({ slots }) => slots !== undefined)) {
-      expect(Object.values(pool.nodes).filter((node) => node.backing === backing.id).length).toBeLessThanOrEqual(backing.slots ?? 0);
+      expect(
+        Object.values(pool.nodes).filter((node) => node.backing === backing.id).length,
+      ).toBeLessThanOrEqual(backing.slots ?? 0);
       expect(backing.request).toBeUndefined();
     }
   }
@@ -115,7 +201,9 @@ export class World {
   #act({ what, pick, labels: wanted, priority, tenant, image, offers }: Event): void {
     const { pool, now } = this;
     const one = (state: PoolNodeState, more: (id: string) => boolean = () => true): string => {
-      const ids = Object.values(pool.nodes).filter((node) => node.state === state && node.backing === undefined && more(node.id)).map(({ id }) => id);
+      const ids = Object.values(pool.nodes)
+        .filter((node) => node.state === state && node.backing === undefined && more(node.id))
+        .map(({ id }) => id);
       return ids[pick % Math.max(1, ids.length)] ?? '';
     };
     const requests = Object.values(pool.requests);
@@ -123,33 +211,71 @@ export class World {
     const nodes = Object.keys(pool.nodes);
     const node = nodes[pick % Math.max(1, nodes.length)] ?? '';
     switch (what) {
-      case 'ask': return addRequest(pool, { id: `r${this.asked += 1}`, labels: wanted, requester: 'test', priority, ...(tenant === undefined ? {} : { tenant }) }, now);
-      case 'build': return nodeBuilt(pool, one('building'), now);
-      case 'fail': return launchFailed(pool, one('building'), { kind: 'Timeout', message: 'silent' }, now);
-      case 'quota': return launchFailed(pool, one('building'), { kind: 'Quota', message: 'no quota' }, now);
-      case 'capacity': return launchFailed(pool, one('building'), { kind: 'Capacity', message: 'no room' }, now);
-      case 'gone': return nodeGone(pool, one('deleting'), now);
-      case 'return': return giveBack(pool, requests.find(({ state }) => state === 'fulfilled')?.id ?? '', 'returned', now);
-      case 'cancel': return giveBack(pool, request, 'cancelled', now);
-      case 'hold': holdNode(pool, node, { by: 'me', comment: 'look' }, now); return;
-      case 'unhold': endHold(pool, node, now); return;
-      case 'delete': deleteNode(pool, node, 'asked', now); return;
-      case 'renew': renewLease(pool, request, now); return;
-      case 'unwell': return nodeUnwell(pool, one('ready'), 'silent', now);
-      case 'well': return nodeWell(pool, one('failed'), now);
-      case 'clean': return nodeCleaned(pool, one('used'), now);
-      case 'news': return tell(pool, offers);
-      case 'time': this.now += 30_000; return;
-      default: reconfigure(pool, this.wanted, image);
+      case 'ask':
+        return addRequest(
+          pool,
+          {
+            id: `r${(this.asked += 1)}`,
+            labels: wanted,
+            requester: 'test',
+            priority,
+            ...(tenant === undefined ? {} : { tenant }),
+          },
+          now,
+        );
+      case 'build':
+        return nodeBuilt(pool, one('building'), now);
+      case 'fail':
+        return launchFailed(pool, one('building'), { kind: 'Timeout', message: 'silent' }, now);
+      case 'quota':
+        return launchFailed(pool, one('building'), { kind: 'Quota', message: 'no quota' }, now);
+      case 'capacity':
+        return launchFailed(pool, one('building'), { kind: 'Capacity', message: 'no room' }, now);
+      case 'gone':
+        return nodeGone(pool, one('deleting'), now);
+      case 'return':
+        return giveBack(pool, requests.find(({ state }) => state === 'fulfilled')?.id ?? '', 'returned', now);
+      case 'cancel':
+        return giveBack(pool, request, 'cancelled', now);
+      case 'hold':
+        holdNode(pool, node, { by: 'me', comment: 'look' }, now);
+        return;
+      case 'unhold':
+        endHold(pool, node, now);
+        return;
+      case 'delete':
+        deleteNode(pool, node, 'asked', now);
+        return;
+      case 'renew':
+        renewLease(pool, request, now);
+        return;
+      case 'unwell':
+        return nodeUnwell(pool, one('ready'), 'silent', now);
+      case 'well':
+        return nodeWell(pool, one('failed'), now);
+      case 'clean':
+        return nodeCleaned(pool, one('used'), now);
+      case 'news':
+        return tell(pool, offers);
+      case 'time':
+        this.now += 30_000;
+        return;
+      default:
+        reconfigure(pool, this.wanted, image);
     }
   }
 
-  /** Everything goes well from now on, and everybody gives back what he got; what nobody asks for is not there any more. */
+  /**
+   * Everything goes well from now on, and everybody gives back what he got; what nobody asks for is not there
+   * any more.
+   */
   calmDown(): void {
     tell(this.pool, { cloud: 5, other: 5 });
     for (let round = 0; round < 2_000; round += 1) {
       const { pool } = this;
-      const open = Object.values(pool.requests).filter(({ state }) => state === 'requested' || state === 'pending');
+      const open = Object.values(pool.requests).filter(
+        ({ state }) => state === 'requested' || state === 'pending',
+      );
       if (open.length === 0) return;
       this.now += 1_000;
       this.#workAway();
@@ -160,7 +286,10 @@ export class World {
     this.#checkServed();
   }
 
-  /** Every ready node that nobody has is of the newest image in the end, and enough are ready where there is room. */
+  /**
+   * Every ready node that nobody has is of the newest image in the end, and enough are ready where there is
+   * room.
+   */
   replaceAll(): void {
     // Longer than any account is left alone.
     for (let round = 0; round < 150; round += 1) {
@@ -175,7 +304,8 @@ export class World {
         expect(this.#ready(label), label).toBeGreaterThanOrEqual(least - 1);
       }
     }
-    for (const node of Object.values(this.pool.nodes)) if (node.state === 'ready') expect(standingOf(this.pool, node)).toBe('current');
+    for (const node of Object.values(this.pool.nodes))
+      if (node.state === 'ready') expect(standingOf(this.pool, node)).toBe('current');
   }
 
   #workAway(): void {
@@ -190,12 +320,32 @@ export class World {
   }
 
   #ready(label: string): number {
-    return Object.values(this.pool.nodes).filter((node) => node.label === label && node.state === 'ready' && node.backing === undefined && !isOutdated(this.pool, node)).length;
+    return Object.values(this.pool.nodes).filter(
+      (node) =>
+        node.label === label &&
+        node.state === 'ready' &&
+        node.backing === undefined &&
+        !isOutdated(this.pool, node),
+    ).length;
   }
 
   #checkServed(): void {
-    const stuck = Object.values(this.pool.requests).filter(({ state }) => state === 'requested' || state === 'pending');
-    expect({ stuck, nodes: Object.values(this.pool.nodes).map(({ id, state, request, providerPool: from, slots, backing }) => ({ id, state, request, from, slots, backing })) }).toEqual({ stuck: [] });
+    const stuck = Object.values(this.pool.requests).filter(
+      ({ state }) => state === 'requested' || state === 'pending',
+    );
+    expect({
+      stuck,
+      nodes: Object.values(this.pool.nodes).map(
+        ({ id, state, request, providerPool: from, slots, backing }) => ({
+          id,
+          state,
+          request,
+          from,
+          slots,
+          backing,
+        }),
+      ),
+    }).toEqual({ stuck: [] });
   }
 }
 

@@ -11,7 +11,12 @@ import { begin, offer, openPool, providerPool } from './support.js';
 
 function openWith(count: number): PoolState {
   const pool = openPool({ labels: { a: {} }, providerPools: { main: providerPool({ a: offer() }) } });
-  for (let index = 1; index <= count; index += 1) addRequest(pool, { id: `uid/app-${index}/1`, labels: ['a'], requester: 'cluster web', tags: { owner: 'web' } }, 10);
+  for (let index = 1; index <= count; index += 1)
+    addRequest(
+      pool,
+      { id: `uid/app-${index}/1`, labels: ['a'], requester: 'cluster web', tags: { owner: 'web' } },
+      10,
+    );
   addRequest(pool, { id: 'somebody', labels: ['a'], requester: 'test' }, 10);
   admit(pool, 10);
   return pool;
@@ -22,9 +27,12 @@ describe('nodes that clusters draw', () => {
     const pool = openWith(2);
     begin(pool, 'a-1');
     nodeBuilt(pool, 'a-1', 20);
-    expect(viewDrawn(pool, '')).toEqual({ nodes: [
-      { key: 'uid/app-1/1', tags: { owner: 'web' }, state: 'running', createdAt: 10 }, { key: 'uid/app-2/1', tags: { owner: 'web' }, state: 'starting', createdAt: 10 },
-    ] });
+    expect(viewDrawn(pool, '')).toEqual({
+      nodes: [
+        { key: 'uid/app-1/1', tags: { owner: 'web' }, state: 'running', createdAt: 10 },
+        { key: 'uid/app-2/1', tags: { owner: 'web' }, state: 'starting', createdAt: 10 },
+      ],
+    });
   });
 
   it('have no lease, and are gone when somebody deletes them', () => {
@@ -34,12 +42,16 @@ describe('nodes that clusters draw', () => {
       nodeBuilt(pool, node, 20);
     }
     carryOutDue(pool, 1e12);
-    expect(viewRequests(pool, { ids: ['uid/app-1/1', 'somebody'] }).requests.map(({ state }) => state)).toEqual(['fulfilled', 'expired']);
+    expect(
+      viewRequests(pool, { ids: ['uid/app-1/1', 'somebody'] }).requests.map(({ state }) => state),
+    ).toEqual(['fulfilled', 'expired']);
     expect(renewLease(pool, 'uid/app-1/1', 1e12)).toBe(true);
     expect(pool.requests['uid/app-1/1']?.expiresAt).toBeUndefined();
     deleteNode(pool, 'a-1', 'a test', 1e12);
     expect(viewDrawn(pool, '')).toEqual({ nodes: [] });
-    expect(viewRequests(pool, { ids: ['uid/app-1/1'] }).requests[0]?.nodes).toMatchObject([{ id: 'a-1', lost: true }]);
+    expect(viewRequests(pool, { ids: ['uid/app-1/1'] }).requests[0]?.nodes).toMatchObject([
+      { id: 'a-1', lost: true },
+    ]);
   });
 
   it('are told page by page', () => {
@@ -52,7 +64,8 @@ describe('nodes that clusters draw', () => {
 
   it('are one for each demand, whose tags are short', () => {
     const pool = openWith(0);
-    const refusal = (more: object): string | undefined => refuseDemand(pool, { id: 'x', labels: ['a'], requester: 'test', tags: { a: 'b' }, ...more });
+    const refusal = (more: object): string | undefined =>
+      refuseDemand(pool, { id: 'x', labels: ['a'], requester: 'test', tags: { a: 'b' }, ...more });
     expect(refusal({})).toBeUndefined();
     expect(refusal({ labels: ['a', 'a'] })).toContain('it asks for one label');
     expect(refusal({ tags: { a: 'x'.repeat(3_000) } })).toContain('tags has more than 2048 characters');

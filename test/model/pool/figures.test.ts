@@ -5,8 +5,14 @@ import { addRequest } from '../../../src/model/pool/hand-out.js';
 import { nodeBuilt } from '../../../src/model/pool/outcome.js';
 import { begin, offer, openPool, providerPool } from './support.js';
 
-const pool = openPool({ labels: { a: {}, b: {} }, providerPools: { main: providerPool({ a: offer(), b: offer({ slots: 4 }) }, { limits: { nodes: 2, cores: 8 } }) } });
-for (const [index, label] of ['a', 'b', 'a'].entries()) addRequest(pool, { id: `r${index}`, labels: [label], requester: 'test' }, 1);
+const pool = openPool({
+  labels: { a: {}, b: {} },
+  providerPools: {
+    main: providerPool({ a: offer(), b: offer({ slots: 4 }) }, { limits: { nodes: 2, cores: 8 } }),
+  },
+});
+for (const [index, label] of ['a', 'b', 'a'].entries())
+  addRequest(pool, { id: `r${index}`, labels: [label], requester: 'test' }, 1);
 admit(pool, 1);
 begin(pool, 'a-1');
 nodeBuilt(pool, 'a-1', 2);
@@ -14,11 +20,19 @@ nodeBuilt(pool, 'a-1', 2);
 describe('the figures of a pool', () => {
   const figures = figuresOf(pool);
   const valueOf = (name: string, tags: object): number | undefined =>
-    figures.find((figure) => figure.name === name && Object.entries(tags).every(([key, value]) => figure.tags[key] === value))?.value;
+    figures.find(
+      (figure) =>
+        figure.name === name && Object.entries(tags).every(([key, value]) => figure.tags[key] === value),
+    )?.value;
 
   it('count nodes by label, provider and state; a machine that nodes share is none', () => {
-    expect(figures.filter(({ name }) => name === 'heddle_pool_nodes').map(({ tags, value }) => [tags['label'], tags['provider'], tags['state'], value])).toEqual([
-      ['a', 'cloud', 'in-use', 1], ['b', 'cloud', 'building', 1],
+    expect(
+      figures
+        .filter(({ name }) => name === 'heddle_pool_nodes')
+        .map(({ tags, value }) => [tags['label'], tags['provider'], tags['state'], value]),
+    ).toEqual([
+      ['a', 'cloud', 'in-use', 1],
+      ['b', 'cloud', 'building', 1],
     ]);
   });
 

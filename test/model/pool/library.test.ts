@@ -9,8 +9,17 @@ import type { PoolState } from '../../../src/model/pool/state.js';
 import { viewNode, viewPool } from '../../../src/model/pool/view.js';
 import { begin, offer, openPool, providerPool, tell } from './support.js';
 
-function open(label: Partial<LabelSpec> = {}, provider: Partial<ProviderPoolSpec> = {}, more: Partial<OfferSpec> = {}): PoolState {
-  return openPool({ labels: { a: label, b: {} }, providerPools: { main: providerPool({ a: offer({ libraryImage: 'web', ...more }), b: offer() }, provider) } });
+function open(
+  label: Partial<LabelSpec> = {},
+  provider: Partial<ProviderPoolSpec> = {},
+  more: Partial<OfferSpec> = {},
+): PoolState {
+  return openPool({
+    labels: { a: label, b: {} },
+    providerPools: {
+      main: providerPool({ a: offer({ libraryImage: 'web', ...more }), b: offer() }, provider),
+    },
+  });
 }
 
 function ask(pool: PoolState, id: string, now: number, label = 'a'): void {
@@ -31,24 +40,36 @@ function round(pool: PoolState, now: number): void {
   admit(pool, now);
 }
 
-const versions = (pool: PoolState): readonly string[] => Object.values(pool.nodes).map((node) => `${node.state} ${viewNode(pool, node).image ?? '-'}`);
-const ready = (pool: PoolState): number => Object.values(pool.nodes).filter(({ state }) => state === 'ready').length;
+const versions = (pool: PoolState): readonly string[] =>
+  Object.values(pool.nodes).map((node) => `${node.state} ${viewNode(pool, node).image ?? '-'}`);
+const ready = (pool: PoolState): number =>
+  Object.values(pool.nodes).filter(({ state }) => state === 'ready').length;
 
 describe('nodes of an image of the library', () => {
   it('are made from the newest version that their account has; before there is one, requests wait and keep nobody else waiting', () => {
     const pool = open();
     ask(pool, 'one', 0);
-    expect(pool.requests['one']).toMatchObject({ state: 'requested', waits: 'provider pool main: there is no image web' });
+    expect(pool.requests['one']).toMatchObject({
+      state: 'requested',
+      waits: 'provider pool main: there is no image web',
+    });
     tell(pool, { elsewhere: 3 });
     ask(pool, 'other', 1, 'b');
     expect(pool.requests['one']?.waits).toBe('provider pool main: image web has no ready version at cloud');
     expect(pool.requests['other']?.state).toBe('pending');
-    expect(viewPool(pool, 1).labels['a']?.servedBy).toMatchObject([{ image: { name: 'web', lacks: 'image web has no ready version at cloud' } }]);
+    expect(viewPool(pool, 1).labels['a']?.servedBy).toMatchObject([
+      { image: { name: 'web', lacks: 'image web has no ready version at cloud' } },
+    ]);
     tell(pool, { cloud: 2, elsewhere: 3 });
     admit(pool, 2);
     expect(pool.requests['one']?.state).toBe('pending');
-    expect(placementFor(pool, 'main', 'a')).toMatchObject({ image: 'web@2', built: { name: 'web', revision: '2' } });
-    expect(viewPool(pool, 2).labels['a']?.servedBy).toMatchObject([{ image: { name: 'web', version: 'web@2' } }]);
+    expect(placementFor(pool, 'main', 'a')).toMatchObject({
+      image: 'web@2',
+      built: { name: 'web', revision: '2' },
+    });
+    expect(viewPool(pool, 2).labels['a']?.servedBy).toMatchObject([
+      { image: { name: 'web', version: 'web@2' } },
+    ]);
   });
 
   it('one machine of several nodes goes where there is no room for another one; the next one waits until that is there', () => {
@@ -107,7 +128,10 @@ describe('nodes of an image of the library', () => {
     tell(pool, { cloud: 2 });
     admit(pool, 6);
     ask(pool, 'old', 7);
-    expect(viewNode(pool, pool.nodes[pool.requests['old']?.nodes[0] ?? ''] ?? never())).toMatchObject({ image: 'web@1', replaced: 'superseded' });
+    expect(viewNode(pool, pool.nodes[pool.requests['old']?.nodes[0] ?? ''] ?? never())).toMatchObject({
+      image: 'web@1',
+      replaced: 'superseded',
+    });
     for (let now = 10; now < 20; now += 1) round(pool, now);
     expect(pool.nodes[held]?.state).toBe('in-use');
     ask(pool, 'new', 21);
@@ -124,7 +148,11 @@ describe('nodes of an image of the library', () => {
     ask(pool, 'one', 5);
     expect(pool.nodes[pool.requests['one']?.nodes[0] ?? '']?.state).toBe('building');
     carryOutDue(pool, 6);
-    expect(Object.values(pool.nodes).filter(({ state }) => state === 'deleting').map(({ why }) => why)).toEqual(['its image was taken back', 'its image was taken back']);
+    expect(
+      Object.values(pool.nodes)
+        .filter(({ state }) => state === 'deleting')
+        .map(({ why }) => why),
+    ).toEqual(['its image was taken back', 'its image was taken back']);
   });
 
   it('stay where there is no other version, and serve', () => {
@@ -173,7 +201,10 @@ describe('nodes of an image of the library', () => {
     tell(pool, { cloud: 1 });
     const { library } = pool;
     tell(pool, { cloud: 2 });
-    pool.library = { ...library, web: { image: 'web', uid: 'web-uid', version: 9, offers: { cloud: { build: 5, image: 'web@5' } } } };
+    pool.library = {
+      ...library,
+      web: { image: 'web', uid: 'web-uid', version: 9, offers: { cloud: { build: 5, image: 'web@5' } } },
+    };
     expect(placementFor(pool, 'main', 'a')?.image).toBe('web@5');
     expect(placementFor(pool, 'main', 'b')?.image).toBe('host');
   });

@@ -89,17 +89,24 @@ describe('machines that several nodes share', () => {
 });
 
 describe('machines that exist', () => {
-  it('are nobody\'s while they do not answer, count all the same, and are handed out again when they do', () => {
+  it("are nobody's while they do not answer, count all the same, and are handed out again when they do", () => {
     const pool = open({}, { keepUnwell: true, limits: { nodes: 1 } });
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
-    pool.spec = { ...pool.spec, labels: { a: { minReady: 0, spareAgeMs: 1e9, onReturn: 'reuse' } } } as NonNullable<PoolState['spec']>;
+    pool.spec = {
+      ...pool.spec,
+      labels: { a: { minReady: 0, spareAgeMs: 1e9, onReturn: 'reuse' } },
+    } as NonNullable<PoolState['spec']>;
     giveBack(pool, 'one', 'returned', 20);
     nodeUnwell(pool, 'a-1', 'does not answer', 30);
     ask(pool, 'two', 40);
     carryOutDue(pool, 1e6);
     admit(pool, 1e6);
-    expect([stateOf(pool, 'a-1'), pool.requests['two']?.state, Object.keys(pool.nodes).length]).toEqual(['failed', 'requested', 1]);
+    expect([stateOf(pool, 'a-1'), pool.requests['two']?.state, Object.keys(pool.nodes).length]).toEqual([
+      'failed',
+      'requested',
+      1,
+    ]);
     nodeWell(pool, 'a-1', 1e6 + 1);
     admit(pool, 1e6 + 1);
     expect([stateOf(pool, 'a-1'), nodeOf(pool, 'two')]).toEqual(['in-use', 'a-1']);
@@ -110,9 +117,17 @@ describe('machines that exist', () => {
     ask(pool, 'one', 0);
     built(pool, 'a-1', 10);
     const node = pool.nodes['a-1'];
-    if (node !== undefined) pool.nodes['a-1'] = { ...node, state: 'failed', machine: { ...node.machine, payload: { ipaddress: '127.0.0.1', 'boot-id': 'first' } } };
+    if (node !== undefined)
+      pool.nodes['a-1'] = {
+        ...node,
+        state: 'failed',
+        machine: { ...node.machine, payload: { ipaddress: '127.0.0.1', 'boot-id': 'first' } },
+      };
     nodeRestarted(pool, 'a-1', 20);
-    expect(pool.nodes['a-1']).toMatchObject({ state: 'ready', machine: { payload: { ipaddress: '127.0.0.1' } } });
+    expect(pool.nodes['a-1']).toMatchObject({
+      state: 'ready',
+      machine: { payload: { ipaddress: '127.0.0.1' } },
+    });
     expect(pool.nodes['a-1']?.machine.payload).not.toHaveProperty('boot-id');
   });
 });

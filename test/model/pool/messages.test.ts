@@ -11,7 +11,10 @@ import { viewPool, viewRequests, type RequestView } from '../../../src/model/poo
 import { begin, offer, openPool, providerPool } from './support.js';
 
 function open(limit = 2): PoolState {
-  return openPool({ labels: { a: { onReturn: 'reuse', cleanUp: { script: 'true' } } }, providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: limit } }) } });
+  return openPool({
+    labels: { a: { onReturn: 'reuse', cleanUp: { script: 'true' } } },
+    providerPools: { main: providerPool({ a: offer() }, { limits: { nodes: limit } }) },
+  });
 }
 
 function ask(pool: PoolState, id: string, more: object = {}): void {
@@ -23,7 +26,8 @@ function ask(pool: PoolState, id: string, more: object = {}): void {
   }
 }
 
-const shown = (pool: PoolState, id: string): RequestView | undefined => viewRequests(pool, { ids: [id] }).requests[0];
+const shown = (pool: PoolState, id: string): RequestView | undefined =>
+  viewRequests(pool, { ids: [id] }).requests[0];
 
 describe('a request that lost a node', () => {
   it('does not take it from who has it now when it ends', () => {
@@ -34,7 +38,10 @@ describe('a request that lost a node', () => {
     nodeCleaned(pool, 'a-1', 5);
     ask(pool, 'second');
     expect(shown(pool, 'second')).toMatchObject({ state: 'fulfilled', nodes: [{ id: 'a-1' }] });
-    expect(shown(pool, 'first')).toMatchObject({ state: 'fulfilled', nodes: [{ id: 'a-1', label: 'a', lost: true, payload: {} }] });
+    expect(shown(pool, 'first')).toMatchObject({
+      state: 'fulfilled',
+      nodes: [{ id: 'a-1', label: 'a', lost: true, payload: {} }],
+    });
     giveBack(pool, 'first', 'returned', 6);
     expect(pool.nodes['a-1']).toMatchObject({ state: 'in-use', request: 'second' });
   });
@@ -46,7 +53,9 @@ describe('names that people choose', () => {
     ask(pool, word, { tenant: word });
     expect(shown(pool, word)).toMatchObject({ state: 'fulfilled', tenant: word });
     expect(renewLease(pool, word, 3)).toBe(true);
-    expect(viewPool(unpackPool(JSON.parse(JSON.stringify(packPool(pool)))), 3).providerPools['main']?.used).toEqual({ nodes: 1 });
+    expect(
+      viewPool(unpackPool(JSON.parse(JSON.stringify(packPool(pool)))), 3).providerPools['main']?.used,
+    ).toEqual({ nodes: 1 });
     expect(Object.keys(Object.prototype)).toEqual([]);
     giveBack(pool, word, 'returned', 4);
     expect(shown(pool, word)).toMatchObject({ state: 'returned' });
@@ -68,14 +77,21 @@ describe('requests that are alike', () => {
     const pool = open(1);
     for (const id of ['has', 'one', 'two']) ask(pool, id);
     const why = 'provider pool main: 1 node too much at the moment';
-    expect(viewRequests(pool, { since: 0 }).requests.map(({ waits }) => waits)).toEqual([undefined, why, `an earlier one like it waits: ${why}`]);
+    expect(viewRequests(pool, { since: 0 }).requests.map(({ waits }) => waits)).toEqual([
+      undefined,
+      why,
+      `an earlier one like it waits: ${why}`,
+    ]);
   });
 
   it('fail with how much they need, and how much there is', () => {
     const pool = open(1);
     addRequest(pool, { id: 'two', labels: ['a', 'a'], requester: 'test' }, 1);
     admit(pool, 1);
-    expect(shown(pool, 'two')).toMatchObject({ state: 'failed', declined: { main: 'its limits are too small: 2 nodes needed, 1 allowed' } });
+    expect(shown(pool, 'two')).toMatchObject({
+      state: 'failed',
+      declined: { main: 'its limits are too small: 2 nodes needed, 1 allowed' },
+    });
   });
 });
 
@@ -87,19 +103,48 @@ describe('messages that a pool does not take', () => {
   holdNode(held, 'a-1', { by: 'me', comment: 'x' }, 3);
 
   it.each([
-    ['a hold of a node that is not there', () => refuseHold(pool, { nodeId: 'b-1', comment: 'x' }), 'NotFound', 'pool ci has no node b-1; \'heddle pool nodes ci\''],
-    ['a hold that does not say why', () => refuseHold(pool, { nodeId: 'a-1', comment: ' ' }), 'Invalid', 'the comment'],
-    ['a hold of a held node', () => refuseHold(held, { nodeId: 'a-1', comment: 'x' }), 'Invalid', 'node a-1 is hold'],
-    ['the end of a hold that there is not', () => refuseEndHold(pool, { nodeId: 'a-1' }), 'Invalid', 'node a-1 is in-use and not held'],
-    ['a deletion that names one node too many', () => refuseDeletion(pool, { nodeIds: ['a-1', 'constructor'] }), 'NotFound', 'no node constructor'],
+    [
+      'a hold of a node that is not there',
+      () => refuseHold(pool, { nodeId: 'b-1', comment: 'x' }),
+      'NotFound',
+      "pool ci has no node b-1; 'heddle pool nodes ci'",
+    ],
+    [
+      'a hold that does not say why',
+      () => refuseHold(pool, { nodeId: 'a-1', comment: ' ' }),
+      'Invalid',
+      'the comment',
+    ],
+    [
+      'a hold of a held node',
+      () => refuseHold(held, { nodeId: 'a-1', comment: 'x' }),
+      'Invalid',
+      'node a-1 is hold',
+    ],
+    [
+      'the end of a hold that there is not',
+      () => refuseEndHold(pool, { nodeId: 'a-1' }),
+      'Invalid',
+      'node a-1 is in-use and not held',
+    ],
+    [
+      'a deletion that names one node too many',
+      () => refuseDeletion(pool, { nodeIds: ['a-1', 'constructor'] }),
+      'NotFound',
+      'no node constructor',
+    ],
   ])('%s', (_what, refuse, is, why) => {
     expect(refuse()).toMatchObject({ is, why: expect.stringContaining(why) });
   });
 
   it('and those that it takes', () => {
     expect([
-      refuseHold(pool, { nodeId: 'a-1', comment: 'it hangs' }), refuseEndHold(held, { nodeId: 'a-1' }), refuseDeletion(pool, { nodeIds: ['a-1'] }),
+      refuseHold(pool, { nodeId: 'a-1', comment: 'it hangs' }),
+      refuseEndHold(held, { nodeId: 'a-1' }),
+      refuseDeletion(pool, { nodeIds: ['a-1'] }),
     ]).toEqual([undefined, undefined, undefined]);
-    expect(refuseDemand(pool, { id: 'x', labels: [''], requester: 'test' })).toBe('pool ci has no label ""; its labels are a');
+    expect(refuseDemand(pool, { id: 'x', labels: [''], requester: 'test' })).toBe(
+      'pool ci has no label ""; its labels are a',
+    );
   });
 });

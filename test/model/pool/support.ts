@@ -11,7 +11,10 @@ export function offer(more: Partial<OfferSpec> = {}): OfferSpec {
   return { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 }, ...more };
 }
 
-export function providerPool(labels: Readonly<Record<string, OfferSpec>>, more: Partial<ProviderPoolSpec> = {}): ProviderPoolSpec {
+export function providerPool(
+  labels: Readonly<Record<string, OfferSpec>>,
+  more: Partial<ProviderPoolSpec> = {},
+): ProviderPoolSpec {
   return { provider: 'cloud', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels, ...more };
 }
 
@@ -27,14 +30,39 @@ export function openPool(wanted: Wanted): PoolState {
   return pool;
 }
 
-export function reconfigure(pool: PoolState, { labels, providerPools, tenants = {} }: Wanted, image = 'host'): void {
+export function reconfigure(
+  pool: PoolState,
+  { labels, providerPools, tenants = {} }: Wanted,
+  image = 'host',
+): void {
   const spec: PoolSpec = {
-    name: 'ci', tenants, providerPools, labels: Object.fromEntries(Object.entries(labels).map(([name, label]) => [name, { ...labelDefaults, ...label }])),
+    name: 'ci',
+    tenants,
+    providerPools,
+    labels: Object.fromEntries(
+      Object.entries(labels).map(([name, label]) => [name, { ...labelDefaults, ...label }]),
+    ),
   };
-  const placements = Object.fromEntries(Object.entries(providerPools).map(([name, { provider, labels: offers }]) =>
-    [name, Object.fromEntries(Object.entries(offers).map(([label, { libraryImage }]) => [label, {
-      provider, type: 'memory', site: 'here', flavor: 'small', image, fields: {}, digest: `${label}-${image}`, ...(libraryImage === undefined ? {} : { libraryImage }),
-    }]))]));
+  const placements = Object.fromEntries(
+    Object.entries(providerPools).map(([name, { provider, labels: offers }]) => [
+      name,
+      Object.fromEntries(
+        Object.entries(offers).map(([label, { libraryImage }]) => [
+          label,
+          {
+            provider,
+            type: 'memory',
+            site: 'here',
+            flavor: 'small',
+            image,
+            fields: {},
+            digest: `${label}-${image}`,
+            ...(libraryImage === undefined ? {} : { libraryImage }),
+          },
+        ]),
+      ),
+    ]),
+  );
   configurePool(pool, { spec, placements });
 }
 
@@ -43,13 +71,27 @@ export function begin(pool: PoolState, id: string, digest = `${pool.nodes[id]?.l
   const node = pool.nodes[id];
   if (node === undefined || node.machine.facts.machine !== undefined) return;
   const { digest: _digest, ...placement } = placementFor(pool, node.providerPool, node.label) ?? {};
-  pool.nodes[id] = { ...node, machine: { ...node.machine, facts: { ...node.machine.facts, machine: digest }, ...(isPlacement(placement) ? { placement } : {}) } };
+  pool.nodes[id] = {
+    ...node,
+    machine: {
+      ...node.machine,
+      facts: { ...node.machine.facts, machine: digest },
+      ...(isPlacement(placement) ? { placement } : {}),
+    },
+  };
 }
 
 /** As the image `web` tells it: by provider account, the build that is offered there. */
 export function tell(pool: PoolState, offers: Readonly<Record<string, number>>, uid = 'web-uid'): void {
   const version = (pool.library?.['web']?.version ?? 0) + 1;
-  learnNews(pool, { image: 'web', uid, version, offers: Object.fromEntries(Object.entries(offers).map(([provider, build]) => [provider, { build, image: `web@${build}` }])) });
+  learnNews(pool, {
+    image: 'web',
+    uid,
+    version,
+    offers: Object.fromEntries(
+      Object.entries(offers).map(([provider, build]) => [provider, { build, image: `web@${build}` }]),
+    ),
+  });
 }
 
 function isPlacement(placement: Partial<Placement>): placement is Placement {

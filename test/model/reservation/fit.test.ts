@@ -2,12 +2,26 @@ import { describe, expect, it } from 'vitest';
 import { unfitText } from '../../../src/model/reservation/fit.js';
 
 type Computer = Parameters<typeof unfitText>[0];
-const gone = { kind: 'gone', expected: 'there', found: 'gone', since: '2026-07-01T09:00:00Z', tries: 0 } as const;
-const computer: Computer = { can: ['LOAD', 'CAPTURE'], state: 'available', site: 'lab', provider: 'rack', type: 'ipmi', drift: [] };
+const gone = {
+  kind: 'gone',
+  expected: 'there',
+  found: 'gone',
+  since: '2026-07-01T09:00:00Z',
+  tries: 0,
+} as const;
+const computer: Computer = {
+  can: ['LOAD', 'CAPTURE'],
+  state: 'available',
+  site: 'lab',
+  provider: 'rack',
+  type: 'ipmi',
+  drift: [],
+};
 
 describe('a machine that is looked at for a reservation', () => {
   it.each<readonly [what: string, Partial<Computer>, Parameters<typeof unfitText>[1], RegExp]>([
-    ['of another site', {}, { count: 1, site: 'moon' }, /of site lab/], ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /cannot do POWER_ON/],
+    ['of another site', {}, { count: 1, site: 'moon' }, /of site lab/],
+    ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /cannot do POWER_ON/],
     ['out of use', { state: 'maintenance', why: 'a fan' }, { count: 1 }, /in maintenance: a fan/],
     ['that two rounds found gone', { drift: [{ ...gone, seen: 2 }] }, { count: 1 }, /it is gone/],
   ])('%s does not do', (_, part, wanted, words) => {
@@ -15,9 +29,19 @@ describe('a machine that is looked at for a reservation', () => {
   });
 
   it.each<readonly [what: string, Partial<Computer>]>([
-    ['as wanted', {}], ['that was found gone once', { drift: [{ ...gone, seen: 1 }] }], ['that is off', { drift: [{ kind: 'power', expected: 'on', found: 'off', since: gone.since, seen: 5, tries: 0 }] }],
+    ['as wanted', {}],
+    ['that was found gone once', { drift: [{ ...gone, seen: 1 }] }],
+    [
+      'that is off',
+      { drift: [{ kind: 'power', expected: 'on', found: 'off', since: gone.since, seen: 5, tries: 0 }] },
+    ],
     ['that is in use for now', { state: 'in use' }],
   ])('%s does', (_, part) => {
-    expect(unfitText({ ...computer, ...part }, { count: 1, site: 'lab', provider: 'rack', type: 'ipmi', can: ['CAPTURE'] })).toBeUndefined();
+    expect(
+      unfitText(
+        { ...computer, ...part },
+        { count: 1, site: 'lab', provider: 'rack', type: 'ipmi', can: ['CAPTURE'] },
+      ),
+    ).toBeUndefined();
   });
 });

@@ -4,7 +4,15 @@ import { packReservations } from '../../../src/model/reservation/carry.js';
 import { refuseRequest } from '../../../src/model/reservation/check.js';
 import { endReservation, lacking, nextDue, turnClock } from '../../../src/model/reservation/clock.js';
 import type { OperateMachineReply } from '../../../src/model/reservation/messages.js';
-import { newReservations, stateOf, withReservation, type Reservation, type ReservationsState, type Seat, type StepName } from '../../../src/model/reservation/reservation.js';
+import {
+  newReservations,
+  stateOf,
+  withReservation,
+  type Reservation,
+  type ReservationsState,
+  type Seat,
+  type StepName,
+} from '../../../src/model/reservation/reservation.js';
 import { intentOf, nextStep } from '../../../src/model/reservation/steps.js';
 
 const image = { name: 'web', revision: '2' };
@@ -17,7 +25,21 @@ function seat(machine: string, part: Partial<Seat> = {}): Seat {
 }
 
 function reservation(part: Partial<Reservation> = {}): Reservation {
-  return { id: 'r1', user: 'ada', image, from: 1_000, to: 2_000, by: 'test', askedAt: 0, wanted: { count: 1 }, settings, seats: [seat('a')], tried: [], notes: [], ...part };
+  return {
+    id: 'r1',
+    user: 'ada',
+    image,
+    from: 1_000,
+    to: 2_000,
+    by: 'test',
+    askedAt: 0,
+    wanted: { count: 1 },
+    settings,
+    seats: [seat('a')],
+    tried: [],
+    notes: [],
+    ...part,
+  };
 }
 
 function stateWith(...all: readonly Reservation[]): ReservationsState {
@@ -25,14 +47,28 @@ function stateWith(...all: readonly Reservation[]): ReservationsState {
 }
 
 /** Carries out steps with the answers that are given, until nothing is to be done, and gives the steps. */
-function play(start: ReservationsState, now: number, answers: Readonly<Partial<Record<StepName, OperateMachineReply>>> = {}): { readonly steps: readonly string[]; readonly state: ReservationsState } {
+function play(
+  start: ReservationsState,
+  now: number,
+  answers: Readonly<Partial<Record<StepName, OperateMachineReply>>> = {},
+): { readonly steps: readonly string[]; readonly state: ReservationsState } {
   let state = turnClock(start, now);
   const steps: string[] = [];
   for (let turns = 0; turns < 50; turns += 1) {
-    const next = Object.values(state.reservations).flatMap((one) => one.seats.map((place) => ({ one, place, step: nextStep(state, one, place, now) }))).find(({ step }) => step !== undefined);
+    const next = Object.values(state.reservations)
+      .flatMap((one) => one.seats.map((place) => ({ one, place, step: nextStep(state, one, place, now) })))
+      .find(({ step }) => step !== undefined);
     if (next?.step === undefined) return { steps, state };
     steps.push(`${next.place.machine} ${next.step}`);
-    state = turnClock(afterStep(state, next.one, next.place, { step: next.step, reply: answers[next.step] ?? done, now, to: next.one.to }), now);
+    state = turnClock(
+      afterStep(state, next.one, next.place, {
+        step: next.step,
+        reply: answers[next.step] ?? done,
+        now,
+        to: next.one.to,
+      }),
+      now,
+    );
   }
   throw new Error(`it does not come to an end: ${steps.join(', ')}`);
 }
@@ -57,26 +93,48 @@ describe('what the machines of a reservation are asked', () => {
   });
 
   it('a user who was in it: the image of who comes next, else the default image', () => {
-    const used = reservation({ readyAt: 1_000, entering: true, seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })] });
-    const next = reservation({ id: 'r2', user: 'bob', image: { name: 'db', revision: '7' }, from: 5_000, to: 6_000 });
+    const used = reservation({
+      readyAt: 1_000,
+      entering: true,
+      seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })],
+    });
+    const next = reservation({
+      id: 'r2',
+      user: 'bob',
+      image: { name: 'db', revision: '7' },
+      from: 5_000,
+      to: 6_000,
+    });
     const over = play(stateWith(used, next), 2_000);
     expect(over.steps).toEqual(['a reload', 'a let go']);
     const place = used.seats[0] ?? seat('a');
-    expect(intentOf(stateWith(used, next), used, place, 'reload')).toEqual({ kind: 'load', image: { name: 'db', revision: '7' }, force: true });
-    expect(intentOf(stateWith(used), used, place, 'reload')).toEqual({ kind: 'load', image: usual, force: true });
+    expect(intentOf(stateWith(used, next), used, place, 'reload')).toEqual({
+      kind: 'load',
+      image: { name: 'db', revision: '7' },
+      force: true,
+    });
+    expect(intentOf(stateWith(used), used, place, 'reload')).toEqual({
+      kind: 'load',
+      image: usual,
+      force: true,
+    });
     expect(stateOf(firstOf(over.state))).toBe('ended');
     expect(firstOf(over.state).closedAt).toBe(2_000);
   });
 
   it.each([
-    ['READY', ['a look', 'a unload', 'a let go']], ['POST_LOAD', ['a look', 'a unload', 'a let go']], ['RELOAD', ['a look', 'a reload', 'a let go']],
+    ['READY', ['a look', 'a unload', 'a let go']],
+    ['POST_LOAD', ['a look', 'a unload', 'a let go']],
+    ['RELOAD', ['a look', 'a reload', 'a let go']],
   ] as const)('a user who was not told how to log in, and a machine that is %s', (verdict, steps) => {
     const placed = reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'placed', heldUntil: 2_000 })] });
     expect(play(stateWith(placed), 2_000, { look: { ...done, verdict } }).steps).toEqual(steps);
   });
 
   it('silence is neither: it is asked again, and in the end people look at it; nothing is loaded', () => {
-    let state = stateWith(reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'placed', heldUntil: 2_000 })] }));
+    let state = stateWith(
+      reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'placed', heldUntil: 2_000 })] }),
+    );
     const steps: string[] = [];
     for (let now = 2_000; now < 400_000; now += 40_000) {
       const played = play(state, now, { look: { ...done, verdict: 'UNKNOWN' } });
@@ -89,23 +147,36 @@ describe('what the machines of a reservation are asked', () => {
   it('what cannot be cleared is loaded anew, and what cannot be loaded is taken out of use and told of', () => {
     const placed = reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'placed', heldUntil: 2_000 })] });
     const failed: OperateMachineReply = { is: 'not done', answer: 'not done', why: 'no room' };
-    const end = play(stateWith(placed), 2_000, { look: { ...done, verdict: 'READY' }, unload: failed, reload: failed });
+    const end = play(stateWith(placed), 2_000, {
+      look: { ...done, verdict: 'READY' },
+      unload: failed,
+      reload: failed,
+    });
     expect(end.steps).toEqual(['a look', 'a unload', 'a reload', 'a maintain', 'a let go']);
     expect(end.state.tidings.map(({ event }) => event)).toEqual(['ended', 'attention']);
   });
 
   it('a machine that cannot be had is let go of, and is lacking; what was asked before the end is waited for', () => {
     const failed: OperateMachineReply = { is: 'not done', answer: 'unknown', why: 'silence' };
-    const given = play(stateWith(reservation({ wanted: { count: 2 }, seats: [seat('a'), seat('b')] })), 950, { load: failed });
+    const given = play(stateWith(reservation({ wanted: { count: 2 }, seats: [seat('a'), seat('b')] })), 950, {
+      load: failed,
+    });
     expect(given.steps).toEqual(['a hold', 'a load', 'a let go', 'b hold', 'b load', 'b let go']);
     expect(lacking(firstOf(given.state))).toBe(2);
     const cut = stateWith(reservation({ seats: [seat('a', { asking: 'hold' })] }));
-    expect(play(endReservation(cut, firstOf(cut), { at: 950, how: 'cancelled', why: 'test' }), 950).steps).toEqual(['a hold', 'a let go']);
+    expect(
+      play(endReservation(cut, firstOf(cut), { at: 950, how: 'cancelled', why: 'test' }), 950).steps,
+    ).toEqual(['a hold', 'a let go']);
   });
 
   it('a machine that is busy with something else at the end is let go of later, not forgotten', () => {
-    const over = reservation({ over: { at: 1_500, how: 'cancelled', why: 'cancelled' }, seats: [seat('a', { stage: 'held' })] });
-    const busy = play(stateWith(over), 1_500, { 'let go': { is: 'not done', answer: 'not done', why: 'it is busy' } });
+    const over = reservation({
+      over: { at: 1_500, how: 'cancelled', why: 'cancelled' },
+      seats: [seat('a', { stage: 'held' })],
+    });
+    const busy = play(stateWith(over), 1_500, {
+      'let go': { is: 'not done', answer: 'not done', why: 'it is busy' },
+    });
     expect(busy.steps).toEqual(['a let go']);
     expect(stateOf(firstOf(busy.state))).toBe('ending');
     const later = nextDue(busy.state, 1_500) ?? 0;
@@ -116,7 +187,14 @@ describe('what the machines of a reservation are asked', () => {
 
   it('silence of a machine that is wanted by its name is borne twice', () => {
     const failed: OperateMachineReply = { is: 'not done', answer: 'unknown', why: 'silence' };
-    let state = stateWith(reservation({ from: 90_000, to: 200_000, settings: { ...settings, prepareMs: 90_000 }, wanted: { count: 1, machines: ['a'] } }));
+    let state = stateWith(
+      reservation({
+        from: 90_000,
+        to: 200_000,
+        settings: { ...settings, prepareMs: 90_000 },
+        wanted: { count: 1, machines: ['a'] },
+      }),
+    );
     const steps: string[] = [];
     for (const now of [1_000, 12_000, 23_000, 34_000]) {
       const played = play(state, now, { load: failed });
@@ -130,16 +208,29 @@ describe('what the machines of a reservation are asked', () => {
     const used = reservation({ readyAt: 1_000, seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })] });
     const next = reservation({ id: 'r2', from: 2_000, to: 3_000 });
     expect(play(stateWith(used, next), 1_990).steps).toEqual([]);
-    expect(play(stateWith(used, next), 2_000).steps).toEqual(['a reload', 'a let go', 'a hold', 'a load', 'a reserve']);
+    expect(play(stateWith(used, next), 2_000).steps).toEqual([
+      'a reload',
+      'a let go',
+      'a hold',
+      'a load',
+      'a reserve',
+    ]);
   });
 
   it('an extension is told to the machine', () => {
-    const used = reservation({ to: 3_000, readyAt: 1_000, seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })] });
+    const used = reservation({
+      to: 3_000,
+      readyAt: 1_000,
+      seats: [seat('a', { stage: 'in use', heldUntil: 2_000 })],
+    });
     expect(play(stateWith(used), 1_500).steps).toEqual(['a prolong']);
   });
 
   it('one whose time is over before it was ready has failed', () => {
-    const { state } = play(stateWith(reservation({ seats: [seat('a', { stage: 'held', heldUntil: 2_000 })] })), 2_001);
+    const { state } = play(
+      stateWith(reservation({ seats: [seat('a', { stage: 'held', heldUntil: 2_000 })] })),
+      2_001,
+    );
     expect(stateOf(firstOf(state))).toBe('failed');
     expect(state.tidings.map(({ event }) => event)).toEqual(['failed']);
   });
@@ -149,10 +240,16 @@ describe('what is refused before any machine is looked at', () => {
   const asked = { user: 'ada', image, to: 100_000, wanted: { count: 1 }, by: 'test' };
 
   it.each([
-    [{ from: 0 }, /begins at 1970-.* past/], [{ from: 200_000, to: 150_000 }, /not after its beginning/], [{ to: 150_000 }, undefined], [{ to: Number.NaN }, /milliseconds/],
-    [{ to: 150_000, wanted: { count: 51 } }, /1 to 50 machines, not 51/], [{ to: 150_000, wanted: { count: 2, machines: ['a'] } }, /1 machines are named, and 2/],
+    [{ from: 0 }, /begins at 1970-.* past/],
+    [{ from: 200_000, to: 150_000 }, /not after its beginning/],
+    [{ to: 150_000 }, undefined],
+    [{ to: Number.NaN }, /milliseconds/],
+    [{ to: 150_000, wanted: { count: 51 } }, /1 to 50 machines, not 51/],
+    [{ to: 150_000, wanted: { count: 2, machines: ['a'] } }, /1 machines are named, and 2/],
     [{ to: 150_000, wanted: { count: 2, machines: ['a', 'a'] } }, /named twice/],
-    [{ from: 400 * 86_400_000, to: 401 * 86_400_000 }, /more than a year/], [{ to: 150_000, user: 'x'.repeat(101) }, /at most 100/], [{ to: 150_000, image: { name: '../x', revision: '1' } }, /no image/],
+    [{ from: 400 * 86_400_000, to: 401 * 86_400_000 }, /more than a year/],
+    [{ to: 150_000, user: 'x'.repeat(101) }, /at most 100/],
+    [{ to: 150_000, image: { name: '../x', revision: '1' } }, /no image/],
   ] as const)('%j', (part, expected) => {
     const why = refuseRequest(newReservations('u'), { ...asked, ...part }, 100_000);
     if (expected === undefined) expect(why).toBeUndefined();
@@ -161,9 +258,19 @@ describe('what is refused before any machine is looked at', () => {
 
   it('more than there may be at once, which still fits into one message', () => {
     const notes = Array.from({ length: 12 }, (_, at) => ({ at, text: 'x'.repeat(400) }));
-    const many = (count: number): ReservationsState => stateWith(...Array.from({ length: count }, (_, index) => reservation({
-      id: `r${index + 1}`, user: 'u'.repeat(100), notes, seats: Array.from({ length: 4 }, (__, of) => seat(`machine-with-a-long-name-number-${index}-${of}`, { why: 'y'.repeat(100) })),
-    })));
+    const many = (count: number): ReservationsState =>
+      stateWith(
+        ...Array.from({ length: count }, (_, index) =>
+          reservation({
+            id: `r${index + 1}`,
+            user: 'u'.repeat(100),
+            notes,
+            seats: Array.from({ length: 4 }, (__, of) =>
+              seat(`machine-with-a-long-name-number-${index}-${of}`, { why: 'y'.repeat(100) }),
+            ),
+          }),
+        ),
+      );
     expect(refuseRequest(many(500), { ...asked, to: 150_000 }, 100_000)).toMatch(/500 open reservations/);
     const packed = packReservations(many(500));
     expect(JSON.stringify(packed).length).toBeLessThan(1_200_000);

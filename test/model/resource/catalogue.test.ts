@@ -1,27 +1,58 @@
 import { describe, expect, it } from 'vitest';
 import {
-  maxResourceBytes, maxVersions, pinReference, prunable, putVersion, refusePut, refuseRollback, refuseSet, removeVersions, resourcePartBytes, rollBack, setVersion, type Catalogue,
+  maxResourceBytes,
+  maxVersions,
+  pinReference,
+  prunable,
+  putVersion,
+  refusePut,
+  refuseRollback,
+  refuseSet,
+  removeVersions,
+  resourcePartBytes,
+  rollBack,
+  setVersion,
+  type Catalogue,
   type PutRequest,
 } from '../../../src/model/resource/catalogue.js';
 import { readPinnedResource, readResourceReference } from '../../../src/model/resource/reference.js';
 import { usedDigests } from '../../../src/model/resource/used.js';
 
 const digestOf = (word: string): string => `sha256:${Buffer.from(word).toString('hex').padEnd(64, '0')}`;
-const request = (name: string, word: string, more: Partial<PutRequest> = {}): PutRequest => ({ name, by: 'me', digest: digestOf(word), format: 'file', bytes: 3, parts: 1, ...more });
+const request = (name: string, word: string, more: Partial<PutRequest> = {}): PutRequest => ({
+  name,
+  by: 'me',
+  digest: digestOf(word),
+  format: 'file',
+  bytes: 3,
+  parts: 1,
+  ...more,
+});
 const at = '2026-01-01T00:00:00.000Z';
 
 function withVersions(...words: readonly string[]): Catalogue {
-  return words.reduce<Catalogue>((catalogue, word) => putVersion(catalogue, request('keys', word), at).catalogue, {});
+  return words.reduce<Catalogue>(
+    (catalogue, word) => putVersion(catalogue, request('keys', word), at).catalogue,
+    {},
+  );
 }
 
 describe('the catalogue', () => {
   it('sets the first version of a name at once, and no other', () => {
-    expect(withVersions('a', 'b')['keys']).toMatchObject({ set: 1, next: 3, before: [], versions: [{ version: 1 }, { version: 2 }] });
+    expect(withVersions('a', 'b')['keys']).toMatchObject({
+      set: 1,
+      next: 3,
+      before: [],
+      versions: [{ version: 1 }, { version: 2 }],
+    });
   });
 
   it('takes the same content for the version that is there', () => {
     const catalogue = withVersions('a', 'b');
-    expect(putVersion(catalogue, request('keys', 'a'), 'later')).toEqual({ catalogue, version: expect.objectContaining({ version: 1, at }) });
+    expect(putVersion(catalogue, request('keys', 'a'), 'later')).toEqual({
+      catalogue,
+      version: expect.objectContaining({ version: 1, at }),
+    });
     expect(putVersion(catalogue, request('keys', 'a', { format: 'archive' }), at).version.version).toBe(3);
   });
 
@@ -33,7 +64,10 @@ describe('the catalogue', () => {
     expect(catalogue['keys']).toMatchObject({ set: 1, before: [] });
     expect(refuseRollback(catalogue, 'keys')).toBe('no other version of resource keys was set before');
     expect(setVersion(catalogue, 'keys', 1)).toBe(catalogue);
-    const { catalogue: pruned } = removeVersions(catalogue, prunable(catalogue, { used: [], before: '2027' }));
+    const { catalogue: pruned } = removeVersions(
+      catalogue,
+      prunable(catalogue, { used: [], before: '2027' }),
+    );
     expect(putVersion(pruned, request('keys', 'd'), at).version.version).toBe(4);
   });
 
@@ -50,13 +84,31 @@ describe('the catalogue', () => {
     ['no digest', { ...request('a', 'x'), digest: 'md5:1' }, /no digest/],
     ['another format', { ...request('a', 'x'), format: 'folder' }, /no digest, format/],
     ['too many bytes', request('a', 'x', { bytes: maxResourceBytes + 1 }), /not one of at most/],
-    ['a wrong number of parts', request('a', 'x', { bytes: resourcePartBytes + 1, parts: 1 }), /are stored in 2 parts, not 1/],
+    [
+      'a wrong number of parts',
+      request('a', 'x', { bytes: resourcePartBytes + 1, parts: 1 }),
+      /are stored in 2 parts, not 1/,
+    ],
   ])('refuses %s', (_what, put, wrong) => {
     expect(refusePut({}, put)).toMatch(wrong);
   });
 
   it('refuses more than it can hold, and says what helps', () => {
-    const full: Catalogue = { keys: { versions: Array.from({ length: maxVersions }, (_, index) => ({ version: index, digest: digestOf(String(index)), format: 'file', bytes: 1, parts: 1, at, by: 'me' })), before: [], next: maxVersions } };
+    const full: Catalogue = {
+      keys: {
+        versions: Array.from({ length: maxVersions }, (_, index) => ({
+          version: index,
+          digest: digestOf(String(index)),
+          format: 'file',
+          bytes: 1,
+          parts: 1,
+          at,
+          by: 'me',
+        })),
+        before: [],
+        next: maxVersions,
+      },
+    };
     expect(refusePut(full, request('keys', 'new'))).toMatch(/heddle resource prune/);
     expect(refusePut(full, request('keys', '5'))).toBeUndefined();
   });
@@ -70,9 +122,14 @@ describe('the catalogue', () => {
     let catalogue = withVersions('a', 'b', 'c', 'd');
     catalogue = putVersion(catalogue, request('other', 'b'), at).catalogue;
     catalogue = setVersion(setVersion(catalogue, 'keys', 3), 'keys', 4);
-    expect(prunable(catalogue, { used: [digestOf('a')], before: '2027' }).map(({ version }) => version)).toEqual([2]);
+    expect(
+      prunable(catalogue, { used: [digestOf('a')], before: '2027' }).map(({ version }) => version),
+    ).toEqual([2]);
     expect(prunable(catalogue, { used: [], before: at })).toEqual([]);
-    const { catalogue: kept, unused } = removeVersions(catalogue, prunable(catalogue, { used: [], before: '2027' }));
+    const { catalogue: kept, unused } = removeVersions(
+      catalogue,
+      prunable(catalogue, { used: [], before: '2027' }),
+    );
     expect(kept['keys']).toMatchObject({ set: 4, before: [3], versions: [{ version: 3 }, { version: 4 }] });
     expect(unused.map(({ digest }) => digest)).toEqual([digestOf('a')]);
   });
@@ -82,8 +139,18 @@ describe('a reference', () => {
   it('means what is set, a version, or a content', () => {
     const catalogue = setVersion(withVersions('a', 'b'), 'keys', 2);
     const pinned = { resource: 'keys', version: 2, digest: digestOf('b'), format: 'file' };
-    for (const reference of [{ resource: 'keys' }, { resource: 'keys', version: 2 }, { resource: 'keys', digest: digestOf('b') }]) expect(pinReference(catalogue, reference)).toEqual(pinned);
-    for (const reference of [{ resource: 'none' }, { resource: 'constructor' }, { resource: 'keys', version: 9 }, { resource: 'keys', version: 1, digest: digestOf('b') }]) {
+    for (const reference of [
+      { resource: 'keys' },
+      { resource: 'keys', version: 2 },
+      { resource: 'keys', digest: digestOf('b') },
+    ])
+      expect(pinReference(catalogue, reference)).toEqual(pinned);
+    for (const reference of [
+      { resource: 'none' },
+      { resource: 'constructor' },
+      { resource: 'keys', version: 9 },
+      { resource: 'keys', version: 1, digest: digestOf('b') },
+    ]) {
       expect(pinReference(catalogue, reference)).toBeUndefined();
     }
     expect(readResourceReference(pinned)).toBeUndefined();
@@ -91,16 +158,38 @@ describe('a reference', () => {
   });
 
   it('is nothing else that people write into fields', () => {
-    for (const value of ['keys', { resource: 1 }, { resource: 'a', more: 1 }, { secret: 'env:A' }, ['a'], null]) {
+    for (const value of [
+      'keys',
+      { resource: 1 },
+      { resource: 'a', more: 1 },
+      { secret: 'env:A' },
+      ['a'],
+      null,
+    ]) {
       expect(readResourceReference(value)).toBeUndefined();
       expect(readPinnedResource(value)).toBeUndefined();
     }
-    expect(readPinnedResource({ resource: '../a', version: 1, digest: digestOf('a'), format: 'file' })).toBeUndefined();
+    expect(
+      readPinnedResource({ resource: '../a', version: 1, digest: digestOf('a'), format: 'file' }),
+    ).toBeUndefined();
   });
 
   it('counts as used wherever it stands in the state of a cluster', () => {
-    const field = (word: string): object => ({ resource: 'keys', version: 1, digest: digestOf(word), format: 'file' });
-    const state = { nodes: {}, spec: { services: [field('a')] }, queue: [{ spec: { deep: { er: field('b') } } }], target: field('a') };
-    expect(usedDigests(state as unknown as Parameters<typeof usedDigests>[0])).toEqual([digestOf('a'), digestOf('b')]);
+    const field = (word: string): object => ({
+      resource: 'keys',
+      version: 1,
+      digest: digestOf(word),
+      format: 'file',
+    });
+    const state = {
+      nodes: {},
+      spec: { services: [field('a')] },
+      queue: [{ spec: { deep: { er: field('b') } } }],
+      target: field('a'),
+    };
+    expect(usedDigests(state as unknown as Parameters<typeof usedDigests>[0])).toEqual([
+      digestOf('a'),
+      digestOf('b'),
+    ]);
   });
 });

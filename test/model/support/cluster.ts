@@ -38,11 +38,18 @@ export function titleOf(id: string, step: Step): string {
 }
 
 /**
- * A cluster whose tasks are carried out by writing them down, with the same records that the workflow keeps. `pick`
- * chooses which of the nodes that can go on does.
+ * A cluster whose tasks are carried out by writing them down, with the same records that the workflow keeps.
+ * `pick` chooses which of the nodes that can go on does.
  */
 export class TestCluster {
-  state: TestState = { stopped: [], retired: {}, nodes: {}, groups: {}, peers: noPeers, counters: { operation: 0, incarnation: 0, nodenum: 0 } };
+  state: TestState = {
+    stopped: [],
+    retired: {},
+    nodes: {},
+    groups: {},
+    peers: noPeers,
+    counters: { operation: 0, incarnation: 0, nodenum: 0 },
+  };
   readonly #pick: (choices: number) => number;
 
   constructor(pick: (choices: number) => number = () => 0) {
@@ -53,8 +60,18 @@ export class TestCluster {
     const operation = this.state.counters.operation + 1;
     const id = String(operation);
     this.state = {
-      ...this.state, counters: { ...this.state.counters, operation },
-      operation: { id, kind: intent.kind, intent, what: '', state: 'running', by: 'test', requestedAt: '', tasks: { total: 0, done: 0, failed: 0 } },
+      ...this.state,
+      counters: { ...this.state.counters, operation },
+      operation: {
+        id,
+        kind: intent.kind,
+        intent,
+        what: '',
+        state: 'running',
+        by: 'test',
+        requestedAt: '',
+        tasks: { total: 0, done: 0, failed: 0 },
+      },
     };
     if (intent.kind === 'replace') for (const one of intent.nodes) this.facts(one, { condemned: true });
   }
@@ -63,8 +80,17 @@ export class TestCluster {
   plan(spec: ClusterSpec | undefined = this.state.spec): Plan {
     const intent = this.state.operation?.intent ?? { kind: 'apply' };
     const wanted = intent.kind === 'delete' ? undefined : spec;
-    const placements = Object.fromEntries(Object.entries(wanted?.groups ?? {}).map(([name, group]) => [name, [placementOf(group)]]));
-    return planOperation({ intent, ...(wanted === undefined ? {} : { spec: wanted }), current: summarise(this.state), placements, digest, bootstrapDigest: () => 'b' });
+    const placements = Object.fromEntries(
+      Object.entries(wanted?.groups ?? {}).map(([name, group]) => [name, [placementOf(group)]]),
+    );
+    return planOperation({
+      intent,
+      ...(wanted === undefined ? {} : { spec: wanted }),
+      current: summarise(this.state),
+      placements,
+      digest,
+      bootstrapDigest: () => 'b',
+    });
   }
 
   facts(id: string, facts: Partial<NodeState['facts']>): void {
@@ -86,7 +112,9 @@ export class TestCluster {
   /** Carries out one plan as far as it goes. */
   play(plan: Plan, fails: Fault = () => false): Play {
     this.#adopt(plan);
-    const chains = plan.kinds.flatMap((kind) => indexesOf(kind.nodes).map((index) => ({ id: nodeId(kind.group, index), kind, at: 0, failed: false })));
+    const chains = plan.kinds.flatMap((kind) =>
+      indexesOf(kind.nodes).map((index) => ({ id: nodeId(kind.group, index), kind, at: 0, failed: false })),
+    );
     const passed: Record<string, number> = {};
     const turns: Record<string, Set<string>> = {};
     const done: Done[] = [];
@@ -94,9 +122,14 @@ export class TestCluster {
     let widest = 0;
     const mayGoOn = ({ id, kind, at, failed: broken }: (typeof chains)[number]): boolean => {
       const step = kind.chain[at];
-      if (broken || step === undefined || !(step.after ?? []).every((gate) => (passed[gate] ?? 0) >= (plan.gates[gate] ?? 0))) return false;
+      if (
+        broken ||
+        step === undefined ||
+        !(step.after ?? []).every((gate) => (passed[gate] ?? 0) >= (plan.gates[gate] ?? 0))
+      )
+        return false;
       if (step.turn === undefined) return true;
-      const holders = turns[step.turn] ??= new Set();
+      const holders = (turns[step.turn] ??= new Set());
       return holders.has(id) || holders.size < (plan.width ?? 0);
     };
     for (let able = chains.filter(mayGoOn); able.length > 0; able = chains.filter(mayGoOn)) {
@@ -117,34 +150,55 @@ export class TestCluster {
       done.push({ nodeId: chain.id, step });
       if (step.counts !== undefined) passed[step.counts] = (passed[step.counts] ?? 0) + 1;
       chain.at += 1;
-      if (step.turn !== undefined && chain.kind.chain[chain.at]?.turn !== step.turn) turns[step.turn]?.delete(chain.id);
+      if (step.turn !== undefined && chain.kind.chain[chain.at]?.turn !== step.turn)
+        turns[step.turn]?.delete(chain.id);
     }
-    const stuck = chains.filter(({ kind, at, failed: broken }) => !broken && at < kind.chain.length).map(({ id }) => id);
-    if (stuck.length === 0 && failed.length === 0) this.#tidy(chains.filter(({ kind }) => kind.purpose === 'remove').map(({ id }) => id));
+    const stuck = chains
+      .filter(({ kind, at, failed: broken }) => !broken && at < kind.chain.length)
+      .map(({ id }) => id);
+    if (stuck.length === 0 && failed.length === 0)
+      this.#tidy(chains.filter(({ kind }) => kind.purpose === 'remove').map(({ id }) => id));
     return { done, failed, stuck, widest };
   }
 
   #adopt({ spec, kinds }: Plan): void {
     if (spec !== undefined) {
-      const retired = Object.fromEntries(Object.entries(servicesOf(this.state)).filter(([name]) => spec.services[name] === undefined));
+      const retired = Object.fromEntries(
+        Object.entries(servicesOf(this.state)).filter(([name]) => spec.services[name] === undefined),
+      );
       this.state = { ...this.state, spec, retired };
-      for (const node of Object.values(this.state.nodes)) this.#join(node.nodeId, spec.groups[node.group]?.services ?? node.services);
+      for (const node of Object.values(this.state.nodes))
+        this.#join(node.nodeId, spec.groups[node.group]?.services ?? node.services);
     }
-    for (const kind of kinds) for (const index of indexesOf(kind.nodes)) this.#take(kind, nodeId(kind.group, index));
+    for (const kind of kinds)
+      for (const index of indexesOf(kind.nodes)) this.#take(kind, nodeId(kind.group, index));
   }
 
   #take(kind: Kind, id: string): void {
     const node = this.state.nodes[id];
     if (kind.purpose === 'remove') {
-      if (node?.leaving !== true) this.#touch([...node?.services ?? [], ...Object.keys(node?.facts.services ?? {})]);
+      if (node?.leaving !== true)
+        this.#touch([...(node?.services ?? []), ...Object.keys(node?.facts.services ?? {})]);
       this.#change(id, (before) => ({ ...before, leaving: true }));
     } else if (node === undefined) {
       const { counters } = this.state;
       const made: NodeState = {
-        nodeId: id, group: kind.group, nodenum: counters.nodenum + 1, hostname: hostname('web', id), incarnation: 0,
-        payload: {}, facts: { services: {} }, services: kind.services, changedAt: 0, runs: {},
+        nodeId: id,
+        group: kind.group,
+        nodenum: counters.nodenum + 1,
+        hostname: hostname('web', id),
+        incarnation: 0,
+        payload: {},
+        facts: { services: {} },
+        services: kind.services,
+        changedAt: 0,
+        runs: {},
       };
-      this.state = { ...this.state, counters: { ...counters, nodenum: made.nodenum }, nodes: { ...this.state.nodes, [id]: made } };
+      this.state = {
+        ...this.state,
+        counters: { ...counters, nodenum: made.nodenum },
+        nodes: { ...this.state.nodes, [id]: made },
+      };
       this.#touch(kind.services);
     }
   }
@@ -169,17 +223,21 @@ export class TestCluster {
     const occasion = { operation: this.state.operation?.id ?? '', peers: this.state.peers.version };
     this.#change(id, (node) => recordDone(node, step, {}, occasion));
     // A machine that only came up again kept its address.
-    if (step.action === 'CONFIRM' && before?.seen !== 'rebooted') this.#touch(this.state.nodes[id]?.services ?? []);
+    if (step.action === 'CONFIRM' && before?.seen !== 'rebooted')
+      this.#touch(this.state.nodes[id]?.services ?? []);
   }
 
   #tidy(removed: readonly string[]): void {
-    const nodes = Object.fromEntries(Object.entries(this.state.nodes).filter(([id]) => !removed.includes(id)));
+    const nodes = Object.fromEntries(
+      Object.entries(this.state.nodes).filter(([id]) => !removed.includes(id)),
+    );
     this.state = { ...this.state, nodes };
     const kind = this.state.operation?.kind;
     if (kind !== 'apply' && kind !== 'rollback') return;
     for (const node of Object.values(nodes)) {
       for (const name of Object.keys(node.facts.services)) {
-        if (!node.services.includes(name)) this.#change(node.nodeId, (before) => withoutService(before, name));
+        if (!node.services.includes(name))
+          this.#change(node.nodeId, (before) => withoutService(before, name));
       }
     }
   }

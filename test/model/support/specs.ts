@@ -7,7 +7,14 @@ import type { PlannedPlacement } from '../../../src/model/plan/plan.js';
 const shell = (script: string) => ({ type: 'shell', fields: { script } });
 
 /** Every action a service can declare. */
-export const all = { install: shell('i'), configure: shell('c'), initialize: shell('n'), start: shell('s'), stop: shell('t'), remove: shell('r') };
+export const all = {
+  install: shell('i'),
+  configure: shell('c'),
+  initialize: shell('n'),
+  start: shell('s'),
+  stop: shell('t'),
+  remove: shell('r'),
+};
 export type ActionKey = keyof typeof all;
 
 export function only(...keys: readonly ActionKey[]): ServiceSpec['actions'] {
@@ -26,7 +33,16 @@ export function changed(key: ActionKey, script = 'another'): ServiceSpec['action
 const none = { requires: [], uses: [] };
 
 export function service(changes: Partial<ServiceSpec> = {}): ServiceSpec {
-  return { provides: [], conflicts: [], install: none, runtime: none, peers: 'none', onPeersChange: 'nothing', actions: all, ...changes };
+  return {
+    provides: [],
+    conflicts: [],
+    install: none,
+    runtime: none,
+    peers: 'none',
+    onPeersChange: 'nothing',
+    actions: all,
+    ...changes,
+  };
 }
 
 export function needing(...names: readonly string[]): Pick<ServiceSpec, 'install' | 'runtime'> {
@@ -47,12 +63,24 @@ export function group(count: number, ...services: readonly string[]): GroupSpec 
   return { count, services, provider: 'local', hardware: 'small', image: 'host', fields: {} };
 }
 
-export function spec(groups: Record<string, GroupSpec>, services: Record<string, ServiceSpec>, changes: Partial<ClusterSpec> = {}): ClusterSpec {
+export function spec(
+  groups: Record<string, GroupSpec>,
+  services: Record<string, ServiceSpec>,
+  changes: Partial<ClusterSpec> = {},
+): ClusterSpec {
   return { name: 'web', config: {}, groups, services, onFailure: 'hold', repair: defaultRepair, ...changes };
 }
 
 export const digest = (value: Json): string => stableJson(value);
 
 export function placementOf({ hardware, image }: GroupSpec): PlannedPlacement {
-  return { provider: 'local', type: 'local', site: 'default', flavor: hardware, image, fields: {}, digest: `${hardware} ${image}` };
+  return {
+    provider: 'local',
+    type: 'local',
+    site: 'default',
+    flavor: hardware,
+    image,
+    fields: {},
+    digest: `${hardware} ${image}`,
+  };
 }

@@ -14,21 +14,28 @@ describe('a host key made of a secret', () => {
   it('is the same for the same secret and machine, and another for any other', () => {
     const key = makeHostKey(secret, 'u/app-1/1');
     expect(makeHostKey(secret, 'u/app-1/1')).toEqual(key);
-    const others = [makeHostKey(secret, 'u/app-1/2'), makeHostKey(secret, 'u/app-2/1'), makeHostKey(`${secret}!`, 'u/app-1/1')];
+    const others = [
+      makeHostKey(secret, 'u/app-1/2'),
+      makeHostKey(secret, 'u/app-2/1'),
+      makeHostKey(`${secret}!`, 'u/app-1/1'),
+    ];
     expect(new Set([key, ...others].map((one) => one.public)).size).toBe(4);
   });
 
-  it.each(['u/app-1/1', 'u/app-2/1', 'another'])('is read by SSH software, and its two halves belong together (%s)', (name) => {
-    const key = makeHostKey(secret, name);
-    expect(isHostKey(key.public)).toBe(true);
-    expect(publicLine(key.private)).toBe(key.public);
-    const parsed = ssh2.utils.parseKey(key.private);
-    if (parsed instanceof Error) throw parsed;
-    const signature = parsed.sign('text');
-    const reader = ssh2.utils.parseKey(key.public);
-    if (reader instanceof Error || signature instanceof Error) throw new Error('it cannot sign');
-    expect(reader.verify('text', signature)).toBe(true);
-  });
+  it.each(['u/app-1/1', 'u/app-2/1', 'another'])(
+    'is read by SSH software, and its two halves belong together (%s)',
+    (name) => {
+      const key = makeHostKey(secret, name);
+      expect(isHostKey(key.public)).toBe(true);
+      expect(publicLine(key.private)).toBe(key.public);
+      const parsed = ssh2.utils.parseKey(key.private);
+      if (parsed instanceof Error) throw parsed;
+      const signature = parsed.sign('text');
+      const reader = ssh2.utils.parseKey(key.public);
+      if (reader instanceof Error || signature instanceof Error) throw new Error('it cannot sign');
+      expect(reader.verify('text', signature)).toBe(true);
+    },
+  );
 
   it('is read by OpenSSH itself, where that is installed', ({ skip }) => {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-key-'));
@@ -39,7 +46,8 @@ describe('a host key made of a secret', () => {
       try {
         read = execFileSync('ssh-keygen', ['-y', '-f', join(folder, 'key')], { encoding: 'utf8' });
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return skip('ssh-keygen is not installed');
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+          return skip('ssh-keygen is not installed');
         throw error;
       }
       expect(read).toMatch(new RegExp(`^${key.public.replaceAll('+', '\\+')}( |\\n)`));
@@ -49,7 +57,9 @@ describe('a host key made of a secret', () => {
   });
 
   it('refuses a secret that could be guessed, without showing it', () => {
-    expect(() => makeHostKey('hunter2', 'u/app-1/1')).toThrow(/hostKeySecret is too short.*openssl rand -hex 32/);
+    expect(() => makeHostKey('hunter2', 'u/app-1/1')).toThrow(
+      /hostKeySecret is too short.*openssl rand -hex 32/,
+    );
     expect(() => makeHostKey('hunter2', 'u/app-1/1')).not.toThrow(/hunter2/);
   });
 });

@@ -5,13 +5,21 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSeedImage } from '../../../src/plugins/cloud-init/seed-image.js';
 
-const files = { 'meta-data': '{"instance-id": "a"}', 'user-data': `#cloud-config\n${'x'.repeat(20_000)}é\n`, 'empty': '' };
+const files = {
+  'meta-data': '{"instance-id": "a"}',
+  'user-data': `#cloud-config\n${'x'.repeat(20_000)}é\n`,
+  empty: '',
+};
 const hasTools = spawnSync('mcopy', ['--version']).error === undefined;
 
 describe('the disk that cloud-init reads', () => {
   test('has its label where systems look for it, and the same bytes for the same files', () => {
     const image = makeSeedImage(files);
-    expect([image.length, image.toString('latin1', 43, 54), image.readUInt16LE(510)]).toEqual([1_474_560, 'CIDATA     ', 0xaa55]);
+    expect([image.length, image.toString('latin1', 43, 54), image.readUInt16LE(510)]).toEqual([
+      1_474_560,
+      'CIDATA     ',
+      0xaa55,
+    ]);
     expect(makeSeedImage(files).equals(image)).toBe(true);
   });
 
@@ -20,17 +28,26 @@ describe('the disk that cloud-init reads', () => {
     expect(() => makeSeedImage({ 'user-data': 'x'.repeat(1_500_000) })).toThrow('user-data does not fit');
   });
 
-  test.skipIf(!hasTools)(`is read by mtools as it was written${hasTools ? '' : ' (mtools is not installed: npm run setup:extras)'}`, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'heddle-seed-'));
-    try {
-      const path = join(folder, 'seed.img');
-      writeFileSync(path, makeSeedImage(files));
-      const read = (name: string): string => spawnSync('mcopy', ['-n', '-i', path, `::${name}`, '-'], { encoding: 'utf8' }).stdout;
-      expect(Object.fromEntries(Object.keys(files).map((name) => [name, read(name)]))).toEqual(files);
-      expect(spawnSync('mdir', ['-i', path, '-b'], { encoding: 'utf8' }).stdout.trim().split('\n').map((line) => line.trim())).toEqual(['::/meta-data', '::/user-data', '::/empty']);
-      expect(spawnSync('mlabel', ['-s', '-i', path], { encoding: 'utf8' }).stdout).toContain('CIDATA');
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
+  test.skipIf(!hasTools)(
+    `is read by mtools as it was written${hasTools ? '' : ' (mtools is not installed: npm run setup:extras)'}`,
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), 'heddle-seed-'));
+      try {
+        const path = join(folder, 'seed.img');
+        writeFileSync(path, makeSeedImage(files));
+        const read = (name: string): string =>
+          spawnSync('mcopy', ['-n', '-i', path, `::${name}`, '-'], { encoding: 'utf8' }).stdout;
+        expect(Object.fromEntries(Object.keys(files).map((name) => [name, read(name)]))).toEqual(files);
+        expect(
+          spawnSync('mdir', ['-i', path, '-b'], { encoding: 'utf8' })
+            .stdout.trim()
+            .split('\n')
+            .map((line) => line.trim()),
+        ).toEqual(['::/meta-data', '::/user-data', '::/empty']);
+        expect(spawnSync('mlabel', ['-s', '-i', path], { encoding: 'utf8' }).stdout).toContain('CIDATA');
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+  );
 });

@@ -10,18 +10,27 @@ describe('user data for cloud-init', () => {
     const text = makeUserData({ hostname: 'web-app-1', hostKey, publicKeys: ['ssh-ed25519 AAAA me'] });
     expect(text.split('\n')[0]).toBe('#cloud-config');
     expect(parse(text)).toEqual({
-      hostname: 'web-app-1', preserve_hostname: false, ssh_authorized_keys: ['ssh-ed25519 AAAA me'], ssh_deletekeys: true, ssh_genkeytypes: [],
+      hostname: 'web-app-1',
+      preserve_hostname: false,
+      ssh_authorized_keys: ['ssh-ed25519 AAAA me'],
+      ssh_deletekeys: true,
+      ssh_genkeytypes: [],
       ssh_keys: { ed25519_private: hostKey.private, ed25519_public: `${hostKey.public} heddle` },
     });
   });
 
-  it('leaves the image\'s own keys alone where no host key is given', () => {
-    expect(parse(makeUserData({ hostname: 'web-app-1' }))).toEqual({ hostname: 'web-app-1', preserve_hostname: false });
+  it("leaves the image's own keys alone where no host key is given", () => {
+    expect(parse(makeUserData({ hostname: 'web-app-1' }))).toEqual({
+      hostname: 'web-app-1',
+      preserve_hostname: false,
+    });
   });
 
   it.each([
-    ['#!/bin/sh\necho hello', 'text/x-shellscript'], ['#cloud-config\npackages: [nginx]\n', 'text/cloud-config'], ['#cloud-boothook\ntrue\n', 'text/cloud-boothook'],
-  ])('takes the user\'s own part along: %j', (own, type) => {
+    ['#!/bin/sh\necho hello', 'text/x-shellscript'],
+    ['#cloud-config\npackages: [nginx]\n', 'text/cloud-config'],
+    ['#cloud-boothook\ntrue\n', 'text/cloud-boothook'],
+  ])("takes the user's own part along: %j", (own, type) => {
     const text = makeUserData({ hostname: 'web-app-1', hostKey, own });
     const [, boundary = ''] = /^Content-Type: multipart\/mixed; boundary="([^"]+)"/.exec(text) ?? [];
     const parts = text.split(`--${boundary}`);
@@ -33,7 +42,11 @@ describe('user data for cloud-init', () => {
   });
 
   it('refuses what cloud-init would pass over, and what clouds would refuse', () => {
-    expect(() => makeUserData({ hostname: 'a', own: 'echo hello' })).toThrow(/userData must begin with #cloud-config, #!/);
-    expect(() => makeUserData({ hostname: 'a', own: `#!/bin/sh\n${'#'.repeat(16_384)}` })).toThrow(/has 16\d\d\d bytes.*take 16384/);
+    expect(() => makeUserData({ hostname: 'a', own: 'echo hello' })).toThrow(
+      /userData must begin with #cloud-config, #!/,
+    );
+    expect(() => makeUserData({ hostname: 'a', own: `#!/bin/sh\n${'#'.repeat(16_384)}` })).toThrow(
+      /has 16\d\d\d bytes.*take 16384/,
+    );
   });
 });

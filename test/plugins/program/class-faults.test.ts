@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../support/until.js';
-import { failureOf, openPrograms, processesWith, providerDescriptor, type ProgramBench } from './support/bench.js';
+import {
+  failureOf,
+  openPrograms,
+  processesWith,
+  providerDescriptor,
+  type ProgramBench,
+} from './support/bench.js';
 
 /** A word in the arguments of processes that the plugin starts, by which they are found again. */
 const mark = `heddle-test-${process.pid}-class`;
@@ -66,7 +72,12 @@ beforeAll(async () => {
     'providers/p/p.json': providerDescriptor({ entry: './p.mjs', class: 'P', limits: { memoryMb: 300 } }),
     // The same with little patience, for what hangs.
     'providers/q/p.mjs': code,
-    'providers/q/q.json': providerDescriptor({ name: 'q', entry: './p.mjs', class: 'P', callDeadlineMs: 1_000 }),
+    'providers/q/q.json': providerDescriptor({
+      name: 'q',
+      entry: './p.mjs',
+      class: 'P',
+      callDeadlineMs: 1_000,
+    }),
   });
 });
 afterAll(() => bench.close());
@@ -74,7 +85,7 @@ afterAll(() => bench.close());
 const fail = (how: string) => failureOf(bench.run('CREATE', how));
 
 describe('a class that is not built in', () => {
-  it('does its work in a process that is not the worker\'s, and is used again', async () => {
+  it("does its work in a process that is not the worker's, and is used again", async () => {
     const first = await bench.run('CREATE', 'good');
     const second = await bench.run('CREATE', 'good');
     expect(first.result).toMatchObject({ providerid: 'm-1' });
@@ -83,39 +94,69 @@ describe('a class that is not built in', () => {
   });
 
   it.concurrent.each([
-    ['hang', 'plugin q did not answer create in time'], ['busy loop', 'plugin q did not answer create in time'],
+    ['hang', 'plugin q did not answer create in time'],
+    ['busy loop', 'plugin q did not answer create in time'],
     ['deaf to signals', 'plugin q did not answer create in time; its program was ended by SIGKILL'],
   ])('%s: is ended at its deadline, and the task may be tried again', async (how, words) => {
     const failure = await failureOf(bench.run('CREATE', how, { plugin: 'q' }));
-    expect(failure).toMatchObject({ type: 'Retryable', message: expect.stringContaining('CREATE app-1: the provider did not answer within 1000 ms') });
+    expect(failure).toMatchObject({
+      type: 'Retryable',
+      message: expect.stringContaining('CREATE app-1: the provider did not answer within 1000 ms'),
+    });
     expect(failure.message).toContain(words);
   });
 
   it.concurrent.each([
-    ['exit', 'its program ended with exit code 0 before it answered'], ['exit code 7', 'its program ended with exit code 7'],
-    ['unhandled rejection', 'nobody caught me'], ['thrown later', 'thrown later'], ['abort', 'was ended by SIGABRT'],
-    ['memory', 'MB are allowed'], ['memory at one go', 'MB are allowed'], ['children', 'are allowed'], ['endless line', 'it wrote a line of more than'],
+    ['exit', 'its program ended with exit code 0 before it answered'],
+    ['exit code 7', 'its program ended with exit code 7'],
+    ['unhandled rejection', 'nobody caught me'],
+    ['thrown later', 'thrown later'],
+    ['abort', 'was ended by SIGABRT'],
+    ['memory', 'MB are allowed'],
+    ['memory at one go', 'MB are allowed'],
+    ['children', 'are allowed'],
+    ['endless line', 'it wrote a line of more than'],
   ])('%s: fails the task as a fault of the plugin, which is named', async (how, words) => {
     const failure = await fail(how);
-    expect(failure).toMatchObject({ type: 'Internal', nonRetryable: false, message: expect.stringContaining('CREATE app-1: plugin p gave no result: its program') });
+    expect(failure).toMatchObject({
+      type: 'Internal',
+      nonRetryable: false,
+      message: expect.stringContaining('CREATE app-1: plugin p gave no result: its program'),
+    });
     expect(failure.message).toContain(words);
     expect(failure.message.length).toBeLessThan(2_000);
   });
 
   it.concurrent.each([
-    ['10 MB', 'result.blob passes the limit'], ['3 MB line', 'result.blob passes the limit'], ['prototype', 'result.__proto__ is a key that is not allowed'], ['cyclic', 'result.cyclic.self holds itself'],
-    ['bigint', 'result.size is a bigint, which is not JSON'], ['proxy', 'it is a Proxy'], ['garbage on its line', 'its program printed what is not JSON: "this is not JSON"'],
+    ['10 MB', 'result.blob passes the limit'],
+    ['3 MB line', 'result.blob passes the limit'],
+    ['prototype', 'result.__proto__ is a key that is not allowed'],
+    ['cyclic', 'result.cyclic.self holds itself'],
+    ['bigint', 'result.size is a bigint, which is not JSON'],
+    ['proxy', 'it is a Proxy'],
+    ['garbage on its line', 'its program printed what is not JSON: "this is not JSON"'],
     ['false result on its line', 'providerid that should be a text'],
   ])('%s: is refused, with plugin and field named', async (how, words) => {
     const failure = await fail(how);
-    expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true, message: expect.stringContaining('plugin p returned ') });
+    expect(failure).toMatchObject({
+      type: 'Invalid',
+      nonRetryable: true,
+      message: expect.stringContaining('plugin p returned '),
+    });
     expect(failure.message).toContain(words);
   });
 
   it('what it throws arrives as it was thrown', async () => {
     const failure = await fail('quota');
-    expect(failure).toMatchObject({ type: 'Quota', message: 'CREATE app-1: no more', details: [expect.objectContaining({ result: { providerid: 'm-9' } })] });
-    expect(await fail('throws no error')).toMatchObject({ type: 'Internal', message: 'CREATE app-1: threw a object' });
+    expect(failure).toMatchObject({
+      type: 'Quota',
+      message: 'CREATE app-1: no more',
+      details: [expect.objectContaining({ result: { providerid: 'm-9' } })],
+    });
+    expect(await fail('throws no error')).toMatchObject({
+      type: 'Internal',
+      message: 'CREATE app-1: threw a object',
+    });
   });
 
   it('what it prints is for people, and harms nothing', async () => {

@@ -36,16 +36,27 @@ beforeAll(async () => {
   const providers: Record<string, object> = {};
   const plugins = [examples];
   const config = { providers, plugins, pluginLimits: { bad: { time: '1s', memoryMb: 400 } } };
-  stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config });
+  stack = await startStack({
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    config,
+  });
   const fields = { endpoint: stack.service.endpoint, apiKey: { secret: `file:${stack.service.apiKeyFile}` } };
   Object.assign(providers, { local: { type: 'local', fields }, python: { type: 'machines', fields } });
   const descriptor = {
-    type: 'automator', class: 'Bad', entry: './bad.mjs', version: '1.0.0', description: 'Goes wrong', prepares: 'users',
+    type: 'automator',
+    class: 'Bad',
+    entry: './bad.mjs',
+    version: '1.0.0',
+    description: 'Goes wrong',
+    prepares: 'users',
     fields: { user: { script: { title: 'Script', type: 'text' } } },
   };
   writeFiles(stack.folder, {
-    'plugins/automators/bad/bad.mjs': bad, 'plugins/automators/bad/bad.json': { name: 'bad', ...descriptor },
-    'plugins/automators/patient/bad.mjs': bad, 'plugins/automators/patient/patient.json': { name: 'patient', ...descriptor },
+    'plugins/automators/bad/bad.mjs': bad,
+    'plugins/automators/bad/bad.json': { name: 'bad', ...descriptor },
+    'plugins/automators/patient/bad.mjs': bad,
+    'plugins/automators/patient/patient.json': { name: 'patient', ...descriptor },
   });
   plugins.push(join(stack.folder, 'plugins'));
   worker = await stack.startWorker();
@@ -62,16 +73,27 @@ async function finishWell(name: string, operation: string | undefined): Promise<
   expect([ended.state, ...status.nodes.flatMap(({ failure }) => failure?.message ?? [])]).toEqual(['done']);
 }
 
-/** A cluster on machines that the provider in Python gets, with a service that the automator in shell carries out. */
+/**
+ * A cluster on machines that the provider in Python gets, with a service that the automator in shell carries
+ * out.
+ */
 function good(name: string): ReturnType<typeof closed> {
   const script = (text: string): object => ({ type: 'steps', fields: { script: text } });
   return closed({
-    name, nodes: { app: { count: 2, provider: 'python', hardware: 'small', image: 'host', services: ['app'] } },
+    name,
+    nodes: { app: { count: 2, provider: 'python', hardware: 'small', image: 'host', services: ['app'] } },
     services: {
       app: {
         actions: {
-          install: { type: 'steps', fields: { script: 'cat >"$HOME/app"; echo "greeting=$(cat "$HOME/app")" >>"$HEDDLE_RESULT"', data: 'hello "you" \\' } },
-          start: script('echo "notes=$(cat "$HOME/.steps/done")" >>"$HEDDLE_RESULT"'), stop: script('echo stopped'),
+          install: {
+            type: 'steps',
+            fields: {
+              script: 'cat >"$HOME/app"; echo "greeting=$(cat "$HOME/app")" >>"$HEDDLE_RESULT"',
+              data: 'hello "you" \\',
+            },
+          },
+          start: script('echo "notes=$(cat "$HOME/.steps/done")" >>"$HEDDLE_RESULT"'),
+          stop: script('echo stopped'),
         },
       },
     },
@@ -80,7 +102,8 @@ function good(name: string): ReturnType<typeof closed> {
 
 function withBad(name: string, type: string, script: string): ReturnType<typeof closed> {
   return closed({
-    name, nodes: { app: { count: 1, provider: 'python', hardware: 'small', image: 'host', services: ['app'] } },
+    name,
+    nodes: { app: { count: 1, provider: 'python', hardware: 'small', image: 'host', services: ['app'] } },
     services: { app: { actions: { install: { type, attempts: 1, fields: { script } } } } },
   });
 }
@@ -102,10 +125,15 @@ describe('plugins that run as programs, in a worker', () => {
 
   test('what goes wrong in one fails its own task alone; the worker lives, and others go on', async () => {
     const cases = [
-      ['exit', 'plugin bad gave no result: its program ended with exit code 1'], ['reject', 'nobody caught me'],
-      ['loop', 'plugin bad did not answer install in time'], ['garbage', 'status should be a whole number, but is "0"'], ['hang', 'plugin bad did not answer install in time'],
+      ['exit', 'plugin bad gave no result: its program ended with exit code 1'],
+      ['reject', 'nobody caught me'],
+      ['loop', 'plugin bad did not answer install in time'],
+      ['garbage', 'status should be a whole number, but is "0"'],
+      ['hang', 'plugin bad did not answer install in time'],
     ] as const;
-    const operations = await Promise.all(cases.map(([how]) => stack.client.apply(withBad(`bad-${how}`, 'bad', how))));
+    const operations = await Promise.all(
+      cases.map(([how]) => stack.client.apply(withBad(`bad-${how}`, 'bad', how))),
+    );
     const beside = await stack.client.apply(good('beside'));
     await finishWell('beside', beside.operation);
     for (const [index, [how, words]] of cases.entries()) {

@@ -1,7 +1,13 @@
 import { homedir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../support/until.js';
-import { failureOf, openPrograms, processesWith, providerDescriptor, type ProgramBench } from './support/bench.js';
+import {
+  failureOf,
+  openPrograms,
+  processesWith,
+  providerDescriptor,
+  type ProgramBench,
+} from './support/bench.js';
 
 /** A number of seconds that nobody else sleeps, by which what the program starts is found again. */
 const mark = String(100_000 + process.pid);
@@ -47,13 +53,27 @@ esac
 
 let bench: ProgramBench;
 beforeAll(async () => {
-  bench = await openPrograms({
-    'providers/p/p.sh': script,
-    // The same with little patience, for what hangs.
-    'providers/q/p.sh': script,
-    'providers/q/q.json': providerDescriptor({ name: 'q', command: ['./p.sh'], callDeadlineMs: 1_000 }),
-    'providers/p/p.json': providerDescriptor({ command: ['./p.sh'], environment: { REGION: 'north' }, passEnvironment: ['HTTPS_PROXY', 'ABSENT'] }),
-  }, { environment: { HTTPS_PROXY: 'http://proxy', HEDDLE_KEYS: 'secret keys', TEMPORAL_API_KEY: 'k', AWS_SECRET_ACCESS_KEY: 's' } });
+  bench = await openPrograms(
+    {
+      'providers/p/p.sh': script,
+      // The same with little patience, for what hangs.
+      'providers/q/p.sh': script,
+      'providers/q/q.json': providerDescriptor({ name: 'q', command: ['./p.sh'], callDeadlineMs: 1_000 }),
+      'providers/p/p.json': providerDescriptor({
+        command: ['./p.sh'],
+        environment: { REGION: 'north' },
+        passEnvironment: ['HTTPS_PROXY', 'ABSENT'],
+      }),
+    },
+    {
+      environment: {
+        HTTPS_PROXY: 'http://proxy',
+        HEDDLE_KEYS: 'secret keys',
+        TEMPORAL_API_KEY: 'k',
+        AWS_SECRET_ACCESS_KEY: 's',
+      },
+    },
+  );
 });
 afterAll(() => bench.close());
 
@@ -61,38 +81,64 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const fail = (how: string) => failureOf(bench.run('CREATE', how));
 
 describe('a program for each task', () => {
-  it.concurrent.each([['good', 'm-1'], ['in several lines', 'm-2'], ['does not read', 'm-3'], ['end of input', 'm-4']])('%s: its result is taken', async (how, providerid) => {
+  it.concurrent.each([
+    ['good', 'm-1'],
+    ['in several lines', 'm-2'],
+    ['does not read', 'm-3'],
+    ['end of input', 'm-4'],
+  ])('%s: its result is taken', async (how, providerid) => {
     expect((await bench.run('CREATE', how)).result).toEqual({ providerid });
   });
 
   it('gets PATH, HOME, LANG and what its descriptor names, and works in its own folder', async () => {
     const { result } = await bench.run('CREATE', 'environment');
     // Those that every shell sets for itself are left aside.
-    const names = textOf(result?.['names']).trim().split(' ').filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
+    const names = textOf(result?.['names'])
+      .trim()
+      .split(' ')
+      .filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
     expect(names).toEqual(['HOME', 'HTTPS_PROXY', 'LANG', 'PATH', 'REGION']);
     expect(result?.['folder']).toBe(`${bench.folder}/providers/p`);
     expect(textOf(result?.['home'])).not.toBe(homedir());
   });
 
   it.concurrent.each([
-    ['no status', 'status is missing. A program must give it: 0 for success'], ['status as text', 'status should be a whole number, but is "0"'],
-    ['status 1.5', 'status should be a whole number'], ['nothing', 'status is missing'], ['only words', 'its program printed what is not JSON: "I am done"'],
-    ['two results', 'printed what is not JSON'], ['unknown kind', 'error.kind'], ['error and status 0', 'status is 0, yet there is an error'],
-    ['prototype', 'result.__proto__ is a key that is not allowed'], ['a binary result', 'printed what is not JSON'],
+    ['no status', 'status is missing. A program must give it: 0 for success'],
+    ['status as text', 'status should be a whole number, but is "0"'],
+    ['status 1.5', 'status should be a whole number'],
+    ['nothing', 'status is missing'],
+    ['only words', 'its program printed what is not JSON: "I am done"'],
+    ['two results', 'printed what is not JSON'],
+    ['unknown kind', 'error.kind'],
+    ['error and status 0', 'status is 0, yet there is an error'],
+    ['prototype', 'result.__proto__ is a key that is not allowed'],
+    ['a binary result', 'printed what is not JSON'],
   ])('%s: is refused, with plugin and field named', async (how, words) => {
     const failure = await fail(how);
-    expect(failure).toMatchObject({ type: 'Invalid', nonRetryable: true, message: expect.stringContaining('CREATE app-1: plugin p returned no valid result') });
+    expect(failure).toMatchObject({
+      type: 'Invalid',
+      nonRetryable: true,
+      message: expect.stringContaining('CREATE app-1: plugin p returned no valid result'),
+    });
     expect(failure.message).toContain(words);
   });
 
   it('cannot set what only Heddle sets', async () => {
-    expect(await fail('reserved')).toMatchObject({ type: 'Invalid', message: 'CREATE app-1: plugin p returned flavor, which only Heddle sets; return it under another key' });
+    expect(await fail('reserved')).toMatchObject({
+      type: 'Invalid',
+      message: 'CREATE app-1: plugin p returned flavor, which only Heddle sets; return it under another key',
+    });
   });
 
   it.concurrent.each([
-    ['exit code', 'its program ended with exit code 4; it last said: no such thing'], ['killed', 'was ended by SIGKILL'],
+    ['exit code', 'its program ended with exit code 4; it last said: no such thing'],
+    ['killed', 'was ended by SIGKILL'],
     ['exit code and result', 'plugin p gave status 0, but its program ended with exit code 4'],
-    ['many words', 'the last words'], ['10 MB', 'it printed a result of more than'], ['too long', 'it wrote a line of more than'], ['too long in lines', 'it printed a result of more than'], ['too many lines', 'it wrote more than'],
+    ['many words', 'the last words'],
+    ['10 MB', 'it printed a result of more than'],
+    ['too long', 'it wrote a line of more than'],
+    ['too long in lines', 'it printed a result of more than'],
+    ['too many lines', 'it wrote more than'],
   ])('%s: counts as a fault of the plugin', async (how, words) => {
     const failure = await fail(how);
     expect(failure).toMatchObject({ type: 'Internal', nonRetryable: false });
@@ -100,8 +146,17 @@ describe('a program for each task', () => {
   });
 
   it('says by status and error why it failed', async () => {
-    expect(await fail('status 3')).toMatchObject({ type: 'Invalid', message: 'CREATE app-1: plugin p ended with status 3', details: [expect.objectContaining({ exitCode: 3, stderr: 'went wrong' })] });
-    expect(await fail('not ready')).toMatchObject({ type: 'NotReady', nonRetryable: false, message: 'CREATE app-1: still booting', nextRetryDelay: 700 });
+    expect(await fail('status 3')).toMatchObject({
+      type: 'Invalid',
+      message: 'CREATE app-1: plugin p ended with status 3',
+      details: [expect.objectContaining({ exitCode: 3, stderr: 'went wrong' })],
+    });
+    expect(await fail('not ready')).toMatchObject({
+      type: 'NotReady',
+      nonRetryable: false,
+      message: 'CREATE app-1: still booting',
+      nextRetryDelay: 700,
+    });
   });
 
   it('its words reach the log, at their level', async () => {
@@ -112,18 +167,26 @@ describe('a program for each task', () => {
 
   it.concurrent.each(['hang', 'deaf hang'])('%s: is ended at its deadline', async (how) => {
     const failure = await failureOf(bench.run('CREATE', how, { plugin: 'q' }));
-    expect(failure).toMatchObject({ type: 'Retryable', message: expect.stringContaining('plugin q did not answer create in time') });
+    expect(failure).toMatchObject({
+      type: 'Retryable',
+      message: expect.stringContaining('plugin q did not answer create in time'),
+    });
   });
 
   it('is told apart from a task that was cancelled', async () => {
-    const cancelled = bench.run('DELETE', 'hang', { more: { config: { providerid: 'm' } }, onStart: (cancel) => void until('it runs', () => processesWith(mark).length > 0).then(cancel) });
+    const cancelled = bench.run('DELETE', 'hang', {
+      more: { config: { providerid: 'm' } },
+      onStart: (cancel) => void until('it runs', () => processesWith(mark).length > 0).then(cancel),
+    });
     await expect(cancelled).rejects.toMatchObject({ name: 'CancelledFailure' });
     await until('it is gone', () => processesWith(mark).length === 0);
   });
 
   it('takes with it what it left running', async () => {
     expect((await bench.run('CREATE', 'leaves a child')).result).toEqual({ providerid: 'm-6' });
-    expect((await bench.run('CREATE', 'leaves a child with its output')).result).toEqual({ providerid: 'm-7' });
+    expect((await bench.run('CREATE', 'leaves a child with its output')).result).toEqual({
+      providerid: 'm-7',
+    });
     await until('the children are gone', () => processesWith(mark).length === 0);
   });
 

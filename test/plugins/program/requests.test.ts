@@ -7,7 +7,13 @@ import type { Claims } from '../../../src/plugins/contract.js';
 import { secret } from '../../activities/support/parts.js';
 import { startNode, type TestNode } from '../../support/ssh-server.js';
 import { until } from '../../support/until.js';
-import { failureOf, openPrograms, providerDescriptor, type ProgramBench, type RunOptions } from './support/bench.js';
+import {
+  failureOf,
+  openPrograms,
+  providerDescriptor,
+  type ProgramBench,
+  type RunOptions,
+} from './support/bench.js';
 
 /** A program that sends what its script says, line by line, and puts the answers into its result. */
 const provider = `#!/usr/bin/env python3
@@ -79,7 +85,9 @@ const claims: Claims = {
 
 let called = 0;
 const pace = createPace({
-  account: 'p', perSecond: 1_000, slots: {
+  account: 'p',
+  perSecond: 1_000,
+  slots: {
     take: ({ count }) => {
       called += count;
       return Promise.resolve(0);
@@ -89,16 +97,29 @@ const pace = createPace({
 
 beforeAll(async () => {
   node = await startNode();
-  const automatorOf = (name: string, more: object) => ({ name, type: 'automator', version: '1.0.0', description: name, prepares: 'users', ...more });
-  bench = await openPrograms({
-    'providers/p/p.py': provider,
-    'providers/p/p.json': providerDescriptor({ command: ['./p.py'], requests: ['secret', 'run', 'claims.take', 'claims.held', 'calls.take'] }),
-    'automators/a/a.py': automator,
-    'automators/a/a.json': automatorOf('a', { command: ['./a.py'], requests: ['run', 'exec', 'putFile'] }),
-    'automators/typed/typed.ts': typed,
-    'automators/typed/greeting.ts': 'export const greeting: string = \'hello\';\n',
-    'automators/typed/typed.json': automatorOf('typed', { entry: './typed.ts', class: 'Typed' }),
-  }, { changes: { claims: () => claims, paces: (account) => (account === 'p' ? pace : undefined) } });
+  const automatorOf = (name: string, more: object) => ({
+    name,
+    type: 'automator',
+    version: '1.0.0',
+    description: name,
+    prepares: 'users',
+    ...more,
+  });
+  bench = await openPrograms(
+    {
+      'providers/p/p.py': provider,
+      'providers/p/p.json': providerDescriptor({
+        command: ['./p.py'],
+        requests: ['secret', 'run', 'claims.take', 'claims.held', 'calls.take'],
+      }),
+      'automators/a/a.py': automator,
+      'automators/a/a.json': automatorOf('a', { command: ['./a.py'], requests: ['run', 'exec', 'putFile'] }),
+      'automators/typed/typed.ts': typed,
+      'automators/typed/greeting.ts': "export const greeting: string = 'hello';\n",
+      'automators/typed/typed.json': automatorOf('typed', { entry: './typed.ts', class: 'Typed' }),
+    },
+    { changes: { claims: () => claims, paces: (account) => (account === 'p' ? pace : undefined) } },
+  );
 });
 afterAll(async () => {
   await bench.close();
@@ -110,10 +131,15 @@ async function ask(requests: readonly object[], options: RunOptions = {}): Promi
   return result?.['answers'] as readonly unknown[];
 }
 
-function serviceTask(type: string, fields: { readonly script: string; readonly data: string }, id: string): Partial<TaskRequest> {
+function serviceTask(
+  type: string,
+  fields: { readonly script: string; readonly data: string },
+  id: string,
+): Partial<TaskRequest> {
   const { host, port, user, password = '', hostKey } = node.target;
   return {
-    taskId: `u/app-1#1/app/START/${id}`, provider: { name: 'p', type: 'p', fields: {} },
+    taskId: `u/app-1#1/app/START/${id}`,
+    provider: { name: 'p', type: 'p', fields: {} },
     config: { ipaddress: host, 'ssh-port': port, 'ssh-auth': { user, password }, 'ssh-host-key': hostKey },
     service: { name: 'app', action: { type, fields } },
   };
@@ -122,18 +148,51 @@ function serviceTask(type: string, fields: { readonly script: string; readonly d
 describe('a program that asks', () => {
   it('gets secrets that its task names, and no others', async () => {
     const own = { secret: 'env:TOKEN' };
-    const answers = await ask([{ request: 'secret', reference: 'env:TOKEN' }, { request: 'secret', reference: 'env:OTHER' }], { more: { provider: { name: 'p', type: 'p', fields: { how: JSON.stringify([{ request: 'secret', reference: 'env:TOKEN' }, { request: 'secret', reference: 'env:OTHER' }]) } }, cluster: { token: own } } });
-    expect(answers).toMatchObject([{ id: 1, result: secret }, { id: 2, error: { kind: 'Auth', message: expect.stringContaining('stands nowhere in this task') } }]);
+    const answers = await ask(
+      [
+        { request: 'secret', reference: 'env:TOKEN' },
+        { request: 'secret', reference: 'env:OTHER' },
+      ],
+      {
+        more: {
+          provider: {
+            name: 'p',
+            type: 'p',
+            fields: {
+              how: JSON.stringify([
+                { request: 'secret', reference: 'env:TOKEN' },
+                { request: 'secret', reference: 'env:OTHER' },
+              ]),
+            },
+          },
+          cluster: { token: own },
+        },
+      },
+    );
+    expect(answers).toMatchObject([
+      { id: 1, result: secret },
+      { id: 2, error: { kind: 'Auth', message: expect.stringContaining('stands nowhere in this task') } },
+    ]);
   });
 
-  it('gets claims where the task is a provider\'s, and no shell', async () => {
-    const answers = await ask([{ request: 'claims.take', key: 'k', candidates: ['m'] }, { request: 'claims.held' }, { request: 'run', text: 'true' }]);
-    expect(answers).toMatchObject([{ result: 'm' }, { result: { m: 'k' } }, { error: { kind: 'Invalid', message: expect.stringContaining('cannot be served in this task') } }]);
+  it("gets claims where the task is a provider's, and no shell", async () => {
+    const answers = await ask([
+      { request: 'claims.take', key: 'k', candidates: ['m'] },
+      { request: 'claims.held' },
+      { request: 'run', text: 'true' },
+    ]);
+    expect(answers).toMatchObject([
+      { result: 'm' },
+      { result: { m: 'k' } },
+      { error: { kind: 'Invalid', message: expect.stringContaining('cannot be served in this task') } },
+    ]);
   });
 
   it('gets leave to call where the account has a limit, each time anew', async () => {
     const before = called;
-    expect(await ask([{ request: 'calls.take' }, { request: 'calls.take' }, { request: 'calls.take' }])).toMatchObject([{ result: null }, { result: null }, { result: null }]);
+    expect(
+      await ask([{ request: 'calls.take' }, { request: 'calls.take' }, { request: 'calls.take' }]),
+    ).toMatchObject([{ result: null }, { result: null }, { result: null }]);
     // The first was waited for before the program was started.
     expect(called - before).toBeGreaterThanOrEqual(3);
   });
@@ -144,17 +203,26 @@ describe('a program that asks', () => {
     [{ request: 'claims.take', key: 5 }, 'request claims.take: key: '],
     [{ request: 'claims.take', key: 'k', candidates: [], more: 1 }, 'request claims.take: '],
   ])('%o is answered with what is wrong', async (request, words) => {
-    expect(await ask([request])).toMatchObject([{ id: 1, error: { kind: 'Invalid', message: expect.stringContaining(words) } }]);
+    expect(await ask([request])).toMatchObject([
+      { id: 1, error: { kind: 'Invalid', message: expect.stringContaining(words) } },
+    ]);
   });
 });
 
 describe('an automator as a program', () => {
   it('runs scripts and commands on the node, and puts files there', async () => {
     const file = join(node.home, 'put');
-    const { result } = await bench.run('INSTALL', '', { more: serviceTask('a', { script: 'cat; echo " was read"; echo "answer=42" >>"$HEDDLE_RESULT"', data: file }, 'one') });
+    const { result } = await bench.run('INSTALL', '', {
+      more: serviceTask(
+        'a',
+        { script: 'cat; echo " was read"; echo "answer=42" >>"$HEDDLE_RESULT"', data: file },
+        'one',
+      ),
+    });
     expect(result).toEqual({
       run: { exitCode: 0, stdout: `${file} was read\n`, stderr: '', results: { answer: '42' } },
-      exec: { exitCode: 0, stdout: 'in two words\n', stderr: '' }, file: null,
+      exec: { exitCode: 0, stdout: 'in two words\n', stderr: '' },
+      file: null,
     });
     expect(await readFile(file, 'utf8')).toBe('put there');
   });
@@ -162,7 +230,16 @@ describe('an automator as a program', () => {
   it('hears that its task was cancelled, after the script was ended', async () => {
     const begun = join(node.home, 'begun');
     const more = serviceTask('a', { script: `touch '${begun}'; sleep 1000`, data: '' }, 'two');
-    const running = bench.run('START', '', { more, onStart: (cancel) => void until('the script runs', () => readFile(begun).then(() => true, () => false)).then(cancel) });
+    const running = bench.run('START', '', {
+      more,
+      onStart: (cancel) =>
+        void until('the script runs', () =>
+          readFile(begun).then(
+            () => true,
+            () => false,
+          ),
+        ).then(cancel),
+    });
     await expect(running).rejects.toMatchObject({ name: 'CancelledFailure' });
     expect(bench.logged.join('\n')).toContain('heard: ');
   });
@@ -171,15 +248,29 @@ describe('an automator as a program', () => {
 describe('a class in TypeScript, without a build step', () => {
   it('is loaded with what it imports, and has the shell of the contract', async () => {
     const file = join(node.home, 'bytes');
-    const { result } = await bench.run('INSTALL', '', { more: serviceTask('typed', { script: 'cat', data: file }, 'three') });
+    const { result } = await bench.run('INSTALL', '', {
+      more: serviceTask('typed', { script: 'cat', data: file }, 'three'),
+    });
     expect(result).toEqual({ mood: 'good', greeting: 'hello', sum: 780 });
-    expect([...await readFile(file)]).toEqual([0, 255, 10]);
-    expect(await failureOf(bench.run('INSTALL', '', { more: serviceTask('typed', { script: 'exit 9', data: '' }, 'four') })))
-      .toMatchObject({ type: 'ScriptFailed', message: 'INSTALL app on app-1: it ended with 9', details: [expect.objectContaining({ exitCode: 9 })] });
+    expect([...(await readFile(file))]).toEqual([0, 255, 10]);
+    expect(
+      await failureOf(
+        bench.run('INSTALL', '', { more: serviceTask('typed', { script: 'exit 9', data: '' }, 'four') }),
+      ),
+    ).toMatchObject({
+      type: 'ScriptFailed',
+      message: 'INSTALL app on app-1: it ended with 9',
+      details: [expect.objectContaining({ exitCode: 9 })],
+    });
   });
 
-  it('is told by its signal when the attempt\'s time is over', async () => {
-    const failure = await failureOf(bench.run('START', '', { timeMs: 2_000, more: serviceTask('typed', { script: 'true', data: '' }, 'five') }));
+  it("is told by its signal when the attempt's time is over", async () => {
+    const failure = await failureOf(
+      bench.run('START', '', {
+        timeMs: 2_000,
+        more: serviceTask('typed', { script: 'true', data: '' }, 'five'),
+      }),
+    );
     expect(failure).toMatchObject({ type: 'Internal', message: 'START app on app-1: I was told' });
   });
 });

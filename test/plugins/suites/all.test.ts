@@ -7,15 +7,21 @@ const root = join(import.meta.dirname, '../../..');
 
 /** Plugins without a suite of their own, each with its reason. */
 const without: Readonly<Record<string, string>> = {
-  'provider pool': 'its machines are those of other providers, which the workflow of a pool gives it: test/workflows/pools has both',
+  'provider pool':
+    'its machines are those of other providers, which the workflow of a pool gives it: test/workflows/pools has both',
 };
 
-const suites = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.test.ts') && file !== 'all.test.ts').map((file) => readFileSync(join(import.meta.dirname, file), 'utf8')).join('\n');
+const suites = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.test.ts') && file !== 'all.test.ts')
+  .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
+  .join('\n');
 
 test('every plugin that comes with Heddle, and every example, is put to the suite of its type', () => {
   const { found, problems } = findPlugins([join(root, 'src/plugins'), join(root, 'examples/plugins')]);
   expect(problems).toEqual([]);
-  const missing = found.map(({ descriptor: { type, name } }) => ({ type, name }))
-    .filter(({ name }) => !suites.includes(`name: '${name}'`) && !suites.includes(`\n  ${name}: {`)).map(({ type, name }) => `${type} ${name}`);
+  const missing = found
+    .map(({ descriptor: { type, name } }) => ({ type, name }))
+    .filter(({ name }) => !suites.includes(`name: '${name}'`) && !suites.includes(`\n  ${name}: {`))
+    .map(({ type, name }) => `${type} ${name}`);
   expect(missing).toEqual(Object.keys(without));
 });

@@ -22,9 +22,17 @@ const playbook = `
 
 const missing = ansibleIsMissing();
 if (missing !== undefined) test.skip(`the suite: ${missing}`);
-else automatorSuite({ describe, test, afterAll }, {
-  name: 'ansible', admin: { program: ansibleProgram }, script: (script, data) => ({ playbook, vars: { script }, data }), patienceMs: 90_000,
-  without: {
-    'lost-connection': 'a play that is cut off is played again from its start, and it is for its tasks to bear that',
-  },
-});
+else
+  automatorSuite(
+    { describe, test, afterAll },
+    {
+      name: 'ansible',
+      admin: { program: ansibleProgram },
+      script: (script, data) => ({ playbook, vars: { script }, data }),
+      patienceMs: 90_000,
+      without: {
+        'lost-connection':
+          'a play that is cut off is played again from its start, and it is for its tasks to bear that',
+      },
+    },
+  );

@@ -11,26 +11,43 @@ const missing = motoIsMissing();
 
 if (missing !== undefined) test.skip(`provider aws: ${missing}`);
 else {
-  providerSuite({ describe, test, afterAll }, {
-    name: 'aws',
-    endpoint: 'endpoint',
-    open: async () => {
-      const ec2 = await startEc2();
-      const folder = mkdtempSync(join(tmpdir(), 'heddle-aws-'));
-      const keyFile = join(folder, 'key');
-      writeFileSync(keyFile, generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' }), { mode: 0o600 });
-      return {
-        admin: {
-          region: 'us-east-1', endpoint: ec2.endpoint, accessKeyId: ec2.accessKeyId, secretAccessKey: 'secret-access-key-of-the-suite',
-          hostKeySecret: 'host-key-secret-of-the-suite-0123456789', privateKey: { secret: `file:${keyFile}` }, sshPort: ec2.sshPort, zones: ['us-east-1a', 'us-east-1b'],
-        },
-        user: { publicKeys: ['ssh-ed25519 AAAA suite'] },
-        flavor: 't3.micro', image: 'ami-1e749f67',
-        close: async () => {
-          await ec2.close();
-          rmSync(folder, { recursive: true });
-        },
-      };
+  providerSuite(
+    { describe, test, afterAll },
+    {
+      name: 'aws',
+      endpoint: 'endpoint',
+      open: async () => {
+        const ec2 = await startEc2();
+        const folder = mkdtempSync(join(tmpdir(), 'heddle-aws-'));
+        const keyFile = join(folder, 'key');
+        writeFileSync(
+          keyFile,
+          generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+            type: 'sec1',
+            format: 'pem',
+          }),
+          { mode: 0o600 },
+        );
+        return {
+          admin: {
+            region: 'us-east-1',
+            endpoint: ec2.endpoint,
+            accessKeyId: ec2.accessKeyId,
+            secretAccessKey: 'secret-access-key-of-the-suite',
+            hostKeySecret: 'host-key-secret-of-the-suite-0123456789',
+            privateKey: { secret: `file:${keyFile}` },
+            sshPort: ec2.sshPort,
+            zones: ['us-east-1a', 'us-east-1b'],
+          },
+          user: { publicKeys: ['ssh-ed25519 AAAA suite'] },
+          flavor: 't3.micro',
+          image: 'ami-1e749f67',
+          close: async () => {
+            await ec2.close();
+            rmSync(folder, { recursive: true });
+          },
+        };
+      },
     },
-  });
+  );
 }

@@ -15,17 +15,25 @@ process.exitCode = spawnSync('/bin/sh', ['-c', node.suite.script], { input: node
 `;
 
 describe('by a stand-in executable, not run against real Chef', () => {
-  automatorSuite({ describe, test, afterAll }, {
-    name: 'chef',
-    open: async () => {
-      const node = await startNode();
-      const bin = join(node.home, 'bin');
-      mkdirSync(bin);
-      writeFileSync(join(bin, 'chef-solo'), standIn);
-      chmodSync(join(bin, 'chef-solo'), 0o755);
-      node.env['PATH'] = `${bin}:${node.env['PATH'] ?? ''}`;
-      return { ...node.target, close: () => node.close() };
+  automatorSuite(
+    { describe, test, afterAll },
+    {
+      name: 'chef',
+      open: async () => {
+        const node = await startNode();
+        const bin = join(node.home, 'bin');
+        mkdirSync(bin);
+        writeFileSync(join(bin, 'chef-solo'), standIn);
+        chmodSync(join(bin, 'chef-solo'), 0o755);
+        node.env['PATH'] = `${bin}:${node.env['PATH'] ?? ''}`;
+        return { ...node.target, close: () => node.close() };
+      },
+      script: (script, data) => ({
+        runList: ['recipe[suite]'],
+        attributes: { suite: { script } },
+        data,
+        sudo: false,
+      }),
     },
-    script: (script, data) => ({ runList: ['recipe[suite]'], attributes: { suite: { script } }, data, sudo: false }),
-  });
+  );
 });

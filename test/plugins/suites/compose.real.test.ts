@@ -17,9 +17,15 @@ services:
     volumes: ["\${HOME}:\${HOME}", "\${HEDDLE_RESULT}:\${HEDDLE_RESULT}"]
     environment: {HOME: "\${HOME}", HEDDLE_RESULT: "\${HEDDLE_RESULT}"}
 `;
-  automatorSuite({ describe, test, afterAll }, {
-    name: 'compose', admin, script: (text, data) => ({ file, run: { service: 'suite', command: ['/bin/sh', '-c', text] }, data }), patienceMs: 90_000,
-    without: { 'missing-fields': 'an action may go on with the compose file that the node keeps' },
-  });
+  automatorSuite(
+    { describe, test, afterAll },
+    {
+      name: 'compose',
+      admin,
+      script: (text, data) => ({ file, run: { service: 'suite', command: ['/bin/sh', '-c', text] }, data }),
+      patienceMs: 90_000,
+      without: { 'missing-fields': 'an action may go on with the compose file that the node keeps' },
+    },
+  );
   afterAll(() => podman.close());
 }

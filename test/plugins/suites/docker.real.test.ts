@@ -11,28 +11,45 @@ const missing = podmanIsMissing();
 
 if (missing !== undefined) test.skip(`provider docker: ${missing}`);
 else {
-  providerSuite({ describe, test, afterAll }, {
-    name: 'docker',
-    endpoint: 'endpoint', uploads: true,
-    open: async () => {
-      const podman = await startPodman();
-      const keyFile = join(podman.folder, 'login-key');
-      const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' }).toString();
-      writeFileSync(keyFile, key, { mode: 0o600 });
-      const { file, remove } = await archiveOf('etc', 'greeting');
-      return {
-        upload: { file, format: 'tar' },
-        admin: {
-          endpoint: podman.http, network: podman.network, reachBy: 'port', address: '127.0.0.1', user: 'root', init: true,
-          privateKey: { secret: `file:${keyFile}` }, publicKeys: [publicLine(key)],
-        },
-        flavor: 'any', image: podman.image, close: async () => { remove(); await podman.close(); },
-      };
+  providerSuite(
+    { describe, test, afterAll },
+    {
+      name: 'docker',
+      endpoint: 'endpoint',
+      uploads: true,
+      open: async () => {
+        const podman = await startPodman();
+        const keyFile = join(podman.folder, 'login-key');
+        const key = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          .privateKey.export({ type: 'sec1', format: 'pem' })
+          .toString();
+        writeFileSync(keyFile, key, { mode: 0o600 });
+        const { file, remove } = await archiveOf('etc', 'greeting');
+        return {
+          upload: { file, format: 'tar' },
+          admin: {
+            endpoint: podman.http,
+            network: podman.network,
+            reachBy: 'port',
+            address: '127.0.0.1',
+            user: 'root',
+            init: true,
+            privateKey: { secret: `file:${keyFile}` },
+            publicKeys: [publicLine(key)],
+          },
+          flavor: 'any',
+          image: podman.image,
+          close: async () => {
+            remove();
+            await podman.close();
+          },
+        };
+      },
+      without: {
+        'missing-fields': 'it needs no field: it finds Docker where Docker is',
+        'wrong-credentials': 'its API takes no credentials; who may connect may do everything',
+        redaction: 'its API takes no credentials; the client key of TLS stays in the TLS layer',
+      },
     },
-    without: {
-      'missing-fields': 'it needs no field: it finds Docker where Docker is',
-      'wrong-credentials': 'its API takes no credentials; who may connect may do everything',
-      'redaction': 'its API takes no credentials; the client key of TLS stays in the TLS layer',
-    },
-  });
+  );
 }

@@ -1,11 +1,20 @@
 import { afterAll, describe, test } from 'vitest';
 import { providerSuite, startMachineService } from '../../../src/testing/index.js';
 
-providerSuite({ describe, test, afterAll }, {
-  name: 'example',
-  endpoint: 'endpoint',
-  open: async () => {
-    const service = await startMachineService();
-    return { admin: { endpoint: service.endpoint, apiKey: service.apiKey }, user: { volumeGb: 5 }, flavor: 'tiny', image: 'host', close: () => service.close() };
+providerSuite(
+  { describe, test, afterAll },
+  {
+    name: 'example',
+    endpoint: 'endpoint',
+    open: async () => {
+      const service = await startMachineService();
+      return {
+        admin: { endpoint: service.endpoint, apiKey: service.apiKey },
+        user: { volumeGb: 5 },
+        flavor: 'tiny',
+        image: 'host',
+        close: () => service.close(),
+      };
+    },
   },
-});
+);

@@ -3,29 +3,52 @@ import { providerSuite } from '../../../src/testing/index.js';
 import { libvirtIsMissing, startLibvirtd } from '../providers/libvirt/support/libvirtd.js';
 
 const missing = libvirtIsMissing();
-const inMemory = 'the machines of libvirt\'s test driver exist in its memory alone; its own tests look at their disks';
+const inMemory =
+  "the machines of libvirt's test driver exist in its memory alone; its own tests look at their disks";
 const noHttp = 'virsh speaks no HTTP; its own tests lose the answer of each command in turn';
 
 if (missing !== undefined) test.skip(`provider libvirt: ${missing}`);
 else {
-  providerSuite({ describe, test, afterAll }, {
-    name: 'libvirt', machines: ['power', 'load', 'capture', 'retrieve'],
-    open: async () => {
-      const libvirtd = await startLibvirtd();
-      return {
-        admin: { uri: libvirtd.test, pool: 'default-pool', hypervisor: 'test', cloudInit: false, shutDownSeconds: 0 },
-        silent: { uri: 'qemu+unix:///system?socket=/nowhere/libvirt-sock' },
-        flavor: '1x64m', image: 'base', close: () => libvirtd.close(),
-      };
+  providerSuite(
+    { describe, test, afterAll },
+    {
+      name: 'libvirt',
+      machines: ['power', 'load', 'capture', 'retrieve'],
+      open: async () => {
+        const libvirtd = await startLibvirtd();
+        return {
+          admin: {
+            uri: libvirtd.test,
+            pool: 'default-pool',
+            hypervisor: 'test',
+            cloudInit: false,
+            shutDownSeconds: 0,
+          },
+          silent: { uri: 'qemu+unix:///system?socket=/nowhere/libvirt-sock' },
+          flavor: '1x64m',
+          image: 'base',
+          close: () => libvirtd.close(),
+        };
+      },
+      without: {
+        login: inMemory,
+        'lost-create': noHttp,
+        'lost-delete': noHttp,
+        cancel: noHttp,
+        garbage: noHttp,
+        refusals: noHttp,
+        unreachable: noHttp,
+        'power-lost': noHttp,
+        'load-lost': noHttp,
+        'capture-lost': noHttp,
+        'capture-cancel': noHttp,
+        load: inMemory,
+        'load-absent': inMemory,
+        'load-other-key': inMemory,
+        'missing-fields': 'it needs no field: it finds libvirt where libvirt is',
+        'wrong-credentials': 'it has no credentials but those of ssh, which virsh finds by itself',
+        redaction: "libvirt's test driver takes no seed disk, where the only secret would go",
+      },
     },
-    without: {
-      'login': inMemory,
-      'lost-create': noHttp, 'lost-delete': noHttp, 'cancel': noHttp, 'garbage': noHttp, 'refusals': noHttp, 'unreachable': noHttp,
-      'power-lost': noHttp, 'load-lost': noHttp, 'capture-lost': noHttp, 'capture-cancel': noHttp,
-      'load': inMemory, 'load-absent': inMemory, 'load-other-key': inMemory,
-      'missing-fields': 'it needs no field: it finds libvirt where libvirt is',
-      'wrong-credentials': 'it has no credentials but those of ssh, which virsh finds by itself',
-      'redaction': 'libvirt\'s test driver takes no seed disk, where the only secret would go',
-    },
-  });
+  );
 }

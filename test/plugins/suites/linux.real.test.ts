@@ -3,7 +3,12 @@ import { openMachine } from '../../../src/testing/cuttable-node.js';
 import { automatorSuite } from '../../../src/testing/index.js';
 import { unable } from '../../workflows/reservation/support/real-machine.js';
 
-automatorSuite({ describe, test, afterAll }, {
-  name: 'linux', script: (script, data) => ({ script, data }), accounts: true,
-  ...(unable === undefined ? { open: () => openMachine('sandbox') } : { without: { access: unable } }),
-});
+automatorSuite(
+  { describe, test, afterAll },
+  {
+    name: 'linux',
+    script: (script, data) => ({ script, data }),
+    accounts: true,
+    ...(unable === undefined ? { open: () => openMachine('sandbox') } : { without: { access: unable } }),
+  },
+);

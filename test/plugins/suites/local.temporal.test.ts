@@ -2,12 +2,26 @@ import { afterAll, describe, test } from 'vitest';
 import { archiveOf } from './support/archive.js';
 import { providerSuite, startMachineService } from '../../../src/testing/index.js';
 
-providerSuite({ describe, test, afterAll }, {
-  name: 'local',
-  endpoint: 'endpoint', uploads: true, machines: ['power', 'load', 'capture'],
-  open: async () => {
-    const service = await startMachineService();
-    const { file, remove } = await archiveOf('files', 'greeting');
-    return { upload: { file, format: 'tar' }, admin: { endpoint: service.endpoint, apiKey: service.apiKey }, flavor: 'tiny', image: 'host', close: async () => { remove(); await service.close(); } };
+providerSuite(
+  { describe, test, afterAll },
+  {
+    name: 'local',
+    endpoint: 'endpoint',
+    uploads: true,
+    machines: ['power', 'load', 'capture'],
+    open: async () => {
+      const service = await startMachineService();
+      const { file, remove } = await archiveOf('files', 'greeting');
+      return {
+        upload: { file, format: 'tar' },
+        admin: { endpoint: service.endpoint, apiKey: service.apiKey },
+        flavor: 'tiny',
+        image: 'host',
+        close: async () => {
+          remove();
+          await service.close();
+        },
+      };
+    },
   },
-});
+);

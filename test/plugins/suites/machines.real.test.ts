@@ -3,12 +3,20 @@ import { afterAll, describe, test } from 'vitest';
 import { providerSuite, startMachineService } from '../../../src/testing/index.js';
 
 // The provider in Python, as a program of its own.
-providerSuite({ describe, test, afterAll }, {
-  name: 'machines',
-  folders: [join(import.meta.dirname, '../../../examples/plugins')],
-  endpoint: 'endpoint',
-  open: async () => {
-    const service = await startMachineService();
-    return { admin: { endpoint: service.endpoint, apiKey: service.apiKey }, flavor: 'tiny', image: 'host', close: () => service.close() };
+providerSuite(
+  { describe, test, afterAll },
+  {
+    name: 'machines',
+    folders: [join(import.meta.dirname, '../../../examples/plugins')],
+    endpoint: 'endpoint',
+    open: async () => {
+      const service = await startMachineService();
+      return {
+        admin: { endpoint: service.endpoint, apiKey: service.apiKey },
+        flavor: 'tiny',
+        image: 'host',
+        close: () => service.close(),
+      };
+    },
   },
-});
+);

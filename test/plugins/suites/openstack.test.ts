@@ -6,21 +6,32 @@ import { flavor, image, secret, startCloud } from '../providers/openstack/suppor
 const all = process.env['HEDDLE_OPENSTACK'] === 'all';
 const waits = 'it waits 23 s for each call that it loses; HEDDLE_OPENSTACK=all runs it';
 
-providerSuite({ describe, test, afterAll }, {
-  name: 'openstack',
-  endpoint: 'authUrl',
-  open: async () => {
-    const cloud = await startCloud();
-    return {
-      admin: {
-        authUrl: cloud.authUrl, gateway: true, applicationCredentialId: 'credential-1', applicationCredentialSecret: secret, hostKeySecret: 'host-key-secret-of-the-suite-0123456789', networks: ['net-1'],
-      },
-      flavor, image, close: () => cloud.close(),
-    };
+providerSuite(
+  { describe, test, afterAll },
+  {
+    name: 'openstack',
+    endpoint: 'authUrl',
+    open: async () => {
+      const cloud = await startCloud();
+      return {
+        admin: {
+          authUrl: cloud.authUrl,
+          gateway: true,
+          applicationCredentialId: 'credential-1',
+          applicationCredentialSecret: secret,
+          hostKeySecret: 'host-key-secret-of-the-suite-0123456789',
+          networks: ['net-1'],
+        },
+        flavor,
+        image,
+        close: () => cloud.close(),
+      };
+    },
+    without: {
+      'same-moment':
+        'Nova knows no client tokens: the engine calls CREATE once at a time, and looks before it calls again',
+      login: 'its servers are answers that were recorded: there is nothing to log in to',
+      ...(all ? {} : { 'lost-create': waits, cancel: waits, repetition: waits }),
+    },
   },
-  without: {
-    'same-moment': 'Nova knows no client tokens: the engine calls CREATE once at a time, and looks before it calls again',
-    'login': 'its servers are answers that were recorded: there is nothing to log in to',
-    ...(all ? {} : { 'lost-create': waits, 'cancel': waits, 'repetition': waits }),
-  },
-});
+);

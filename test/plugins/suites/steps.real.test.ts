@@ -3,6 +3,11 @@ import { afterAll, describe, test } from 'vitest';
 import { automatorSuite } from '../../../src/testing/index.js';
 
 // The automator in plain POSIX shell, as a program of its own.
-automatorSuite({ describe, test, afterAll }, {
-  name: 'steps', folders: [join(import.meta.dirname, '../../../examples/plugins')], script: (script, data) => ({ script, data }),
-});
+automatorSuite(
+  { describe, test, afterAll },
+  {
+    name: 'steps',
+    folders: [join(import.meta.dirname, '../../../examples/plugins')],
+    script: (script, data) => ({ script, data }),
+  },
+);

@@ -11,8 +11,8 @@ export interface BuildCopy {
 }
 
 /**
- * A build in which every activity is scheduled another way. The one function that schedules them is wrapped, not edited, so
- * that the test does not depend on how the workflows are written.
+ * A build in which every activity is scheduled another way. The one function that schedules them is wrapped,
+ * not edited, so that the test does not depend on how the workflows are written.
  * @param before statements that run before each activity; `patched` and `sleep` are there.
  */
 export async function buildWith(distPath: string, before: string): Promise<BuildCopy> {
@@ -24,7 +24,9 @@ export async function buildWith(distPath: string, before: string): Promise<Build
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const scheduling = join(dist, 'workflows', 'run-task.js');
   await rename(scheduling, join(dist, 'workflows', 'run-task-before.js'));
-  await writeFile(scheduling, `
+  await writeFile(
+    scheduling,
+    `
     import { patched, sleep } from '@temporalio/workflow';
     import { runTask as runTaskBefore } from './run-task-before.js';
     export * from './run-task-before.js';
@@ -33,9 +35,13 @@ export async function buildWith(distPath: string, before: string): Promise<Build
       return runTaskBefore(...words);
     }
     void patched; void sleep;
-  `);
+  `,
+  );
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(dist, 'workflows', 'index.js'), workflowInterceptorModules: ['message-guard.js', 'refused-results.js'].map((name) => join(dist, 'workflows', name)),
+    workflowsPath: join(dist, 'workflows', 'index.js'),
+    workflowInterceptorModules: ['message-guard.js', 'refused-results.js'].map((name) =>
+      join(dist, 'workflows', name),
+    ),
     failureConverterPath: join(dist, 'secrets', 'failure-converter.js'),
     logger: new DefaultLogger('ERROR', () => undefined),
   });

@@ -13,20 +13,28 @@ export interface Bundles {
   change(from: string, to: string): Promise<string>;
 }
 
-/** Bundles a workflow `cluster` with this body. `one`, `two` and `three` are activities, `sdk` is what it may use of Temporal. */
+/**
+ * Bundles a workflow `cluster` with this body. `one`, `two` and `three` are activities, `sdk` is what it may
+ * use of Temporal.
+ */
 export async function makeBundles(body: string, distPath: string): Promise<Bundles> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-bundles-'));
   await symlink(join(resolve(import.meta.dirname, '../../..'), 'node_modules'), join(folder, 'node_modules'));
   const source = join(folder, 'workflows.js');
-  await writeFile(source, `
+  await writeFile(
+    source,
+    `
     import { condition, patched, proxyActivities, sleep } from '@temporalio/workflow';
     const sdk = { condition, patched, sleep };
     const { one, two, three } = proxyActivities({ startToCloseTimeout: '1 minute' });
     export async function cluster(input) { ${body} }
     export const unused = [sdk, three];
-  `);
+  `,
+  );
   const { code } = await bundleWorkflowCode({
-    workflowsPath: source, failureConverterPath: join(distPath, 'secrets', 'failure-converter.js'), logger: new DefaultLogger('ERROR', () => undefined),
+    workflowsPath: source,
+    failureConverterPath: join(distPath, 'secrets', 'failure-converter.js'),
+    logger: new DefaultLogger('ERROR', () => undefined),
   });
   let made = 0;
   const write = async (text: string): Promise<string> => {
@@ -37,7 +45,8 @@ export async function makeBundles(body: string, distPath: string): Promise<Bundl
   };
   const present = await write(code);
   return {
-    folder, present,
+    folder,
+    present,
     async change(from, to) {
       const text = await readFile(present, 'utf8');
       const changed = text.replaceAll(from, () => to);

@@ -26,43 +26,104 @@ describe('image.yaml', () => {
     expect(reading).toMatchObject({
       ok: true,
       spec: {
-        name: 'web', keep: 2, rebuildAgeMs: 86_400_000, uploads: [{ provider: 'other', format: 'tar' }],
-        validate: { provider: 'local', hardware: 'small', withinMs: 300_000 }, source: { kind: 'recipe', system: 'linux', cluster: { groups: { build: { count: 1 } } } },
+        name: 'web',
+        keep: 2,
+        rebuildAgeMs: 86_400_000,
+        uploads: [{ provider: 'other', format: 'tar' }],
+        validate: { provider: 'local', hardware: 'small', withinMs: 300_000 },
+        source: { kind: 'recipe', system: 'linux', cluster: { groups: { build: { count: 1 } } } },
       },
     });
     if (reading.ok) expect(parseImage(reading.spec)).toEqual(reading);
   });
 
   it('takes a node in place of a machine; what the node tells is left to it', () => {
-    const reading = readImageFile('name: web\nrecipe: {from: {cluster: shop, node: web-1}}\nvalidate: {command: \'true\'}', 'image.yaml');
-    expect(reading).toMatchObject({ ok: true, spec: { source: { from: { of: 'cluster', name: 'shop', node: 'web-1' } }, validate: { provider: accountOfNode, hardware: accountOfNode } } });
+    const reading = readImageFile(
+      "name: web\nrecipe: {from: {cluster: shop, node: web-1}}\nvalidate: {command: 'true'}",
+      'image.yaml',
+    );
+    expect(reading).toMatchObject({
+      ok: true,
+      spec: {
+        source: { from: { of: 'cluster', name: 'shop', node: 'web-1' } },
+        validate: { provider: accountOfNode, hardware: accountOfNode },
+      },
+    });
     if (!reading.ok) return;
     expect(parseImage(reading.spec)).toEqual(reading);
-    expect(withAccountOf(reading.spec, { provider: 'local', flavor: 'small', image: 'host', fields: {} })).toMatchObject({
-      source: { cluster: { groups: { build: { provider: 'local', hardware: 'small', image: 'host' } } } }, validate: { provider: 'local', hardware: 'small', command: 'true' },
+    expect(
+      withAccountOf(reading.spec, { provider: 'local', flavor: 'small', image: 'host', fields: {} }),
+    ).toMatchObject({
+      source: { cluster: { groups: { build: { provider: 'local', hardware: 'small', image: 'host' } } } },
+      validate: { provider: 'local', hardware: 'small', command: 'true' },
     });
   });
 
   it.each([
-    ['a node of nothing', 'name: web\nrecipe: {from: {node: web-1}}', /image\.yaml:2:\d+: recipe\.from.*either a cluster or a pool/],
-    ['a node of two', 'name: web\nrecipe: {from: {cluster: shop, pool: ci, node: web-1}}', /recipe\.from.*either a cluster or a pool/],
-    ['a node, and what a node has already', 'name: web\nrecipe: {from: {cluster: shop, node: web-1}, hardware: small}', /recipe\.hardware.*stands beside a node/],
+    [
+      'a node of nothing',
+      'name: web\nrecipe: {from: {node: web-1}}',
+      /image\.yaml:2:\d+: recipe\.from.*either a cluster or a pool/,
+    ],
+    [
+      'a node of two',
+      'name: web\nrecipe: {from: {cluster: shop, pool: ci, node: web-1}}',
+      /recipe\.from.*either a cluster or a pool/,
+    ],
+    [
+      'a node, and what a node has already',
+      'name: web\nrecipe: {from: {cluster: shop, node: web-1}, hardware: small}',
+      /recipe\.hardware.*stands beside a node/,
+    ],
     ['neither a node nor an account', 'name: web\nrecipe: {services: []}', /recipe\.provider.*is missing/],
-    ['a node whose name is none', 'name: web\nrecipe: {from: {cluster: shop, node: "../x"}}', /recipe\.from\.node/],
+    [
+      'a node whose name is none',
+      'name: web\nrecipe: {from: {cluster: shop, node: "../x"}}',
+      /recipe\.from\.node/,
+    ],
     ['neither recipe nor command', 'name: web', /either a recipe or a command/],
-    ['a service that is not there', good.replace('[app]', '[app, db]'), /image\.yaml:3:\d+: recipe\.services.*db/],
-    ['an upload to where it was captured', good.replace('other', 'local'), /uploads\[0\]\.provider.*is there already/],
-    ['a check at a provider that does not get it', good.replace("{command: 'true'", '{provider: third'), /validate.*third.*does not get the image/],
-    ['a format that the command does not make', 'name: web\ncommand: {run: pack, formats: [raw]}\nuploads: [{provider: local}]', /uploads\[0\]\.format.*is tar.*raw/],
-    ['a variable that would change how commands run', 'name: web\ncommand: {run: pack, formats: [tar], environment: {LD_PRELOAD: x}}\nuploads: [{provider: local}]', /LD_PRELOAD/],
-    ['a variable that would have an interpreter load other code', 'name: web\ncommand: {run: pack, formats: [tar], environment: {PYTHONPATH: x}}\nuploads: [{provider: local}]', /PYTHONPATH/],
-    ['a command that nobody can boot', 'name: web\ncommand: {run: pack, formats: [tar]}', /no provider that it could be booted at.*validate: false/],
+    [
+      'a service that is not there',
+      good.replace('[app]', '[app, db]'),
+      /image\.yaml:3:\d+: recipe\.services.*db/,
+    ],
+    [
+      'an upload to where it was captured',
+      good.replace('other', 'local'),
+      /uploads\[0\]\.provider.*is there already/,
+    ],
+    [
+      'a check at a provider that does not get it',
+      good.replace("{command: 'true'", '{provider: third'),
+      /validate.*third.*does not get the image/,
+    ],
+    [
+      'a format that the command does not make',
+      'name: web\ncommand: {run: pack, formats: [raw]}\nuploads: [{provider: local}]',
+      /uploads\[0\]\.format.*is tar.*raw/,
+    ],
+    [
+      'a variable that would change how commands run',
+      'name: web\ncommand: {run: pack, formats: [tar], environment: {LD_PRELOAD: x}}\nuploads: [{provider: local}]',
+      /LD_PRELOAD/,
+    ],
+    [
+      'a variable that would have an interpreter load other code',
+      'name: web\ncommand: {run: pack, formats: [tar], environment: {PYTHONPATH: x}}\nuploads: [{provider: local}]',
+      /PYTHONPATH/,
+    ],
+    [
+      'a command that nobody can boot',
+      'name: web\ncommand: {run: pack, formats: [tar]}',
+      /no provider that it could be booted at.*validate: false/,
+    ],
     ['a key that is misspelt', good.replace('rebuildAge', 'rebuildage'), /rebuildage/],
   ])('is refused with the place: %s', (_title, text, fault) => {
     expect(faults(text)).toMatch(fault);
   });
 
   it('a closed one of another make is refused, and throws nothing', () => {
-    for (const value of [undefined, 5, [], {}, { name: 'web', source: { kind: 'recipe' } }]) expect(parseImage(value).ok).toBe(false);
+    for (const value of [undefined, 5, [], {}, { name: 'web', source: { kind: 'recipe' } }])
+      expect(parseImage(value).ok).toBe(false);
   });
 });

@@ -9,7 +9,8 @@ import { readPoolsFile } from '../../../src/schema/pool/read.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 
 const whole = readFileSync(join(import.meta.dirname, 'nodepool.yaml'), 'utf8');
-const read = (text: string): NodepoolReading => importNodepool(text, 'nodepool.yaml', { name: 'ci', simulated: 'local' });
+const read = (text: string): NodepoolReading =>
+  importNodepool(text, 'nodepool.yaml', { name: 'ci', simulated: 'local' });
 
 function taken(text: string): Extract<NodepoolReading, { readonly ok: true }> {
   const reading = read(text);
@@ -20,47 +21,103 @@ function taken(text: string): Extract<NodepoolReading, { readonly ok: true }> {
 describe('a nodepool.yaml', () => {
   test('becomes one pool: labels, limits, tenants, static machines and the simulated cloud', () => {
     const { pools } = taken(whole);
-    expect(pools).toMatchObject({ pools: { ci: {
-      labels: { 'ubuntu-jammy': { minReady: 2, maxReadyAge: 3_600, maxHoldAge: 86_400 }, 'bare-metal': { minReady: 0 }, gpu: { minReady: 0 } },
-      providerPools: {
-        'rack-main': { provider: 'rack-main', limits: { nodes: 4 }, checkEvery: '1m', keepUnwell: true, attributes: { room: '12' }, labels: { 'bare-metal': {} } },
-        'rack-main-2': { limits: { nodes: 1 }, labels: { 'bare-metal': {}, gpu: {} } },
-        'cloud1-main': {
-          provider: 'local', priority: 50, limits: { nodes: 10, cores: 20 }, launchAttempts: 2, labels: { 'ubuntu-jammy': { hardware: 'small', image: 'host', confirmWithin: 720 } },
+    expect(pools).toMatchObject({
+      pools: {
+        ci: {
+          labels: {
+            'ubuntu-jammy': { minReady: 2, maxReadyAge: 3_600, maxHoldAge: 86_400 },
+            'bare-metal': { minReady: 0 },
+            gpu: { minReady: 0 },
+          },
+          providerPools: {
+            'rack-main': {
+              provider: 'rack-main',
+              limits: { nodes: 4 },
+              checkEvery: '1m',
+              keepUnwell: true,
+              attributes: { room: '12' },
+              labels: { 'bare-metal': {} },
+            },
+            'rack-main-2': { limits: { nodes: 1 }, labels: { 'bare-metal': {}, gpu: {} } },
+            'cloud1-main': {
+              provider: 'local',
+              priority: 50,
+              limits: { nodes: 10, cores: 20 },
+              launchAttempts: 2,
+              labels: { 'ubuntu-jammy': { hardware: 'small', image: 'host', confirmWithin: 720 } },
+            },
+          },
+          tenants: { 'acme-inc': { nodes: 20, cores: 40 } },
         },
       },
-      tenants: { 'acme-inc': { nodes: 20, cores: 40 } },
-    } } });
+    });
     expect(readPoolsFile(stringify(pools), 'pools.yaml').ok).toBe(true);
   });
 
   test('has accounts for its machines that a worker takes', async () => {
     const { accounts } = taken(whole);
     expect(accounts).toMatchObject({
-      'rack-main': { type: 'static', fields: { liveness: 'ssh', machines: [
-        { name: '127.20.1.1', address: '127.20.1.1', user: 'ci', port: 2222, slots: 3, hostKey: expect.stringMatching(/^ssh-ed25519 AAAA/) }, { name: '127.20.1.2', user: 'zuul' },
-      ] } },
+      'rack-main': {
+        type: 'static',
+        fields: {
+          liveness: 'ssh',
+          machines: [
+            {
+              name: '127.20.1.1',
+              address: '127.20.1.1',
+              user: 'ci',
+              port: 2222,
+              slots: 3,
+              hostKey: expect.stringMatching(/^ssh-ed25519 AAAA/),
+            },
+            { name: '127.20.1.2', user: 'zuul' },
+          ],
+        },
+      },
       'rack-main-2': { fields: { machines: [{ name: 'gpu1.example.com' }] } },
     });
     const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
-    expect(Object.keys(checkAccounts(registry, accounts as Readonly<Record<string, { type: string; fields: object }>> as never))).toEqual(['rack-main', 'rack-main-2']);
+    expect(
+      Object.keys(
+        checkAccounts(
+          registry,
+          accounts as Readonly<Record<string, { type: string; fields: object }>> as never,
+        ),
+      ),
+    ).toEqual(['rack-main', 'rack-main-2']);
     await registry.close();
   });
 
   test('is told everything that has no counterpart, each with its place', () => {
     const told = taken(whole).remarks.map(formatProblem);
     for (const about of [
-      'nodepool.yaml:1:1: warning: elements-dir: has no counterpart', 'zookeeper-servers: has no counterpart', 'max-volumes: has no counterpart',
-      'labels[0].name: "ubuntu_jammy" is called ubuntu-jammy here', 'labels[3].min-ready: switches the label off', 'labels[4].name: nothing that is taken over serves label windows',
-      'nodes[0].timeout: has no counterpart', 'nodes[2].host-key: is no host key', 'nodes[3]: is reached by winrm', 'In heddle.yaml: providers.local.limits.ratePerSecond: 10.',
-      'Fast with jammy became hardware small with image host', 'Give cores under uses', 'would be filled in from the environment', 'providers of driver aws are not taken over',
+      'nodepool.yaml:1:1: warning: elements-dir: has no counterpart',
+      'zookeeper-servers: has no counterpart',
+      'max-volumes: has no counterpart',
+      'labels[0].name: "ubuntu_jammy" is called ubuntu-jammy here',
+      'labels[3].min-ready: switches the label off',
+      'labels[4].name: nothing that is taken over serves label windows',
+      'nodes[0].timeout: has no counterpart',
+      'nodes[2].host-key: is no host key',
+      'nodes[3]: is reached by winrm',
+      'In heddle.yaml: providers.local.limits.ratePerSecond: 10.',
+      'Fast with jammy became hardware small with image host',
+      'Give cores under uses',
+      'would be filled in from the environment',
+      'providers of driver aws are not taken over',
       'does not say how one logs in',
-    ]) expect(told.filter((line) => line.includes(about)), about).toHaveLength(1);
+    ])
+      expect(
+        told.filter((line) => line.includes(about)),
+        about,
+      ).toHaveLength(1);
     expect(told.every((line) => /^nodepool\.yaml:\d+:\d+: warning: /.test(line))).toBe(true);
   });
 
   test('with a key that nobody knows is told so', () => {
-    expect(taken(`${whole}\nnew-thing: 1\n`).remarks.map(formatProblem)).toContainEqual(expect.stringContaining('new-thing: has no counterpart and is left out. Nothing here does the same.'));
+    expect(taken(`${whole}\nnew-thing: 1\n`).remarks.map(formatProblem)).toContainEqual(
+      expect.stringContaining('new-thing: has no counterpart and is left out. Nothing here does the same.'),
+    );
   });
 
   test('with names that would be the same here gives them different ones', () => {
@@ -74,9 +131,21 @@ providers: [{name: c, driver: fake, pools: [{name: main, labels: [{name: a.b}, {
   test.each<readonly [string, string, RegExp]>([
     ['no mapping', '- 1', /should be a mapping|mapping/],
     ['no labels', 'providers: [{name: a}]', /nodepool\.yaml:1:1: labels: is missing/],
-    ['labels that are no list', 'labels: {a: 1}\nproviders: [{name: a}]', /nodepool\.yaml:1:1: labels: should be a list/],
-    ['a pool without a name', 'labels: [{name: a}]\nproviders: [{name: a, driver: fake, pools: [{max-servers: 3}]}]', /providers\[0\]\.pools\[0\]\.name: is missing/],
-    ['nothing that could be taken over', 'labels: [{name: a}]\nproviders: [{name: a, driver: aws, pools: []}]', /providers: has no pool that could be taken over/],
+    [
+      'labels that are no list',
+      'labels: {a: 1}\nproviders: [{name: a}]',
+      /nodepool\.yaml:1:1: labels: should be a list/,
+    ],
+    [
+      'a pool without a name',
+      'labels: [{name: a}]\nproviders: [{name: a, driver: fake, pools: [{max-servers: 3}]}]',
+      /providers\[0\]\.pools\[0\]\.name: is missing/,
+    ],
+    [
+      'nothing that could be taken over',
+      'labels: [{name: a}]\nproviders: [{name: a, driver: aws, pools: []}]',
+      /providers: has no pool that could be taken over/,
+    ],
     ['broken YAML', 'labels: [', /nodepool\.yaml:1:/],
   ])('with %s is refused with the place', (_what, text, expected) => {
     const reading = read(text);
@@ -91,9 +160,20 @@ providers: [{name: c, driver: fake, pools: [{name: main, labels: [{name: a.b}, {
 providers:
   - {name: c, driver: fake, pools: [{name: main, labels: [{name: a}]}, {name: main, labels: [{name: b}]}]}
 `);
-    expect(pools).toMatchObject({ pools: { ci: { labels: { a: { minReady: 1_000 }, b: {} }, providerPools: { 'c-main': { labels: { a: {} } }, 'c-main-2': { labels: { b: {} } } } } } });
+    expect(pools).toMatchObject({
+      pools: {
+        ci: {
+          labels: { a: { minReady: 1_000 }, b: {} },
+          providerPools: { 'c-main': { labels: { a: {} } }, 'c-main-2': { labels: { b: {} } } },
+        },
+      },
+    });
     const said = remarks.map(formatProblem);
-    expect(said).toContain('nodepool.yaml:2:5: warning: labels[0]: label a is declared again below, and that one counts');
-    expect(said).toContain('nodepool.yaml:4:15: warning: labels[2].min-ready: is more than 1000, which is the most, and became that');
+    expect(said).toContain(
+      'nodepool.yaml:2:5: warning: labels[0]: label a is declared again below, and that one counts',
+    );
+    expect(said).toContain(
+      'nodepool.yaml:4:15: warning: labels[2].min-ready: is more than 1000, which is the most, and became that',
+    );
   });
 });

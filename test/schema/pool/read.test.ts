@@ -31,36 +31,95 @@ describe('pools.yaml', () => {
     if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
     const [pool] = reading.pools;
     expect(pool).toMatchObject({
-      name: 'ci', tenants: { acme: { nodes: 3 } },
+      name: 'ci',
+      tenants: { acme: { nodes: 3 } },
       labels: {
-        small: { minReady: 2, maxReadyAgeMs: 28_800_000, spareAgeMs: 600_000, onReturn: 'reuse', cleanUp: { script: 'rm -rf work', timeoutMs: 300_000 } },
+        small: {
+          minReady: 2,
+          maxReadyAgeMs: 28_800_000,
+          spareAgeMs: 600_000,
+          onReturn: 'reuse',
+          cleanUp: { script: 'rm -rf work', timeoutMs: 300_000 },
+        },
         large: { minReady: 0, onReturn: 'delete' },
       },
-      providerPools: { main: { priority: 100, launchAttempts: 3, checkEveryMs: 60_000, labels: { small: { uses: { nodes: 1, cores: 1 } }, large: { slots: 4, hardware: 'default' } } } },
+      providerPools: {
+        main: {
+          priority: 100,
+          launchAttempts: 3,
+          checkEveryMs: 60_000,
+          labels: { small: { uses: { nodes: 1, cores: 1 } }, large: { slots: 4, hardware: 'default' } },
+        },
+      },
     });
     expect(parsePool(pool)).toEqual({ ok: true, spec: pool });
   });
 
   it('has an image that is built where the provider pool names none, or another one', () => {
-    const text = good.replace('small: {minReady: 2,', 'small: {libraryImage: web, minReady: 2,').replace('large: {}', 'large: {libraryImage: web}').replace('large: {slots: 4,', 'large: {libraryImage: other, slots: 4,');
+    const text = good
+      .replace('small: {minReady: 2,', 'small: {libraryImage: web, minReady: 2,')
+      .replace('large: {}', 'large: {libraryImage: web}')
+      .replace('large: {slots: 4,', 'large: {libraryImage: other, slots: 4,');
     const reading = readPoolsFile(text, 'pools.yaml');
     if (!reading.ok) throw new Error(reading.problems.map(formatProblem).join('\n'));
-    expect(reading.pools[0]?.providerPools['main']?.labels).toMatchObject({ small: { image: 'host' }, large: { image: 'default', libraryImage: 'other' } });
+    expect(reading.pools[0]?.providerPools['main']?.labels).toMatchObject({
+      small: { image: 'host' },
+      large: { image: 'default', libraryImage: 'other' },
+    });
     expect(reading.pools[0]?.providerPools['main']?.labels['small']).not.toHaveProperty('libraryImage');
     const plain = readPoolsFile(text.replace('image: host, ', ''), 'pools.yaml');
-    expect(plain.ok && plain.pools[0]?.providerPools['main']?.labels['small']).toMatchObject({ image: 'default', libraryImage: 'web' });
+    expect(plain.ok && plain.pools[0]?.providerPools['main']?.labels['small']).toMatchObject({
+      image: 'default',
+      libraryImage: 'web',
+    });
   });
 
   it.each([
-    ['a label that is served and not declared', good.replace('      large: {}\n', ''), 'pools.yaml:12:11: pools.ci.providerPools.main.labels.large: label large is not declared. Known are: small.'],
-    ['a label that nobody serves', good.replace('          large: {slots: 4, minRetention: 1m}\n', ''), 'pools.yaml:5:7: pools.ci.labels.large: no provider pool serves this label. Name it under providerPools.<name>.labels, or remove it.'],
-    ['an unknown key', good.replace('checkEvery', 'chekEvery'), 'pools.yaml:10:9: pools.ci.providerPools.main.chekEvery: is an unknown key. Did you mean "checkEvery"?'],
-    ['a machine of several nodes without slots', good.replace('uses: {cores: 1}', 'uses: {nodes: 2}'), 'pools.yaml:12:56: pools.ci.providerPools.main.labels.small.uses.nodes: one machine is one node. Take it out.'],
-    ['a limit that no machine fits in', good.replace('cores: 20', 'cores: 0.5'), 'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.uses: one machine takes 1 core, 1 node, more than the limits of the provider pool. Raise the limits, or take the label out.'],
-    ['a clean-up of nodes that are deleted', good.replace('onReturn: reuse, ', ''), 'pools.yaml:4:61: pools.ci.labels.small.cleanUp: is of no use: used nodes are deleted. Say onReturn: reuse.'],
-    ['two images', good.replace('image: host', 'image: host, libraryImage: web'), 'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.libraryImage: "web" is given beside image: say one of them. Name of an image that is built (heddle image): nodes are made from its newest ready version, and ready ones are replaced when there is a newer one.'],
-    ['a time that is none', good.replace('maxReadyAge: 8h', 'maxReadyAge: soon'), 'pools.yaml:4:28: pools.ci.labels.small.maxReadyAge: "soon" is not a duration of 1 ms to 30 days. A ready node that is older is replaced: "8h".'],
-    ['retention of machines that are not shared', good.replace('slots: 4, ', ''), 'pools.yaml:13:19: pools.ci.providerPools.main.labels.large.minRetention: is about machines that several nodes share. Give slots as well, or take it out.'],
+    [
+      'a label that is served and not declared',
+      good.replace('      large: {}\n', ''),
+      'pools.yaml:12:11: pools.ci.providerPools.main.labels.large: label large is not declared. Known are: small.',
+    ],
+    [
+      'a label that nobody serves',
+      good.replace('          large: {slots: 4, minRetention: 1m}\n', ''),
+      'pools.yaml:5:7: pools.ci.labels.large: no provider pool serves this label. Name it under providerPools.<name>.labels, or remove it.',
+    ],
+    [
+      'an unknown key',
+      good.replace('checkEvery', 'chekEvery'),
+      'pools.yaml:10:9: pools.ci.providerPools.main.chekEvery: is an unknown key. Did you mean "checkEvery"?',
+    ],
+    [
+      'a machine of several nodes without slots',
+      good.replace('uses: {cores: 1}', 'uses: {nodes: 2}'),
+      'pools.yaml:12:56: pools.ci.providerPools.main.labels.small.uses.nodes: one machine is one node. Take it out.',
+    ],
+    [
+      'a limit that no machine fits in',
+      good.replace('cores: 20', 'cores: 0.5'),
+      'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.uses: one machine takes 1 core, 1 node, more than the limits of the provider pool. Raise the limits, or take the label out.',
+    ],
+    [
+      'a clean-up of nodes that are deleted',
+      good.replace('onReturn: reuse, ', ''),
+      'pools.yaml:4:61: pools.ci.labels.small.cleanUp: is of no use: used nodes are deleted. Say onReturn: reuse.',
+    ],
+    [
+      'two images',
+      good.replace('image: host', 'image: host, libraryImage: web'),
+      'pools.yaml:12:49: pools.ci.providerPools.main.labels.small.libraryImage: "web" is given beside image: say one of them. Name of an image that is built (heddle image): nodes are made from its newest ready version, and ready ones are replaced when there is a newer one.',
+    ],
+    [
+      'a time that is none',
+      good.replace('maxReadyAge: 8h', 'maxReadyAge: soon'),
+      'pools.yaml:4:28: pools.ci.labels.small.maxReadyAge: "soon" is not a duration of 1 ms to 30 days. A ready node that is older is replaced: "8h".',
+    ],
+    [
+      'retention of machines that are not shared',
+      good.replace('slots: 4, ', ''),
+      'pools.yaml:13:19: pools.ci.providerPools.main.labels.large.minRetention: is about machines that several nodes share. Give slots as well, or take it out.',
+    ],
     ['no pool at all', 'pools: {}', 'pools.yaml:1:1: pools: {} has no pool. Pools by name.'],
     ['a list', '- pools', 'pools.yaml:1:1: pools are a mapping: pools: {<name>: {labels, providerPools}}'],
   ])('names the line of %s', (_what, text, expected) => {

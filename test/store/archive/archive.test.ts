@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -28,13 +40,22 @@ interface RawEntry {
 
 /** An archive as an attacker writes it: nothing is checked. */
 function rawArchive(...entries: readonly RawEntry[]): Buffer {
-  const blocks = entries.flatMap(({ path, type, linkpath = '', body = '', size = Buffer.byteLength(body) }) => {
-    const data = { path, linkpath, size, mode: 0o644, mtime: new Date(0), type } as ConstructorParameters<typeof Pax>[0];
-    const header = Buffer.alloc(512);
-    const long = new Header(data).encode(header);
-    const bytes = Buffer.from(body);
-    return [...(long ? [new Pax({ path, linkpath }).encode()] : []), header, bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512)];
-  });
+  const blocks = entries.flatMap(
+    ({ path, type, linkpath = '', body = '', size = Buffer.byteLength(body) }) => {
+      const data = { path, linkpath, size, mode: 0o644, mtime: new Date(0), type } as ConstructorParameters<
+        typeof Pax
+      >[0];
+      const header = Buffer.alloc(512);
+      const long = new Header(data).encode(header);
+      const bytes = Buffer.from(body);
+      return [
+        ...(long ? [new Pax({ path, linkpath }).encode()] : []),
+        header,
+        bytes,
+        Buffer.alloc((512 - (bytes.length % 512)) % 512),
+      ];
+    },
+  );
   return Buffer.concat([...blocks, Buffer.alloc(1_024)]);
 }
 
@@ -43,33 +64,106 @@ const link = (path: string, linkpath: string): RawEntry => ({ path, type: 'Symbo
 
 describe('an archive', () => {
   it.each<[string, () => Uint8Array, RegExp]>([
-    ['an absolute path', () => rawArchive(file('/etc/cron.d/owned')), /"\/etc\/cron.d\/owned" has an absolute path/],
+    [
+      'an absolute path',
+      () => rawArchive(file('/etc/cron.d/owned')),
+      /"\/etc\/cron.d\/owned" has an absolute path/,
+    ],
     ['a path with ..', () => rawArchive(file('a/../../owned')), /leads out of the archive by \.\./],
-    ['a path with .. that stays inside', () => rawArchive(file('a/../owned')), /leads out of the archive by \.\./],
+    [
+      'a path with .. that stays inside',
+      () => rawArchive(file('a/../owned')),
+      /leads out of the archive by \.\./,
+    ],
     ['a path of Windows', () => rawArchive(file('C:/owned')), /has an absolute path/],
     ['a backslash', () => rawArchive(file('a\\..\\owned')), /a control character or a backslash/],
     ['a line break in a path', () => rawArchive(file('a\nb')), /a control character/],
-    ['a very long path', () => rawArchive(file(`${'a/'.repeat(40)}${'b'.repeat(1_000)}`)), /a path of more than 1000 characters/],
+    [
+      'a very long path',
+      () => rawArchive(file(`${'a/'.repeat(40)}${'b'.repeat(1_000)}`)),
+      /a path of more than 1000 characters/,
+    ],
     ['very deep folders', () => rawArchive(file(`${'a/'.repeat(40)}b`)), /more than 32 folders deep/],
-    ['a link to an absolute path', () => rawArchive(link('passwd', '/etc/passwd')), /"passwd" is a link to "\/etc\/passwd"/],
-    ['a link out of the archive', () => rawArchive(link('a/up', '../../owned')), /is a link out of the archive/],
+    [
+      'a link to an absolute path',
+      () => rawArchive(link('passwd', '/etc/passwd')),
+      /"passwd" is a link to "\/etc\/passwd"/,
+    ],
+    [
+      'a link out of the archive',
+      () => rawArchive(link('a/up', '../../owned')),
+      /is a link out of the archive/,
+    ],
     ['a link to its own top and on', () => rawArchive(link('up', '..')), /is a link out of the archive/],
-    ['a file written through a link', () => rawArchive(file('b/there'), link('a', 'b'), file('a/owned')), /"a\/owned" would be written through the link a/],
-    ['a file that takes the place of a link', () => rawArchive(file('there'), link('a', 'there'), file('a')), /"a" is there twice/],
-    ['a link that takes the place of a file', () => rawArchive(file('there'), file('a'), link('a', 'there')), /"a" is there twice/],
-    ['a link to a link', () => rawArchive(file('there'), link('a', 'there'), link('b', 'a')), /is a link to a link/],
-    ['a link through a link', () => rawArchive(file('d/e/f'), link('a', 'd'), link('b', 'a/e')), /is a link (that leads through the link a|to a\/e, which the archive does not hold)/],
-    ['a link to nothing', () => rawArchive(link('a', 'nowhere')), /is a link to nowhere, which the archive does not hold/],
+    [
+      'a file written through a link',
+      () => rawArchive(file('b/there'), link('a', 'b'), file('a/owned')),
+      /"a\/owned" would be written through the link a/,
+    ],
+    [
+      'a file that takes the place of a link',
+      () => rawArchive(file('there'), link('a', 'there'), file('a')),
+      /"a" is there twice/,
+    ],
+    [
+      'a link that takes the place of a file',
+      () => rawArchive(file('there'), file('a'), link('a', 'there')),
+      /"a" is there twice/,
+    ],
+    [
+      'a link to a link',
+      () => rawArchive(file('there'), link('a', 'there'), link('b', 'a')),
+      /is a link to a link/,
+    ],
+    [
+      'a link through a link',
+      () => rawArchive(file('d/e/f'), link('a', 'd'), link('b', 'a/e')),
+      /is a link (that leads through the link a|to a\/e, which the archive does not hold)/,
+    ],
+    [
+      'a link to nothing',
+      () => rawArchive(link('a', 'nowhere')),
+      /is a link to nowhere, which the archive does not hold/,
+    ],
     ['a file below a file', () => rawArchive(file('a'), file('a/b')), /would be written through the file a/],
-    ['a hard link', () => rawArchive(file('there'), { path: 'a', type: 'Link', linkpath: 'there' }), /"a" is a hard link/],
-    ['a device', () => rawArchive({ path: 'sda', type: 'BlockDevice' }), /"sda" is of a kind that is not unpacked: BlockDevice/],
-    ['a character device', () => rawArchive({ path: 'null', type: 'CharacterDevice' }), /not unpacked: CharacterDevice/],
+    [
+      'a hard link',
+      () => rawArchive(file('there'), { path: 'a', type: 'Link', linkpath: 'there' }),
+      /"a" is a hard link/,
+    ],
+    [
+      'a device',
+      () => rawArchive({ path: 'sda', type: 'BlockDevice' }),
+      /"sda" is of a kind that is not unpacked: BlockDevice/,
+    ],
+    [
+      'a character device',
+      () => rawArchive({ path: 'null', type: 'CharacterDevice' }),
+      /not unpacked: CharacterDevice/,
+    ],
     ['a named pipe', () => rawArchive({ path: 'pipe', type: 'FIFO' }), /not unpacked: FIFO/],
     ['a file twice', () => rawArchive(file('a'), file('./a')), /"a" is there twice/],
-    ['too many files', () => rawArchive(...Array.from({ length: archiveLimits.entries + 1 }, (_, index) => file(`f${index}`, ''))), /more than 10000 files and folders/],
-    ['too much', () => rawArchive({ path: 'big', type: 'File', body: 'x'.repeat(archiveLimits.bytes + 1) }), /holds 16777217 bytes; 16777216 is the most/],
-    ['a bomb', () => gzipSync(Buffer.alloc(60 * 1024 * 1024)), /is larger than 16777216 bytes when it is unpacked/],
-    ['a size that the archive does not hold', () => rawArchive({ path: 'a', type: 'File', size: 10_000_000, body: 'short' }), /a broken one/],
+    [
+      'too many files',
+      () =>
+        rawArchive(...Array.from({ length: archiveLimits.entries + 1 }, (_, index) => file(`f${index}`, ''))),
+      /more than 10000 files and folders/,
+    ],
+    [
+      'too much',
+      () => rawArchive({ path: 'big', type: 'File', body: 'x'.repeat(archiveLimits.bytes + 1) }),
+      /holds 16777217 bytes; 16777216 is the most/,
+    ],
+    [
+      'a bomb',
+      () => gzipSync(Buffer.alloc(60 * 1024 * 1024)),
+      /is larger than 16777216 bytes when it is unpacked/,
+    ],
+    [
+      'a size that the archive does not hold',
+      () => rawArchive({ path: 'a', type: 'File', size: 10_000_000, body: 'short' }),
+      /a broken one/,
+    ],
     ['half of an archive', () => rawArchive(file('a', 'x'.repeat(5_000))).subarray(0, 2_000), /a broken one/],
     ['broken gzip', () => gzipSync(rawArchive(file('a'))).subarray(0, 40), /cannot be unpacked/],
     ['no archive at all', () => Buffer.from('#!/bin/sh\necho hello\n'.repeat(100)), /is no tar archive/],
@@ -78,7 +172,10 @@ describe('an archive', () => {
   });
 
   it('is refused before the first file is written, wherever its fault is', async () => {
-    const entries: readonly ArchiveEntry[] = [{ path: 'good', kind: 'file', bytes: Buffer.from('x') }, { path: '../owned', kind: 'file', bytes: Buffer.from('x') }];
+    const entries: readonly ArchiveEntry[] = [
+      { path: 'good', kind: 'file', bytes: Buffer.from('x') },
+      { path: '../owned', kind: 'file', bytes: Buffer.from('x') },
+    ];
     await expect(unpackInto(join(folder, 'out'), entries)).rejects.toThrow(/leads out/);
     expect(existsSync(join(folder, 'owned'))).toBe(false);
     expect(existsSync(join(folder, 'out', 'good'))).toBe(false);
@@ -113,13 +210,20 @@ describe('an archive', () => {
     execFileSync('tar', ['-C', from, '--sort=name', '-czf', join(folder, 'x.tgz'), '.']);
     execFileSync('tar', ['-C', from, '-cf', join(folder, 'x.tar'), 'z', 'a', 'b']);
     chmodSync(join(from, 'a'), 0o640);
-    for (const name of ['x.tgz', 'x.tar']) expect(Buffer.compare(writeArchive(await readArchive(readFileSync(join(folder, name)))), packed)).toBe(0);
+    for (const name of ['x.tgz', 'x.tar'])
+      expect(Buffer.compare(writeArchive(await readArchive(readFileSync(join(folder, name)))), packed)).toBe(
+        0,
+      );
     expect(Buffer.compare(writeArchive(await readFolder(from)), packed)).toBe(0);
     expect(execFileSync('tar', ['-tf', '-'], { input: packed, encoding: 'utf8' })).toBe('a\nb/\nb/y\nz\n');
   });
 
   it('gives all files the permissions that are asked for', async () => {
-    await unpackInto(join(folder, 'keys'), [{ path: 'id', kind: 'file', executable: true, bytes: Buffer.from('key') }], 0o400);
+    await unpackInto(
+      join(folder, 'keys'),
+      [{ path: 'id', kind: 'file', executable: true, bytes: Buffer.from('key') }],
+      0o400,
+    );
     expect(statSync(join(folder, 'keys', 'id')).mode & 0o777).toBe(0o400);
   });
 
@@ -129,6 +233,12 @@ describe('an archive', () => {
   });
 
   it('may name a folder twice, and itself', () => {
-    expect(checkEntries([{ path: './', kind: 'folder' }, { path: 'a/', kind: 'folder' }, { path: 'a', kind: 'folder' }]).map(({ path }) => path)).toEqual(['a']);
+    expect(
+      checkEntries([
+        { path: './', kind: 'folder' },
+        { path: 'a/', kind: 'folder' },
+        { path: 'a', kind: 'folder' },
+      ]).map(({ path }) => path),
+    ).toEqual(['a']);
   });
 });

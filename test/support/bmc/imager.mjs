@@ -1,5 +1,6 @@
 // @ts-check
-// The administrator's programs for images, over the machine service: imager.mjs CONFIG WHAT MACHINE IMAGE TOKEN
+// The administrator's programs for images, over the machine service: imager.mjs CONFIG WHAT MACHINE IMAGE
+// TOKEN
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -9,7 +10,9 @@ const { endpoint, apiKey, machines } = JSON.parse(readFileSync(file, 'utf8'));
 /** @param {string} method @param {string} path @param {object} [body] */
 async function call(method, path, body) {
   const response = await fetch(`${endpoint}${path}`, {
-    method, headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    method,
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: await response.json() };
 }
@@ -27,7 +30,9 @@ async function carryOut() {
     return status === 409 || status === 404 ? 1 : 2;
   }
   for (;;) {
-    const { body: { job } } = await call('GET', `${path}/job`);
+    const {
+      body: { job },
+    } = await call('GET', `${path}/job`);
     if (job?.token !== token || job.state === 'failed') return 2;
     if (job.state === 'done') return 0;
     process.stdout.write(`${what} goes on\n`);

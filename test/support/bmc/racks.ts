@@ -12,7 +12,10 @@ import { until } from '../until.js';
 const emulators = join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'heddle', 'emulators', 'bin');
 
 /** Why the emulators cannot be used here, in words for a test's title; undefined where they can. */
-export const noEmulators = existsSync(join(emulators, 'python')) && existsSync('/usr/bin/ipmitool') ? undefined : 'npm run setup:extras has not been run';
+export const noEmulators =
+  existsSync(join(emulators, 'python')) && existsSync('/usr/bin/ipmitool')
+    ? undefined
+    : 'npm run setup:extras has not been run';
 
 export function emulatorProgram(name: string): string {
   return join(emulators, name);
@@ -37,42 +40,102 @@ interface Details {
   readonly hostKey: string;
 }
 
-export async function makeMachines(service: Pick<MachineService, 'call'>, names: readonly string[]): Promise<readonly (Omit<Details, 'state'> & { readonly name: string; readonly id: string })[]> {
-  return Promise.all(names.map(async (name) => {
-    const { id } = await service.call('POST', '/v1/machines', { key: name, token: `token-of-${name}`, hostname: `machine-${name}`, flavor: 'tiny', image: 'host' }) as { readonly id: string };
-    const { state: _state, ...details } = await until(`${name} runs`, async () => {
-      const seen = await service.call('GET', `/v1/machines/${id}`) as Details;
-      return seen.state === 'running' && seen;
-    }, 60_000);
-    const { address, port, user, password, hostKey } = details;
-    return { name, id, address, port, user, password, hostKey };
-  }));
+export async function makeMachines(
+  service: Pick<MachineService, 'call'>,
+  names: readonly string[],
+): Promise<readonly (Omit<Details, 'state'> & { readonly name: string; readonly id: string })[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const { id } = (await service.call('POST', '/v1/machines', {
+        key: name,
+        token: `token-of-${name}`,
+        hostname: `machine-${name}`,
+        flavor: 'tiny',
+        image: 'host',
+      })) as { readonly id: string };
+      const { state: _state, ...details } = await until(
+        `${name} runs`,
+        async () => {
+          const seen = (await service.call('GET', `/v1/machines/${id}`)) as Details;
+          return seen.state === 'running' && seen;
+        },
+        60_000,
+      );
+      const { address, port, user, password, hostKey } = details;
+      return { name, id, address, port, user, password, hostKey };
+    }),
+  );
 }
 
-export async function buildRack(service: Pick<MachineService, 'call' | 'endpoint' | 'apiKeyFile'>, folder: string, names: readonly string[], more: object = {}): Promise<Rack> {
+export async function buildRack(
+  service: Pick<MachineService, 'call' | 'endpoint' | 'apiKeyFile'>,
+  folder: string,
+  names: readonly string[],
+  more: object = {},
+): Promise<Rack> {
   const apiKey = (await readFile(service.apiKeyFile, 'utf8')).trim();
   const machines = await makeMachines(service, names);
   const imagerConfig = join(folder, 'imager.json');
-  await writeFile(imagerConfig, JSON.stringify({ endpoint: service.endpoint, apiKey, machines: Object.fromEntries(machines.map(({ name, id }) => [name, id])) }), { mode: 0o600 });
+  await writeFile(
+    imagerConfig,
+    JSON.stringify({
+      endpoint: service.endpoint,
+      apiKey,
+      machines: Object.fromEntries(machines.map(({ name, id }) => [name, id])),
+    }),
+    { mode: 0o600 },
+  );
   const log = join(folder, 'bmc.log');
   await writeFile(log, '');
   const ports = await freePorts(names.length, freeUdpPort);
-  const config = { log, endpoint: service.endpoint, apiKey, controllers: machines.map(({ name, id }, index) => ({ name, port: ports[index], machine: id })) };
-  const controllers = spawn(emulatorProgram('python'), [join(import.meta.dirname, 'bmcs.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const config = {
+    log,
+    endpoint: service.endpoint,
+    apiKey,
+    controllers: machines.map(({ name, id }, index) => ({ name, port: ports[index], machine: id })),
+  };
+  const controllers = spawn(emulatorProgram('python'), [join(import.meta.dirname, 'bmcs.py')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   controllers.stdin.end(JSON.stringify(config));
   let output = '';
-  controllers.stdout.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
+  controllers.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
   await until('the controllers are ready', () => output.includes('ready'));
-  const imager = (what: string): readonly string[] => [process.execPath, join(import.meta.dirname, 'imager.mjs'), imagerConfig, what, '{machine}', '{providerImage}', '{token}'];
+  const imager = (what: string): readonly string[] => [
+    process.execPath,
+    join(import.meta.dirname, 'imager.mjs'),
+    imagerConfig,
+    what,
+    '{machine}',
+    '{providerImage}',
+    '{token}',
+  ];
   return {
     fields: {
       machines: machines.map(({ id: _id, ...machine }) => machine),
-      controllers: Object.fromEntries(names.map((name, index) => [name, { host: '127.0.0.1', port: ports[index], user: 'admin', password: 'secret' }])),
-      imager: { exists: imager('exists'), size: imager('size'), load: imager('load'), capture: imager('capture') },
-      readEveryMs: 50, settleSeconds: 20, ...more,
+      controllers: Object.fromEntries(
+        names.map((name, index) => [
+          name,
+          { host: '127.0.0.1', port: ports[index], user: 'admin', password: 'secret' },
+        ]),
+      ),
+      imager: {
+        exists: imager('exists'),
+        size: imager('size'),
+        load: imager('load'),
+        capture: imager('capture'),
+      },
+      readEveryMs: 50,
+      settleSeconds: 20,
+      ...more,
     },
     controllers,
-    commands: async (machine) => (await readFile(log, 'utf8')).split('\n').flatMap((line) => (line.startsWith(`${machine} `) ? [line.slice(machine.length + 1)] : [])),
+    commands: async (machine) =>
+      (await readFile(log, 'utf8'))
+        .split('\n')
+        .flatMap((line) => (line.startsWith(`${machine} `) ? [line.slice(machine.length + 1)] : [])),
     stop: async () => {
       if (controllers.exitCode !== null || controllers.signalCode !== null) return;
       const ended = once(controllers, 'exit');

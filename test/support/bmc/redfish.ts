@@ -9,7 +9,10 @@ import { until } from '../until.js';
 import { emulatorProgram } from './racks.js';
 
 /** Why the emulator cannot be used here; undefined where it can. */
-export const noRedfish = existsSync(emulatorProgram('sushy-emulator')) && existsSync('/usr/bin/openssl') ? undefined : 'npm run setup:extras has not been run, or there is no openssl';
+export const noRedfish =
+  existsSync(emulatorProgram('sushy-emulator')) && existsSync('/usr/bin/openssl')
+    ? undefined
+    : 'npm run setup:extras has not been run, or there is no openssl';
 
 export interface RedfishService {
   readonly url: string;
@@ -23,23 +26,79 @@ export interface RedfishService {
   stop(): Promise<void>;
 }
 
-/** Sushy's emulator with systems that switch late, as hardware does; TLS, and the user admin with the password secret. */
-export async function startRedfish(systems: readonly { readonly name: string; readonly power: 'On' | 'Off' }[]): Promise<RedfishService> {
+/**
+ * Sushy's emulator with systems that switch late, as hardware does; TLS, and the user admin with the password
+ * secret.
+ */
+export async function startRedfish(
+  systems: readonly { readonly name: string; readonly power: 'On' | 'Off' }[],
+): Promise<RedfishService> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-redfish-'));
-  const [key, certificate, users, config] = ['key.pem', 'certificate.pem', 'users', 'emulator.conf'].map((name) => join(folder, name)) as [string, string, string, string];
-  const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate]);
+  const [key, certificate, users, config] = ['key.pem', 'certificate.pem', 'users', 'emulator.conf'].map(
+    (name) => join(folder, name),
+  ) as [string, string, string, string];
+  const made = spawnSync('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=127.0.0.1',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-keyout',
+    key,
+    '-out',
+    certificate,
+  ]);
   if (made.status !== 0) throw new Error(`openssl made no certificate: ${made.stderr.toString()}`);
-  const hash = spawnSync(emulatorProgram('python'), ['-c', 'import bcrypt; print(bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode())']).stdout.toString().trim();
+  const hash = spawnSync(emulatorProgram('python'), [
+    '-c',
+    'import bcrypt; print(bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode())',
+  ])
+    .stdout.toString()
+    .trim();
   await writeFile(users, `admin:${hash}\n`);
   const port = await freePort();
-  const list = systems.map(({ name, power }, index) => `{'uuid': '00000000-0000-4000-8000-00000000000${index}', 'name': '${name}', 'power_state': '${power}', 'external_notifier': False, 'nics': []}`);
-  await writeFile(config, [
-    'SUSHY_EMULATOR_FEATURE_SET = "full"', `SUSHY_EMULATOR_STATE_DIR = '${folder}'`, 'SUSHY_EMULATOR_FAKE_DRIVER = True', `SUSHY_EMULATOR_AUTH_FILE = '${users}'`,
-    `SUSHY_EMULATOR_FAKE_SYSTEMS = [${list.join(', ')}]`, '',
-  ].join('\n'));
-  const child = spawn(emulatorProgram('sushy-emulator'), ['--config', config, '--fake', '-i', '127.0.0.1', '-p', String(port), '--ssl-certificate', certificate, '--ssl-key', key], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const list = systems.map(
+    ({ name, power }, index) =>
+      `{'uuid': '00000000-0000-4000-8000-00000000000${index}', 'name': '${name}', 'power_state': '${power}', 'external_notifier': False, 'nics': []}`,
+  );
+  await writeFile(
+    config,
+    [
+      'SUSHY_EMULATOR_FEATURE_SET = "full"',
+      `SUSHY_EMULATOR_STATE_DIR = '${folder}'`,
+      'SUSHY_EMULATOR_FAKE_DRIVER = True',
+      `SUSHY_EMULATOR_AUTH_FILE = '${users}'`,
+      `SUSHY_EMULATOR_FAKE_SYSTEMS = [${list.join(', ')}]`,
+      '',
+    ].join('\n'),
+  );
+  const child = spawn(
+    emulatorProgram('sushy-emulator'),
+    [
+      '--config',
+      config,
+      '--fake',
+      '-i',
+      '127.0.0.1',
+      '-p',
+      String(port),
+      '--ssl-certificate',
+      certificate,
+      '--ssl-key',
+      key,
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
   let output = '';
-  const read = (chunk: Buffer): void => { output += chunk.toString(); };
+  const read = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
   child.stdout.on('data', read);
   child.stderr.on('data', read);
   await until('the Redfish emulator listens', () => {
@@ -47,11 +106,16 @@ export async function startRedfish(systems: readonly { readonly name: string; re
     return output.includes('Running on');
   });
   return {
-    url: `https://127.0.0.1:${port}`, ca: await readFile(certificate, 'utf8'),
+    url: `https://127.0.0.1:${port}`,
+    ca: await readFile(certificate, 'utf8'),
     // A colour stands before those that it refused or redirected.
     requests: () => [...output.matchAll(/"\S*(?:GET|POST|PATCH) \S+ HTTP/g)].length,
-    hang: () => { child.kill('SIGSTOP'); },
-    go: () => { child.kill('SIGCONT'); },
+    hang: () => {
+      child.kill('SIGSTOP');
+    },
+    go: () => {
+      child.kill('SIGCONT');
+    },
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');

@@ -1,11 +1,19 @@
 import type { NodeAccess } from '../../../src/activities/parts.js';
-import { PluginError, Provider, type CreateInput, type Machine, type MachineInput, type TaskResult } from '../../../src/plugins/contract.js';
+import {
+  PluginError,
+  Provider,
+  type CreateInput,
+  type Machine,
+  type MachineInput,
+  type TaskResult,
+} from '../../../src/plugins/contract.js';
 import type { RegisteredProvider } from '../../../src/plugins/registry.js';
 import { checkStart, checkStop, readRun, type Execution } from './world.js';
 
 /**
- * A provider account and its machines in memory: what a cloud and SSH are to the engine, without their time. Everything
- * above them is the product's own. A run that was claimed on a machine is attached to, as on a real node.
+ * A provider account and its machines in memory: what a cloud and SSH are to the engine, without their time.
+ * Everything above them is the product's own. A run that was claimed on a machine is attached to, as on a
+ * real node.
  */
 export interface Cloud {
   readonly provider: RegisteredProvider;
@@ -18,7 +26,10 @@ export interface Cloud {
   executions(cluster: string): readonly Execution[];
   /** What happened that should never: a service started before what it needs, and such. */
   violations(cluster: string): readonly string[];
-  /** What the provider was told of machines of a cluster or a pool, by the keys of their machines: `reused KEY`, `deleted KEY`. */
+  /**
+   * What the provider was told of machines of a cluster or a pool, by the keys of their machines: `reused
+   * KEY`, `deleted KEY`.
+   */
   heard(cluster: string): readonly string[];
   /** Done before the next machine of this hostname is made: the call waits for it, and fails as it does. */
   beforeCreate(hostname: string, act: () => Promise<void>): void;
@@ -52,7 +63,8 @@ export function openCloud(): Cloud {
   const before = new Map<string, () => Promise<void>>();
   const alive = (): readonly CloudMachine[] => machines.filter((machine) => machine.alive);
   const clusterOf = (machine: CloudMachine): string => machine.tags['heddle-cluster'] ?? '';
-  const of = (cluster: string): readonly CloudMachine[] => alive().filter((machine) => clusterOf(machine) === cluster);
+  const of = (cluster: string): readonly CloudMachine[] =>
+    alive().filter((machine) => clusterOf(machine) === cluster);
   const at = (address: string): CloudMachine => {
     const machine = alive().find((candidate) => candidate.address === address);
     // A real node that is gone is tried for minutes; here it is known at once that nobody will answer.
@@ -68,8 +80,16 @@ export function openCloud(): Cloud {
       const known = machines.find((machine) => machine.token === token);
       if (known !== undefined) return { result: createdOf(known) };
       const machine: CloudMachine = {
-        id: `m-${machines.length + 1}`, key, token, tags, hostname, address: `10.0.${Math.floor(machines.length / 250)}.${(machines.length % 250) + 1}`,
-        createdAt: new Date().toISOString(), alive: true, running: new Set(), runs: new Map(),
+        id: `m-${machines.length + 1}`,
+        key,
+        token,
+        tags,
+        hostname,
+        address: `10.0.${Math.floor(machines.length / 250)}.${(machines.length % 250) + 1}`,
+        createdAt: new Date().toISOString(),
+        alive: true,
+        running: new Set(),
+        runs: new Map(),
       };
       machines.push(machine);
       return { result: createdOf(machine) };
@@ -78,11 +98,14 @@ export function openCloud(): Cloud {
     override async confirm({ providerid }: MachineInput): Promise<TaskResult> {
       const machine = alive().find(({ id }) => id === providerid);
       if (machine === undefined) throw new PluginError('Invalid', `there is no machine ${providerid}`);
-      return { result: { ipaddress: machine.address, 'ssh-port': 22, 'ssh-host-key': `key-of-${machine.id}` } };
+      return {
+        result: { ipaddress: machine.address, 'ssh-port': 22, 'ssh-host-key': `key-of-${machine.id}` },
+      };
     }
 
     override async delete({ providerid, key }: MachineInput): Promise<TaskResult> {
-      for (const machine of machines) if (machine.id === providerid || machine.key === key) machine.alive = false;
+      for (const machine of machines)
+        if (machine.id === providerid || machine.key === key) machine.alive = false;
       return {};
     }
 
@@ -96,11 +119,15 @@ export function openCloud(): Cloud {
     }
 
     async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-      return alive().filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value)).map(shown);
+      return alive()
+        .filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value))
+        .map(shown);
     }
 
     async find(key: string): Promise<readonly Machine[]> {
-      return alive().filter((machine) => machine.key === key).map((machine) => ({ ...shown(machine), created: createdOf(machine) }));
+      return alive()
+        .filter((machine) => machine.key === key)
+        .map((machine) => ({ ...shown(machine), created: createdOf(machine) }));
     }
   }
 
@@ -114,7 +141,12 @@ export function openCloud(): Cloud {
     machine.runs.set(runId, code);
     if (code !== 0) return code;
     const { action, service } = execution;
-    const wrong = action === 'START' ? checkStart(execution, machine, of(cluster)) : action === 'STOP' ? checkStop(execution, of(cluster)) : undefined;
+    const wrong =
+      action === 'START'
+        ? checkStart(execution, machine, of(cluster))
+        : action === 'STOP'
+          ? checkStop(execution, of(cluster))
+          : undefined;
     if (wrong !== undefined) violations.push({ cluster, text: wrong });
     if (action === 'START') machine.running.add(service);
     if (action === 'STOP' || action === 'REMOVE') machine.running.delete(service);
@@ -123,7 +155,10 @@ export function openCloud(): Cloud {
 
   return {
     provider: {
-      descriptor: { ...descriptor, idempotency: 'token' }, digest: 'memory', folder: '/', abilities: ['list', 'find', 'nodeReused', 'nodeDeleted'],
+      descriptor: { ...descriptor, idempotency: 'token' },
+      digest: 'memory',
+      folder: '/',
+      abilities: ['list', 'find', 'nodeReused', 'nodeDeleted'],
       create: (context) => new MemoryProvider(context),
     },
     nodes: {
@@ -147,7 +182,8 @@ export function openCloud(): Cloud {
     made: (cluster) => machines.filter((machine) => clusterOf(machine) === cluster).map(({ key }) => key),
     executions: (cluster) => executions.filter((execution) => execution.cluster === cluster),
     heard: (cluster) => heard.filter((one) => one.cluster === cluster).map(({ text }) => text),
-    violations: (cluster) => violations.filter((violation) => violation.cluster === cluster).map(({ text }) => text),
+    violations: (cluster) =>
+      violations.filter((violation) => violation.cluster === cluster).map(({ text }) => text),
     beforeCreate: (hostname, act) => {
       before.set(hostname, act);
     },
@@ -164,11 +200,29 @@ export function openCloud(): Cloud {
 }
 
 const descriptor = {
-  name: 'memory', type: 'provider', entry: 'memory', class: 'MemoryProvider', version: '1.0.0', description: 'Machines in memory', requests: [], abilities: [],
-  environment: {}, passEnvironment: [], limits: {}, serial: false, countsCalls: false, consistencyWindowMs: 0, callDeadlineMs: 10_000, prepares: 'all', capabilities: [],
+  name: 'memory',
+  type: 'provider',
+  entry: 'memory',
+  class: 'MemoryProvider',
+  version: '1.0.0',
+  description: 'Machines in memory',
+  requests: [],
+  abilities: [],
+  environment: {},
+  passEnvironment: [],
+  limits: {},
+  serial: false,
+  countsCalls: false,
+  consistencyWindowMs: 0,
+  callDeadlineMs: 10_000,
+  prepares: 'all',
+  capabilities: [],
 } as const;
 
-function createdOf({ id }: CloudMachine): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string; readonly password: string } } {
+function createdOf({ id }: CloudMachine): {
+  readonly providerid: string;
+  readonly 'ssh-auth': { readonly user: string; readonly password: string };
+} {
   return { providerid: id, 'ssh-auth': { user: 'tester', password: 'let me in' } };
 }
 

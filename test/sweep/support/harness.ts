@@ -37,15 +37,18 @@ export interface HarnessOptions {
 }
 
 /**
- * The product's workflows and activities on a real server, in the process of the test, with machines in memory. It is
- * quick enough to play thousands of tasks, and every task can be met at a named point.
+ * The product's workflows and activities on a real server, in the process of the test, with machines in
+ * memory. It is quick enough to play thousands of tasks, and every task can be met at a named point.
  */
 export interface Harness {
   readonly client: HeddleClient;
   readonly namespace: string;
   readonly cloud: Cloud;
   readonly points: Points;
-  /** Waits until an operation has ended or is held. Looks when its tasks have fallen silent: every look costs a workflow task. */
+  /**
+   * Waits until an operation has ended or is held. Looks when its tasks have fallen silent: every look costs
+   * a workflow task.
+   */
   waitFor(name: string, operation: string): Promise<WaitResult>;
   /** What the SDK warned of: workflow tasks that failed, among others. */
   readonly warnings: readonly string[];
@@ -56,7 +59,12 @@ const site = 'here';
 const account = 'memory';
 const warnings: string[] = [];
 
-export async function openHarness({ temporalAddress, workflowBundlePath, limits = {}, cachedWorkflows = 500 }: HarnessOptions): Promise<Harness> {
+export async function openHarness({
+  temporalAddress,
+  workflowBundlePath,
+  limits = {},
+  cachedWorkflows = 500,
+}: HarnessOptions): Promise<Harness> {
   installRuntime();
   const folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-'));
   const keyRing = openKeyRing({ folder: join(folder, 'keys'), create: true });
@@ -70,24 +78,49 @@ export async function openHarness({ temporalAddress, workflowBundlePath, limits 
   const registry = withMemory(await loadRegistry({ folders: [], log: { info: () => undefined } }), cloud);
   const parts = await partsOf(temporal, registry, cloud);
   const { providers } = parts;
-  const plan = createPlanActivity({ registry, providers, features: { searchAttributes: false }, limits: { ...defaultLimits, ...limits }, forbiddenReferences: () => [] });
+  const plan = createPlanActivity({
+    registry,
+    providers,
+    features: { searchAttributes: false },
+    limits: { ...defaultLimits, ...limits },
+    forbiddenReferences: () => [],
+  });
   const base: Omit<WorkerOptions, 'taskQueue'> = {
-    connection: workerConnection, namespace, plugins, interceptors: { activity: [openInputs, ...points.interceptors] },
-    shutdownGraceTime: '1 second', shutdownForceTime: '5 seconds', maxHeartbeatThrottleInterval: 100, defaultHeartbeatThrottleInterval: 100,
+    connection: workerConnection,
+    namespace,
+    plugins,
+    interceptors: { activity: [openInputs, ...points.interceptors] },
+    shutdownGraceTime: '1 second',
+    shutdownForceTime: '5 seconds',
+    maxHeartbeatThrottleInterval: 100,
+    defaultHeartbeatThrottleInterval: 100,
   };
   const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
   const workers = await Promise.all([
     Worker.create({
-      ...base, taskQueue: coreQueue, workflowBundle: { codePath: workflowBundlePath }, maxCachedWorkflows: cachedWorkflows,
-      activities: { ...plan, ...createPlanPoolActivity({ registry, providers, forbiddenReferences: () => [] }), ...createEarlierRunsActivity(parts) },
+      ...base,
+      taskQueue: coreQueue,
+      workflowBundle: { codePath: workflowBundlePath },
+      maxCachedWorkflows: cachedWorkflows,
+      activities: {
+        ...plan,
+        ...createPlanPoolActivity({ registry, providers, forbiddenReferences: () => [] }),
+        ...createEarlierRunsActivity(parts),
+      },
     }),
-    ...[siteQueue(site), providerQueue(site, account), providerQueue(site, poolAccount)].map((taskQueue) => Worker.create({ ...base, taskQueue, activities: tasks })),
+    ...[siteQueue(site), providerQueue(site, account), providerQueue(site, poolAccount)].map((taskQueue) =>
+      Worker.create({ ...base, taskQueue, activities: tasks }),
+    ),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run()));
   // The server and the worker are there: on a busy machine they only take longer than a person would wait.
   const client = new HeddleClient(temporal, { by: 'test', busyMs: 60_000 });
   return {
-    client, namespace, cloud, points, warnings,
+    client,
+    namespace,
+    cloud,
+    points,
+    warnings,
     async waitFor(name, operation) {
       await points.silence(name);
       return client.waitFor(name, operation, { everyMs: 500 });
@@ -107,13 +140,19 @@ function installRuntime(): void {
   if (Reflect.get(Runtime, '_instance') !== undefined) return;
   const keep = (message: string, meta?: object): void => {
     // Tasks that fail are what these tests are about: attempts, and what the workflow says of them.
-    const isExpected = message.startsWith('Activity ') || (meta !== undefined && Reflect.get(meta, 'sdkComponent') === 'workflow');
+    const isExpected =
+      message.startsWith('Activity ') ||
+      (meta !== undefined && Reflect.get(meta, 'sdkComponent') === 'workflow');
     if (!isExpected) warnings.push(`${message} ${meta === undefined ? '' : JSON.stringify(meta)}`);
   };
   const drop = (): void => undefined;
   Runtime.install({
     logger: {
-      trace: drop, debug: drop, info: drop, warn: keep, error: keep,
+      trace: drop,
+      debug: drop,
+      info: drop,
+      warn: keep,
+      error: keep,
       log: (level, message, meta) => {
         if (level === 'WARN' || level === 'ERROR') keep(message, meta);
       },
@@ -124,19 +163,47 @@ function installRuntime(): void {
 }
 
 function withMemory(registry: Registry, { provider }: Cloud): Registry {
-  return { ...registry, provider: (type) => (type === provider.descriptor.name ? provider : registry.provider(type)) };
+  return {
+    ...registry,
+    provider: (type) => (type === provider.descriptor.name ? provider : registry.provider(type)),
+  };
 }
 
 async function partsOf(temporal: Client, registry: Registry, cloud: Cloud): Promise<ActivityParts> {
   const drop = (): void => undefined;
-  const { namespaceInfo } = await temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace });
+  const { namespaceInfo } = await temporal.workflowService.describeNamespace({
+    namespace: temporal.options.namespace,
+  });
   return {
     automators: {},
-    registry, nodes: cloud.nodes, providers: { [account]: { type: 'memory', site, fields: {} }, [poolAccount]: { type: 'pool', site, fields: {} } }, installation: namespaceInfo?.id ?? '',
-    logs: { append: () => Promise.resolve() }, log: { debug: drop, info: drop, warn: drop, error: drop }, inFlight: createInFlight(),
-    resolveSecrets: (value) => Promise.resolve({ value, secrets: [] }), forbiddenReferences: () => [], redact: createRedactor,
-    askPeers: (workflowId, request) => temporal.withDeadline(Date.now() + 20_000, () => temporal.workflow.getHandle(workflowId).query(peersQuery, request)),
-    claims: () => ({ take: () => Promise.resolve(undefined), release: () => Promise.resolve(), held: () => Promise.resolve({}) }),
-    pools: readNodePools(temporal), absences: createAbsences(), turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }), paces: () => undefined, resources: () => Promise.reject(new Error('no resources here')), runs: readWorkflowRuns(temporal), clusters: readClusterRecords(temporal),
+    registry,
+    nodes: cloud.nodes,
+    providers: {
+      [account]: { type: 'memory', site, fields: {} },
+      [poolAccount]: { type: 'pool', site, fields: {} },
+    },
+    installation: namespaceInfo?.id ?? '',
+    logs: { append: () => Promise.resolve() },
+    log: { debug: drop, info: drop, warn: drop, error: drop },
+    inFlight: createInFlight(),
+    resolveSecrets: (value) => Promise.resolve({ value, secrets: [] }),
+    forbiddenReferences: () => [],
+    redact: createRedactor,
+    askPeers: (workflowId, request) =>
+      temporal.withDeadline(Date.now() + 20_000, () =>
+        temporal.workflow.getHandle(workflowId).query(peersQuery, request),
+      ),
+    claims: () => ({
+      take: () => Promise.resolve(undefined),
+      release: () => Promise.resolve(),
+      held: () => Promise.resolve({}),
+    }),
+    pools: readNodePools(temporal),
+    absences: createAbsences(),
+    turns: () => ({ take: () => Promise.resolve(true), release: () => Promise.resolve() }),
+    paces: () => undefined,
+    resources: () => Promise.reject(new Error('no resources here')),
+    runs: readWorkflowRuns(temporal),
+    clusters: readClusterRecords(temporal),
   };
 }

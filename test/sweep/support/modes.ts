@@ -7,7 +7,16 @@ import type { TaskName } from './points.js';
 
 /** What goes wrong at a task. */
 export type Mode = (typeof modes)[number];
-export const modes = ['fails once', 'loses its answer', 'fails for good', 'is cancelled', 'is done although cancelled', 'is met by delete', 'is done although delete came', 'ends its run'] as const;
+export const modes = [
+  'fails once',
+  'loses its answer',
+  'fails for good',
+  'is cancelled',
+  'is done although cancelled',
+  'is met by delete',
+  'is done although delete came',
+  'ends its run',
+] as const;
 
 export interface SweepCase {
   readonly name: string;
@@ -16,7 +25,10 @@ export interface SweepCase {
   readonly mode: Mode;
 }
 
-/** Brings the cluster to where the operation begins, asks for it with the point armed, and checks what came of it. */
+/**
+ * Brings the cluster to where the operation begins, asks for it with the point armed, and checks what came of
+ * it.
+ */
 export async function play(harness: Harness, { name, operation, task, mode }: SweepCase): Promise<void> {
   const { client } = harness;
   for (const ask of operation.before) {
@@ -35,21 +47,35 @@ type Outcome = 'whole' | 'deleted';
 type Player = (harness: Harness, name: string, operation: OperationCase, task: TaskName) => Promise<Outcome>;
 
 const players: Readonly<Record<Mode, Player>> = {
-  'fails once': (harness, name, operation, task) => retried(harness, name, operation, {
-    task, before: async () => {
-      throw ApplicationFailure.create({ message: 'the network is down', type: 'Retryable', nextRetryDelay: 50 });
-    },
-  }),
-  'loses its answer': (harness, name, operation, task) => retried(harness, name, operation, {
-    task, after: async () => {
-      throw ApplicationFailure.create({ message: 'the answer was lost', type: 'Retryable', nextRetryDelay: 50 });
-    },
-  }),
+  'fails once': (harness, name, operation, task) =>
+    retried(harness, name, operation, {
+      task,
+      before: async () => {
+        throw ApplicationFailure.create({
+          message: 'the network is down',
+          type: 'Retryable',
+          nextRetryDelay: 50,
+        });
+      },
+    }),
+  'loses its answer': (harness, name, operation, task) =>
+    retried(harness, name, operation, {
+      task,
+      after: async () => {
+        throw ApplicationFailure.create({
+          message: 'the answer was lost',
+          type: 'Retryable',
+          nextRetryDelay: 50,
+        });
+      },
+    }),
   'fails for good': failForGood,
   'is cancelled': (harness, name, operation, task) => cancelled(harness, name, operation, task, 'ended'),
-  'is done although cancelled': (harness, name, operation, task) => cancelled(harness, name, operation, task, 'goes on'),
+  'is done although cancelled': (harness, name, operation, task) =>
+    cancelled(harness, name, operation, task, 'goes on'),
   'is met by delete': (harness, name, operation, task) => deleted(harness, name, operation, task, 'ended'),
-  'is done although delete came': (harness, name, operation, task) => deleted(harness, name, operation, task, 'goes on'),
+  'is done although delete came': (harness, name, operation, task) =>
+    deleted(harness, name, operation, task, 'goes on'),
   'ends its run': renewed,
 };
 
@@ -59,7 +85,13 @@ interface Retried {
   readonly after?: () => Promise<void>;
 }
 
-async function finishAndCheck(harness: Harness, name: string, operation: OperationCase, id: string, anyOrderNow = false): Promise<Outcome> {
+async function finishAndCheck(
+  harness: Harness,
+  name: string,
+  operation: OperationCase,
+  id: string,
+  anyOrderNow = false,
+): Promise<Outcome> {
   if ('remove' in operation.ask) {
     await checkDeleted(harness, name, id, { anyOrder: anyOrderNow });
     return 'deleted';
@@ -69,22 +101,40 @@ async function finishAndCheck(harness: Harness, name: string, operation: Operati
   return 'whole';
 }
 
-async function retried(harness: Harness, name: string, operation: OperationCase, { task, ...act }: Retried): Promise<Outcome> {
+async function retried(
+  harness: Harness,
+  name: string,
+  operation: OperationCase,
+  { task, ...act }: Retried,
+): Promise<Outcome> {
   harness.points.arm({ cluster: name, task, act });
   return finishAndCheck(harness, name, operation, await askFor(harness.client, name, operation.ask));
 }
 
 /** What does not depend on it is done; after the mending it is carried out from there. */
-async function failForGood(harness: Harness, name: string, operation: OperationCase, task: TaskName): Promise<Outcome> {
+async function failForGood(
+  harness: Harness,
+  name: string,
+  operation: OperationCase,
+  task: TaskName,
+): Promise<Outcome> {
   const { client, points } = harness;
-  const kind = task.includes(' - ') && !task.endsWith('EXEC') && !task.endsWith('BOOTSTRAP') ? 'Auth' : 'ScriptFailed';
-  points.arm({ cluster: name, task, act: { before: async () => {
-    throw ApplicationFailure.nonRetryable('it is broken', kind);
-  } } });
+  const kind =
+    task.includes(' - ') && !task.endsWith('EXEC') && !task.endsWith('BOOTSTRAP') ? 'Auth' : 'ScriptFailed';
+  points.arm({
+    cluster: name,
+    task,
+    act: {
+      before: async () => {
+        throw ApplicationFailure.nonRetryable('it is broken', kind);
+      },
+    },
+  });
   const id = await askFor(client, name, operation.ask);
   const first = await harness.waitFor(name, id);
   // Planning goes on without a look at machines that cannot be looked at.
-  if (operation.tolerated?.includes(task) === true || task === 'SURVEY') return finishAndCheck(harness, name, operation, id, true);
+  if (operation.tolerated?.includes(task) === true || task === 'SURVEY')
+    return finishAndCheck(harness, name, operation, id, true);
   if (operation.name === 'exec') {
     expect(first.operation.state).toBe('failed');
     return finishAndCheck(harness, name, operation, await askFor(client, name, operation.ask));
@@ -97,33 +147,67 @@ async function failForGood(harness: Harness, name: string, operation: OperationC
 
 type Ending = 'ended' | 'goes on';
 
-/** Asks for something while the task waits at its beginning; then the task hears of it, or is done before it could. */
-function interrupt(harness: Harness, name: string, task: TaskName, ending: Ending, ask: () => Promise<unknown>): void {
-  harness.points.arm({ cluster: name, task, act: { before: async (context) => {
-    await ask();
-    if (ending === 'goes on') return;
-    const beat = setInterval(() => context.heartbeat('waits'), 50);
-    // Planning and looking are not cancelled: what they say is not listened to any more.
-    const deaf = !task.includes(' ');
-    await (deaf ? Promise.resolve() : new Promise((resolve) => {
-      if (context.cancellationSignal.aborted) resolve(undefined);
-      context.cancellationSignal.addEventListener('abort', resolve, { once: true });
-    }));
-    clearInterval(beat);
-  } } });
+/**
+ * Asks for something while the task waits at its beginning; then the task hears of it, or is done before it
+ * could.
+ */
+function interrupt(
+  harness: Harness,
+  name: string,
+  task: TaskName,
+  ending: Ending,
+  ask: () => Promise<unknown>,
+): void {
+  harness.points.arm({
+    cluster: name,
+    task,
+    act: {
+      before: async (context) => {
+        await ask();
+        if (ending === 'goes on') return;
+        const beat = setInterval(() => context.heartbeat('waits'), 50);
+        // Planning and looking are not cancelled: what they say is not listened to any more.
+        const deaf = !task.includes(' ');
+        await (deaf
+          ? Promise.resolve()
+          : new Promise((resolve) => {
+              if (context.cancellationSignal.aborted) resolve(undefined);
+              context.cancellationSignal.addEventListener('abort', resolve, { once: true });
+            }));
+        clearInterval(beat);
+      },
+    },
+  });
 }
 
-async function cancelled(harness: Harness, name: string, operation: OperationCase, task: TaskName, ending: Ending): Promise<Outcome> {
+async function cancelled(
+  harness: Harness,
+  name: string,
+  operation: OperationCase,
+  task: TaskName,
+  ending: Ending,
+): Promise<Outcome> {
   const { client } = harness;
   interrupt(harness, name, task, ending, () => client.cancel(name));
   const id = await askFor(client, name, operation.ask);
   const first = await harness.waitFor(name, id);
   expect(first.operation, JSON.stringify(first.operation)).toMatchObject({ state: 'cancelled' });
   await checkAtRest(harness, name);
-  return finishAndCheck(harness, name, operation, await askFor(client, name, operation.again ?? operation.ask));
+  return finishAndCheck(
+    harness,
+    name,
+    operation,
+    await askFor(client, name, operation.again ?? operation.ask),
+  );
 }
 
-async function deleted(harness: Harness, name: string, operation: OperationCase, task: TaskName, ending: Ending): Promise<Outcome> {
+async function deleted(
+  harness: Harness,
+  name: string,
+  operation: OperationCase,
+  task: TaskName,
+  ending: Ending,
+): Promise<Outcome> {
   const { client } = harness;
   let deletion = '';
   // A delete joins the one that is under way: nothing is cancelled.
@@ -132,18 +216,33 @@ async function deleted(harness: Harness, name: string, operation: OperationCase,
   });
   const id = await askFor(client, name, operation.ask);
   const first = await harness.waitFor(name, id);
-  expect(first.operation, JSON.stringify(first.operation)).toMatchObject({ state: 'remove' in operation.ask ? 'done' : 'superseded' });
+  expect(first.operation, JSON.stringify(first.operation)).toMatchObject({
+    state: 'remove' in operation.ask ? 'done' : 'superseded',
+  });
   await checkDeleted(harness, name, deletion);
   return 'deleted';
 }
 
-/** Messages that change nothing make the history long enough for continue-as-new while the task is under way. */
-async function renewed(harness: Harness, name: string, operation: OperationCase, task: TaskName): Promise<Outcome> {
+/**
+ * Messages that change nothing make the history long enough for continue-as-new while the task is under way.
+ */
+async function renewed(
+  harness: Harness,
+  name: string,
+  operation: OperationCase,
+  task: TaskName,
+): Promise<Outcome> {
   const { client, points } = harness;
-  points.arm({ cluster: name, task, act: { before: async ({ info }) => {
-    const handle = client.temporal.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
-    await Promise.all(Array.from({ length: longHistory }, () => handle.signal('nothing')));
-  } } });
+  points.arm({
+    cluster: name,
+    task,
+    act: {
+      before: async ({ info }) => {
+        const handle = client.temporal.workflow.getHandle(info.workflowExecution?.workflowId ?? '');
+        await Promise.all(Array.from({ length: longHistory }, () => handle.signal('nothing')));
+      },
+    },
+  });
   return finishAndCheck(harness, name, operation, await askFor(client, name, operation.ask));
 }
 

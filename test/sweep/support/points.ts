@@ -30,7 +30,10 @@ export interface Points {
   disarm(cluster: string): void;
   /** Attempts of a cluster's tasks, in the order they began. */
   seen(cluster: string): readonly TaskName[];
-  /** Resolves when no task of the cluster has been under way for a moment; what waits longer than that is looked for again. */
+  /**
+   * Resolves when no task of the cluster has been under way for a moment; what waits longer than that is
+   * looked for again.
+   */
   silence(cluster: string): Promise<void>;
   readonly interceptors: readonly ActivityInterceptorsFactory[];
 }
@@ -45,7 +48,9 @@ export function openPoints(): Points {
   };
   const seen: { readonly cluster: string; readonly task: TaskName }[] = [];
   const take = (cluster: string, task: TaskName): Act | undefined => {
-    const found = armed.find((point) => point.cluster === cluster && (point.task === task || point.task === '*'));
+    const found = armed.find(
+      (point) => point.cluster === cluster && (point.task === task || point.task === '*'),
+    );
     if (found === undefined) return undefined;
     found.left -= 1;
     if (found.left >= 0) return undefined;
@@ -60,7 +65,8 @@ export function openPoints(): Points {
     },
     isMet: (cluster) => met.has(cluster),
     disarm: (cluster) => {
-      for (let index = armed.length - 1; index >= 0; index -= 1) if (armed[index]?.cluster === cluster) armed.splice(index, 1);
+      for (let index = armed.length - 1; index >= 0; index -= 1)
+        if (armed[index]?.cluster === cluster) armed.splice(index, 1);
     },
     seen: (cluster) => seen.filter((attempt) => attempt.cluster === cluster).map(({ task }) => task),
     async silence(cluster) {
@@ -71,24 +77,26 @@ export function openPoints(): Points {
         await pause(silentMs / 4);
       }
     },
-    interceptors: [() => ({
-      inbound: {
-        async execute(input, next) {
-          const { cluster, task } = readTask(input);
-          seen.push({ cluster, task });
-          const act = take(cluster, task);
-          note(cluster, 1);
-          try {
-            await act?.before?.(Context.current());
-            const result: unknown = await next(input);
-            await act?.after?.();
-            return result;
-          } finally {
-            note(cluster, -1);
-          }
+    interceptors: [
+      () => ({
+        inbound: {
+          async execute(input, next) {
+            const { cluster, task } = readTask(input);
+            seen.push({ cluster, task });
+            const act = take(cluster, task);
+            note(cluster, 1);
+            try {
+              await act?.before?.(Context.current());
+              const result: unknown = await next(input);
+              await act?.after?.();
+              return result;
+            } finally {
+              note(cluster, -1);
+            }
+          },
         },
-      },
-    })],
+      }),
+    ],
   };
 }
 
@@ -102,8 +110,14 @@ interface AnyRequest {
   readonly service?: { readonly name: string };
 }
 
-function readTask({ args: [first] }: ActivityExecuteInput): { readonly cluster: string; readonly task: TaskName } {
+function readTask({ args: [first] }: ActivityExecuteInput): {
+  readonly cluster: string;
+  readonly task: TaskName;
+} {
   const { clusterName, clusterId, nodeId, service } = first as AnyRequest;
   const action = activityInfo().activityType;
-  return { cluster: clusterId ?? clusterName ?? '', task: nodeId === undefined ? action : `${nodeId} ${service?.name ?? '-'} ${action}` };
+  return {
+    cluster: clusterId ?? clusterName ?? '',
+    task: nodeId === undefined ? action : `${nodeId} ${service?.name ?? '-'} ${action}`,
+  };
 }

@@ -6,10 +6,13 @@ export async function resetPoints({ client, namespace }: Harness, name: string):
   const points: number[] = [];
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const page = await client.temporal.workflowService.getWorkflowExecutionHistory({
-      namespace, execution: { workflowId: `cluster/${name}` }, ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      namespace,
+      execution: { workflowId: `cluster/${name}` },
+      ...(nextPageToken === undefined ? {} : { nextPageToken }),
     });
     for (const { eventId, workflowTaskCompletedEventAttributes } of page.history?.events ?? []) {
-      if (workflowTaskCompletedEventAttributes !== null && workflowTaskCompletedEventAttributes !== undefined) points.push(Number(eventId));
+      if (workflowTaskCompletedEventAttributes !== null && workflowTaskCompletedEventAttributes !== undefined)
+        points.push(Number(eventId));
     }
     nextPageToken = page.nextPageToken ?? new Uint8Array();
   }
@@ -21,9 +24,16 @@ export async function reset({ client, namespace }: Harness, name: string, event:
   const { temporal } = client;
   const { runId } = await temporal.workflow.getHandle(`cluster/${name}`).describe();
   await temporal.workflowService.resetWorkflowExecution({
-    namespace, workflowExecution: { workflowId: `cluster/${name}`, runId }, reason: 'test', requestId: randomUUID(),
+    namespace,
+    workflowExecution: { workflowId: `cluster/${name}`, runId },
+    reason: 'test',
+    requestId: randomUUID(),
     workflowTaskFinishEventId: event as unknown as Long,
   });
 }
 
-type Long = NonNullable<Parameters<Harness['client']['temporal']['workflowService']['resetWorkflowExecution']>[0]['workflowTaskFinishEventId']>;
+type Long = NonNullable<
+  Parameters<
+    Harness['client']['temporal']['workflowService']['resetWorkflowExecution']
+  >[0]['workflowTaskFinishEventId']
+>;

@@ -15,12 +15,28 @@ const actions = { install: action, configure: action, start: action, stop: actio
 
 /** Two services of which one needs the other, on two nodes. */
 export function tiny(name: string, { web = 1, config = 0, cache = false }: Shape = {}): ClusterSpec {
-  const group = (count: number, services: readonly string[]): object => ({ count, provider: 'memory', hardware: 'small', image: 'host', services });
+  const group = (count: number, services: readonly string[]): object => ({
+    count,
+    provider: 'memory',
+    hardware: 'small',
+    image: 'host',
+    services,
+  });
   return closed({
-    name, config: { config }, nodes: { db: group(1, cache ? ['db', 'cache'] : ['db']), web: group(web, ['web']) },
+    name,
+    config: { config },
+    nodes: { db: group(1, cache ? ['db', 'cache'] : ['db']), web: group(web, ['web']) },
     services: {
-      db: { actions: { ...actions, remove: action }, peers: 'none' }, web: { actions, runtime: { requires: ['db'] } },
-      ...(cache ? { cache: { actions: { install: action, start: action, stop: action, remove: action }, peers: 'none' } } : {}),
+      db: { actions: { ...actions, remove: action }, peers: 'none' },
+      web: { actions, runtime: { requires: ['db'] } },
+      ...(cache
+        ? {
+            cache: {
+              actions: { install: action, start: action, stop: action, remove: action },
+              peers: 'none',
+            },
+          }
+        : {}),
     },
   });
 }

@@ -10,7 +10,16 @@ import { checkAtRest, checkDelete, checkWhole } from './oracle.js';
 import { tiny, type Shape } from './specs.js';
 
 /** What goes wrong during an operation, at one of its tasks. */
-export const troubles = ['nothing', 'fails once', 'loses its answer', 'fails for good', 'cancel', 'delete', 'pause', 'terminate'] as const;
+export const troubles = [
+  'nothing',
+  'fails once',
+  'loses its answer',
+  'fails for good',
+  'cancel',
+  'delete',
+  'pause',
+  'terminate',
+] as const;
 export interface Trouble {
   readonly what: (typeof troubles)[number];
   /** Tasks that pass by before it. */
@@ -46,7 +55,8 @@ export async function ask(model: Model, user: User, asked: Ask, trouble: Trouble
   const id = await askFor(client, name, asked);
   if (trouble.what === 'pause') {
     const paused = await until('paused or over', () => pausedOrOver(user, id));
-    if (paused === 'paused') await client.resume(name).catch((error: unknown) => story.push(`resume: ${String(error)}`));
+    if (paused === 'paused')
+      await client.resume(name).catch((error: unknown) => story.push(`resume: ${String(error)}`));
   }
   const settled = await settle(user, id);
   points.disarm(name);
@@ -92,7 +102,10 @@ async function mend(model: Model, user: User, id: string, { then }: Trouble): Pr
     model.whole = false;
     return;
   }
-  const again = then === 'retry' ? (await harness.client.retry(name)).operation : (await harness.client.apply(tiny(name, model.shape))).operation;
+  const again =
+    then === 'retry'
+      ? (await harness.client.retry(name)).operation
+      : (await harness.client.apply(tiny(name, model.shape))).operation;
   const end = await settle(user, again);
   story.push(`  then ${end}`);
   expect(end).toBe('done');
@@ -127,38 +140,60 @@ async function pausedOrOver({ harness, name }: User, id: string): Promise<'pause
 
 async function settle({ harness, name }: User, id: string): Promise<End> {
   await harness.points.silence(name);
-  return until(`operation ${id} of ${name} ends`, async () => {
-    const handle = harness.client.temporal.workflow.getHandle(`cluster/${name}`);
-    if ((await handle.describe()).status.name !== 'RUNNING') return 'closed' as const;
-    const status = await statusSoon(harness, name);
-    if (status === undefined) return undefined;
-    const { operation, history, queued } = status;
-    if (operation?.id === id && operation.state === 'held') return 'held' as const;
-    // A delete that came in between goes on to its own end.
-    if (operation?.kind === 'delete' || queued.some(({ kind }) => kind === 'delete')) return undefined;
-    if (operation?.id === id) return undefined;
-    const ended = history.find((one) => one.id === id);
-    // Deleted, the workflow is about to end.
-    const isEnding = operation === undefined && history[0]?.kind === 'delete' && history[0].state === 'done';
-    return isEnding ? undefined : ended?.state as End | undefined;
-  }, 100_000);
+  return until(
+    `operation ${id} of ${name} ends`,
+    async () => {
+      const handle = harness.client.temporal.workflow.getHandle(`cluster/${name}`);
+      if ((await handle.describe()).status.name !== 'RUNNING') return 'closed' as const;
+      const status = await statusSoon(harness, name);
+      if (status === undefined) return undefined;
+      const { operation, history, queued } = status;
+      if (operation?.id === id && operation.state === 'held') return 'held' as const;
+      // A delete that came in between goes on to its own end.
+      if (operation?.kind === 'delete' || queued.some(({ kind }) => kind === 'delete')) return undefined;
+      if (operation?.id === id) return undefined;
+      const ended = history.find((one) => one.id === id);
+      // Deleted, the workflow is about to end.
+      const isEnding =
+        operation === undefined && history[0]?.kind === 'delete' && history[0].state === 'done';
+      return isEnding ? undefined : (ended?.state as End | undefined);
+    },
+    100_000,
+  );
 }
 
 function arm({ harness: { client, points }, name, story }: User, { what, skip }: Trouble): void {
-  const at = (act: Parameters<typeof points.arm>[0]['act']): void => points.arm({ cluster: name, task: '*', skip, act });
+  const at = (act: Parameters<typeof points.arm>[0]['act']): void =>
+    points.arm({ cluster: name, task: '*', skip, act });
   const say = (error: unknown): unknown => story.push(`  ${what}: ${String(error)}`);
   const failure = (type: string, nonRetryable: boolean) => async (): Promise<void> => {
-    throw ApplicationFailure.create({ message: 'trouble', type, nonRetryable, ...(nonRetryable ? {} : { nextRetryDelay: 50 }) });
+    throw ApplicationFailure.create({
+      message: 'trouble',
+      type,
+      nonRetryable,
+      ...(nonRetryable ? {} : { nextRetryDelay: 50 }),
+    });
   };
   switch (what) {
-    case 'nothing': return undefined;
-    case 'fails once': return at({ before: failure('Retryable', false) });
-    case 'loses its answer': return at({ after: failure('Retryable', false) });
-    case 'fails for good': return at({ before: failure('Auth', true) });
-    case 'cancel': return at({ before: async () => void await client.cancel(name).catch(say) });
-    case 'delete': return at({ before: async () => void await client.delete(name).catch(say) });
-    case 'pause': return at({ before: async () => void await client.pause(name).catch(say) });
-    case 'terminate': return at({ before: async () => void await client.temporal.workflow.getHandle(`cluster/${name}`).terminate('test').catch(say) });
+    case 'nothing':
+      return undefined;
+    case 'fails once':
+      return at({ before: failure('Retryable', false) });
+    case 'loses its answer':
+      return at({ after: failure('Retryable', false) });
+    case 'fails for good':
+      return at({ before: failure('Auth', true) });
+    case 'cancel':
+      return at({ before: async () => void (await client.cancel(name).catch(say)) });
+    case 'delete':
+      return at({ before: async () => void (await client.delete(name).catch(say)) });
+    case 'pause':
+      return at({ before: async () => void (await client.pause(name).catch(say)) });
+    case 'terminate':
+      return at({
+        before: async () =>
+          void (await client.temporal.workflow.getHandle(`cluster/${name}`).terminate('test').catch(say)),
+      });
   }
 }
 
@@ -167,11 +202,15 @@ export async function leave(model: Model, user: User): Promise<void> {
   const { harness, name } = user;
   // A life that was cut off is taken up once more, so that it can be taken down.
   const handle = harness.client.temporal.workflow.getHandle(`cluster/${name}`);
-  const status = await handle.describe().then(({ status: { name: state } }) => state, () => 'NONE');
+  const status = await handle.describe().then(
+    ({ status: { name: state } }) => state,
+    () => 'NONE',
+  );
   if (status === 'NONE' || status === 'COMPLETED') {
     expect(harness.cloud.machines(name)).toEqual([]);
     return;
   }
-  if (status !== 'RUNNING') await ask(model, user, { apply: {} }, { what: 'nothing', skip: 0, then: 'retry' });
+  if (status !== 'RUNNING')
+    await ask(model, user, { apply: {} }, { what: 'nothing', skip: 0, then: 'retry' });
   await checkDelete(harness, name, { anyOrder: true });
 }

@@ -14,8 +14,11 @@ export interface Execution {
 }
 
 /** What a run's id says. */
-export function readRun(runId: string): Pick<Execution, 'nodeId' | 'service' | 'action' | 'operation' | 'task'> {
-  const [, nodeId = '', service = '', action = '', operation = ''] = /^[^/]+\/([^/#]+)#\d+\/([^/]+)\/([A-Z]+)\/(\d+)\.\d+/.exec(runId) ?? [];
+export function readRun(
+  runId: string,
+): Pick<Execution, 'nodeId' | 'service' | 'action' | 'operation' | 'task'> {
+  const [, nodeId = '', service = '', action = '', operation = ''] =
+    /^[^/]+\/([^/#]+)#\d+\/([^/]+)\/([A-Z]+)\/(\d+)\.\d+/.exec(runId) ?? [];
   return { nodeId, service, action, operation, task: `${nodeId} ${service} ${action}` };
 }
 
@@ -23,14 +26,21 @@ export function readRun(runId: string): Pick<Execution, 'nodeId' | 'service' | '
 const needs: Readonly<Record<string, string>> = { web: 'db' };
 
 /** Undefined when a service may start there now; else what is wrong. */
-export function checkStart({ task, service, runId }: Execution, machine: CloudMachine, all: readonly CloudMachine[]): string | undefined {
+export function checkStart(
+  { task, service, runId }: Execution,
+  machine: CloudMachine,
+  all: readonly CloudMachine[],
+): string | undefined {
   if (machine.running.has(service)) return `${task} (${runId}) although it runs there`;
   const need = needs[service];
   if (need === undefined || all.some(({ running }) => running.has(need))) return undefined;
   return `${task} (${runId}) while ${need} runs nowhere`;
 }
 
-export function checkStop({ task, service, runId }: Execution, all: readonly CloudMachine[]): string | undefined {
+export function checkStop(
+  { task, service, runId }: Execution,
+  all: readonly CloudMachine[],
+): string | undefined {
   const dependant = Object.entries(needs).find(([, need]) => need === service)?.[0];
   if (dependant === undefined || all.every(({ running }) => !running.has(dependant))) return undefined;
   return `${task} (${runId}) while ${dependant} runs`;

@@ -19,15 +19,35 @@ describe('builds, when something goes wrong', () => {
   beforeAll(async () => {
     const accounts: Record<string, object | 'service'> = {};
     const config: Record<string, unknown> = {};
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts, config });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts,
+      config,
+    });
     // Another machine service, with a library of its own.
-    elsewhere = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), namespace: stack.namespace });
-    accounts['elsewhere'] = { type: 'local', fields: { endpoint: elsewhere.service.endpoint, apiKey: { secret: `file:${elsewhere.service.apiKeyFile}` } } };
+    elsewhere = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      namespace: stack.namespace,
+    });
+    accounts['elsewhere'] = {
+      type: 'local',
+      fields: {
+        endpoint: elsewhere.service.endpoint,
+        apiKey: { secret: `file:${elsewhere.service.apiKeyFile}` },
+      },
+    };
     ledger = join(stack.folder, 'ledger');
     folder = join(stack.folder, 'files');
     // It waits in the middle for the gate to be opened, and says outside what it did.
-    const pack = 'echo began >>"$LEDGER"; mkdir files; echo "$GREETING" >files/greeting; while [ ! -e "$GATE" ]; do sleep 0.1; done; echo ended >>"$LEDGER"; tar -cf "$HEDDLE_OUTPUT.tar" files';
-    config['builder'] = { builds: 20, folder, commands: { pack: ['/bin/sh', '-c', pack], forget: ['/bin/sh', '-c', 'echo nothing is left'] } };
+    const pack =
+      'echo began >>"$LEDGER"; mkdir files; echo "$GREETING" >files/greeting; while [ ! -e "$GATE" ]; do sleep 0.1; done; echo ended >>"$LEDGER"; tar -cf "$HEDDLE_OUTPUT.tar" files';
+    config['builder'] = {
+      builds: 20,
+      folder,
+      commands: { pack: ['/bin/sh', '-c', pack], forget: ['/bin/sh', '-c', 'echo nothing is left'] },
+    };
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('first', points.distPath);
     builder = await stack.startBuilder('builder', points.distPath);
@@ -39,42 +59,96 @@ describe('builds, when something goes wrong', () => {
   });
 
   it('the worker killed in a build: each goes on from its step, its script ran once, and no machine is left', async () => {
-    const moments = [['after', 'CREATE'], ['after', 'INSTALL'], ['before', 'CAPTURE'], ['after', 'CAPTURE'], ['after', 'DELETE']] as const;
+    const moments = [
+      ['after', 'CREATE'],
+      ['after', 'INSTALL'],
+      ['before', 'CAPTURE'],
+      ['after', 'CAPTURE'],
+      ['after', 'DELETE'],
+    ] as const;
     const names = moments.map((_, index) => `kill-${index + 1}`);
-    for (const name of names) await ground.apply(name, { recipe, ...greeting(`${ledger}-${name}`, name), validate: { command: `grep ${name} "$HOME/greeting"` } });
+    for (const name of names)
+      await ground.apply(name, {
+        recipe,
+        ...greeting(`${ledger}-${name}`, name),
+        validate: { command: `grep ${name} "$HOME/greeting"` },
+      });
     const armed: ArmedPoint[] = [];
     for (const [moment, action] of moments) armed.push(await points.arm(moment, action));
     const asked = await Promise.all(names.map((name) => stack.client.images.build(name)));
-    await until('a build at each of the points', async () => (await Promise.all(armed.map((point) => point.met()))).every((pid) => pid !== undefined));
+    await until('a build at each of the points', async () =>
+      (await Promise.all(armed.map((point) => point.met()))).every((pid) => pid !== undefined),
+    );
     await worker.kill();
     await Promise.all(armed.map((point) => point.release()));
     worker = await stack.startWorker('next', points.distPath);
-    const builds = await Promise.all(names.map((name, index) => stack.client.images.waitForBuild(name, asked[index]?.build ?? 0, { everyMs: 200 })));
+    const builds = await Promise.all(
+      names.map((name, index) =>
+        stack.client.images.waitForBuild(name, asked[index]?.build ?? 0, { everyMs: 200 }),
+      ),
+    );
     expect(builds.map(({ number, state }) => [number, state])).toEqual(names.map(() => [1, 'ready']));
-    for (const name of names) expect((await readFile(`${ledger}-${name}`, 'utf8')).trim(), name).toBe('installed');
-    expect((await stack.service.journal('capture')).filter(({ repeated }) => repeated !== true)).toHaveLength(names.length);
+    for (const name of names)
+      expect((await readFile(`${ledger}-${name}`, 'utf8')).trim(), name).toBe('installed');
+    expect((await stack.service.journal('capture')).filter(({ repeated }) => repeated !== true)).toHaveLength(
+      names.length,
+    );
     // A machine for each build and one for each check: no key got two.
-    expect((await stack.service.journal('create')).filter(({ repeated }) => repeated !== true)).toHaveLength(2 * names.length);
+    expect((await stack.service.journal('create')).filter(({ repeated }) => repeated !== true)).toHaveLength(
+      2 * names.length,
+    );
     await until('no machine', async () => (await ground.hostnames()).length === 0);
   }, 240_000);
 
   it('a command outlives its builder, and its file goes to several providers side by side', async () => {
     const gate = join(stack.folder, 'gate');
-    const command = { run: 'pack', environment: { GREETING: 'packed', LEDGER: `${ledger}-pack`, GATE: gate }, formats: ['tar'] };
-    await ground.apply('packed', { command, uploads: [{ provider: 'elsewhere' }, { provider: 'local' }], validate: { hardware: 'tiny', command: 'test "$(cat "$HOME/greeting")" = packed' } });
+    const command = {
+      run: 'pack',
+      environment: { GREETING: 'packed', LEDGER: `${ledger}-pack`, GATE: gate },
+      formats: ['tar'],
+    };
+    await ground.apply('packed', {
+      command,
+      uploads: [{ provider: 'elsewhere' }, { provider: 'local' }],
+      validate: { hardware: 'tiny', command: 'test "$(cat "$HOME/greeting")" = packed' },
+    });
     const { build } = await stack.client.images.build('packed');
-    await until('the command runs', async () => (await readFile(`${ledger}-pack`, 'utf8').catch(() => '')) === 'began\n');
+    await until(
+      'the command runs',
+      async () => (await readFile(`${ledger}-pack`, 'utf8').catch(() => '')) === 'began\n',
+    );
     await builder.kill();
     // Neither goes on before both are asked.
-    const held = await Promise.all([stack, elsewhere].map(async ({ service }) => ({ service, fault: await service.arm({ fault: 'hold-answer', operation: 'upload' }) })));
+    const held = await Promise.all(
+      [stack, elsewhere].map(async ({ service }) => ({
+        service,
+        fault: await service.arm({ fault: 'hold-answer', operation: 'upload' }),
+      })),
+    );
     builder = await stack.startBuilder('builder-2', points.distPath);
     await ground.openGate(gate);
-    await until('both uploads are under way', async () => (await Promise.all(held.map(({ service, fault }) => service.held(fault)))).every((count) => count === 1));
+    await until('both uploads are under way', async () =>
+      (await Promise.all(held.map(({ service, fault }) => service.held(fault)))).every(
+        (count) => count === 1,
+      ),
+    );
     for (const { service, fault } of held) await service.release(fault);
     const made = await stack.client.images.waitForBuild('packed', build, { everyMs: 200 });
-    expect(made).toMatchObject({ number: 1, files: [{ format: 'tar', path: join(folder, 'packed-1.tar'), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }] });
+    expect(made).toMatchObject({
+      number: 1,
+      files: [
+        {
+          format: 'tar',
+          path: join(folder, 'packed-1.tar'),
+          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        },
+      ],
+    });
     expect(made.uploads).toHaveLength(2);
-    for (const provider of ['elsewhere', 'local']) expect(made.uploads).toContainEqual(expect.objectContaining({ provider, state: 'ready', image: 'packed@1' }));
+    for (const provider of ['elsewhere', 'local'])
+      expect(made.uploads).toContainEqual(
+        expect.objectContaining({ provider, state: 'ready', image: 'packed@1' }),
+      );
     expect(await readFile(`${ledger}-pack`, 'utf8')).toBe('began\nended\n');
     await stack.client.images.delete('packed');
     await stack.client.images.gone('packed');
@@ -84,27 +158,59 @@ describe('builds, when something goes wrong', () => {
   }, 240_000);
 
   it('what was captured goes to another provider, which takes it at the second try', async () => {
-    await ground.apply('copied', { recipe, ...greeting(`${ledger}-copied`, 'copied'), uploads: [{ provider: 'elsewhere' }] });
+    await ground.apply('copied', {
+      recipe,
+      ...greeting(`${ledger}-copied`, 'copied'),
+      uploads: [{ provider: 'elsewhere' }],
+    });
     const lost = await elsewhere.service.arm({ fault: 'lose-answer', operation: 'upload' });
     await ground.build('copied');
     await elsewhere.service.release(lost);
-    expect((await elsewhere.service.journal('upload')).filter(({ id, repeated }) => id === 'copied@1' && repeated !== true)).toHaveLength(1);
-    expect((await ground.see('copied')).builds[0]?.uploads.every(({ state }) => state === 'ready')).toBe(true);
+    expect(
+      (await elsewhere.service.journal('upload')).filter(
+        ({ id, repeated }) => id === 'copied@1' && repeated !== true,
+      ),
+    ).toHaveLength(1);
+    expect((await ground.see('copied')).builds[0]?.uploads.every(({ state }) => state === 'ready')).toBe(
+      true,
+    );
     await stack.client.images.delete('copied');
     await stack.client.images.gone('copied');
     expect(await ground.has('copied@1')).toBe(false);
   }, 240_000);
 
   it('what fails leaves nothing; the request stays until it is taken back', async () => {
-    await ground.apply('failing', { command: { run: 'forget', formats: ['tar'] }, uploads: [{ provider: 'local' }] });
+    await ground.apply('failing', {
+      command: { run: 'forget', formats: ['tar'] },
+      uploads: [{ provider: 'local' }],
+    });
     const { build } = await stack.client.images.build('failing');
-    await until('the build has failed', async () => (await ground.see('failing')).builds[0]?.state === 'failed');
-    expect(await ground.see('failing')).toMatchObject({ request: { failed: 1 }, doing: 'waits before it builds again', builds: [{ number: build, why: expect.stringContaining('left no $HEDDLE_OUTPUT.tar'), files: [], uploads: [] }] });
+    await until(
+      'the build has failed',
+      async () => (await ground.see('failing')).builds[0]?.state === 'failed',
+    );
+    expect(await ground.see('failing')).toMatchObject({
+      request: { failed: 1 },
+      doing: 'waits before it builds again',
+      builds: [
+        { number: build, why: expect.stringContaining('left no $HEDDLE_OUTPUT.tar'), files: [], uploads: [] },
+      ],
+    });
 
-    await ground.apply('wrong', { recipe, ...greeting(`${ledger}-wrong`, 'right'), validate: { command: 'grep wrong "$HOME/greeting"' } });
+    await ground.apply('wrong', {
+      recipe,
+      ...greeting(`${ledger}-wrong`, 'right'),
+      validate: { command: 'grep wrong "$HOME/greeting"' },
+    });
     await stack.client.images.build('wrong');
-    await until('the check has failed', async () => (await ground.see('wrong')).builds[0]?.state === 'failed');
-    await until('nothing is left of it', async () => !(await ground.has('wrong@1')) && (await ground.hostnames()).length === 0);
+    await until(
+      'the check has failed',
+      async () => (await ground.see('wrong')).builds[0]?.state === 'failed',
+    );
+    await until(
+      'nothing is left of it',
+      async () => !(await ground.has('wrong@1')) && (await ground.hostnames()).length === 0,
+    );
     expect((await ground.see('wrong')).newest).toBeUndefined();
     await stack.client.images.cancel('wrong');
     expect((await ground.see('wrong')).request).toBeUndefined();
@@ -112,9 +218,17 @@ describe('builds, when something goes wrong', () => {
     // Deleted while it waits for a builder, which is gone.
     await builder.stop();
     await stack.client.images.build('wrong');
-    await until('it waits', async () => (await ground.see('wrong')).builds[0]?.step === 'waits for a builder');
+    await until(
+      'it waits',
+      async () => (await ground.see('wrong')).builds[0]?.step === 'waits for a builder',
+    );
     await stack.client.images.delete('wrong');
     await stack.client.images.gone('wrong');
-    await expect(ground.apply('lost', { command: { run: 'nothing', formats: ['tar'] }, uploads: [{ provider: 'nowhere' }] })).rejects.toThrow(/names provider "nowhere".*names command "nothing"/s);
+    await expect(
+      ground.apply('lost', {
+        command: { run: 'nothing', formats: ['tar'] },
+        uploads: [{ provider: 'nowhere' }],
+      }),
+    ).rejects.toThrow(/names provider "nowhere".*names command "nothing"/s);
   }, 240_000);
 });

@@ -11,22 +11,41 @@ describe('an image that is built', () => {
   let ledger: string;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { rounds: { every: '2s' } } });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: { rounds: { every: '2s' } },
+    });
     ledger = join(stack.folder, 'ledger');
     await stack.startWorker();
     ground = openGround(stack);
   }, 240_000);
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
   it('waits for a builder, is captured, booted, offered, kept twice, and rolled back', async () => {
     const { apply, build, has, hostnames } = ground;
-    await apply('web', { recipe, ...greeting(ledger, 'one'), validate: { command: 'test "$(cat "$HOME/greeting")" = one' } });
+    await apply('web', {
+      recipe,
+      ...greeting(ledger, 'one'),
+      validate: { command: 'test "$(cat "$HOME/greeting")" = one' },
+    });
     const { build: asked } = await stack.client.images.build('web');
-    await until('the build waits', async () => (await ground.see('web')).builds[0]?.step === 'waits for a builder');
+    await until(
+      'the build waits',
+      async () => (await ground.see('web')).builds[0]?.step === 'waits for a builder',
+    );
     expect(await hostnames()).toEqual([]);
     await stack.startBuilder();
     const first = await stack.client.images.waitForBuild('web', asked, { everyMs: 100 });
-    expect(first).toMatchObject({ number: 1, state: 'ready', sizeMb: 1, uploads: [{ provider: 'local', state: 'ready', image: 'web@1' }], provenance: { source: 'host of local with greeting' } });
+    expect(first).toMatchObject({
+      number: 1,
+      state: 'ready',
+      sizeMb: 1,
+      uploads: [{ provider: 'local', state: 'ready', image: 'web@1' }],
+      provenance: { source: 'host of local with greeting' },
+    });
     expect(first.provenance.validated).toBeDefined();
     expect(await hostnames()).toEqual([]);
 
@@ -46,7 +65,10 @@ describe('an image that is built', () => {
     await apply('web', { recipe, ...greeting(ledger, 'one'), keep: 1, rebuildAge: '1s' });
     await until('it is built by its age', async () => ((await ground.see('web')).newest ?? 0) > 3);
     await stack.client.images.pause('web');
-    await until('it rests', async () => !(await ground.see('web')).builds.some(({ state }) => state === 'building'));
+    await until(
+      'it rests',
+      async () => !(await ground.see('web')).builds.some(({ state }) => state === 'building'),
+    );
     await stack.client.images.delete('web');
     await stack.client.images.gone('web');
     expect(await has('web@2')).toBe(false);

@@ -14,16 +14,37 @@ describe('a recipe with resources', () => {
     await Promise.all([stack.startWorker(), stack.startBuilder()]);
     ground = openGround(stack);
   }, 240_000);
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
   it('uses those that it was applied with, though their names mean others by then; these are not pruned', async () => {
     const { resources, images } = stack.client;
     const put = async (word: string): Promise<void> => {
-      const { version } = await resources.put('setup', { format: 'archive', bytes: writeArchive([{ path: 'install.sh', kind: 'file', executable: true, bytes: Buffer.from(`echo ${word} >>"$LEDGER"\n`) }]) });
+      const { version } = await resources.put('setup', {
+        format: 'archive',
+        bytes: writeArchive([
+          {
+            path: 'install.sh',
+            kind: 'file',
+            executable: true,
+            bytes: Buffer.from(`echo ${word} >>"$LEDGER"\n`),
+          },
+        ]),
+      });
       await resources.set('setup', version);
     };
     const ledger = join(stack.folder, 'ledger');
-    const services = { greeting: { actions: { install: { type: 'shell', fields: { scripts: { resource: 'setup' }, file: 'install.sh', environment: { LEDGER: ledger } } } } } };
+    const services = {
+      greeting: {
+        actions: {
+          install: {
+            type: 'shell',
+            fields: { scripts: { resource: 'setup' }, file: 'install.sh', environment: { LEDGER: ledger } },
+          },
+        },
+      },
+    };
     await put('one');
     await ground.apply('web', { recipe, services, validate: false });
     for (const word of ['two', 'three', 'four']) await put(word);

@@ -12,24 +12,38 @@ describe('an operation of a machine that is cancelled', () => {
     await stack.startWorker();
     ground = openGround(stack);
   }, 120_000);
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
   it('takes one operation at a time; cancelled while it is written it is failed, before that it is as it was', async () => {
     const { add, begin, end, operate, calls } = ground;
     await add('halted');
-    const early = await stack.service.arm({ fault: 'hold-answer', operation: 'power', hostname: 'machine-halted' });
+    const early = await stack.service.arm({
+      fault: 'hold-answer',
+      operation: 'power',
+      hostname: 'machine-halted',
+    });
     const first = await begin('halted', { kind: 'load', image: host });
     await until('switching off is asked', async () => (await stack.service.held(early)) === 1);
-    await expect(stack.client.machines.operate('halted', { kind: 'power', verb: 'on' })).rejects.toThrow(/one operation at a time/);
+    await expect(stack.client.machines.operate('halted', { kind: 'power', verb: 'on' })).rejects.toThrow(
+      /one operation at a time/,
+    );
     await stack.client.machines.cancel('halted');
     await stack.service.release(early);
     const before = await end('halted', first);
     expect(before.operation.state).toBe('cancelled');
     expect(before.machine).toMatchObject({ state: 'available', why: 'the load was cancelled' });
-    expect((await operate('halted', { kind: 'power', verb: 'status' })).operation.result?.power).toEqual({ power: 'on' });
+    expect((await operate('halted', { kind: 'power', verb: 'status' })).operation.result?.power).toEqual({
+      power: 'on',
+    });
     expect(await calls('load', 'halted')).toEqual([]);
 
-    const late = await stack.service.arm({ fault: 'hold-answer', operation: 'load', hostname: 'machine-halted' });
+    const late = await stack.service.arm({
+      fault: 'hold-answer',
+      operation: 'load',
+      hostname: 'machine-halted',
+    });
     const second = await begin('halted', { kind: 'load', image: host });
     await until('the write is asked', async () => (await stack.service.held(late)) === 1);
     await stack.client.machines.cancel('halted');
@@ -38,19 +52,37 @@ describe('an operation of a machine that is cancelled', () => {
     expect(half.operation.state).toBe('cancelled');
     expect(half.machine).toMatchObject({ state: 'failed', half: host });
     // The way out is a load, of everything and without a question.
-    expect((await operate('halted', { kind: 'load', image: host })).machine).toMatchObject({ state: 'available', image: host });
+    expect((await operate('halted', { kind: 'load', image: host })).machine).toMatchObject({
+      state: 'available',
+      image: host,
+    });
   });
 
   it('cancelled while it is registered, it is given back, and its name is free', async () => {
     const { add, end } = ground;
-    const held = await stack.service.arm({ fault: 'hold-answer', operation: 'create', hostname: 'machine-unwanted' });
-    const { operation } = await stack.client.machines.add('unwanted', { provider: 'local', flavor: 'tiny', image: 'host', fields: {}, system: 'linux' });
+    const held = await stack.service.arm({
+      fault: 'hold-answer',
+      operation: 'create',
+      hostname: 'machine-unwanted',
+    });
+    const { operation } = await stack.client.machines.add('unwanted', {
+      provider: 'local',
+      flavor: 'tiny',
+      image: 'host',
+      fields: {},
+      system: 'linux',
+    });
     await until('it is being made', async () => (await stack.service.held(held)) === 1);
     await stack.client.machines.cancel('unwanted');
     await stack.service.release(held);
     expect((await end('unwanted', operation)).operation).toMatchObject({ state: 'cancelled', notes: [] });
-    await until('it is not registered', async () => !(await stack.client.machines.list()).machines.some(({ name }) => name === 'unwanted'));
-    expect((await stack.service.machines()).filter(({ hostname }) => hostname === 'machine-unwanted')).toEqual([]);
+    await until(
+      'it is not registered',
+      async () => !(await stack.client.machines.list()).machines.some(({ name }) => name === 'unwanted'),
+    );
+    expect(
+      (await stack.service.machines()).filter(({ hostname }) => hostname === 'machine-unwanted'),
+    ).toEqual([]);
     expect(await add('unwanted')).toMatchObject({ state: 'available' });
   });
 });

@@ -5,75 +5,120 @@ import { type Stack, startStack, type WorkerProcess } from '../../support/stack.
 import { until } from '../../support/until.js';
 import { type Ended, type Ground, host, openGround } from './support/ground.js';
 
-// Where a worker is killed: the work of the step is done, and nobody has heard of it; for the writes also just before.
+// Where a worker is killed: the work of the step is done, and nobody has heard of it; for the writes also
+// just before.
 const inLoad = [
-  ['after', 'NODE_STATUS'], ['after', 'IMAGE_EXISTS'], ['after', 'TAKE_SLOT'], ['after', 'PRE_RELOAD'], ['after', 'POWER_OFF'], ['after', 'SET_BOOT'], ['before', 'LOAD'],
-  ['after', 'LOAD'], ['after', 'POWER_ON'], ['after', 'REACH'], ['after', 'POST_LOAD'], ['after', 'GET_CURRENT_IMAGE'],
+  ['after', 'NODE_STATUS'],
+  ['after', 'IMAGE_EXISTS'],
+  ['after', 'TAKE_SLOT'],
+  ['after', 'PRE_RELOAD'],
+  ['after', 'POWER_OFF'],
+  ['after', 'SET_BOOT'],
+  ['before', 'LOAD'],
+  ['after', 'LOAD'],
+  ['after', 'POWER_ON'],
+  ['after', 'REACH'],
+  ['after', 'POST_LOAD'],
+  ['after', 'GET_CURRENT_IMAGE'],
 ] as const;
 const inCapture = [
-  ['after', 'IMAGE_EXISTS'], ['after', 'TAKE_SLOT'], ['after', 'PRE_CAPTURE'], ['after', 'POWER_OFF'], ['before', 'CAPTURE'], ['after', 'CAPTURE'], ['after', 'GET_IMAGE_SIZE'],
+  ['after', 'IMAGE_EXISTS'],
+  ['after', 'TAKE_SLOT'],
+  ['after', 'PRE_CAPTURE'],
+  ['after', 'POWER_OFF'],
+  ['before', 'CAPTURE'],
+  ['after', 'CAPTURE'],
+  ['after', 'GET_IMAGE_SIZE'],
 ] as const;
 const names = inLoad.map((_, index) => `m${index + 1}`);
 const captured = names.slice(0, inCapture.length);
 
-describe.skipIf(noEmulators !== undefined)(`the worker killed at each step of LOAD and CAPTURE, its machines behind controllers whose log tells what they were told${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`, () => {
-  let stack: Stack;
-  let rack: Rack;
-  let ground: Ground;
-  let points: Points;
-  let worker: WorkerProcess;
+describe.skipIf(noEmulators !== undefined)(
+  `the worker killed at each step of LOAD and CAPTURE, its machines behind controllers whose log tells what they were told${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`,
+  () => {
+    let stack: Stack;
+    let rack: Rack;
+    let ground: Ground;
+    let points: Points;
+    let worker: WorkerProcess;
 
-  beforeAll(async () => {
-    const accounts: Record<string, object | 'service'> = {};
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts, config: { loadsAtOnce: 100 } });
-    rack = await buildRack(stack.service, stack.folder, names);
-    accounts['rack'] = { type: 'ipmi', fields: rack.fields };
-    points = await openPoints(stack.folder, inject('distPath'));
-    worker = await stack.startWorker('first', points.distPath);
-    ground = openGround(stack);
-    await Promise.all(names.map((name) => ground.add(name, { provider: 'rack', fields: { machine: name } })));
-  }, 180_000);
-  afterAll(async () => {
-    await rack.stop();
-    await stack.stop();
-  });
+    beforeAll(async () => {
+      const accounts: Record<string, object | 'service'> = {};
+      stack = await startStack({
+        temporalAddress: inject('temporalAddress'),
+        distPath: inject('distPath'),
+        accounts,
+        config: { loadsAtOnce: 100 },
+      });
+      rack = await buildRack(stack.service, stack.folder, names);
+      accounts['rack'] = { type: 'ipmi', fields: rack.fields };
+      points = await openPoints(stack.folder, inject('distPath'));
+      worker = await stack.startWorker('first', points.distPath);
+      ground = openGround(stack);
+      await Promise.all(
+        names.map((name) => ground.add(name, { provider: 'rack', fields: { machine: name } })),
+      );
+    }, 180_000);
+    afterAll(async () => {
+      await rack.stop();
+      await stack.stop();
+    });
 
-  /**
-   * Each machine goes on until it meets a point that no other has met; when all points are met, the worker that holds them dies, and
-   * another one with nothing of its own takes over.
-   */
-  async function killAtEach(moments: readonly (readonly ['before' | 'after', string])[], machines: readonly string[], begin: (name: string) => Promise<string>): Promise<readonly Ended[]> {
-    const armed: ArmedPoint[] = [];
-    for (const [moment, action] of moments) armed.push(await points.arm(moment, action));
-    const operations = await Promise.all(machines.map(begin));
-    await until('a machine at each of the points', async () => (await Promise.all(armed.map((point) => point.met()))).every((pid) => pid !== undefined));
-    await worker.kill();
-    await Promise.all(armed.map((point) => point.release()));
-    worker = await stack.startWorker(`next-${worker.pid}`, points.distPath);
-    return Promise.all(machines.map((name, index) => ground.end(name, operations[index] ?? '')));
-  }
-
-  /** What it boots next may be said again. */
-  const switched = async (name: string): Promise<readonly string[]> => (await rack.commands(name)).filter((command) => !command.startsWith('boot'));
-
-  it('a load goes on from its step: written once, switched off once, switched on once', async () => {
-    const ends = await killAtEach(inLoad, names, (name) => ground.begin(name, { kind: 'load', image: host }));
-    for (const { operation, machine } of ends) {
-      expect(operation.failure, machine.name).toBeUndefined();
-      expect(machine).toMatchObject({ state: 'available', image: host });
-      expect(await switched(machine.name), machine.name).toEqual(['off', 'on']);
-      expect(await ground.calls('load', machine.name), machine.name).toHaveLength(1);
+    /**
+     * Each machine goes on until it meets a point that no other has met; when all points are met, the worker
+     * that holds them dies, and another one with nothing of its own takes over.
+     */
+    async function killAtEach(
+      moments: readonly (readonly ['before' | 'after', string])[],
+      machines: readonly string[],
+      begin: (name: string) => Promise<string>,
+    ): Promise<readonly Ended[]> {
+      const armed: ArmedPoint[] = [];
+      for (const [moment, action] of moments) armed.push(await points.arm(moment, action));
+      const operations = await Promise.all(machines.map(begin));
+      await until('a machine at each of the points', async () =>
+        (await Promise.all(armed.map((point) => point.met()))).every((pid) => pid !== undefined),
+      );
+      await worker.kill();
+      await Promise.all(armed.map((point) => point.release()));
+      worker = await stack.startWorker(`next-${worker.pid}`, points.distPath);
+      return Promise.all(machines.map((name, index) => ground.end(name, operations[index] ?? '')));
     }
-  }, 180_000);
 
-  it('a capture goes on from its step: captured once, proved once, with one switching off and one on', async () => {
-    const ends = await killAtEach(inCapture, captured, (name) => ground.begin(name, { kind: 'capture', image: { name: `image-of-${name}`, revision: '1' }, prove: true }));
-    for (const { operation, machine } of ends) {
-      expect(operation.failure, machine.name).toBeUndefined();
-      expect(machine).toMatchObject({ state: 'available', image: { name: `image-of-${machine.name}`, revision: '1' } });
-      expect((await switched(machine.name)).slice(2), machine.name).toEqual(['off', 'on']);
-      expect(await ground.calls('capture', machine.name), machine.name).toHaveLength(1);
-      expect(await ground.calls('load', machine.name), machine.name).toHaveLength(2);
-    }
-  }, 180_000);
-});
+    /** What it boots next may be said again. */
+    const switched = async (name: string): Promise<readonly string[]> =>
+      (await rack.commands(name)).filter((command) => !command.startsWith('boot'));
+
+    it('a load goes on from its step: written once, switched off once, switched on once', async () => {
+      const ends = await killAtEach(inLoad, names, (name) =>
+        ground.begin(name, { kind: 'load', image: host }),
+      );
+      for (const { operation, machine } of ends) {
+        expect(operation.failure, machine.name).toBeUndefined();
+        expect(machine).toMatchObject({ state: 'available', image: host });
+        expect(await switched(machine.name), machine.name).toEqual(['off', 'on']);
+        expect(await ground.calls('load', machine.name), machine.name).toHaveLength(1);
+      }
+    }, 180_000);
+
+    it('a capture goes on from its step: captured once, proved once, with one switching off and one on', async () => {
+      const ends = await killAtEach(inCapture, captured, (name) =>
+        ground.begin(name, {
+          kind: 'capture',
+          image: { name: `image-of-${name}`, revision: '1' },
+          prove: true,
+        }),
+      );
+      for (const { operation, machine } of ends) {
+        expect(operation.failure, machine.name).toBeUndefined();
+        expect(machine).toMatchObject({
+          state: 'available',
+          image: { name: `image-of-${machine.name}`, revision: '1' },
+        });
+        expect((await switched(machine.name)).slice(2), machine.name).toEqual(['off', 'on']);
+        expect(await ground.calls('capture', machine.name), machine.name).toHaveLength(1);
+        expect(await ground.calls('load', machine.name), machine.name).toHaveLength(2);
+      }
+    }, 180_000);
+  },
+);

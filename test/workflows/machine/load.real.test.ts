@@ -12,13 +12,20 @@ describe('a machine that is registered by itself', () => {
     await stack.startWorker();
     ground = openGround(stack);
   }, 120_000);
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
   it.concurrent('is loaded once, then left alone, and loaded again because a user was in it', async () => {
     const { add, operate, calls } = ground;
     await add('one');
     const status = await operate('one', { kind: 'status', image: host });
-    expect(status.operation.result?.status).toMatchObject({ status: 'RELOAD', why: 'it has no record of its image', ssh: 1, rpower: 1 });
+    expect(status.operation.result?.status).toMatchObject({
+      status: 'RELOAD',
+      why: 'it has no record of its image',
+      ssh: 1,
+      rpower: 1,
+    });
 
     const load = await operate('one', { kind: 'load', image: host });
     expect(load.operation.failure).toBeUndefined();
@@ -26,18 +33,31 @@ describe('a machine that is registered by itself', () => {
     expect(load.machine).toMatchObject({ state: 'available', image: host });
     expect(load.machine.half).toBeUndefined();
 
-    expect((await operate('one', { kind: 'load', image: host })).operation).toMatchObject({ state: 'done', result: { did: 'nothing', status: { status: 'READY' } } });
+    expect((await operate('one', { kind: 'load', image: host })).operation).toMatchObject({
+      state: 'done',
+      result: { did: 'nothing', status: { status: 'READY' } },
+    });
     expect(await calls('load', 'one')).toHaveLength(1);
 
     await operate('one', { kind: 'reserve', user: 'ada' });
     // A folder of the host has no accounts of its own, and the host's are none of its business.
     const hostAccounts = await readFile('/etc/passwd', 'utf8');
     const refused = await operate('one', { kind: 'log in', user: 'ada' });
-    expect(refused.operation).toMatchObject({ state: 'failed', answer: 'not done', failure: { action: 'GRANT_ACCESS', message: expect.stringContaining('shares its system with others') as string } });
+    expect(refused.operation).toMatchObject({
+      state: 'failed',
+      answer: 'not done',
+      failure: {
+        action: 'GRANT_ACCESS',
+        message: expect.stringContaining('shares its system with others') as string,
+      },
+    });
     expect(refused.machine).toMatchObject({ state: 'reserved', user: 'ada' });
     expect(await readFile('/etc/passwd', 'utf8')).toBe(hostAccounts);
     const tainted = await operate('one', { kind: 'status' });
-    expect(tainted.operation.result?.status).toMatchObject({ status: 'RELOAD', evidence: { tainted: true, taintReasons: ['user ada'] } });
+    expect(tainted.operation.result?.status).toMatchObject({
+      status: 'RELOAD',
+      evidence: { tainted: true, taintReasons: ['user ada'] },
+    });
     const again = await operate('one', { kind: 'load', image: host });
     expect(again.machine).toMatchObject({ state: 'available' });
     expect(again.machine.user).toBeUndefined();
@@ -62,15 +82,23 @@ describe('a machine that is registered by itself', () => {
     await operate('target', { kind: 'load', image });
     expect(await ground.onMachine('target', 'cat "$HOME/work"')).toBe('precious');
     // The record names where it was captured, and when it was loaded.
-    expect(await ground.onMachine('target', 'cat "$HOME/currentimage.txt"')).toMatch(/^work\nid=work@7\n.*imagerevision_id=7\n.*computer_hostname=machine-source\nvcld_post_load=success \(.+\)$/s);
+    expect(await ground.onMachine('target', 'cat "$HOME/currentimage.txt"')).toMatch(
+      /^work\nid=work@7\n.*imagerevision_id=7\n.*computer_hostname=machine-source\nvcld_post_load=success \(.+\)$/s,
+    );
 
     const refused = await operate('target', { kind: 'capture', image, prove: true });
-    expect(refused.operation).toMatchObject({ state: 'failed', answer: 'not done', failure: { action: 'IMAGE_EXISTS' } });
+    expect(refused.operation).toMatchObject({
+      state: 'failed',
+      answer: 'not done',
+      failure: { action: 'IMAGE_EXISTS' },
+    });
     // Nothing was touched, so nobody needs to look.
     expect(refused.machine.state).toBe('available');
     expect(await calls('capture', 'target')).toEqual([]);
     await operate('target', { kind: 'maintain', reason: 'a fan is loud' });
-    await expect(stack.client.machines.operate('target', { kind: 'load', image })).rejects.toThrow(/in maintenance/);
+    await expect(stack.client.machines.operate('target', { kind: 'load', image })).rejects.toThrow(
+      /in maintenance/,
+    );
     expect((await operate('target', { kind: 'restore' })).machine.state).toBe('available');
   });
 
@@ -79,26 +107,46 @@ describe('a machine that is registered by itself', () => {
     await add('silent');
     await operate('silent', { kind: 'load', image: host });
     // The machine runs on, and its management does not answer; then SSH does not.
-    const fault = await stack.service.arm({ fault: 'http', status: 503, operation: 'describe', hostname: 'machine-silent', count: 0 });
-    expect((await operate('silent', { kind: 'status' })).operation.result?.status).toMatchObject({ status: 'READY', rpower: null });
-    expect((await operate('silent', { kind: 'load', image: host })).operation.result).toMatchObject({ did: 'nothing' });
+    const fault = await stack.service.arm({
+      fault: 'http',
+      status: 503,
+      operation: 'describe',
+      hostname: 'machine-silent',
+      count: 0,
+    });
+    expect((await operate('silent', { kind: 'status' })).operation.result?.status).toMatchObject({
+      status: 'READY',
+      rpower: null,
+    });
+    expect((await operate('silent', { kind: 'load', image: host })).operation.result).toMatchObject({
+      did: 'nothing',
+    });
     await stack.service.release(fault);
 
     await ground.onMachine('silent', 'rm -f "$HOME/currentimage.txt" && mkdir "$HOME/currentimage.txt"');
     const unread = await operate('silent', { kind: 'load', image: host });
-    expect(unread.operation).toMatchObject({ state: 'failed', answer: 'unknown', failure: { action: 'NODE_STATUS' } });
+    expect(unread.operation).toMatchObject({
+      state: 'failed',
+      answer: 'unknown',
+      failure: { action: 'NODE_STATUS' },
+    });
     expect(unread.machine.state).toBe('available');
     expect(await calls('load', 'silent')).toHaveLength(1);
     expect(await calls('power-off', 'silent')).toHaveLength(1);
   });
 
-  it.concurrent('is removed with its machine, and the sweep takes it for nobody else\'s until then', async () => {
+  it.concurrent("is removed with its machine, and the sweep takes it for nobody else's until then", async () => {
     const { add, operate } = ground;
     const { providerid } = await add('leaving');
     expect((await stack.client.sweep()).leaks.map((leak) => leak.providerid)).not.toContain(providerid);
     expect((await operate('leaving', { kind: 'remove' })).operation.state).toBe('done');
     expect((await stack.service.machines()).map(({ id }) => id)).not.toContain(providerid);
-    await expect(stack.client.machines.add('wrong', { provider: 'none', flavor: 'tiny', image: 'host', fields: {}, system: null }).then(({ operation }) => ground.end('wrong', operation)))
-      .resolves.toMatchObject({ operation: { state: 'failed', failure: { message: expect.stringContaining('has no provider "none"') } } });
+    await expect(
+      stack.client.machines
+        .add('wrong', { provider: 'none', flavor: 'tiny', image: 'host', fields: {}, system: null })
+        .then(({ operation }) => ground.end('wrong', operation)),
+    ).resolves.toMatchObject({
+      operation: { state: 'failed', failure: { message: expect.stringContaining('has no provider "none"') } },
+    });
   });
 });

@@ -21,15 +21,25 @@ describe('the machine of a node', () => {
     worker = await stack.startWorker('first', points.distPath);
     ground = openGround(stack);
   });
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
   const ledgerOf = (name: string): string => join(stack.folder, `ledger-${name}`);
-  const linesOf = async (name: string): Promise<readonly string[]> => (await readFile(ledgerOf(name), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+  const linesOf = async (name: string): Promise<readonly string[]> =>
+    (await readFile(ledgerOf(name), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
 
   /** The ledger of a cluster tells what its service did. */
   function specOf(name: string, count: number): ReturnType<typeof closed> {
-    const script = (action: string): object => ({ type: 'shell', fields: { script: `echo ${action} >>'${ledgerOf(name)}'; echo ${action} >"$HOME/${action}"` } });
-    return closed({ name, nodes: { app: nodes(count, ['shop']) }, services: { shop: { actions: { install: script('install'), start: script('start') } } } });
+    const script = (action: string): object => ({
+      type: 'shell',
+      fields: { script: `echo ${action} >>'${ledgerOf(name)}'; echo ${action} >"$HOME/${action}"` },
+    });
+    return closed({
+      name,
+      nodes: { app: nodes(count, ['shop']) },
+      services: { shop: { actions: { install: script('install'), start: script('start') } } },
+    });
   }
 
   async function cluster(name: string): Promise<void> {
@@ -37,11 +47,17 @@ describe('the machine of a node', () => {
     expect((await stack.client.waitFor(name, operation, { everyMs: 100 })).operation.state).toBe('done');
   }
 
-  const machineOf = async (name: string): Promise<string> => String((await stack.client.status(name)).nodes[0]?.providerid);
+  const machineOf = async (name: string): Promise<string> =>
+    String((await stack.client.status(name)).nodes[0]?.providerid);
 
   async function atRest(name: string): Promise<void> {
     await until(`cluster ${name} is at rest`, async () => {
-      const { lent, operation, queued, nodes: [node] } = await stack.client.status(name);
+      const {
+        lent,
+        operation,
+        queued,
+        nodes: [node],
+      } = await stack.client.status(name);
       return lent === undefined && operation === undefined && queued.length === 0 && node?.state === 'ready';
     });
   }
@@ -52,24 +68,43 @@ describe('the machine of a node', () => {
     const restart = await points.arm('before', 'START');
     const { operation } = await stack.client.operate('web', { kind: 'restart', services: [] });
     await until('the restart is under way', async () => (await restart.met()) !== undefined);
-    expect((await ground.operate('web/app-1', { kind: 'power', verb: 'status' })).operation).toMatchObject({ state: 'done', result: { power: { power: 'on' } } });
-    const { operation: looked, machine: { name } } = await ground.operate('web/app-1', { kind: 'status' });
+    expect((await ground.operate('web/app-1', { kind: 'power', verb: 'status' })).operation).toMatchObject({
+      state: 'done',
+      result: { power: { power: 'on' } },
+    });
+    const {
+      operation: looked,
+      machine: { name },
+    } = await ground.operate('web/app-1', { kind: 'status' });
     expect(name).toBe('web/app-1');
     expect(looked).toMatchObject({ state: 'done', result: { status: { ssh: 1, rpower: 1 } } });
     const refused = await ground.operate('web/app-1', { kind: 'power', verb: 'reset' });
-    expect(refused.operation).toMatchObject({ state: 'failed', answer: 'not done', failure: { message: expect.stringMatching(new RegExp(`cluster web is busy with operation ${operation}`)) } });
+    expect(refused.operation).toMatchObject({
+      state: 'failed',
+      answer: 'not done',
+      failure: {
+        message: expect.stringMatching(new RegExp(`cluster web is busy with operation ${operation}`)),
+      },
+    });
     await restart.release();
     await stack.client.waitFor('web', operation, { everyMs: 100 });
 
     const starts = (await linesOf('web')).filter((line) => line === 'start').length;
-    expect((await ground.operate('web/app-1', { kind: 'power', verb: 'reset' })).operation.failure).toBeUndefined();
-    await until('what ran on it runs again', async () => (await linesOf('web')).filter((line) => line === 'start').length > starts);
+    expect(
+      (await ground.operate('web/app-1', { kind: 'power', verb: 'reset' })).operation.failure,
+    ).toBeUndefined();
+    await until(
+      'what ran on it runs again',
+      async () => (await linesOf('web')).filter((line) => line === 'start').length > starts,
+    );
     await atRest('web');
     expect(await linesOf('web')).toEqual(['install', ...Array.from({ length: starts + 1 }, () => 'start')]);
 
     // Off is what was asked for, so nobody switches it on.
     await ground.operate('web/app-1', { kind: 'power', verb: 'off' });
-    expect((await ground.operate('web/app-1', { kind: 'power', verb: 'status' })).operation.result).toMatchObject({ power: { power: 'off' } });
+    expect(
+      (await ground.operate('web/app-1', { kind: 'power', verb: 'status' })).operation.result,
+    ).toMatchObject({ power: { power: 'off' } });
     expect((await stack.client.status('web')).operation).toBeUndefined();
     await ground.operate('web/app-1', { kind: 'power', verb: 'on' });
     await atRest('web');
@@ -80,26 +115,46 @@ describe('the machine of a node', () => {
     await cluster('shop');
     const machine = await machineOf('shop');
     const image = { name: 'shop', revision: '1' };
-    expect((await ground.operate('shop/app-1', { kind: 'capture', image, prove: true })).operation).toMatchObject({ state: 'done', result: { image, sizeMb: 1 } });
+    expect(
+      (await ground.operate('shop/app-1', { kind: 'capture', image, prove: true })).operation,
+    ).toMatchObject({ state: 'done', result: { image, sizeMb: 1 } });
     await atRest('shop');
-    expect((await ground.operate('shop/app-1', { kind: 'capture', image, prove: true })).operation).toMatchObject({ state: 'failed', failure: { message: expect.stringContaining('there is an image shop@1 already') } });
+    expect(
+      (await ground.operate('shop/app-1', { kind: 'capture', image, prove: true })).operation,
+    ).toMatchObject({
+      state: 'failed',
+      failure: { message: expect.stringContaining('there is an image shop@1 already') },
+    });
     await atRest('shop');
 
     const before = (await linesOf('shop')).length;
     const write = await points.arm('after', 'LOAD');
     const load = await ground.begin('shop/app-1', { kind: 'load', image: host, force: true });
     await until('it is written', async () => (await write.met()) !== undefined);
-    expect((await stack.client.status('shop')).lent).toMatchObject({ nodeId: 'app-1', to: 'machine/shop/app-1' });
-    await expect(ground.begin('shop/app-1', { kind: 'status' })).rejects.toMatchObject({ code: 'Refused', message: expect.stringContaining('is busy') });
+    expect((await stack.client.status('shop')).lent).toMatchObject({
+      nodeId: 'app-1',
+      to: 'machine/shop/app-1',
+    });
+    await expect(ground.begin('shop/app-1', { kind: 'status' })).rejects.toMatchObject({
+      code: 'Refused',
+      message: expect.stringContaining('is busy'),
+    });
     await worker.kill();
     await write.release();
     worker = await stack.startWorker('next', points.distPath);
-    expect((await ground.end('shop/app-1', load)).operation).toMatchObject({ state: 'done', result: { did: 'everything' } });
+    expect((await ground.end('shop/app-1', load)).operation).toMatchObject({
+      state: 'done',
+      result: { did: 'everything' },
+    });
     await until('its services are carried out', async () => (await linesOf('shop')).length === before + 2);
     await atRest('shop');
     expect((await linesOf('shop')).slice(before)).toEqual(['install', 'start']);
     expect(await machineOf('shop')).toBe(machine);
-    expect((await stack.service.journal('load')).filter(({ hostname, repeated }) => hostname === 'shop-app-1' && repeated !== true)).toHaveLength(1);
+    expect(
+      (await stack.service.journal('load')).filter(
+        ({ hostname, repeated }) => hostname === 'shop-app-1' && repeated !== true,
+      ),
+    ).toHaveLength(1);
     const { operation } = await stack.client.delete('shop');
     await stack.client.waitFor('shop', operation ?? '', { everyMs: 100 });
   });
@@ -114,7 +169,7 @@ describe('the machine of a node', () => {
     await stack.client.machines.cancel('half/app-1');
     await write.release();
     expect((await ground.end('half/app-1', load)).operation.state).not.toBe('done');
-    await until('another machine has its place', async () => await machineOf('half') !== machine);
+    await until('another machine has its place', async () => (await machineOf('half')) !== machine);
     await atRest('half');
     expect((await stack.service.machines()).some(({ id }) => id === machine)).toBe(false);
   });
@@ -128,9 +183,12 @@ describe('the machine of a node', () => {
     await stack.client.temporal.workflow.getHandle('machine/cut/app-1').terminate('by hand');
     await write.release();
     // Whoever has the node is asked when somebody waits for it.
-    await expect(stack.client.operate('cut', { kind: 'restart', services: [] })).rejects.toMatchObject({ code: 'Refused', message: expect.stringContaining('\'heddle machine cancel cut/app-1\' ends it') });
+    await expect(stack.client.operate('cut', { kind: 'restart', services: [] })).rejects.toMatchObject({
+      code: 'Refused',
+      message: expect.stringContaining("'heddle machine cancel cut/app-1' ends it"),
+    });
     await stack.client.apply(specOf('cut', 2), { queue: true });
-    await until('another machine has its place', async () => await machineOf('cut') !== machine);
+    await until('another machine has its place', async () => (await machineOf('cut')) !== machine);
     await atRest('cut');
     // First the machine, by the spec of then; what waited is not undone by it.
     const { history, nodes: found } = await stack.client.status('cut');
@@ -141,19 +199,39 @@ describe('the machine of a node', () => {
   });
 
   it('is refused where there is none, and where it is not the one to ask', async () => {
-    expect((await ground.operate('nobody/app-1', { kind: 'status' })).operation).toMatchObject({ state: 'failed', failure: { message: expect.stringContaining('there is no cluster nobody') } });
-    await expect(ground.begin('web/app-1', { kind: 'reserve', user: 'ada' })).rejects.toMatchObject({ code: 'Invalid', message: expect.stringContaining('status, power, load, capture, unload') });
-    const pools = readPoolsFile('pools: {ci: {labels: {small: {minReady: 1}}, providerPools: {main: {provider: local, labels: {small: {hardware: tiny, image: host}}}}}}', 'pools.yaml');
+    expect((await ground.operate('nobody/app-1', { kind: 'status' })).operation).toMatchObject({
+      state: 'failed',
+      failure: { message: expect.stringContaining('there is no cluster nobody') },
+    });
+    await expect(ground.begin('web/app-1', { kind: 'reserve', user: 'ada' })).rejects.toMatchObject({
+      code: 'Invalid',
+      message: expect.stringContaining('status, power, load, capture, unload'),
+    });
+    const pools = readPoolsFile(
+      'pools: {ci: {labels: {small: {minReady: 1}}, providerPools: {main: {provider: local, labels: {small: {hardware: tiny, image: host}}}}}}',
+      'pools.yaml',
+    );
     if (!pools.ok) throw new Error(JSON.stringify(pools.problems));
     const pool = new PoolClient(stack.client.temporal, 'ci');
     const [spec] = pools.pools;
     if (spec === undefined) throw new Error('there is no pool');
     await pool.apply(spec);
-    const node = await until('a node is ready', async () => (await pool.nodes()).find(({ state }) => state === 'ready')?.id);
-    expect((await ground.operate(`pool/ci/${node}`, { kind: 'power', verb: 'status' })).operation).toMatchObject({ state: 'done', result: { power: { power: 'on' } } });
-    expect((await ground.operate(`pool/ci/${node}`, { kind: 'power', verb: 'reset' })).operation.failure?.message).toMatch(/hold it first: heddle pool hold ci/);
-    expect((await ground.operate(`pool/ci/${node}`, { kind: 'load', image: host })).operation.failure?.message).toMatch(/made anew rather than rewritten/);
+    const node = await until(
+      'a node is ready',
+      async () => (await pool.nodes()).find(({ state }) => state === 'ready')?.id,
+    );
+    expect(
+      (await ground.operate(`pool/ci/${node}`, { kind: 'power', verb: 'status' })).operation,
+    ).toMatchObject({ state: 'done', result: { power: { power: 'on' } } });
+    expect(
+      (await ground.operate(`pool/ci/${node}`, { kind: 'power', verb: 'reset' })).operation.failure?.message,
+    ).toMatch(/hold it first: heddle pool hold ci/);
+    expect(
+      (await ground.operate(`pool/ci/${node}`, { kind: 'load', image: host })).operation.failure?.message,
+    ).toMatch(/made anew rather than rewritten/);
     await pool.hold(node, 'a look');
-    expect((await ground.operate(`pool/ci/${node}`, { kind: 'power', verb: 'reset' })).operation.failure).toBeUndefined();
+    expect(
+      (await ground.operate(`pool/ci/${node}`, { kind: 'power', verb: 'reset' })).operation.failure,
+    ).toBeUndefined();
   });
 });

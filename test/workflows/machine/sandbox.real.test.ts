@@ -3,39 +3,60 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Stack, startStack } from '../../support/stack.js';
 import { type Ground, host, openGround } from './support/ground.js';
 
-const unable = process.platform === 'linux' && process.getuid?.() === 0 ? undefined : 'sandboxes need Linux and root';
+const unable =
+  process.platform === 'linux' && process.getuid?.() === 0 ? undefined : 'sandboxes need Linux and root';
 
-describe.skipIf(unable !== undefined)(`images of sandboxes are what differs from the host${unable === undefined ? '' : ` (left out: ${unable})`}`, () => {
-  let stack: Stack;
-  let ground: Ground;
+describe.skipIf(unable !== undefined)(
+  `images of sandboxes are what differs from the host${unable === undefined ? '' : ` (left out: ${unable})`}`,
+  () => {
+    let stack: Stack;
+    let ground: Ground;
 
-  beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'sandbox' });
-    await stack.startWorker();
-    ground = openGround(stack);
-  }, 120_000);
-  afterAll(async () => { await stack.stop(); });
+    beforeAll(async () => {
+      stack = await startStack({
+        temporalAddress: inject('temporalAddress'),
+        distPath: inject('distPath'),
+        kind: 'sandbox',
+      });
+      await stack.startWorker();
+      ground = openGround(stack);
+    }, 120_000);
+    afterAll(async () => {
+      await stack.stop();
+    });
 
-  it('what was made, changed and deleted in the system is so wherever the image is loaded, also on top of another image; the host stays as it is', async () => {
-    const { add, operate, onMachine } = ground;
-    await Promise.all([add('maker'), add('taker')]);
-    await operate('maker', { kind: 'load', image: host });
-    await onMachine('maker', 'echo one >/opt/made; rm -f /etc/hostname.bak /etc/issue; echo changed >/etc/motd; id=$(cat /etc/machine-id); echo "$id" >/root/before');
-    const first = { name: 'layered', revision: '1' };
-    expect((await operate('maker', { kind: 'capture', image: first, prove: true })).operation.failure).toBeUndefined();
+    it('what was made, changed and deleted in the system is so wherever the image is loaded, also on top of another image; the host stays as it is', async () => {
+      const { add, operate, onMachine } = ground;
+      await Promise.all([add('maker'), add('taker')]);
+      await operate('maker', { kind: 'load', image: host });
+      await onMachine(
+        'maker',
+        'echo one >/opt/made; rm -f /etc/hostname.bak /etc/issue; echo changed >/etc/motd; id=$(cat /etc/machine-id); echo "$id" >/root/before',
+      );
+      const first = { name: 'layered', revision: '1' };
+      expect(
+        (await operate('maker', { kind: 'capture', image: first, prove: true })).operation.failure,
+      ).toBeUndefined();
 
-    await onMachine('maker', 'echo two >>/opt/made');
-    const second = { name: 'layered', revision: '2' };
-    expect((await operate('maker', { kind: 'capture', image: second, prove: true })).operation.failure).toBeUndefined();
+      await onMachine('maker', 'echo two >>/opt/made');
+      const second = { name: 'layered', revision: '2' };
+      expect(
+        (await operate('maker', { kind: 'capture', image: second, prove: true })).operation.failure,
+      ).toBeUndefined();
 
-    expect((await operate('taker', { kind: 'load', image: second })).operation.failure).toBeUndefined();
-    const look = 'cat /opt/made /etc/motd | tr "\\n" " "; test -e /etc/issue && echo issue; hostname; grep imagerevision_id /root/currentimage.txt';
-    expect(await onMachine('taker', look)).toBe('one two changed machine-taker\nimagerevision_id=2');
-    // Back to the one before it: a load is a load.
-    expect((await operate('taker', { kind: 'load', image: first })).operation.result).toMatchObject({ did: 'everything', status: { status: 'RELOAD', why: 'it has revision 2, not 1' } });
-    expect(await onMachine('taker', look)).toBe('one changed machine-taker\nimagerevision_id=1');
-    expect(existsSync('/opt/made')).toBe(false);
-    // An image that a machine has is not deleted.
-    await expect(stack.service.call('DELETE', '/v1/images/layered@1')).rejects.toThrow(/409.*in use/s);
-  }, 120_000);
-});
+      expect((await operate('taker', { kind: 'load', image: second })).operation.failure).toBeUndefined();
+      const look =
+        'cat /opt/made /etc/motd | tr "\\n" " "; test -e /etc/issue && echo issue; hostname; grep imagerevision_id /root/currentimage.txt';
+      expect(await onMachine('taker', look)).toBe('one two changed machine-taker\nimagerevision_id=2');
+      // Back to the one before it: a load is a load.
+      expect((await operate('taker', { kind: 'load', image: first })).operation.result).toMatchObject({
+        did: 'everything',
+        status: { status: 'RELOAD', why: 'it has revision 2, not 1' },
+      });
+      expect(await onMachine('taker', look)).toBe('one changed machine-taker\nimagerevision_id=1');
+      expect(existsSync('/opt/made')).toBe(false);
+      // An image that a machine has is not deleted.
+      await expect(stack.service.call('DELETE', '/v1/images/layered@1')).rejects.toThrow(/409.*in use/s);
+    }, 120_000);
+  },
+);

@@ -10,24 +10,48 @@ describe('a pool of nodes of an image that is built', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { rounds: { every: '2s' } } });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: { rounds: { every: '2s' } },
+    });
     await Promise.all([stack.startWorker(), stack.startBuilder()]);
     ground = openGround(stack);
   }, 240_000);
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
   it('has ready nodes of the newest version, replaced without a gap, and goes back when that is taken back', async () => {
     const pool = new PoolClient(stack.client.temporal, 'built', { by: 'test' });
     const offer = { hardware: 'tiny', image: 'default', libraryImage: 'web', fields: {}, uses: { nodes: 1 } };
     const spec: PoolSpec = {
-      name: 'built', tenants: {}, labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
-      providerPools: { main: { provider: 'local', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer } } },
+      name: 'built',
+      tenants: {},
+      labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
+      providerPools: {
+        main: {
+          provider: 'local',
+          priority: 100,
+          limits: {},
+          attributes: {},
+          launchAttempts: 3,
+          labels: { a: offer },
+        },
+      },
     };
     await pool.apply(spec);
     // Nobody has made the image yet.
     const early = await pool.request(['a']);
-    await until('it waits for its image', async () => (await pool.requests([early.id]))[0]?.waits === 'provider pool main: there is no image web');
-    await ground.apply('web', { recipe, ...greeting('/dev/null', 'one'), validate: { command: 'grep one "$HOME/greeting"' } });
+    await until(
+      'it waits for its image',
+      async () => (await pool.requests([early.id]))[0]?.waits === 'provider pool main: there is no image web',
+    );
+    await ground.apply('web', {
+      recipe,
+      ...greeting('/dev/null', 'one'),
+      validate: { command: 'grep one "$HOME/greeting"' },
+    });
     await ground.build('web');
     // Applied again it asks at once; by itself it would within a minute.
     expect(await pool.apply(spec)).toMatchObject({ unchanged: true });
@@ -37,18 +61,30 @@ describe('a pool of nodes of an image that is built', () => {
       return nodes.length === 2 && nodes.every(({ image }) => image === version);
     };
     await until('two of the first', () => ready('web@1'));
-    expect((await pool.view()).labels['a']?.servedBy).toMatchObject([{ image: { name: 'web', version: 'web@1' } }]);
+    expect((await pool.view()).labels['a']?.servedBy).toMatchObject([
+      { image: { name: 'web', version: 'web@1' } },
+    ]);
     expect((await ground.see('web')).pools).toEqual(['built']);
 
-    await ground.apply('web', { recipe, ...greeting('/dev/null', 'two'), validate: { command: 'grep two "$HOME/greeting"' } });
+    await ground.apply('web', {
+      recipe,
+      ...greeting('/dev/null', 'two'),
+      validate: { command: 'grep two "$HOME/greeting"' },
+    });
     await ground.build('web');
     let least = 2;
-    await until('two of the second', async () => {
-      least = Math.min(least, (await pool.nodes()).filter(({ state }) => state === 'ready').length);
-      return ready('web@2');
-    }, 120_000);
+    await until(
+      'two of the second',
+      async () => {
+        least = Math.min(least, (await pool.nodes()).filter(({ state }) => state === 'ready').length);
+        return ready('web@2');
+      },
+      120_000,
+    );
     expect(least).toBe(2);
-    expect((await pool.nodes()).filter(({ state }) => state === 'in-use')).toMatchObject([{ id: first.nodes?.[0]?.id, image: 'web@1', replaced: 'superseded' }]);
+    expect((await pool.nodes()).filter(({ state }) => state === 'in-use')).toMatchObject([
+      { id: first.nodes?.[0]?.id, image: 'web@1', replaced: 'superseded' },
+    ]);
 
     await stack.client.images.rollBack('web');
     await until('two of the first again', () => ready('web@1'));

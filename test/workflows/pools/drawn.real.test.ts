@@ -8,7 +8,9 @@ let stack: Stack;
 let pool: PoolClient;
 beforeAll(async () => {
   stack = await startStack({
-    temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { sweep: { every: '1h', minimumAge: '1ms', delete: true } },
+    temporalAddress: inject('temporalAddress'),
+    distPath: inject('distPath'),
+    config: { sweep: { every: '1h', minimumAge: '1ms', delete: true } },
   });
   pool = new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
 });
@@ -19,15 +21,39 @@ afterAll(async () => {
 async function applyPool(limit: number): Promise<void> {
   const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1 } };
   await pool.apply({
-    name: 'ci', tenants: {}, labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'reuse', cleanUp: { script: 'rm -f "$HOME/guest"' } } },
-    providerPools: { main: { provider: 'local', priority: 100, limits: { nodes: limit }, attributes: {}, launchAttempts: 3, labels: { a: offer } } },
+    name: 'ci',
+    tenants: {},
+    labels: {
+      a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'reuse', cleanUp: { script: 'rm -f "$HOME/guest"' } },
+    },
+    providerPools: {
+      main: {
+        provider: 'local',
+        priority: 100,
+        limits: { nodes: limit },
+        attributes: {},
+        launchAttempts: 3,
+        labels: { a: offer },
+      },
+    },
   });
 }
 
-const specOf = (name: string, count: number) => closed({
-  name, nodes: { app: { count, pool: 'ci', label: 'a', services: ['app'] } },
-  services: { app: { actions: { start: { type: 'shell', fields: { script: `test ! -e "$HOME/guest"; echo ${name} >"$HOME/guest"` } } } } },
-});
+const specOf = (name: string, count: number) =>
+  closed({
+    name,
+    nodes: { app: { count, pool: 'ci', label: 'a', services: ['app'] } },
+    services: {
+      app: {
+        actions: {
+          start: {
+            type: 'shell',
+            fields: { script: `test ! -e "$HOME/guest"; echo ${name} >"$HOME/guest"` },
+          },
+        },
+      },
+    },
+  });
 
 async function done(name: string, operation: string): Promise<void> {
   const { operation: ended } = await stack.client.waitFor(name, operation);
@@ -39,7 +65,8 @@ async function remove(name: string): Promise<void> {
   await done(name, operation);
 }
 
-const drawn = async (): Promise<number> => (await pool.requests()).filter(({ tags, state }) => tags !== undefined && state === 'fulfilled').length;
+const drawn = async (): Promise<number> =>
+  (await pool.requests()).filter(({ tags, state }) => tags !== undefined && state === 'fulfilled').length;
 
 describe('clusters on nodes of a pool, with real machines', () => {
   it('has one node for each though workers are killed, gives them back cleaned, and the sweep takes back what a terminated cluster had', async () => {
@@ -55,22 +82,36 @@ describe('clusters on nodes of a pool, with real machines', () => {
     await done('web', operation);
     expect(await drawn()).toBe(4);
     expect((await pool.nodes()).filter(({ state }) => state === 'in-use')).toHaveLength(4);
-    const taken = await Promise.all(['app-1', 'app-2', 'app-3', 'app-4'].map(async (node) => (await stack.client.payload('web', node))['ipaddress']));
+    const taken = await Promise.all(
+      ['app-1', 'app-2', 'app-3', 'app-4'].map(
+        async (node) => (await stack.client.payload('web', node))['ipaddress'],
+      ),
+    );
     expect(new Set(taken).size).toBe(4);
 
-    // Two of them are given back, two go to another cluster: with what the first one left on them it would not start.
+    // Two of them are given back, two go to another cluster: with what the first one left on them it would
+    // not start.
     await remove('web');
     await done('next', (await stack.client.apply(specOf('next', 2))).operation);
-    for (const node of ['app-1', 'app-2']) expect(taken).toContain((await stack.client.payload('next', node))['ipaddress']);
+    for (const node of ['app-1', 'app-2'])
+      expect(taken).toContain((await stack.client.payload('next', node))['ipaddress']);
 
     // Deleted while one of its nodes waits for room, and after the worker died.
     await applyPool(2);
     await stack.client.apply(specOf('late', 3));
-    await until('it waits', async () => (await pool.requests()).some(({ requester, state }) => requester === 'cluster late' && state === 'requested'));
+    await until('it waits', async () =>
+      (await pool.requests()).some(
+        ({ requester, state }) => requester === 'cluster late' && state === 'requested',
+      ),
+    );
     await worker.kill();
     worker = await stack.startWorker('four');
     await remove('late');
-    expect((await pool.requests()).filter(({ requester }) => requester === 'cluster late').map(({ state }) => state)).toEqual(['returned', 'returned', 'returned']);
+    expect(
+      (await pool.requests())
+        .filter(({ requester }) => requester === 'cluster late')
+        .map(({ state }) => state),
+    ).toEqual(['returned', 'returned', 'returned']);
 
     await stack.client.temporal.workflow.getHandle('cluster/next').terminate('by hand');
     await stack.client.sweep();

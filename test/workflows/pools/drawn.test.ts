@@ -13,7 +13,10 @@ vi.setConfig({ maxConcurrency: 10 });
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await openHarness({ temporalAddress: inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath') });
+  harness = await openHarness({
+    temporalAddress: inject('temporalAddress'),
+    workflowBundlePath: inject('workflowBundlePath'),
+  });
 });
 afterAll(async () => {
   await harness.stop();
@@ -22,10 +25,16 @@ afterAll(async () => {
 async function openPool(name: string, limit: number, label: Partial<LabelSpec> = {}): Promise<PoolClient> {
   const pool = new PoolClient(harness.client.temporal, name, { by: 'test' });
   await pool.apply({
-    name, tenants: {}, labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
+    name,
+    tenants: {},
+    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete', ...label } },
     providerPools: {
       main: {
-        provider: 'memory', priority: 100, limits: { nodes: limit }, attributes: { zone: 'z1' }, launchAttempts: 2,
+        provider: 'memory',
+        priority: 100,
+        limits: { nodes: limit },
+        attributes: { zone: 'z1' },
+        launchAttempts: 2,
         labels: { a: { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } } },
       },
     },
@@ -49,8 +58,10 @@ async function remove(name: string): Promise<void> {
   expect((await harness.client.waitFor(name, operation)).operation.state).toBe('done');
 }
 
-const states = async (pool: PoolClient): Promise<readonly string[]> => (await pool.nodes()).map(({ state }) => state);
-const nodeOf = async (cluster: string, node = 'app-1'): Promise<unknown> => (await harness.client.payload(cluster, node))['pool'];
+const states = async (pool: PoolClient): Promise<readonly string[]> =>
+  (await pool.nodes()).map(({ state }) => state);
+const nodeOf = async (cluster: string, node = 'app-1'): Promise<unknown> =>
+  (await harness.client.payload(cluster, node))['pool'];
 
 /** No machine is left, and none was made twice. */
 async function checkEnd(pool: PoolClient): Promise<void> {
@@ -64,20 +75,32 @@ async function checkEnd(pool: PoolClient): Promise<void> {
 describe('a cluster on nodes of a pool', () => {
   it.concurrent('draws ready nodes, and gives them back to be used again', async () => {
     const pool = await openPool('drawn', 3, { onReturn: 'reuse', minReady: 2 });
-    await until('two ready nodes', async () => (await states(pool)).filter((state) => state === 'ready').length === 2);
+    await until(
+      'two ready nodes',
+      async () => (await states(pool)).filter((state) => state === 'ready').length === 2,
+    );
     expect(await apply(clusterSpec('draws', 'drawn', { count: 2 }))).toBe('done');
     const machines = harness.cloud.machines('pool/drawn').map(({ id }) => id);
     for (const node of ['app-1', 'app-2']) {
       const payload = await harness.client.payload('draws', node);
-      expect(payload).toMatchObject({ hostname: `draws-${node}`, 'ssh-port': 22, pool: { name: 'drawn', label: 'a', attributes: { zone: 'z1' } } });
+      expect(payload).toMatchObject({
+        hostname: `draws-${node}`,
+        'ssh-port': 22,
+        pool: { name: 'drawn', label: 'a', attributes: { zone: 'z1' } },
+      });
       expect(payload['providerid']).toMatch(new RegExp(`^drawn/[0-9a-f-]{36}/${node}/[12]$`));
     }
-    expect((await pool.requests()).map(({ state, requester, expiresAt }) => ({ state, requester, expiresAt }))).toEqual([
-      { state: 'fulfilled', requester: 'cluster draws', expiresAt: undefined }, { state: 'fulfilled', requester: 'cluster draws', expiresAt: undefined },
+    expect(
+      (await pool.requests()).map(({ state, requester, expiresAt }) => ({ state, requester, expiresAt })),
+    ).toEqual([
+      { state: 'fulfilled', requester: 'cluster draws', expiresAt: undefined },
+      { state: 'fulfilled', requester: 'cluster draws', expiresAt: undefined },
     ]);
     await remove('draws');
     expect(await apply(clusterSpec('draws-again', 'drawn', { count: 2 }))).toBe('done');
-    expect(harness.cloud.machines('pool/drawn').map(({ id }) => id)).toEqual(expect.arrayContaining(machines));
+    expect(harness.cloud.machines('pool/drawn').map(({ id }) => id)).toEqual(
+      expect.arrayContaining(machines),
+    );
     expect(harness.cloud.made('pool/drawn').length).toBeLessThanOrEqual(3);
     await remove('draws-again');
     await checkEnd(pool);
@@ -88,9 +111,16 @@ describe('a cluster on nodes of a pool', () => {
     expect(await apply(clusterSpec('first', 'full'))).toBe('done');
     await harness.client.apply(clusterSpec('second', 'full'));
     const third = await harness.client.apply(clusterSpec('third', 'full'));
-    await until('both wait', async () => (await pool.requests()).filter(({ state }) => state === 'requested').length === 2);
+    await until(
+      'both wait',
+      async () => (await pool.requests()).filter(({ state }) => state === 'requested').length === 2,
+    );
     await remove('second');
-    expect((await pool.requests()).filter(({ requester }) => requester === 'cluster second').map(({ state }) => state)).toEqual(['returned']);
+    expect(
+      (await pool.requests())
+        .filter(({ requester }) => requester === 'cluster second')
+        .map(({ state }) => state),
+    ).toEqual(['returned']);
     await remove('first');
     expect((await harness.client.waitFor('third', third.operation)).operation.state).toBe('done');
     expect(await nodeOf('third')).toMatchObject({ node: 'a-2' });
@@ -117,7 +147,8 @@ describe('a cluster on nodes of a pool', () => {
     const lose = async (): Promise<never> => {
       throw ApplicationFailure.retryable('the answer was lost', 'Retryable');
     };
-    for (const action of ['CREATE', 'CONFIRM', 'DELETE']) harness.points.arm({ cluster: 'unheard', task: `app-1 - ${action}`, act: { after: lose } });
+    for (const action of ['CREATE', 'CONFIRM', 'DELETE'])
+      harness.points.arm({ cluster: 'unheard', task: `app-1 - ${action}`, act: { after: lose } });
     expect(await apply(clusterSpec('unheard', 'lossy'))).toBe('done');
     expect(await states(pool)).toEqual(['in-use']);
     await remove('unheard');
@@ -143,12 +174,29 @@ describe('a cluster on nodes of a pool', () => {
       const { nodes } = await harness.client.status(spec.name);
       return nodes[0]?.failure;
     };
-    expect(await failureOf(clusterSpec('lost', 'nowhere'))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('there is no pool nowhere') });
-    expect(await failureOf(clusterSpec('other', 'small', { label: 'b' }))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('pool small has no label b; its labels are a') });
+    expect(await failureOf(clusterSpec('lost', 'nowhere'))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('there is no pool nowhere'),
+    });
+    expect(await failureOf(clusterSpec('other', 'small', { label: 'b' }))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('pool small has no label b; its labels are a'),
+    });
     const spec = (await pool.spec()) ?? undefined;
-    await expect(pool.apply({ ...spec, providerPools: { main: { ...spec?.providerPools['main'], provider: 'pool' } } } as never)).rejects.toThrow('names provider "pool", whose machines are nodes of pools');
-    await pool.apply({ ...spec, providerPools: { main: { ...spec?.providerPools['main'], limits: { nodes: 0 } } } } as never);
-    expect(await failureOf(clusterSpec('off', 'small'))).toMatchObject({ kind: 'Capacity', message: expect.stringContaining('main: is switched off') });
+    await expect(
+      pool.apply({
+        ...spec,
+        providerPools: { main: { ...spec?.providerPools['main'], provider: 'pool' } },
+      } as never),
+    ).rejects.toThrow('names provider "pool", whose machines are nodes of pools');
+    await pool.apply({
+      ...spec,
+      providerPools: { main: { ...spec?.providerPools['main'], limits: { nodes: 0 } } },
+    } as never);
+    expect(await failureOf(clusterSpec('off', 'small'))).toMatchObject({
+      kind: 'Capacity',
+      message: expect.stringContaining('main: is switched off'),
+    });
     await checkEnd(pool);
   });
 });

@@ -13,7 +13,10 @@ import { until } from '../../support/until.js';
 let stack: Stack;
 let pool: PoolClient;
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined),
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
   stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath') });
   pool = new PoolClient(stack.client.temporal, 'ci', { by: 'test' });
 });
@@ -25,14 +28,21 @@ afterAll(async () => {
 async function unreadable(): Promise<readonly unknown[]> {
   const histories: HistoryToReplay[] = [];
   for (let runId: string | undefined; runId !== '';) {
-    const history = await stack.client.temporal.workflow.getHandle(poolWorkflowId('ci'), runId).fetchHistory();
+    const history = await stack.client.temporal.workflow
+      .getHandle(poolWorkflowId('ci'), runId)
+      .fetchHistory();
     histories.push({ history });
     runId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
   }
   const keys = openKeyRing({ folder: join(stack.folder, 'keys'), create: false });
   const errors: unknown[] = [];
-  const options = { keys, namespace: stack.namespace, bundlePath: join(inject('distPath'), 'workflow-bundle.js') };
-  for await (const { error } of replayHistories(histories, options)) if (error !== undefined) errors.push(error);
+  const options = {
+    keys,
+    namespace: stack.namespace,
+    bundlePath: join(inject('distPath'), 'workflow-bundle.js'),
+  };
+  for await (const { error } of replayHistories(histories, options))
+    if (error !== undefined) errors.push(error);
   return errors;
 }
 
@@ -41,8 +51,19 @@ describe('a pool whose workers are killed while many ask', () => {
     let worker = await stack.startWorker('first');
     const offer = { hardware: 'tiny', image: 'host', fields: {}, uses: { nodes: 1 } };
     await pool.apply({
-      name: 'ci', tenants: {}, labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
-      providerPools: { main: { provider: 'local', priority: 100, limits: { nodes: 12 }, attributes: {}, launchAttempts: 3, labels: { a: offer } } },
+      name: 'ci',
+      tenants: {},
+      labels: { a: { minReady: 2, spareAgeMs: 600_000, onReturn: 'delete' } },
+      providerPools: {
+        main: {
+          provider: 'local',
+          priority: 100,
+          limits: { nodes: 12 },
+          attributes: {},
+          launchAttempts: 3,
+          labels: { a: offer },
+        },
+      },
     });
     let isOver = false;
     let served = 0;
@@ -67,7 +88,17 @@ describe('a pool whose workers are killed while many ask', () => {
     const onlooker = async (): Promise<void> => {
       for (; !isOver; await pause(30)) await pool.view().catch(() => undefined);
     };
-    const all = Promise.all([guest(), guest(), guest(), guest(), guest(), guest(), onlooker(), onlooker(), onlooker()]);
+    const all = Promise.all([
+      guest(),
+      guest(),
+      guest(),
+      guest(),
+      guest(),
+      guest(),
+      onlooker(),
+      onlooker(),
+      onlooker(),
+    ]);
     for (let kills = settingOf('HEDDLE_POOL_KILLS', 4); kills > 0; kills -= 1) {
       const before = served;
       await until('somebody is served', () => served > before);

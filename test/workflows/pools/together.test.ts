@@ -7,7 +7,10 @@ import { until } from '../../support/until.js';
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await openHarness({ temporalAddress: inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath') });
+  harness = await openHarness({
+    temporalAddress: inject('temporalAddress'),
+    workflowBundlePath: inject('workflowBundlePath'),
+  });
 });
 afterAll(async () => {
   await harness.stop();
@@ -17,8 +20,19 @@ async function open(name: string): Promise<PoolClient> {
   const pool = new PoolClient(harness.client.temporal, name, { by: 'test' });
   const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
   await pool.apply({
-    name, tenants: {}, labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
-    providerPools: { main: { provider: 'memory', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer } } },
+    name,
+    tenants: {},
+    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    providerPools: {
+      main: {
+        provider: 'memory',
+        priority: 100,
+        limits: {},
+        attributes: {},
+        launchAttempts: 3,
+        labels: { a: offer },
+      },
+    },
   });
   return pool;
 }
@@ -28,17 +42,23 @@ const there = (name: string): number => harness.cloud.machines(poolWorkflowId(na
 
 async function activities(name: string): Promise<readonly string[]> {
   const { events } = await harness.client.temporal.workflow.getHandle(poolWorkflowId(name)).fetchHistory();
-  return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? []);
+  return (events ?? []).flatMap(
+    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+  );
 }
 
 describe('tasks that go together', () => {
   it('makes and deletes many nodes with few activities; one that fails has its own end', async () => {
     const pool = await open('many');
     harness.cloud.beforeCreate('many-a-3', () => Promise.reject(new PluginError('Retryable', 'busy')));
-    harness.cloud.beforeCreate('many-a-7', () => Promise.reject(new PluginError('Capacity', 'no such machine is left')));
+    harness.cloud.beforeCreate('many-a-7', () =>
+      Promise.reject(new PluginError('Capacity', 'no such machine is left')),
+    );
     const asked = await Promise.allSettled(Array.from({ length: 30 }, async () => pool.obtain(['a'])));
     const got = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    expect(asked.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual([expect.stringContaining('CREATE a-7: no such machine is left')]);
+    expect(asked.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual([
+      expect.stringContaining('CREATE a-7: no such machine is left'),
+    ]);
     const nodes = got.map((request) => request.nodes?.[0]?.id);
     expect(new Set(nodes).size).toBe(29);
     expect(nodes).toContain('a-3');

@@ -6,8 +6,15 @@ import { PluginError } from '../../../src/plugins/errors.js';
 import { openHarness, type Harness } from '../../sweep/support/harness.js';
 import { until } from '../../support/until.js';
 
-async function inHarness(use: (harness: Harness) => Promise<void>, more: { readonly cachedWorkflows?: number } = {}): Promise<void> {
-  const harness = await openHarness({ temporalAddress: inject('temporalAddress'), workflowBundlePath: inject('workflowBundlePath'), ...more });
+async function inHarness(
+  use: (harness: Harness) => Promise<void>,
+  more: { readonly cachedWorkflows?: number } = {},
+): Promise<void> {
+  const harness = await openHarness({
+    temporalAddress: inject('temporalAddress'),
+    workflowBundlePath: inject('workflowBundlePath'),
+    ...more,
+  });
   try {
     await use(harness);
   } finally {
@@ -19,16 +26,36 @@ async function open({ client }: Harness, name: string): Promise<PoolClient> {
   const pool = new PoolClient(client.temporal, name, { by: 'test' });
   const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
   await pool.apply({
-    name, tenants: {}, labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
-    providerPools: { main: { provider: 'memory', priority: 100, limits: {}, attributes: {}, launchAttempts: 3, labels: { a: offer } } },
+    name,
+    tenants: {},
+    labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
+    providerPools: {
+      main: {
+        provider: 'memory',
+        priority: 100,
+        limits: {},
+        attributes: {},
+        launchAttempts: 3,
+        labels: { a: offer },
+      },
+    },
   });
   return pool;
 }
 
-/** Asks for so many nodes, of which every `unlucky`th is not made at the first try; gives them back, and waits until all are gone. */
-async function burst({ cloud }: Harness, pool: PoolClient, { count, unlucky }: { readonly count: number; readonly unlucky: number }): Promise<void> {
+/**
+ * Asks for so many nodes, of which every `unlucky`th is not made at the first try; gives them back, and waits
+ * until all are gone.
+ */
+async function burst(
+  { cloud }: Harness,
+  pool: PoolClient,
+  { count, unlucky }: { readonly count: number; readonly unlucky: number },
+): Promise<void> {
   for (let number = unlucky; number <= count; number += unlucky) {
-    cloud.beforeCreate(`${pool.name}-a-${number}`, () => Promise.reject(new PluginError('Retryable', 'busy', { retryAfterMs: 1 })));
+    cloud.beforeCreate(`${pool.name}-a-${number}`, () =>
+      Promise.reject(new PluginError('Retryable', 'busy', { retryAfterMs: 1 })),
+    );
   }
   const asked = await pool.requestMany(count, ['a']);
   const got = await Promise.all(asked.map(async ({ id }) => pool.waitFor(id)));
@@ -52,21 +79,26 @@ async function runsOf(temporal: Client, name: string): Promise<readonly number[]
 }
 
 describe('a pool that does much', () => {
-  it('goes on in a new run before its replay takes a worker long, though its history is far from its limits', () => inHarness(async (harness) => {
-    const pool = await open(harness, 'worn');
-    await burst(harness, pool, { count: 260, unlucky: 1 });
-    const runs = await runsOf(harness.client.temporal, 'worn');
-    expect(runs.length).toBeGreaterThan(1);
-    expect(Math.max(...runs)).toBeLessThan(4_000);
-    await pool.deletePool();
-    await pool.gone();
-  }));
+  it('goes on in a new run before its replay takes a worker long, though its history is far from its limits', () =>
+    inHarness(async (harness) => {
+      const pool = await open(harness, 'worn');
+      await burst(harness, pool, { count: 260, unlucky: 1 });
+      const runs = await runsOf(harness.client.temporal, 'worn');
+      expect(runs.length).toBeGreaterThan(1);
+      expect(Math.max(...runs)).toBeLessThan(4_000);
+      await pool.deletePool();
+      await pool.gone();
+    }));
 
-  it('is carried by workers that keep nothing of it: each replays what another began, whatever came in between', () => inHarness(async (harness) => {
-    const pool = await open(harness, 'forgotten');
-    await burst(harness, pool, { count: 30, unlucky: 10 });
-    await pool.deletePool();
-    await pool.gone();
-    expect(harness.warnings.filter((text) => text.includes('TMPRL1100'))).toEqual([]);
-  }, { cachedWorkflows: 0 }));
+  it('is carried by workers that keep nothing of it: each replays what another began, whatever came in between', () =>
+    inHarness(
+      async (harness) => {
+        const pool = await open(harness, 'forgotten');
+        await burst(harness, pool, { count: 30, unlucky: 10 });
+        await pool.deletePool();
+        await pool.gone();
+        expect(harness.warnings.filter((text) => text.includes('TMPRL1100'))).toEqual([]);
+      },
+      { cachedWorkflows: 0 },
+    ));
 });

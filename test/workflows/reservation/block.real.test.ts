@@ -22,21 +22,43 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
 
   beforeAll(async () => {
     const config: Record<string, unknown> = {};
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config, kind: 'sandbox' });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config,
+      kind: 'sandbox',
+    });
     told = join(stack.folder, 'told');
-    config['reservations'] = { prepare: '1m', remind: '4s', notify: { command: ['/bin/sh', '-c', 'cat >> "$0"', told] } };
+    config['reservations'] = {
+      prepare: '1m',
+      remind: '4s',
+      notify: { command: ['/bin/sh', '-c', 'cat >> "$0"', told] },
+    };
     points = await openPoints(stack.folder, inject('distPath'));
     worker = await stack.startWorker('w0', points.distPath);
     ground = openGround(stack);
   }, 180_000);
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
-  const isClosed = ({ overAt, machines }: ReservationView): boolean => overAt !== undefined && machines.every(({ stage }) => stage === 'free');
-  const events = async (id: string): Promise<readonly string[]> => (await readFile(told, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Tidings)
-    .filter(({ reservation }) => reservation.id === id).map(({ event }) => event);
+  const isClosed = ({ overAt, machines }: ReservationView): boolean =>
+    overAt !== undefined && machines.every(({ stage }) => stage === 'free');
+  const events = async (id: string): Promise<readonly string[]> =>
+    (await readFile(told, 'utf8').catch(() => ''))
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Tidings)
+      .filter(({ reservation }) => reservation.id === id)
+      .map(({ event }) => event);
   const isFree = async (name: string): Promise<void> => {
     const { holder, user, state } = await stack.client.machines.show(name);
-    expect({ name, holder, user, state }).toEqual({ name, holder: undefined, user: undefined, state: 'available' });
+    expect({ name, holder, user, state }).toEqual({
+      name,
+      holder: undefined,
+      user: undefined,
+      state: 'available',
+    });
   };
   const killWorker = async (): Promise<void> => {
     await worker.kill();
@@ -44,14 +66,25 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     worker = await stack.startWorker(`w${workers}`, points.distPath);
   };
 
-  /** Kills the worker each time that it has carried out a step of a reservation and nobody has heard of it; gives how often. */
-  async function killAfterEachStep(id: string, most: number, isOver: (view: ReservationView) => boolean): Promise<number> {
+  /**
+   * Kills the worker each time that it has carried out a step of a reservation and nobody has heard of it;
+   * gives how often.
+   */
+  async function killAfterEachStep(
+    id: string,
+    most: number,
+    isOver: (view: ReservationView) => boolean,
+  ): Promise<number> {
     for (let kills = 0; kills < most; kills += 1) {
       const point = await points.arm('after', 'OPERATE_MACHINE');
-      const met = await until('a step is done, or the reservation is where it goes', async () => {
-        if (await point.met() !== undefined) return 'met';
-        return isOver(await stack.client.reservations.show(id)) && 'over';
-      }, 90_000);
+      const met = await until(
+        'a step is done, or the reservation is where it goes',
+        async () => {
+          if ((await point.met()) !== undefined) return 'met';
+          return isOver(await stack.client.reservations.show(id)) && 'over';
+        },
+        90_000,
+      );
       if (met === 'met') await killWorker();
       await point.release();
       if (met === 'over') return kills;
@@ -59,11 +92,16 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     return most;
   }
 
-  it('a block of which one machine cannot be had is nobody\'s, whatever step the worker died after', async () => {
+  it("a block of which one machine cannot be had is nobody's, whatever step the worker died after", async () => {
     const { reservations } = stack.client;
     const [, dead] = await Promise.all([ground.add('all-1'), ground.add('all-2')]);
     await stack.service.call('DELETE', `/v1/machines/${dead.providerid}`);
-    const { id } = await reservations.create({ image: 'host', user: 'ada', machines: ['all-1', 'all-2'], for: '1h' });
+    const { id } = await reservations.create({
+      image: 'host',
+      user: 'ada',
+      machines: ['all-1', 'all-2'],
+      for: '1h',
+    });
     const kills = await killAfterEachStep(id, 4, isClosed);
     const end = await reservations.waitUntil(id, isClosed, quick);
     expect(end).toMatchObject({ state: 'failed', why: expect.stringContaining('all-2: ') as string });
@@ -72,14 +110,24 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     expect((await stack.client.machines.show('all-2')).holder).toBeUndefined();
     await until('it was told', async () => (await events(id)).includes('failed'));
     expect(await events(id)).not.toContain('ready');
-    await Promise.all(['all-1', 'all-2'].map((name) => ground.operate(name, { kind: 'maintain', reason: 'the test is done with it' })));
+    await Promise.all(
+      ['all-1', 'all-2'].map((name) =>
+        ground.operate(name, { kind: 'maintain', reason: 'the test is done with it' }),
+      ),
+    );
   }, 200_000);
 
   it('a block comes to all its machines, each loaded once, and another machine takes the place of one that cannot be had', async () => {
     const { reservations } = stack.client;
     const [broken] = await Promise.all(['one-1', 'one-2', 'one-3', 'one-4'].map((name) => ground.add(name)));
     await stack.service.call('DELETE', `/v1/machines/${broken?.providerid}`);
-    const { id, machines } = await reservations.create({ image: 'host', user: 'ada', count: 2, provider: 'local', for: '1h' });
+    const { id, machines } = await reservations.create({
+      image: 'host',
+      user: 'ada',
+      count: 2,
+      provider: 'local',
+      for: '1h',
+    });
     expect(machines.map(({ name }) => name)).toEqual(['one-1', 'one-2']);
     await killAfterEachStep(id, 2, ({ state }) => state === 'ready');
     // In the middle, the calendar goes on in another run.
@@ -103,17 +151,40 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
   it('when its time is over, who comes next finds the machine loaded with the own image', async () => {
     const { reservations, machines } = stack.client;
     await Promise.all([ground.add('next-1'), ground.add('next-2')]);
-    expect((await ground.operate('next-2', { kind: 'capture', image: { name: 'base', revision: '7' }, prove: false })).operation.state).toBe('done');
+    expect(
+      (
+        await ground.operate('next-2', {
+          kind: 'capture',
+          image: { name: 'base', revision: '7' },
+          prove: false,
+        })
+      ).operation.state,
+    ).toBe('done');
     const end = Date.now() + 40_000;
-    const first = await reservations.create({ image: 'host', user: 'ada', machines: ['next-1'], to: new Date(end).toISOString() });
-    const second = await reservations.create({ image: 'base@7', user: 'bob', machines: ['next-1'], from: new Date(end).toISOString(), for: '1h' });
+    const first = await reservations.create({
+      image: 'host',
+      user: 'ada',
+      machines: ['next-1'],
+      to: new Date(end).toISOString(),
+    });
+    const second = await reservations.create({
+      image: 'base@7',
+      user: 'bob',
+      machines: ['next-1'],
+      from: new Date(end).toISOString(),
+      for: '1h',
+    });
     await reservations.waitUntil(first.id, ({ state }) => state === 'ready', quick);
     await reservations.logIn(first.id, quick);
     const loads = (await ground.calls('load', 'next-1')).length;
     const ready = await reservations.waitUntil(second.id, ({ state }) => state === 'ready', quick);
     expect(await reservations.show(first.id)).toMatchObject({ state: 'ended', why: 'its time is over' });
     expect(Date.parse(ready.readyAt ?? '')).toBeGreaterThanOrEqual(end);
-    expect(await machines.show('next-1')).toMatchObject({ state: 'reserved', user: 'bob', image: { name: 'base', revision: '7' } });
+    expect(await machines.show('next-1')).toMatchObject({
+      state: 'reserved',
+      user: 'bob',
+      image: { name: 'base', revision: '7' },
+    });
     expect(await ground.calls('load', 'next-1')).toHaveLength(loads + 1);
     await until('all was told', async () => (await events(first.id)).join() === 'ready,reminder,ended');
     await reservations.return(second.id);

@@ -11,24 +11,46 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
   let ground: Ground;
 
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'sandbox' });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      kind: 'sandbox',
+    });
     await stack.startWorker();
     ground = openGround(stack);
     await Promise.all([ground.add('lab-1'), ground.add('lab-2')]);
   });
-  afterAll(async () => { await stack.stop(); });
+  afterAll(async () => {
+    await stack.stop();
+  });
 
-  const stateOf = async (id: string): Promise<ReservationView['state']> => (await stack.client.reservations.show(id)).state;
-  const whenClosed = (id: string): Promise<ReservationView> => stack.client.reservations.waitUntil(id, ({ machines, overAt }) => overAt !== undefined && machines.every(({ stage }) => stage === 'free'), { everyMs: 100 });
+  const stateOf = async (id: string): Promise<ReservationView['state']> =>
+    (await stack.client.reservations.show(id)).state;
+  const whenClosed = (id: string): Promise<ReservationView> =>
+    stack.client.reservations.waitUntil(
+      id,
+      ({ machines, overAt }) => overAt !== undefined && machines.every(({ stage }) => stage === 'free'),
+      { everyMs: 100 },
+    );
 
   it('gives its user a machine with the image, and loads the machine anew when the user was in it', async () => {
     const { reservations, machines } = stack.client;
-    const { id, machines: [seat] } = await reservations.create({ image: 'host', user: 'ada', for: '1h' });
+    const {
+      id,
+      machines: [seat],
+    } = await reservations.create({ image: 'host', user: 'ada', for: '1h' });
     const name = seat?.name ?? '';
     await reservations.waitUntil(id, ({ state }) => state === 'ready', { everyMs: 100 });
     const held = await machines.show(name);
-    expect(held).toMatchObject({ state: 'reserved', user: 'ada', image: { name: 'host', revision: '1' }, holder: { reservation: id, user: 'ada' } });
-    await expect(machines.operate(name, { kind: 'load', image: { name: 'host', revision: '1' } })).rejects.toThrow(/reserved for ada until .*heddle reservation show r1/);
+    expect(held).toMatchObject({
+      state: 'reserved',
+      user: 'ada',
+      image: { name: 'host', revision: '1' },
+      holder: { reservation: id, user: 'ada' },
+    });
+    await expect(
+      machines.operate(name, { kind: 'load', image: { name: 'host', revision: '1' } }),
+    ).rejects.toThrow(/reserved for ada until .*heddle reservation show r1/);
     await expect(machines.operate(name, { kind: 'remove' })).rejects.toThrow(/reserved for ada/);
     const [opened] = await reservations.logIn(id, { everyMs: 100 });
     expect(opened?.access.login).toEqual({ user: 'hd-ada', password: expect.any(String) as string });
@@ -48,13 +70,35 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
     const { reservations } = stack.client;
     const began = Date.now();
     const hour = (n: number): string => new Date(began + n * 3_600_000).toISOString();
-    const booked = await reservations.create({ image: 'host', user: 'ada', machines: ['lab-1'], from: hour(10), to: hour(12) });
-    await expect(reservations.create({ image: 'host', user: 'bob', machines: ['lab-1'], from: hour(11), to: hour(13) })).rejects.toThrow(/machine lab-1 is reserved for ada .* can be had from/);
-    await expect(reservations.create({ image: 'host', user: 'bob', count: 3, from: hour(11), to: hour(13) })).rejects.toThrow(/2 machines fit, and 3 are wanted/);
-    await expect(reservations.create({ image: 'nothing', user: 'bob', from: hour(30), to: hour(31) })).rejects.toThrow(/provider local has no image nothing@1/);
-    await expect(reservations.create({ image: 'host', user: 'bob', machines: ['lab-9'], from: hour(30), to: hour(31) })).rejects.toThrow(/there is no machine lab-9/);
-    const before = await reservations.create({ image: 'host', user: 'bob', machines: ['lab-1'], from: hour(8), to: hour(10) });
-    await expect(reservations.extend(before.id, hour(11))).rejects.toThrow(new RegExp(`reserved for ada .*${booked.id}.* at most`));
+    const booked = await reservations.create({
+      image: 'host',
+      user: 'ada',
+      machines: ['lab-1'],
+      from: hour(10),
+      to: hour(12),
+    });
+    await expect(
+      reservations.create({ image: 'host', user: 'bob', machines: ['lab-1'], from: hour(11), to: hour(13) }),
+    ).rejects.toThrow(/machine lab-1 is reserved for ada .* can be had from/);
+    await expect(
+      reservations.create({ image: 'host', user: 'bob', count: 3, from: hour(11), to: hour(13) }),
+    ).rejects.toThrow(/2 machines fit, and 3 are wanted/);
+    await expect(
+      reservations.create({ image: 'nothing', user: 'bob', from: hour(30), to: hour(31) }),
+    ).rejects.toThrow(/provider local has no image nothing@1/);
+    await expect(
+      reservations.create({ image: 'host', user: 'bob', machines: ['lab-9'], from: hour(30), to: hour(31) }),
+    ).rejects.toThrow(/there is no machine lab-9/);
+    const before = await reservations.create({
+      image: 'host',
+      user: 'bob',
+      machines: ['lab-1'],
+      from: hour(8),
+      to: hour(10),
+    });
+    await expect(reservations.extend(before.id, hour(11))).rejects.toThrow(
+      new RegExp(`reserved for ada .*${booked.id}.* at most`),
+    );
     expect((await reservations.extend(booked.id, hour(14))).to).toBe((await reservations.show(booked.id)).to);
     await reservations.cancel(booked.id);
     expect((await reservations.extend(before.id, hour(11))).state).toBe('booked');
@@ -65,10 +109,22 @@ describe.skipIf(unable !== undefined)('a reservation', () => {
 
   it('is taken in once, however many ask at once', async () => {
     const { reservations } = stack.client;
-    const answers = await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f'].map((user) => reservations.create({ image: 'host', user, machines: ['lab-2'], from: new Date(Date.now() + 7_200_000).toISOString(), for: '1h' })));
+    const answers = await Promise.allSettled(
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((user) =>
+        reservations.create({
+          image: 'host',
+          user,
+          machines: ['lab-2'],
+          from: new Date(Date.now() + 7_200_000).toISOString(),
+          for: '1h',
+        }),
+      ),
+    );
     const taken = answers.filter(({ status }) => status === 'fulfilled');
     expect(taken).toHaveLength(1);
-    for (const answer of answers) if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'Refused' } satisfies Partial<HeddleError>);
+    for (const answer of answers)
+      if (answer.status === 'rejected')
+        expect(answer.reason).toMatchObject({ code: 'Refused' } satisfies Partial<HeddleError>);
     for (const { id } of await reservations.list()) await reservations.cancel(id);
   });
 

@@ -10,10 +10,18 @@ import { type Stack, startStack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 import { closed, nodes } from '../support/spec.js';
 
-/** A folder with a script that leaves a word, by way of a second one beside it, in a file outside of all machines. */
+/**
+ * A folder with a script that leaves a word, by way of a second one beside it, in a file outside of all
+ * machines.
+ */
 function scripts(word: string): Uint8Array {
   return writeArchive([
-    { path: 'bin/install.sh', kind: 'file', executable: true, bytes: Buffer.from('. "$HEDDLE_SCRIPTS/lib.sh"\nsay "$LEDGER"\n') },
+    {
+      path: 'bin/install.sh',
+      kind: 'file',
+      executable: true,
+      bytes: Buffer.from('. "$HEDDLE_SCRIPTS/lib.sh"\nsay "$LEDGER"\n'),
+    },
     { path: 'lib.sh', kind: 'file', bytes: Buffer.from(`say() { echo "$HEDDLE_NODE ${word}" >>"$1"; }\n`) },
   ]);
 }
@@ -27,11 +35,28 @@ describe('resources', () => {
   afterAll(() => stack.stop());
 
   const ledgerOf = (name: string): string => join(stack.folder, `ledger-${name}`);
-  const linesOf = async (name: string): Promise<readonly string[]> => (await readFile(ledgerOf(name), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
-  const specOf = (name: string, resource: object, more: object = {}): ReturnType<typeof closed> => closed({
-    name, nodes: { app: nodes(1, ['web']) },
-    services: { web: { actions: { install: { type: 'shell', fields: { scripts: resource, file: 'bin/install.sh', environment: { LEDGER: ledgerOf(name) }, ...more } } } } },
-  });
+  const linesOf = async (name: string): Promise<readonly string[]> =>
+    (await readFile(ledgerOf(name), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+  const specOf = (name: string, resource: object, more: object = {}): ReturnType<typeof closed> =>
+    closed({
+      name,
+      nodes: { app: nodes(1, ['web']) },
+      services: {
+        web: {
+          actions: {
+            install: {
+              type: 'shell',
+              fields: {
+                scripts: resource,
+                file: 'bin/install.sh',
+                environment: { LEDGER: ledgerOf(name) },
+                ...more,
+              },
+            },
+          },
+        },
+      },
+    });
   const done = async (name: string, { operation }: { readonly operation: string }): Promise<void> => {
     expect((await stack.client.waitFor(name, operation)).operation).toMatchObject({ state: 'done' });
   };
@@ -39,15 +64,24 @@ describe('resources', () => {
   it('stay as a cluster has them until it is applied again, and go back with it', async () => {
     const { client } = stack;
     const { resources } = client;
-    expect(await resources.put('web', { format: 'archive', bytes: scripts('first') })).toMatchObject({ version: 1 });
+    expect(await resources.put('web', { format: 'archive', bytes: scripts('first') })).toMatchObject({
+      version: 1,
+    });
     const spec = specOf('pins', { resource: 'web' });
     await done('pins', await client.apply(spec));
     expect(await linesOf('pins')).toEqual(['app-1 first']);
 
-    expect(await resources.put('web', { format: 'archive', bytes: scripts('second') })).toMatchObject({ version: 2 });
+    expect(await resources.put('web', { format: 'archive', bytes: scripts('second') })).toMatchObject({
+      version: 2,
+    });
     expect((await client.plan(spec)).plan.kinds.flatMap(({ chain }) => chain)).toEqual([]);
     await resources.set('web', 2);
-    expect((await client.plan(spec)).plan.kinds).toMatchObject([{ purpose: 'update', chain: [{ action: 'INSTALL', service: 'web', reason: 'its installation changed' }] }]);
+    expect((await client.plan(spec)).plan.kinds).toMatchObject([
+      {
+        purpose: 'update',
+        chain: [{ action: 'INSTALL', service: 'web', reason: 'its installation changed' }],
+      },
+    ]);
     await done('pins', await client.operate('pins', { kind: 'replace', nodes: ['app-1'] }));
     expect(await linesOf('pins')).toEqual(['app-1 first', 'app-1 first']);
 
@@ -64,12 +98,23 @@ describe('resources', () => {
     const { client } = stack;
     await client.resources.put('single', { format: 'file', bytes: Buffer.from('echo') });
     for (const [reference, wrong] of [
-      [{ resource: 'nowhere' }, 'services.web.actions.install.fields.scripts: names resource "nowhere", which is not there, or of which no version is set. \'heddle resource list nowhere\''],
-      [{ resource: 'single' }, 'names resource "single", which is a file; an archive is needed. Put a folder, or a tar archive.'],
+      [
+        { resource: 'nowhere' },
+        'services.web.actions.install.fields.scripts: names resource "nowhere", which is not there, or of which no version is set. \'heddle resource list nowhere\'',
+      ],
+      [
+        { resource: 'single' },
+        'names resource "single", which is a file; an archive is needed. Put a folder, or a tar archive.',
+      ],
       [{ resource: 'single', version: 7 }, 'names version 7 of resource "single", which is not there'],
-      [{ resource: 'single', digest: `sha256:${'0'.repeat(64)}` }, `names content sha256:${'0'.repeat(64)} of resource "single", which is not there`],
+      [
+        { resource: 'single', digest: `sha256:${'0'.repeat(64)}` },
+        `names content sha256:${'0'.repeat(64)} of resource "single", which is not there`,
+      ],
     ] as const) {
-      await expect(client.plan(specOf('refused', reference))).rejects.toMatchObject({ cause: { cause: { cause: { message: expect.stringContaining(wrong) } } } });
+      await expect(client.plan(specOf('refused', reference))).rejects.toMatchObject({
+        cause: { cause: { cause: { message: expect.stringContaining(wrong) } } },
+      });
     }
     await client.resources.set('single', null);
     expect((await client.resources.catalogue())['single']).not.toHaveProperty('set');
@@ -80,13 +125,27 @@ describe('resources', () => {
     const bytes = scripts('again');
     const { digest } = await client.resources.put('lost', { format: 'archive', bytes });
     const workflowExecution = { workflowId: resourcePartWorkflowId(digest, 0) };
-    await client.temporal.workflowService.deleteWorkflowExecution({ namespace: stack.namespace, workflowExecution });
-    await until('the content to be gone', () => client.resources.read(digest).then(() => false, () => true));
+    await client.temporal.workflowService.deleteWorkflowExecution({
+      namespace: stack.namespace,
+      workflowExecution,
+    });
+    await until('the content to be gone', () =>
+      client.resources.read(digest).then(
+        () => false,
+        () => true,
+      ),
+    );
     const { operation } = await client.apply(specOf('lost', { resource: 'lost' }));
     expect((await client.waitFor('lost', operation)).operation).toMatchObject({
-      state: 'held', reason: expect.stringContaining('version 1 of resource lost cannot be had: part 0 is not there. Put the same content again (heddle resource put lost PATH) and retry'),
+      state: 'held',
+      reason: expect.stringContaining(
+        'version 1 of resource lost cannot be had: part 0 is not there. Put the same content again (heddle resource put lost PATH) and retry',
+      ),
     });
-    expect(await client.resources.put('lost', { format: 'archive', bytes })).toMatchObject({ version: 1, digest });
+    expect(await client.resources.put('lost', { format: 'archive', bytes })).toMatchObject({
+      version: 1,
+      digest,
+    });
     await client.retry('lost');
     expect((await client.waitFor('lost', operation)).operation.state).toBe('done');
     expect(await linesOf('lost')).toEqual(['app-1 again']);
@@ -98,8 +157,16 @@ describe('resources', () => {
     const sent = await sendContent(client.temporal, { format: 'file', bytes, label: 'half' });
     expect(sent.parts).toBe(4);
     // As if the sender had died before the last part, and before the catalogue was told.
-    await client.temporal.workflowService.deleteWorkflowExecution({ namespace: stack.namespace, workflowExecution: { workflowId: resourcePartWorkflowId(sent.digest, 3) } });
-    await until('the last part to be gone', () => client.resources.read(sent.digest).then(() => false, () => true));
+    await client.temporal.workflowService.deleteWorkflowExecution({
+      namespace: stack.namespace,
+      workflowExecution: { workflowId: resourcePartWorkflowId(sent.digest, 3) },
+    });
+    await until('the last part to be gone', () =>
+      client.resources.read(sent.digest).then(
+        () => false,
+        () => true,
+      ),
+    );
     expect(await client.resources.catalogue()).not.toHaveProperty('half');
     await client.resources.put('half', { format: 'file', bytes });
     expect(Buffer.compare(Buffer.from(await client.resources.read(sent.digest)), bytes)).toBe(0);

@@ -139,11 +139,13 @@ export function malformed(
       what === 'missing argument' && sample.length > 0 && checkArguments(shapes, []) === undefined;
     if (sample.length > 0 && !accepts) expect(refused, `${what} of ${purposeOf(kind, name)}`).not.toEqual([]);
     // The smallest that are too large: a server does not take many large messages at once.
-    return refused.slice(0, what === 'oversized' ? 2 : 8).map((args): Attack => ({
-      what,
-      client: 'unsealed',
-      args: [{ heddle: purposeOf(kind, name), args }],
-      says: misshapen,
-    }));
+    return refused
+      .slice(0, what === 'oversized' ? 2 : 8)
+      .map((args): Attack => ({
+        what,
+        client: 'unsealed',
+        args: [{ heddle: purposeOf(kind, name), args }],
+        says: misshapen,
+      }));
   });
 }

@@ -30,13 +30,19 @@ export function openLedger(folder: string): Ledger {
     const text = await readFile(file, 'utf8').catch(() => '');
     return text.split('\n').filter((line) => line !== '' && line.startsWith(about));
   };
-  const say = (what: string): string => `echo "$HEDDLE_CLUSTER $HEDDLE_NODE $HEDDLE_SERVICE $HEDDLE_ACTION ${what}" >>"$LEDGER"`;
+  const say = (what: string): string =>
+    `echo "$HEDDLE_CLUSTER $HEDDLE_NODE $HEDDLE_SERVICE $HEDDLE_ACTION ${what}" >>"$LEDGER"`;
   return {
     lines,
     script: ({ gate, body = ':', action = {} } = {}) => ({
       type: 'shell',
       fields: {
-        script: [say('begin'), ...(gate === undefined ? [] : ['while [ ! -e "$GATE" ]; do sleep 0.05; done']), body, say('end')].join('\n'),
+        script: [
+          say('begin'),
+          ...(gate === undefined ? [] : ['while [ ! -e "$GATE" ]; do sleep 0.05; done']),
+          body,
+          say('end'),
+        ].join('\n'),
         environment: { LEDGER: file, ...(gate === undefined ? {} : { GATE: gateFile(gate) }) },
       },
       ...action,

@@ -23,9 +23,7 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
   machine: async (world) =>
     expect(
       await world.handle('proper', 'machine').executeUpdate('cancel', { args: [{ by: 'test' }] }),
-    ).toEqual({
-      operation: '1',
-    }),
+    ).toEqual({ operation: '1' }),
   nodeMachine: async (world) =>
     world.handle('proper', 'nodeMachine').executeUpdate('cancel', { args: [{ by: 'test' }] }),
   image: async (world) => {
@@ -52,9 +50,9 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
   },
   turn: async (world) =>
     expect(
-      await world.handle('proper', 'turn').executeUpdate('take', {
-        args: [{ holder: 'y', leaseMs: 1, waitMs: 60_000 }],
-      }),
+      await world
+        .handle('proper', 'turn')
+        .executeUpdate('take', { args: [{ holder: 'y', leaseMs: 1, waitMs: 60_000 }] }),
     ).toBe(true),
   calls: async (world) =>
     expect(

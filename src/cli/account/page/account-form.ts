@@ -9,10 +9,23 @@ import { html, type Markup } from './html.js';
 /** What somebody typed, by the names of inputs. */
 export type Typed = Pick<URLSearchParams, 'get'>;
 
-/** The form of a plugin's fields. What is wrong stands beside the field; secrets are never sent back, and are typed again. */
-export function accountForm(descriptor: Descriptor, typed: Typed, problems: readonly Problem[], base: string): Markup {
-  const said = (...path: readonly string[]): readonly Problem[] => problems.filter((problem) => path.every((part, index) => problem.path[index] === part));
-  const beside = new Set([...said('name'), ...said('site'), ...declaredFields(descriptor).flatMap(([key]) => said('fields', key))]);
+/**
+ * The form of a plugin's fields. What is wrong stands beside the field; secrets are never sent back, and are
+ * typed again.
+ */
+export function accountForm(
+  descriptor: Descriptor,
+  typed: Typed,
+  problems: readonly Problem[],
+  base: string,
+): Markup {
+  const said = (...path: readonly string[]): readonly Problem[] =>
+    problems.filter((problem) => path.every((part, index) => problem.path[index] === part));
+  const beside = new Set([
+    ...said('name'),
+    ...said('site'),
+    ...declaredFields(descriptor).flatMap(([key]) => said('fields', key)),
+  ]);
   const general = problems.filter((problem) => !beside.has(problem));
   return html`<h1>Add an account of ${descriptor.name}</h1>
 <p>${descriptor.description}</p>
@@ -21,7 +34,7 @@ ${general.map((problem) => html`<p class="error" role="alert">${words(problem)}<
 ${declaredFields(descriptor).some(([, field]) => takesReference(field)) ? html`<p>In place of a secret or a text a reference may stand, which workers resolve when they use it: ${referenceForms}.</p>` : undefined}
 <form method="post" action="${base}/add/${descriptor.name}" autocomplete="off">
 ${control({ key: 'name', title: 'Name', need: 'required', about: ['What clusters call it.', 'lower-case letters, digits and hyphens'], problems: said('name') }, (attributes) => html`<input ${attributes} required value="${typed.get('name') ?? ''}">`)}
-${control({ key: 'site', title: 'Site', need: 'optional', about: ['The site whose workers reach its machines; each worker\'s own unless given.'], problems: said('site') }, (attributes) => html`<input ${attributes} value="${typed.get('site') ?? ''}">`)}
+${control({ key: 'site', title: 'Site', need: 'optional', about: ["The site whose workers reach its machines; each worker's own unless given."], problems: said('site') }, (attributes) => html`<input ${attributes} value="${typed.get('site') ?? ''}">`)}
 ${declaredFields(descriptor).map(([key, field]) => fieldControl(descriptor, key, field, typed, said('fields', key)))}
 <button>Add</button>
 </form>
@@ -36,29 +49,53 @@ export function draftOf(descriptor: Descriptor, typed: Typed): AccountDraft {
     const value = parseFieldText(field, (typed.get(inputName(key)) ?? '').replaceAll('\r\n', '\n'));
     return value === undefined ? [] : [[key, value]];
   });
-  return { name: typed.get('name')?.trim() ?? '', type: descriptor.name, ...(site === '' ? {} : { site }), fields: Object.fromEntries(fields) };
+  return {
+    name: typed.get('name')?.trim() ?? '',
+    type: descriptor.name,
+    ...(site === '' ? {} : { site }),
+    fields: Object.fromEntries(fields),
+  };
 }
 
 function inputName(key: string): string {
   return `field.${key}`;
 }
 
-function fieldControl(descriptor: Descriptor, key: string, field: FieldDeclaration, typed: Typed, problems: readonly Problem[]): Markup {
+function fieldControl(
+  descriptor: Descriptor,
+  key: string,
+  field: FieldDeclaration,
+  typed: Typed,
+  problems: readonly Problem[],
+): Markup {
   const need = describeNeed(key, descriptor);
   const about = [field.description, describeKind(field)].filter((part) => part !== undefined);
   const given = typed.get(inputName(key)) ?? '';
   const value = field.secret === true || isPlainSecret(field, given) ? '' : given;
   const required = html` ${need === 'required' ? html`required` : undefined}`;
   return control({ key: inputName(key), title: field.title, need, about, problems }, (attributes) => {
-    if (field.options !== undefined || field.type === 'boolean') return options(attributes, required, ['', ...field.options ?? ['true', 'false']], { chosen: value, otherwise: fallbackText(field) });
-    if (field.secret === true) return field.type === 'text' ? html`<textarea ${attributes}${required} class="masked" spellcheck="false"></textarea>` : html`<input ${attributes}${required} type="password" autocomplete="new-password">`;
-    if (['text', 'list', 'map', 'json'].includes(field.type)) return html`<textarea ${attributes}${required} spellcheck="false">
+    if (field.options !== undefined || field.type === 'boolean')
+      return options(attributes, required, ['', ...(field.options ?? ['true', 'false'])], {
+        chosen: value,
+        otherwise: fallbackText(field),
+      });
+    if (field.secret === true)
+      return field.type === 'text'
+        ? html`<textarea ${attributes}${required} class="masked" spellcheck="false"></textarea>`
+        : html`<input ${attributes}${required} type="password" autocomplete="new-password">`;
+    if (['text', 'list', 'map', 'json'].includes(field.type))
+      return html`<textarea ${attributes}${required} spellcheck="false">
 ${value}</textarea>`;
     return html`<input ${attributes}${required} value="${value}" placeholder="${fallbackText(field)}" spellcheck="false">`;
   });
 }
 
-function options(attributes: Markup, required: Markup, choices: readonly string[], { chosen, otherwise }: { readonly chosen: string; readonly otherwise: string }): Markup {
+function options(
+  attributes: Markup,
+  required: Markup,
+  choices: readonly string[],
+  { chosen, otherwise }: { readonly chosen: string; readonly otherwise: string },
+): Markup {
   const nothing = otherwise === '' ? '(not given)' : `(not given: ${otherwise})`;
   return html`<select ${attributes}${required}>${choices.map((choice) => html`<option value="${choice}"${choice === chosen ? html` selected` : undefined}>${choice === '' ? nothing : choice}</option>`)}</select>`;
 }
@@ -83,7 +120,10 @@ interface Control {
   readonly problems: readonly Problem[];
 }
 
-function control({ key, title, need, about, problems }: Control, input: (attributes: Markup) => Markup): Markup {
+function control(
+  { key, title, need, about, problems }: Control,
+  input: (attributes: Markup) => Markup,
+): Markup {
   const wrong = problems.length > 0;
   return html`<label for="${key}">${title} <span class="need">${need}</span></label>
 <div class="about" id="${key}.about">${about.map((part) => html`<p>${part}</p>`)}</div>

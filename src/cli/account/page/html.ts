@@ -9,9 +9,14 @@ export class Markup {
 
 type Part = Markup | string | number | undefined | readonly (Markup | undefined)[];
 
-/** A template of markup: everything put into it is escaped, unless it is markup itself. Undefined puts nothing. */
+/**
+ * A template of markup: everything put into it is escaped, unless it is markup itself. Undefined puts
+ * nothing.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return new Markup(strings.map((text, index) => text + (index < parts.length ? toText(parts[index]) : '')).join(''));
+  return new Markup(
+    strings.map((text, index) => text + (index < parts.length ? toText(parts[index]) : '')).join(''),
+  );
 }
 
 function toText(part: Part): string {

@@ -9,7 +9,8 @@ import { play } from './play.js';
 import type { ToolEnd } from './process.js';
 import { isTold, reasonOf, watchPlay } from './watch.js';
 
-const pythonVersion = 'import sys; print("%d.%d" % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 8) else 3)';
+const pythonVersion =
+  'import sys; print("%d.%d" % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 8) else 3)';
 
 /** Longest note, in characters of its JSON; a result that is longer is refused anyway. */
 const mostNoted = 32 * 1024;
@@ -26,10 +27,25 @@ export class AnsibleAutomator extends UniformAutomator {
   /** Ansible's modules are Python programs: sees that the node can run them. Nothing is installed. */
   override async bootstrap(): Promise<void> {
     readSettings(this.fields);
-    const { exitCode, stdout, stderr } = await this.shell.exec(['sh', '-c', 'command -v python3 > /dev/null || exit 127; exec python3 -c "$1"', 'heddle', pythonVersion]);
+    const { exitCode, stdout, stderr } = await this.shell.exec([
+      'sh',
+      '-c',
+      'command -v python3 > /dev/null || exit 127; exec python3 -c "$1"',
+      'heddle',
+      pythonVersion,
+    ]);
     if (exitCode === 0) return;
-    const fault = exitCode === 127 ? 'has no python3' : exitCode === 3 ? `has Python ${stdout.trim()}, and 3.8 is the oldest that ansible-core takes` : `cannot run python3: ${stderr.trim()}`;
-    throw new PluginError('ScriptFailed', `BOOTSTRAP of ${this.task.nodeId}: the node ${fault}; choose an image with Python`, { exitCode, stdout, stderr });
+    const fault =
+      exitCode === 127
+        ? 'has no python3'
+        : exitCode === 3
+          ? `has Python ${stdout.trim()}, and 3.8 is the oldest that ansible-core takes`
+          : `cannot run python3: ${stderr.trim()}`;
+    throw new PluginError(
+      'ScriptFailed',
+      `BOOTSTRAP of ${this.task.nodeId}: the node ${fault}; choose an image with Python`,
+      { exitCode, stdout, stderr },
+    );
   }
 
   override async carryOut(_script: string, data: string): Promise<TaskResult> {
@@ -44,8 +60,8 @@ export class AnsibleAutomator extends UniformAutomator {
     if (interrupted && this.task.attempt > 1 && fields.interrupted === 'hold') {
       throw new PluginError(
         'UnknownOutcome',
-        'a worker died with the outcome of the play, and how far it came is unknown: '
-          + 'look at the node, then retry, or delete',
+        'a worker died with the outcome of the play, and how far it came is unknown: ' +
+          'look at the node, then retry, or delete',
       );
     }
     if (interrupted)
@@ -54,8 +70,10 @@ export class AnsibleAutomator extends UniformAutomator {
     await note?.write({ state: 'begun' });
     await takeOver(this.shell, record);
     const watch = watchPlay(this.shell, record);
-    const outcome = await this.#play(record, fields, data, watch.told).catch((error: unknown) => ({ ok: false, error }) as const);
-    if (this.signal.aborted || watch.told.aborted || (!outcome.ok && await isTold(this.shell, record.id))) {
+    const outcome = await this.#play(record, fields, data, watch.told).catch(
+      (error: unknown) => ({ ok: false, error }) as const,
+    );
+    if (this.signal.aborted || watch.told.aborted || (!outcome.ok && (await isTold(this.shell, record.id)))) {
       await watch.over;
       this.signal.throwIfAborted();
       throw reasonOf(watch.told);
@@ -89,12 +107,34 @@ export class AnsibleAutomator extends UniformAutomator {
 
   async #play(record: NodeRecord, fields: AnsibleFields, data: string, told: AbortSignal): Promise<Outcome> {
     const { address, detach } = this.#parts;
-    if (address === undefined) throw new PluginError('Invalid', 'automator ansible was not told the way to the node');
+    if (address === undefined)
+      throw new PluginError('Invalid', 'automator ansible was not told the way to the node');
     const signal = anySignal([this.signal, told, ...(detach === undefined ? [] : [detach])]);
-    const { story, end } = await play({ task: this.task, address, settings: this.#settings(), fields, data, place: record.place, log: this.log, signal });
-    if (detach?.aborted === true) throw new PluginError('Retryable', 'the play was cut off because this worker ends; another plays it again');
-    if (signal.aborted) return { ok: false, message: 'the play was ended', exitCode: 143, stdout: story.transcript, stderr: end.said };
-    if (end.exitCode === 0 && story.played) return { ok: true, result: story.custom, stdout: story.transcript };
+    const { story, end } = await play({
+      task: this.task,
+      address,
+      settings: this.#settings(),
+      fields,
+      data,
+      place: record.place,
+      log: this.log,
+      signal,
+    });
+    if (detach?.aborted === true)
+      throw new PluginError(
+        'Retryable',
+        'the play was cut off because this worker ends; another plays it again',
+      );
+    if (signal.aborted)
+      return {
+        ok: false,
+        message: 'the play was ended',
+        exitCode: 143,
+        stdout: story.transcript,
+        stderr: end.said,
+      };
+    if (end.exitCode === 0 && story.played)
+      return { ok: true, result: story.custom, stdout: story.transcript };
     return failureOf(story, end);
   }
 }
@@ -107,21 +147,41 @@ function failureOf(story: PlayStory, { exitCode, said }: ToolEnd): Outcome {
     const why = failed.message || failed.stderr || failed.stdout;
     // So it says where a password would go to a server with an unknown key.
     if (tasks === 1 && why.includes('Host Key checking is enabled')) throw otherKey(why);
-    return { ok: false, message: `TASK [${failed.task}] failed: ${why.slice(-2_000)}`, exitCode: failed.rc ?? exitCode, ...output };
+    return {
+      ok: false,
+      message: `TASK [${failed.task}] failed: ${why.slice(-2_000)}`,
+      exitCode: failed.rc ?? exitCode,
+      ...output,
+    };
   }
   if (unreachable !== undefined) {
     // The rest was said on the way there, by the jump host's connection.
     const why = [unreachable, said.trim()].filter((words) => words !== '').join('; ');
     if (/Host key verification failed|No .*host key is known/i.test(why)) throw otherKey(why);
-    if (/Permission denied|Authentication fail|Invalid\/incorrect password/i.test(why)) throw new PluginError('Auth', `the login is refused: ${why}`);
+    if (/Permission denied|Authentication fail|Invalid\/incorrect password/i.test(why))
+      throw new PluginError('Auth', `the login is refused: ${why}`);
     throw new PluginError('Retryable', `Ansible does not reach the node: ${why}`, output);
   }
   const why = said.trim().slice(-2_000);
-  if (tasks > 0) return { ok: false, message: `the play ended with ${exitCode} after ${tasks} tasks: ${why}`, exitCode, ...output };
-  if (exitCode === 0 && !played) throw new PluginError('Invalid', 'no play of the playbook is for this node: look at its `hosts`, which may be all, group_GROUP or service_SERVICE', output);
+  if (tasks > 0)
+    return {
+      ok: false,
+      message: `the play ended with ${exitCode} after ${tasks} tasks: ${why}`,
+      exitCode,
+      ...output,
+    };
+  if (exitCode === 0 && !played)
+    throw new PluginError(
+      'Invalid',
+      'no play of the playbook is for this node: look at its `hosts`, which may be all, group_GROUP or service_SERVICE',
+      output,
+    );
   throw new PluginError('Invalid', `the playbook cannot be played (exit code ${exitCode}): ${why}`, output);
 }
 
 function otherKey(why: string): PluginError {
-  return new PluginError('Invalid', `the node, or its jump host, shows another host key than it should: ${why}`);
+  return new PluginError(
+    'Invalid',
+    `the node, or its jump host, shows another host key than it should: ${why}`,
+  );
 }

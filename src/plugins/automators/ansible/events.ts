@@ -24,7 +24,14 @@ export interface Failure {
 }
 
 const longest = 48 * 1024;
-const marks: Readonly<Record<string, string>> = { 'ok': 'ok', 'skipped': 'skipped', 'failed': 'failed', 'unreachable': 'unreachable', 'retry': 'is tried again', 'item-failed': 'an item failed' };
+const marks: Readonly<Record<string, string>> = {
+  ok: 'ok',
+  skipped: 'skipped',
+  failed: 'failed',
+  unreachable: 'unreachable',
+  retry: 'is tried again',
+  'item-failed': 'an item failed',
+};
 
 /** Reads events as they come, shows them as progress, and keeps what matters at the end. */
 export class PlayReader {
@@ -64,8 +71,12 @@ export class PlayReader {
 
   story(): PlayStory {
     return {
-      tasks: this.#tasks, played: this.#plays > this.#unmatched, custom: this.#custom, transcript: this.#transcript,
-      ...(this.#failed === undefined ? {} : { failed: this.#failed }), ...(this.#unreachable === undefined ? {} : { unreachable: this.#unreachable }),
+      tasks: this.#tasks,
+      played: this.#plays > this.#unmatched,
+      custom: this.#custom,
+      transcript: this.#transcript,
+      ...(this.#failed === undefined ? {} : { failed: this.#failed }),
+      ...(this.#unreachable === undefined ? {} : { unreachable: this.#unreachable }),
     };
   }
 
@@ -80,8 +91,18 @@ export class PlayReader {
     const ignored = event['ignored'] === true;
     const stdout = text('stdout') || text('module_stdout');
     const stderr = text('stderr') || text('module_stderr');
-    this.#write([`TASK [${text('task')}] ${said}${bad && message !== '' ? `: ${message}` : ''}${ignored ? ' (ignored)' : ''}`, stdout, stderr].filter((part) => part !== '').join('\n'));
-    this.#log[bad ? 'warn' : 'info'](`TASK [${text('task')}] ${said}${bad && message !== '' ? `: ${firstLine(message)}` : ''}`);
+    this.#write(
+      [
+        `TASK [${text('task')}] ${said}${bad && message !== '' ? `: ${message}` : ''}${ignored ? ' (ignored)' : ''}`,
+        stdout,
+        stderr,
+      ]
+        .filter((part) => part !== '')
+        .join('\n'),
+    );
+    this.#log[bad ? 'warn' : 'info'](
+      `TASK [${text('task')}] ${said}${bad && message !== '' ? `: ${firstLine(message)}` : ''}`,
+    );
     if (kind === 'failed' && !ignored) {
       const { rc } = event;
       this.#failed = {

@@ -30,19 +30,31 @@ export function readFields(fields: JsonObject): AnsibleFields {
   const { vars = {}, vaultPassword } = fields;
   if (!isJsonObject(vars)) throw invalid('vars', 'is not a mapping');
   for (const name of Object.keys(vars)) {
-    if (!/^[A-Za-z_]\w*$/.test(name)) throw invalid(`vars.${name}`, 'is no name for a variable: letters, digits and underscores, no digit first');
+    if (!/^[A-Za-z_]\w*$/.test(name))
+      throw invalid(
+        `vars.${name}`,
+        'is no name for a variable: letters, digits and underscores, no digit first',
+      );
     if (name === 'heddle') throw invalid('vars.heddle', 'is set by Heddle itself; use another name');
   }
   return {
-    played: readPlayed(fields), vars, tags: wordsOf(fields, 'tags'), skipTags: wordsOf(fields, 'skipTags'), become: fields['become'] === true,
-    ...(typeof vaultPassword === 'string' ? { vaultPassword } : {}), interrupted: fields['interrupted'] === 'hold' ? 'hold' : 'again',
+    played: readPlayed(fields),
+    vars,
+    tags: wordsOf(fields, 'tags'),
+    skipTags: wordsOf(fields, 'skipTags'),
+    become: fields['become'] === true,
+    ...(typeof vaultPassword === 'string' ? { vaultPassword } : {}),
+    interrupted: fields['interrupted'] === 'hold' ? 'hold' : 'again',
   };
 }
 
 /** @throws PluginError Invalid when no administrator has set it up. */
 export function readSettings({ program, folder }: JsonObject): AnsibleSettings {
   if (typeof program !== 'string' || !isAbsolute(program)) {
-    throw new PluginError('Invalid', 'automator ansible is not set up on this worker: give the absolute path of ansible-playbook as automators.ansible.fields.program in heddle.yaml');
+    throw new PluginError(
+      'Invalid',
+      'automator ansible is not set up on this worker: give the absolute path of ansible-playbook as automators.ansible.fields.program in heddle.yaml',
+    );
   }
   if (folder !== undefined && (typeof folder !== 'string' || !isAbsolute(folder))) {
     throw new PluginError('Invalid', 'automators.ansible.fields.folder in heddle.yaml is no absolute path');
@@ -51,11 +63,18 @@ export function readSettings({ program, folder }: JsonObject): AnsibleSettings {
 }
 
 function readPlayed(fields: JsonObject): Played {
-  const given = ['playbook', 'path', 'role'].filter((name) => typeof fields[name] === 'string' && fields[name] !== '');
-  if (given.length !== 1) throw invalid('playbook', `must be given, or path, or role: one of them, and not ${given.length === 0 ? 'none' : given.join(' and ')}`);
+  const given = ['playbook', 'path', 'role'].filter(
+    (name) => typeof fields[name] === 'string' && fields[name] !== '',
+  );
+  if (given.length !== 1)
+    throw invalid(
+      'playbook',
+      `must be given, or path, or role: one of them, and not ${given.length === 0 ? 'none' : given.join(' and ')}`,
+    );
   const { playbook, path, role, tasksFrom } = fields;
   if (typeof path === 'string') {
-    if (isAbsolute(path) || normalize(path).startsWith('..')) throw invalid('path', 'must be a path inside of the administrator\'s folder');
+    if (isAbsolute(path) || normalize(path).startsWith('..'))
+      throw invalid('path', "must be a path inside of the administrator's folder");
     return { kind: 'path', path };
   }
   if (typeof role === 'string') {

@@ -3,26 +3,40 @@ import { PluginError, type NodeAddress } from '../../contract.js';
 import type { PlayFiles } from './inventory.js';
 
 /**
- * What OpenSSH needs to reach the node under the same host keys and credentials as we do, and nothing of its own: files
- * of the play's folder, which only the worker's user may read.
+ * What OpenSSH needs to reach the node under the same host keys and credentials as we do, and nothing of its
+ * own: files of the play's folder, which only the worker's user may read.
  */
 export function loginFiles(address: NodeAddress, folder: string): PlayFiles {
   const { jump } = address;
   checkHost('the node', address);
   if (jump !== undefined) checkHost('the jump host', jump);
   return {
-    'known_hosts': knownHosts(address), ...(address.key === undefined ? {} : { key: withNewline(address.key) }),
-    'ssh_config': [
-      ...(jump === undefined ? [] : ['Host heddle-jump', ...hostLines(jump, folder, 'jump_'), `  HostName ${jump.host}`, `  Port ${jump.port}`, `  User ${jump.user}`]),
-      'Host * !heddle-jump', ...hostLines(address, folder, ''),
-      ...(jump === undefined ? [] : [`  ProxyCommand ${proxyCommand(jump, folder)}`]), '',
+    known_hosts: knownHosts(address),
+    ...(address.key === undefined ? {} : { key: withNewline(address.key) }),
+    ssh_config: [
+      ...(jump === undefined
+        ? []
+        : [
+            'Host heddle-jump',
+            ...hostLines(jump, folder, 'jump_'),
+            `  HostName ${jump.host}`,
+            `  Port ${jump.port}`,
+            `  User ${jump.user}`,
+          ]),
+      'Host * !heddle-jump',
+      ...hostLines(address, folder, ''),
+      ...(jump === undefined ? [] : [`  ProxyCommand ${proxyCommand(jump, folder)}`]),
+      '',
     ].join('\n'),
-    ...(jump === undefined ? {} : {
-      'jump_known_hosts': knownHosts(jump), ...(jump.key === undefined ? {} : { jump_key: withNewline(jump.key) }),
-      ...(jump.password === undefined ? {} : { jump_password: `${jump.password}\n` }),
-      // The jump host must never be told the node's password, so it has an answer of its own.
-      'jump_askpass': `#!/bin/sh\nexec cat "\${0%/*}/jump_password"\n`,
-    }),
+    ...(jump === undefined
+      ? {}
+      : {
+          jump_known_hosts: knownHosts(jump),
+          ...(jump.key === undefined ? {} : { jump_key: withNewline(jump.key) }),
+          ...(jump.password === undefined ? {} : { jump_password: `${jump.password}\n` }),
+          // The jump host must never be told the node's password, so it has an answer of its own.
+          jump_askpass: `#!/bin/sh\nexec cat "\${0%/*}/jump_password"\n`,
+        }),
   };
 }
 
@@ -56,17 +70,36 @@ type Host = Omit<NodeAddress, 'jump'>;
 function hostLines({ key, agent }: Host, folder: string, prefix: string): readonly string[] {
   return [
     `  UserKnownHostsFile ${quote(`${folder}/${prefix}known_hosts`)}`,
-    '  GlobalKnownHostsFile /dev/null', '  StrictHostKeyChecking yes', '  UpdateHostKeys no', '  CheckHostIP no', '  VerifyHostKeyDNS no',
-    `  IdentityFile ${key === undefined ? 'none' : quote(`${folder}/${prefix}key`)}`, `  IdentitiesOnly ${agent === undefined ? 'yes' : 'no'}`,
+    '  GlobalKnownHostsFile /dev/null',
+    '  StrictHostKeyChecking yes',
+    '  UpdateHostKeys no',
+    '  CheckHostIP no',
+    '  VerifyHostKeyDNS no',
+    `  IdentityFile ${key === undefined ? 'none' : quote(`${folder}/${prefix}key`)}`,
+    `  IdentitiesOnly ${agent === undefined ? 'yes' : 'no'}`,
     `  IdentityAgent ${agent === undefined ? 'none' : quote(agent)}`,
-    '  ForwardAgent no', '  ForwardX11 no', '  ClearAllForwardings no', '  PermitLocalCommand no', '  GSSAPIAuthentication no', '  HostbasedAuthentication no',
-    '  NumberOfPasswordPrompts 1', '  ConnectTimeout 15', '  ServerAliveInterval 5', '  ServerAliveCountMax 3', '  LogLevel ERROR',
+    '  ForwardAgent no',
+    '  ForwardX11 no',
+    '  ClearAllForwardings no',
+    '  PermitLocalCommand no',
+    '  GSSAPIAuthentication no',
+    '  HostbasedAuthentication no',
+    '  NumberOfPasswordPrompts 1',
+    '  ConnectTimeout 15',
+    '  ServerAliveInterval 5',
+    '  ServerAliveCountMax 3',
+    '  LogLevel ERROR',
   ];
 }
 
-/** OpenSSH throws away what is said on the way to a connection that others are to share, so it goes to a file. */
+/**
+ * OpenSSH throws away what is said on the way to a connection that others are to share, so it goes to a file.
+ */
 function proxyCommand({ password }: Host, folder: string): string {
-  const ask = password === undefined ? 'SSH_ASKPASS=/bin/false SSH_ASKPASS_REQUIRE=force' : `SSH_ASKPASS=${folder}/jump_askpass SSH_ASKPASS_REQUIRE=force DISPLAY=-`;
+  const ask =
+    password === undefined
+      ? 'SSH_ASKPASS=/bin/false SSH_ASKPASS_REQUIRE=force'
+      : `SSH_ASKPASS=${folder}/jump_askpass SSH_ASKPASS_REQUIRE=force DISPLAY=-`;
   return `env ${ask} ssh -F ${folder}/ssh_config -W [%h]:%p heddle-jump 2>> ${folder}/jump_said`;
 }
 

@@ -18,8 +18,8 @@ export interface NodeRecord {
 }
 
 /**
- * Looks what earlier attempts of this run left on the node. Several attempts, on whatever worker, agree on the run's id by
- * a script that runs once.
+ * Looks what earlier attempts of this run left on the node. Several attempts, on whatever worker, agree on
+ * the run's id by a script that runs once.
  */
 export async function readRecord(shell: Shell): Promise<NodeRecord> {
   const claimed = await shell.run({ name: 'begin', text: 'cat', stdin: randomUUID() });
@@ -48,7 +48,10 @@ export async function readRecord(shell: Shell): Promise<NodeRecord> {
   };
 }
 
-/** Makes this attempt the only one that can do anything on the node, and ends what earlier ones still have running there. */
+/**
+ * Makes this attempt the only one that can do anything on the node, and ends what earlier ones still have
+ * running there.
+ */
 export async function takeOver(shell: Shell, { id, place, watch }: NodeRecord): Promise<void> {
   await must(shell, 'makes a place for the play', begin, [id, place.tmp, String(watch)]);
   await must(shell, 'ends an earlier attempt', endSessions, [`${folder}/${id}`]);
@@ -91,7 +94,10 @@ done
 printf '%s' "$ended"
 `;
 
-/** In the place of an earlier attempt's folder stands a file afterwards, so that it cannot send another module. */
+/**
+ * In the place of an earlier attempt's folder stands a file afterwards, so that it cannot send another
+ * module.
+ */
 const begin = `
 umask 077
 mkdir -p "$HOME/${folder}/$1" && cd "$HOME/${folder}/$1" || exit

@@ -22,15 +22,28 @@ export interface Play {
 }
 
 /** Plays on the worker against the task's node, in a folder of its own that goes with it. */
-export async function play({ task, address, settings, fields, data, place, log, signal }: Play): Promise<{ readonly story: PlayStory; readonly end: ToolEnd }> {
+export async function play({
+  task,
+  address,
+  settings,
+  fields,
+  data,
+  place,
+  log,
+  signal,
+}: Play): Promise<{ readonly story: PlayStory; readonly end: ToolEnd }> {
   await checkThere(settings, fields.played);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-'));
   const reader = new PlayReader(log);
   try {
     mkdirSync(join(folder, 'tmp'), { mode: 0o700 });
     const files: PlayFiles = {
-      ...loginFiles(address, folder), ...varsOf(task, fields, data, place), 'inventory.yml': inventoryOf(task, address, fields),
-      'ansible.cfg': configuration(folder, settings, place, fields), 'play.yml': playbookOf(fields.played), [jumpSaid]: '',
+      ...loginFiles(address, folder),
+      ...varsOf(task, fields, data, place),
+      'inventory.yml': inventoryOf(task, address, fields),
+      'ansible.cfg': configuration(folder, settings, place, fields),
+      'play.yml': playbookOf(fields.played),
+      [jumpSaid]: '',
       ...(fields.vaultPassword === undefined ? {} : { vault: `${fields.vaultPassword}\n` }),
     };
     for (const [name, text] of Object.entries(files)) {
@@ -39,21 +52,43 @@ export async function play({ task, address, settings, fields, data, place, log, 
       if (executables.has(name)) chmodSync(file, 0o700);
     }
     const end = await runTool({
-      program: settings.program, words: wordsOf(task, settings, fields), folder, signal, onEvent: (line) => reader.read(line),
-      environment: { ANSIBLE_CONFIG: join(folder, 'ansible.cfg'), HEDDLE_EVENTS: '3', PYTHONDONTWRITEBYTECODE: '1' },
+      program: settings.program,
+      words: wordsOf(task, settings, fields),
+      folder,
+      signal,
+      onEvent: (line) => reader.read(line),
+      environment: {
+        ANSIBLE_CONFIG: join(folder, 'ansible.cfg'),
+        HEDDLE_EVENTS: '3',
+        PYTHONDONTWRITEBYTECODE: '1',
+      },
     });
-    return { story: reader.story(), end: { ...end, said: `${end.said}${readFileSync(join(folder, jumpSaid), 'utf8').slice(-2_000)}` } };
+    return {
+      story: reader.story(),
+      end: { ...end, said: `${end.said}${readFileSync(join(folder, jumpSaid), 'utf8').slice(-2_000)}` },
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
 /** Nothing secret stands here: the arguments of a process can be read by everybody. */
-function wordsOf(task: Task, settings: AnsibleSettings, { played, tags, skipTags }: AnsibleFields): readonly string[] {
+function wordsOf(
+  task: Task,
+  settings: AnsibleSettings,
+  { played, tags, skipTags }: AnsibleFields,
+): readonly string[] {
   return [
-    '--limit', task.nodeId, '--extra-vars', '@vars.json', '--extra-vars', '@heddle.yml',
-    ...(tags.length === 0 ? [] : ['--tags', tags.join(',')]), ...(skipTags.length === 0 ? [] : ['--skip-tags', skipTags.join(',')]),
-    '--', played.kind === 'path' ? join(settings.folder ?? '', played.path) : 'play.yml',
+    '--limit',
+    task.nodeId,
+    '--extra-vars',
+    '@vars.json',
+    '--extra-vars',
+    '@heddle.yml',
+    ...(tags.length === 0 ? [] : ['--tags', tags.join(',')]),
+    ...(skipTags.length === 0 ? [] : ['--skip-tags', skipTags.join(',')]),
+    '--',
+    played.kind === 'path' ? join(settings.folder ?? '', played.path) : 'play.yml',
   ];
 }
 
@@ -62,11 +97,19 @@ function playbookOf(played: Played): string {
   if (played.kind === 'path') return '';
   const { role, tasksFrom } = played;
   const include = { name: role, ...(tasksFrom === undefined ? {} : { tasks_from: tasksFrom }) };
-  return JSON.stringify([{ name: `role ${role}`, hosts: 'all', tasks: [{ name: role, 'ansible.builtin.import_role': include }] }]);
+  return JSON.stringify([
+    { name: `role ${role}`, hosts: 'all', tasks: [{ name: role, 'ansible.builtin.import_role': include }] },
+  ]);
 }
 
-function configuration(folder: string, settings: AnsibleSettings, place: NodePlace, { vaultPassword }: AnsibleFields): string {
-  const own = (name: string): string => (settings.folder === undefined ? folder : join(settings.folder, name));
+function configuration(
+  folder: string,
+  settings: AnsibleSettings,
+  place: NodePlace,
+  { vaultPassword }: AnsibleFields,
+): string {
+  const own = (name: string): string =>
+    settings.folder === undefined ? folder : join(settings.folder, name);
   return `[defaults]
 inventory = ${folder}/inventory.yml
 local_tmp = ${folder}/tmp
@@ -95,11 +138,26 @@ transfer_method = piped
 }
 
 async function checkThere({ program, folder }: AnsibleSettings, played: Played): Promise<void> {
-  const isFile = (path: string): Promise<boolean> => stat(path).then((one) => one.isFile(), () => false);
+  const isFile = (path: string): Promise<boolean> =>
+    stat(path).then(
+      (one) => one.isFile(),
+      () => false,
+    );
   if (!(await isFile(program))) {
-    throw new PluginError('Invalid', `automator ansible: there is no ${program} on this worker; install ansible-core there, or name its ansible-playbook as automators.ansible.fields.program in heddle.yaml`);
+    throw new PluginError(
+      'Invalid',
+      `automator ansible: there is no ${program} on this worker; install ansible-core there, or name its ansible-playbook as automators.ansible.fields.program in heddle.yaml`,
+    );
   }
   if (played.kind !== 'path') return;
-  if (folder === undefined) throw new PluginError('Invalid', 'automator ansible: a path needs the administrator\'s folder: automators.ansible.fields.folder in heddle.yaml, or a folder from the store: from: {resource: NAME}');
-  if (!(await isFile(join(folder, played.path)))) throw new PluginError('Invalid', `automator ansible: there is no playbook ${played.path} in ${folder} on this worker; look at what the administrator, or the resource, has there`);
+  if (folder === undefined)
+    throw new PluginError(
+      'Invalid',
+      "automator ansible: a path needs the administrator's folder: automators.ansible.fields.folder in heddle.yaml, or a folder from the store: from: {resource: NAME}",
+    );
+  if (!(await isFile(join(folder, played.path))))
+    throw new PluginError(
+      'Invalid',
+      `automator ansible: there is no playbook ${played.path} in ${folder} on this worker; look at what the administrator, or the resource, has there`,
+    );
 }

@@ -24,13 +24,28 @@ export interface ToolEnd {
 
 const kept = 16 * 1024;
 
-/** Runs a program of the worker's system in a process group of its own, with an empty environment but for PATH and what is given. */
-export async function runTool({ program, words, folder, environment, onEvent, signal }: Tool): Promise<ToolEnd> {
+/**
+ * Runs a program of the worker's system in a process group of its own, with an empty environment but for PATH
+ * and what is given.
+ */
+export async function runTool({
+  program,
+  words,
+  folder,
+  environment,
+  onEvent,
+  signal,
+}: Tool): Promise<ToolEnd> {
   signal.throwIfAborted();
   // Compiled modules beside a playbook would change the resource that it came from.
-  const settings = Object.entries({ HOME: folder, PYTHONDONTWRITEBYTECODE: '1', ...environment }).map(([name, value]) => `${name}=${value}`);
+  const settings = Object.entries({ HOME: folder, PYTHONDONTWRITEBYTECODE: '1', ...environment }).map(
+    ([name, value]) => `${name}=${value}`,
+  );
   const child = spawn('/bin/sh', ['-c', guard, 'heddle-ansible', folder, ...settings, program, ...words], {
-    cwd: folder, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], env: childEnvironment(),
+    cwd: folder,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    env: childEnvironment(),
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -48,7 +63,7 @@ export async function runTool({ program, words, folder, environment, onEvent, si
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const [code] = await once(child, 'close') as [number | null];
+    const [code] = (await once(child, 'close')) as [number | null];
     await read;
     return { exitCode: code ?? 255, said };
   } finally {
@@ -67,8 +82,8 @@ function signalGroup(group: number | undefined, signal: NodeJS.Signals): void {
 }
 
 /**
- * Standard input stays open as long as the worker lives: at its end the group is ended, and the folder with its keys is
- * removed. Connections that outlive the program are closed when it is over.
+ * Standard input stays open as long as the worker lives: at its end the group is ended, and the folder with
+ * its keys is removed. Connections that outlive the program are closed when it is over.
  */
 const guard = `
 folder=$1; shift

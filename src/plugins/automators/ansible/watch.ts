@@ -8,7 +8,10 @@ export const folder = '.heddle/ansible';
 export interface Watch {
   /** Aborted when the play is to end: cancelled, out of time, or a later task of the node began. */
   readonly told: AbortSignal;
-  /** Settles when the script has ended; by then it is known whether it was told to. Gives what the play wrote as results. */
+  /**
+   * Settles when the script has ended; by then it is known whether it was told to. Gives what the play wrote
+   * as results.
+   */
   readonly over: Promise<JsonObject>;
 }
 
@@ -42,18 +45,23 @@ export function watchPlay(
 
 /** Whether the play is being ended from the node, which nobody here may have heard of yet. */
 export async function isTold(shell: Shell, id: string): Promise<boolean> {
-  return (await shell.exec(['sh', '-c', 'test -e "$HOME/$1/told"', 'heddle', `${folder}/${id}`])).exitCode === 0;
+  return (
+    (await shell.exec(['sh', '-c', 'test -e "$HOME/$1/told"', 'heddle', `${folder}/${id}`])).exitCode === 0
+  );
 }
 
 export function reasonOf(told: AbortSignal): Error {
-  return told.reason instanceof Error ? told.reason : new PluginError('UnknownOutcome', 'the play was ended, and nobody knows why');
+  return told.reason instanceof Error
+    ? told.reason
+    : new PluginError('UnknownOutcome', 'the play was ended, and nobody knows why');
 }
 
 const endedWord = 'the play was told to end';
 
 /**
- * A module's session is led by a shell whose words name the play's folder. On Linux alone is there a /proc to find it in;
- * elsewhere what runs goes on to its end. What was started to stay has a session of its own, and does.
+ * A module's session is led by a shell whose words name the play's folder. On Linux alone is there a /proc to
+ * find it in; elsewhere what runs goes on to its end. What was started to stay has a session of its own, and
+ * does.
  */
 export const endSessions = `
 end_sessions() {
@@ -79,7 +87,10 @@ processes() { sed -n 's/^\\([0-9]*\\) .*) [A-Za-z] [0-9-]* [0-9-]* \\([0-9-]*\\)
 [ -z "$1" ] || end_sessions "$1"
 `;
 
-/** Waits at a pipe that is opened when the play is over, and hands on what its scripts wrote as `key=value` lines. */
+/**
+ * Waits at a pipe that is opened when the play is over, and hands on what its scripts wrote as `key=value`
+ * lines.
+ */
 const watch = `
 set --
 ${endSessions}

@@ -8,7 +8,9 @@ import { taskEnvironment } from '../../task-environment.js';
 import { UniformAutomator } from '../../uniform-automator.js';
 
 const solo: NodeTool = {
-  name: 'chef', commands: ['cinc-solo', 'chef-solo'], folders: ['/opt/cinc/bin', '/opt/chef/bin'],
+  name: 'chef',
+  commands: ['cinc-solo', 'chef-solo'],
+  folders: ['/opt/cinc/bin', '/opt/chef/bin'],
   advice: 'choose an image with Cinc or Chef Infra Client',
 };
 
@@ -40,51 +42,85 @@ export class ChefAutomator extends UniformAutomator {
   override async carryOut(_script: string, data: string): Promise<TaskResult> {
     const fields = this.task.service?.action.fields ?? {};
     const runList = readRunList(fields['runList']);
-    const config = configOf({ ...fields, ...await this.#brought() });
+    const config = configOf({ ...fields, ...(await this.#brought()) });
     const outcome = await this.shell.run({
-      text: run, stdin: config + JSON.stringify(this.#attributes(fields, data)), sudo: fields['sudo'] !== false,
-      environment: { ...taskEnvironment(this.task), TOOL_PATH: searchPath(solo), CONFIG_SIZE: String(Buffer.byteLength(config)), RUN_LIST: runList.join(',') },
+      text: run,
+      stdin: config + JSON.stringify(this.#attributes(fields, data)),
+      sudo: fields['sudo'] !== false,
+      environment: {
+        ...taskEnvironment(this.task),
+        TOOL_PATH: searchPath(solo),
+        CONFIG_SIZE: String(Buffer.byteLength(config)),
+        RUN_LIST: runList.join(','),
+      },
     });
     const { exitCode, stdout, stderr, results } = outcome;
-    if (exitCode !== 0) throw new PluginError('ScriptFailed', `Chef ended with exit code ${exitCode}: ${lastLine(outcome)}`, { exitCode, stdout, stderr });
+    if (exitCode !== 0)
+      throw new PluginError('ScriptFailed', `Chef ended with exit code ${exitCode}: ${lastLine(outcome)}`, {
+        exitCode,
+        stdout,
+        stderr,
+      });
     return results === undefined ? {} : { result: results };
   }
 
   /** Folders that come from the store: where they are on the node. */
   async #brought(): Promise<JsonObject> {
     const paths: Record<string, string> = {};
-    for (const [field, resource] of Object.entries(this.task.resources ?? {})) paths[field] = await bringToNode(this.shell, resource);
+    for (const [field, resource] of Object.entries(this.task.resources ?? {}))
+      paths[field] = await bringToNode(this.shell, resource);
     return paths;
   }
 
-  /** The cluster's configuration with the action's attributes over it, and what the task is under `heddle`. */
+  /**
+   * The cluster's configuration with the action's attributes over it, and what the task is under `heddle`.
+   */
   #attributes({ attributes = {} }: JsonObject, data: string): JsonObject {
     if (!isJsonObject(attributes)) throw invalid('attributes', 'is not a mapping');
     const { 'ssh-auth': _login, provider: _provider, service: _service, ...payload } = this.task.config;
     const { clusterId, nodeId, taskName, cluster, nodes, service } = this.task;
     return {
       ...mergePayload(cluster, attributes),
-      heddle: { cluster: clusterId, node: nodeId, service: service?.name ?? '', action: taskName, payload, nodes: nodes as unknown as JsonObject, data },
+      heddle: {
+        cluster: clusterId,
+        node: nodeId,
+        service: service?.name ?? '',
+        action: taskName,
+        payload,
+        nodes: nodes as unknown as JsonObject,
+        data,
+      },
     };
   }
 }
 
 function readRunList(value: unknown): readonly string[] {
-  if (!Array.isArray(value) || value.length === 0) throw invalid('runList', 'is not a list of recipes and roles');
+  if (!Array.isArray(value) || value.length === 0)
+    throw invalid('runList', 'is not a list of recipes and roles');
   return value.map((item: unknown, index) => {
-    if (typeof item === 'string' && /^(recipe|role)\[[\w:@.-]+\]$|^[\w:@.-]+$/.test(item) && !item.startsWith('-')) return item;
+    if (
+      typeof item === 'string' &&
+      /^(recipe|role)\[[\w:@.-]+\]$|^[\w:@.-]+$/.test(item) &&
+      !item.startsWith('-')
+    )
+      return item;
     throw invalid(`runList[${index}]`, 'is no recipe or role, such as recipe[web::install]');
   });
 }
 
 /** Ruby reads these: paths are quoted so that nothing in them is code. */
 function configOf(fields: JsonObject): string {
-  const lines = [['cookbook_path', 'cookbooks'], ['role_path', 'roles'], ['data_bag_path', 'dataBags']].flatMap(([setting = '', field = '']) => {
+  const lines = [
+    ['cookbook_path', 'cookbooks'],
+    ['role_path', 'roles'],
+    ['data_bag_path', 'dataBags'],
+  ].flatMap(([setting = '', field = '']) => {
     const path = fields[field];
     if (path === undefined && field !== 'cookbooks') return [];
     const folder = path ?? '/var/chef/cookbooks';
-    if (typeof folder !== 'string' || !/^\/[^\0\r\n]*$/.test(folder)) throw invalid(field, 'is no absolute path on the node');
-    return [`${setting} '${folder.replaceAll('\\', '\\\\').replaceAll('\'', '\\\'')}'`];
+    if (typeof folder !== 'string' || !/^\/[^\0\r\n]*$/.test(folder))
+      throw invalid(field, 'is no absolute path on the node');
+    return [`${setting} '${folder.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`];
   });
   return `${lines.join('\n')}\n`;
 }

@@ -13,7 +13,12 @@ export class ComposeAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     const outcome = await this.shell.exec(['sh', '-c', prepareNode, 'heddle', this.#admin('program')]);
     const { exitCode, stdout, stderr } = outcome;
-    if (exitCode !== 0) throw new PluginError('ScriptFailed', `automator compose: ${lastLine(outcome)}`, { exitCode, stdout, stderr });
+    if (exitCode !== 0)
+      throw new PluginError('ScriptFailed', `automator compose: ${lastLine(outcome)}`, {
+        exitCode,
+        stdout,
+        stderr,
+      });
     this.log.debug(`compose projects are run by ${stdout.trim()}`);
   }
 
@@ -21,23 +26,39 @@ export class ComposeAutomator extends UniformAutomator {
     const { taskName, service, clusterId, nodeId, taskId } = this.task;
     const fields = readFields(service?.action.fields ?? {});
     const { project = `${clusterId}-${service?.name ?? ''}`, run } = fields;
-    if (taskName === 'INITIALIZE' && run === undefined) throw invalid('run: INITIALIZE does nothing else: give a service and its command');
+    if (taskName === 'INITIALIZE' && run === undefined)
+      throw invalid('run: INITIALIZE does nothing else: give a service and its command');
     const parts = partsOf(fields, { owner: `${clusterId}/${nodeId}`, data });
     const outcome = await this.shell.run({
-      text: actOnProject, stdin: parts.map(({ text }) => text).join(''), sudo: fields.sudo,
+      text: actOnProject,
+      stdin: parts.map(({ text }) => text).join(''),
+      sudo: fields.sudo,
       environment: {
         ...taskEnvironment(this.task),
-        HEDDLE_COMPOSE_PROJECT: project, HEDDLE_COMPOSE_VERB: taskName, HEDDLE_COMPOSE_PROGRAM: this.#admin('program'), HEDDLE_COMPOSE_ENGINE: this.#admin('engine'),
+        HEDDLE_COMPOSE_PROJECT: project,
+        HEDDLE_COMPOSE_VERB: taskName,
+        HEDDLE_COMPOSE_PROGRAM: this.#admin('program'),
+        HEDDLE_COMPOSE_ENGINE: this.#admin('engine'),
         HEDDLE_COMPOSE_PARTS: parts.map(({ name, text }) => `${Buffer.byteLength(text)} ${name}`).join(' '),
-        HEDDLE_COMPOSE_PULL: fields.pull, HEDDLE_COMPOSE_WAIT: String(fields.wait), HEDDLE_COMPOSE_STOP: String(fields.stopTimeout),
-        HEDDLE_COMPOSE_VOLUMES: String(fields.volumes), HEDDLE_COMPOSE_RUN: run?.service ?? '',
+        HEDDLE_COMPOSE_PULL: fields.pull,
+        HEDDLE_COMPOSE_WAIT: String(fields.wait),
+        HEDDLE_COMPOSE_STOP: String(fields.stopTimeout),
+        HEDDLE_COMPOSE_VOLUMES: String(fields.volumes),
+        HEDDLE_COMPOSE_RUN: run?.service ?? '',
         HEDDLE_COMPOSE_TOKEN: createHash('sha256').update(taskId).digest('hex').slice(0, 12),
       },
     });
     const { exitCode, stdout, stderr, results } = outcome;
     if (exitCode !== 0) {
-      const what = run === undefined ? `${taskName} of the compose project ${project}` : `the command in a container of ${run.service}`;
-      throw new PluginError('ScriptFailed', `${what} ended with exit code ${exitCode}: ${lastLine(outcome)}`, { exitCode, stdout, stderr });
+      const what =
+        run === undefined
+          ? `${taskName} of the compose project ${project}`
+          : `the command in a container of ${run.service}`;
+      throw new PluginError(
+        'ScriptFailed',
+        `${what} ended with exit code ${exitCode}: ${lastLine(outcome)}`,
+        { exitCode, stdout, stderr },
+      );
     }
     return results === undefined ? {} : { result: results };
   }
@@ -54,18 +75,35 @@ interface Part {
 }
 
 /** The files that the script gets on standard input. Their names hold no blanks. */
-function partsOf({ file, files = {}, environment = {}, run }: ComposeFields, { owner, data }: { readonly owner: string; readonly data: string }): readonly Part[] {
-  const project = file === undefined ? [] : [
-    { name: `project/${composeFile}`, text: file },
-    ...(data === '' ? [] : [{ name: `project/${dataFile}`, text: data }]),
-    ...Object.entries(files).map(([name, text]) => ({ name: `project/${name}`, text })),
-    { name: 'environment', text: Object.entries(environment).map(([name, value]) => `export ${name}=${quote(value)}\n`).join('') },
-  ];
-  const words = run === undefined ? [] : [{ name: 'words', text: `set -- ${run.command.map(quote).join(' ')}\n` }, { name: 'input', text: data }];
+function partsOf(
+  { file, files = {}, environment = {}, run }: ComposeFields,
+  { owner, data }: { readonly owner: string; readonly data: string },
+): readonly Part[] {
+  const project =
+    file === undefined
+      ? []
+      : [
+          { name: `project/${composeFile}`, text: file },
+          ...(data === '' ? [] : [{ name: `project/${dataFile}`, text: data }]),
+          ...Object.entries(files).map(([name, text]) => ({ name: `project/${name}`, text })),
+          {
+            name: 'environment',
+            text: Object.entries(environment)
+              .map(([name, value]) => `export ${name}=${quote(value)}\n`)
+              .join(''),
+          },
+        ];
+  const words =
+    run === undefined
+      ? []
+      : [
+          { name: 'words', text: `set -- ${run.command.map(quote).join(' ')}\n` },
+          { name: 'input', text: data },
+        ];
   return [...project, { name: 'owner', text: owner }, ...words];
 }
 
 /** For files that a shell reads. */
 function quote(text: string): string {
-  return `'${text.replaceAll('\'', '\'\\\'\'')}'`;
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

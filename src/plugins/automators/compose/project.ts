@@ -1,9 +1,9 @@
 import { findProgram } from './programs.js';
 
 /**
- * One action on the project, which is kept in a folder: `project` holds the compose file and what lies beside it. Standard
- * input holds all parts, one after the other; HEDDLE_COMPOSE_PARTS says their sizes and names. Whatever is there already is
- * gone on from, for a script that died with its machine may be run anew.
+ * One action on the project, which is kept in a folder: `project` holds the compose file and what lies beside
+ * it. Standard input holds all parts, one after the other; HEDDLE_COMPOSE_PARTS says their sizes and names.
+ * Whatever is there already is gone on from, for a script that died with its machine may be run anew.
  */
 export const actOnProject = `${findProgram}
 fail() { echo "$*" >&2; exit 1; }

@@ -3,8 +3,8 @@ import { PluginError, failureKinds, type JsonObject, type TaskResult } from '../
 import { UniformAutomator } from '../../uniform-automator.js';
 
 /**
- * Writes into $HOME/.heddle-fake what begins and what ends, counts the runs of its kind there, and fails as many as it was
- * told to. Words come by the environment: no value is ever part of shell text.
+ * Writes into $HOME/.heddle-fake what begins and what ends, counts the runs of its kind there, and fails as
+ * many as it was told to. Words come by the environment: no value is ever part of shell text.
  */
 const script = `
 folder=$HOME/.heddle-fake
@@ -22,11 +22,17 @@ fi
 echo "ends $FAKE_NAME" >> "$folder/done"
 `;
 
-/** Does nothing but what its fields script: for trying a cluster, its failures and its recovery, without any software. */
+/**
+ * Does nothing but what its fields script: for trying a cluster, its failures and its recovery, without any
+ * software.
+ */
 export class FakeAutomator extends UniformAutomator {
   override async bootstrap(): Promise<void> {
     const { exitCode, stderr } = await this.shell.exec(['sh', '-c', 'mkdir -p "$HOME/.heddle-fake"']);
-    if (exitCode !== 0) throw new PluginError('ScriptFailed', `automator fake: its folder cannot be made: ${stderr.trim()}`, { exitCode });
+    if (exitCode !== 0)
+      throw new PluginError('ScriptFailed', `automator fake: its folder cannot be made: ${stderr.trim()}`, {
+        exitCode,
+      });
   }
 
   override async carryOut(): Promise<TaskResult> {
@@ -35,16 +41,31 @@ export class FakeAutomator extends UniformAutomator {
     const name = `${service?.name ?? '-'}.${taskName}`;
     const goesWrong = attempt <= numberOf(fields, 'attempts', 1);
     const kind = fields['throw'];
-    if (goesWrong && typeof kind === 'string') throw failureOf(kind, `automator fake: ${name} was told to fail as ${kind}, attempt ${attempt}`);
+    if (goesWrong && typeof kind === 'string')
+      throw failureOf(kind, `automator fake: ${name} was told to fail as ${kind}, attempt ${attempt}`);
     const { exitCode, stdout, stderr } = await this.shell.run({
       text: script,
       environment: {
-        FAKE_NAME: name, FAKE_OUTPUT: typeof fields['output'] === 'string' ? fields['output'] : '', FAKE_HANG: String(fields['hang'] === true),
-        FAKE_SECONDS: String(secondsOf(fields['for'])), FAKE_FAIL: String(numberOf(fields, 'fail', 0)), FAKE_EXIT_CODE: String(numberOf(fields, 'exitCode', 1)),
+        FAKE_NAME: name,
+        FAKE_OUTPUT: typeof fields['output'] === 'string' ? fields['output'] : '',
+        FAKE_HANG: String(fields['hang'] === true),
+        FAKE_SECONDS: String(secondsOf(fields['for'])),
+        FAKE_FAIL: String(numberOf(fields, 'fail', 0)),
+        FAKE_EXIT_CODE: String(numberOf(fields, 'exitCode', 1)),
       },
     });
-    if (exitCode !== 0) throw new PluginError('ScriptFailed', `automator fake: ${name} was told to fail with exit code ${exitCode}`, { exitCode, stdout, stderr });
-    if (goesWrong && fields['loseAnswer'] === true) throw new PluginError('Retryable', `automator fake: the answer of ${name} was lost, attempt ${attempt}`, { retryAfterMs: 100 });
+    if (exitCode !== 0)
+      throw new PluginError(
+        'ScriptFailed',
+        `automator fake: ${name} was told to fail with exit code ${exitCode}`,
+        { exitCode, stdout, stderr },
+      );
+    if (goesWrong && fields['loseAnswer'] === true)
+      throw new PluginError(
+        'Retryable',
+        `automator fake: the answer of ${name} was lost, attempt ${attempt}`,
+        { retryAfterMs: 100 },
+      );
     return isJsonObject(fields['results']) ? { result: fields['results'] } : {};
   }
 }
@@ -65,5 +86,8 @@ const units: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_6
 function secondsOf(value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return 0;
-  return [...value.matchAll(/([\d.]+)(ms|s|m|h|d)/g)].reduce((sum, [, amount, unit = 's']) => sum + Number(amount) * (units[unit] ?? 1), 0);
+  return [...value.matchAll(/([\d.]+)(ms|s|m|h|d)/g)].reduce(
+    (sum, [, amount, unit = 's']) => sum + Number(amount) * (units[unit] ?? 1),
+    0,
+  );
 }

@@ -1,8 +1,9 @@
 import type { AccessInput, AccountsOutcome, RunOutcome, Shell } from '../../contract.js';
 
 /**
- * Accounts of a machine's users. Their names begin with `hd-`, and no account with such a name is anyone else's. Only a
- * machine with a system of its own gets them: on a machine that is a folder, `useradd` would change the host.
+ * Accounts of a machine's users. Their names begin with `hd-`, and no account with such a name is anyone
+ * else's. Only a machine with a system of its own gets them: on a machine that is a folder, `useradd` would
+ * change the host.
  */
 export async function grantAccess(shell: Shell, input: AccessInput, sudo: boolean): Promise<AccountsOutcome> {
   const place = await lookAtSystem(shell);
@@ -25,8 +26,9 @@ export async function revokeAccess(shell: Shell, { login }: AccessInput): Promis
 }
 
 /**
- * `own`: the machine has accounts of its own, and we may change them. `shared`: its login's home is not the one that its
- * system knows. `none`: we may change no accounts, and there are none of ours. `refused`: there are.
+ * `own`: the machine has accounts of its own, and we may change them. `shared`: its login's home is not the
+ * one that its system knows. `none`: we may change no accounts, and there are none of ours. `refused`: there
+ * are.
  */
 type Place = 'own' | 'shared' | 'none' | 'refused';
 
@@ -51,7 +53,10 @@ async function lookAtSystem(shell: Shell): Promise<Place> {
   return places.find((place) => place === stdout.trim()) ?? 'refused';
 }
 
-/** Once for a task: a later attempt waits for the same run, and a task that was given up cannot follow a later one. */
+/**
+ * Once for a task: a later attempt waits for the same run, and a task that was given up cannot follow a later
+ * one.
+ */
 function runAsRoot(shell: Shell, program: string, lines: readonly string[]): Promise<RunOutcome> {
   return shell.run({ text: program, stdin: lines.map((line) => `${line}\n`).join(''), sudo: true });
 }
@@ -68,9 +73,10 @@ function dayAfter(moment: string): string {
 }
 
 /**
- * `accounts` prints a digest of what lets people in, without accounts of ours: accounts, passwords, groups, sudo rules and
- * authorized keys. `purge` ends all that an account does, and removes it with its files where everyone may write: another
- * account may get its number. Nothing new can begin once it is locked and its keys are gone.
+ * `accounts` prints a digest of what lets people in, without accounts of ours: accounts, passwords, groups,
+ * sudo rules and authorized keys. `purge` ends all that an account does, and removes it with its files where
+ * everyone may write: another account may get its number. Nothing new can begin once it is locked and its
+ * keys are gone.
  */
 const functions = `
 set -eu
@@ -141,7 +147,10 @@ purge_all() {
 }
 `;
 
-/** Reads a line each: the account, the day it ends, `sudo`, `renewed`, its password, its public key. All but the first may be empty. */
+/**
+ * Reads a line each: the account, the day it ends, `sudo`, `renewed`, its password, its public key. All but
+ * the first may be empty.
+ */
 const grantProgram = `${functions}
 for line in account ends sudo renewed password key; do read -r "$line" || :; done
 if [ -n "$renewed" ]; then

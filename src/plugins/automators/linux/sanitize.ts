@@ -1,7 +1,7 @@
 /**
- * What a user leaves on a machine that is not written anew: word 1 is the user, or nothing. Processes and timed jobs of the user
- * end, and the files that were put where everybody may write go. Accounts and homes stay: they are the administrator's. Root and
- * whoever logs in here are never taken for the user.
+ * What a user leaves on a machine that is not written anew: word 1 is the user, or nothing. Processes and
+ * timed jobs of the user end, and the files that were put where everybody may write go. Accounts and homes
+ * stay: they are the administrator's. Root and whoever logs in here are never taken for the user.
  */
 export const sanitizeProgram = `
 set -eu

@@ -4,8 +4,9 @@ import type { ShellFields } from './fields.js';
 import { factLines, lookupProgram } from './lookup.js';
 
 /**
- * Lays the parts of standard input out as files in the run's private folder, which is emptied when the run ends, then
- * becomes the script. Sizes and words come by the environment, so that no value is ever part of shell text.
+ * Lays the parts of standard input out as files in the run's private folder, which is emptied when the run
+ * ends, then becomes the script. Sizes and words come by the environment, so that no value is ever part of
+ * shell text.
  */
 const prologue = `
 (
@@ -34,12 +35,31 @@ unset heddle_word HEDDLE_PARTS HEDDLE_WORDS HEDDLE_MAIN
 exec "$@" < "$HEDDLE_DATA"
 `;
 
-/** The script as the transport runs it: once for this task, with its data, the facts of its task, and its peers. */
-export function composeScript(task: Task, script: string, data: string, fields: ShellFields & { readonly folder?: string }): Script {
-  if (script.trim() === '') throw new PluginError('Invalid', `automator shell: the ${task.taskName} script of ${task.service?.name ?? '-'} is empty`);
+/**
+ * The script as the transport runs it: once for this task, with its data, the facts of its task, and its
+ * peers.
+ */
+export function composeScript(
+  task: Task,
+  script: string,
+  data: string,
+  fields: ShellFields & { readonly folder?: string },
+): Script {
+  if (script.trim() === '')
+    throw new PluginError(
+      'Invalid',
+      `automator shell: the ${task.taskName} script of ${task.service?.name ?? '-'} is empty`,
+    );
   const interpreter = fields.interpreter ?? interpreterOf(script);
   const facts = factsOf(task);
-  const parts = [script, data, `${JSON.stringify(facts, undefined, 2)}\n`, nodeLines(task), factLines({ ...facts, ...readData(data) }), lookupProgram];
+  const parts = [
+    script,
+    data,
+    `${JSON.stringify(facts, undefined, 2)}\n`,
+    nodeLines(task),
+    factLines({ ...facts, ...readData(data) }),
+    lookupProgram,
+  ];
   const words = [...interpreter, ...fields.arguments];
   return {
     text: prologue,
@@ -79,9 +99,30 @@ function interpreterOf(script: string): readonly string[] {
 /** The task without what may be secret: the login, the provider's fields, the action's fields. */
 function factsOf(task: Task): JsonObject {
   const { 'ssh-auth': _login, ...config } = task.config;
-  const { taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, nodes, cluster, provider, service } = task;
+  const {
+    taskId,
+    taskName,
+    clusterId,
+    clusterUid,
+    nodeId,
+    incarnation,
+    attempt,
+    nodes,
+    cluster,
+    provider,
+    service,
+  } = task;
   return {
-    taskId, taskName, clusterId, clusterUid, nodeId, incarnation, attempt, config, nodes: nodes as unknown as JsonObject, cluster,
+    taskId,
+    taskName,
+    clusterId,
+    clusterUid,
+    nodeId,
+    incarnation,
+    attempt,
+    config,
+    nodes: nodes as unknown as JsonObject,
+    cluster,
     provider: { name: provider.name, type: provider.type },
     ...(service === undefined ? {} : { service: { name: service.name } }),
   };
@@ -91,6 +132,9 @@ function factsOf(task: Task): JsonObject {
 function nodeLines(task: Task): string {
   return Object.entries(task.nodes)
     .toSorted(([, one], [, other]) => one.nodenum - other.nodenum)
-    .map(([nodeId, { hostname, ipaddress = '-', nodenum, services }]) => `${nodeId} ${hostname} ${ipaddress} ${nodenum} ${services.join(',') || '-'}\n`)
+    .map(
+      ([nodeId, { hostname, ipaddress = '-', nodenum, services }]) =>
+        `${nodeId} ${hostname} ${ipaddress} ${nodenum} ${services.join(',') || '-'}\n`,
+    )
     .join('');
 }

@@ -10,20 +10,33 @@ export interface ShellFields {
   readonly expectedExitCodes: readonly number[];
 }
 
-/** @throws PluginError Invalid naming the field: a declaration says what kind a field is, not what its entries are. */
+/**
+ * @throws PluginError Invalid naming the field: a declaration says what kind a field is, not what its entries
+ * are.
+ */
 export function readFields(fields: JsonObject): ShellFields {
-  const { arguments: words = [], environment = {}, interpreter, sudo, expectedExitCodes: codes = [0] } = fields;
+  const {
+    arguments: words = [],
+    environment = {},
+    interpreter,
+    sudo,
+    expectedExitCodes: codes = [0],
+  } = fields;
   if (!Array.isArray(words)) throw invalid('arguments', 'is not a list');
   if (!isJsonObject(environment)) throw invalid('environment', 'is not a mapping');
-  if (!Array.isArray(codes) || codes.length === 0) throw invalid('expectedExitCodes', 'is not a list of exit codes');
+  if (!Array.isArray(codes) || codes.length === 0)
+    throw invalid('expectedExitCodes', 'is not a list of exit codes');
   const read = typeof interpreter === 'string' ? interpreter.trim().split(/\s+/) : undefined;
   if (read?.[0] === '') throw invalid('interpreter', 'is empty');
   return {
     arguments: words.map((word, index) => textOf(word, `arguments[${index}]`)),
-    environment: Object.fromEntries(Object.entries(environment).map(([name, value]) => {
-      if (name.startsWith('HEDDLE_')) throw invalid(`environment.${name}`, 'is set by Heddle itself; use another name');
-      return [name, textOf(value, `environment.${name}`)];
-    })),
+    environment: Object.fromEntries(
+      Object.entries(environment).map(([name, value]) => {
+        if (name.startsWith('HEDDLE_'))
+          throw invalid(`environment.${name}`, 'is set by Heddle itself; use another name');
+        return [name, textOf(value, `environment.${name}`)];
+      }),
+    ),
     interpreter: read,
     sudo: sudo === true,
     expectedExitCodes: codes.map((code, index) => {

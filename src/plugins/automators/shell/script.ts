@@ -9,17 +9,25 @@ export interface ChosenScript {
   readonly folder?: string;
 }
 
-/** The script of a task: its text, a file from the store, or one of a folder from the store, which then is on the node. */
+/**
+ * The script of a task: its text, a file from the store, or one of a folder from the store, which then is on
+ * the node.
+ */
 export async function chooseScript(task: Task, text: string, shell: Shell): Promise<ChosenScript> {
   const { scriptFile, scripts, file } = task.service?.action.fields ?? {};
-  const given = [['script', text !== ''], ['scriptFile', scriptFile !== undefined], ['file', file !== undefined]].flatMap(([name, is]) => (is === true ? [name] : []));
+  const given = [
+    ['script', text !== ''],
+    ['scriptFile', scriptFile !== undefined],
+    ['file', file !== undefined],
+  ].flatMap(([name, is]) => (is === true ? [name] : []));
   if (given.length > 1) throw invalid(`${given.join(' and ')} are given; only one of them can be the script`);
   const there = task.resources?.['scripts'];
   const folder = there === undefined ? {} : { folder: await bringToNode(shell, there) };
   if (typeof scriptFile === 'string') return { text: await read(scriptFile, 'scriptFile'), ...folder };
   if (file === undefined) return { text, ...folder };
   if (typeof scripts !== 'string') throw invalid('file is given, and no scripts that it is one of');
-  if (typeof file !== 'string' || file.startsWith('/') || normalize(file).split('/').includes('..')) throw invalid('file is no path inside of scripts');
+  if (typeof file !== 'string' || file.startsWith('/') || normalize(file).split('/').includes('..'))
+    throw invalid('file is no path inside of scripts');
   return { text: await read(join(scripts, file), file), ...folder };
 }
 

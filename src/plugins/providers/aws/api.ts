@@ -1,6 +1,10 @@
 import type * as AwsSdk from '@aws-sdk/client-ec2';
 import type {
-  DescribeInstancesCommandInput, EC2Client, Instance, InstanceStateChange, RunInstancesCommandInput,
+  DescribeInstancesCommandInput,
+  EC2Client,
+  Instance,
+  InstanceStateChange,
+  RunInstancesCommandInput,
 } from '@aws-sdk/client-ec2';
 import { PluginError, type Calls } from '../../contract.js';
 import { codeOf, failureOf } from './failures.js';
@@ -30,7 +34,9 @@ export class Ec2 {
   }
 
   async runInstance(input: RunInstancesCommandInput, what: string): Promise<Instance> {
-    const { Instances } = await this.#send(what, (sdk, client, options) => client.send(new sdk.RunInstancesCommand(input), options));
+    const { Instances } = await this.#send(what, (sdk, client, options) =>
+      client.send(new sdk.RunInstancesCommand(input), options),
+    );
     return part(Instances?.[0], what, 'instance');
   }
 
@@ -40,9 +46,15 @@ export class Ec2 {
     const found: Instance[] = [];
     let next: string | undefined;
     do {
-      const page: DescribeInstancesCommandInput = { ...input, ...(next === undefined ? {} : { NextToken: next }) };
-      const { Reservations, NextToken } = await this.#send(what, (sdk, client, options) => client.send(new sdk.DescribeInstancesCommand(page), options));
-      for (const { Instances } of part(Reservations, what, 'list of reservations')) found.push(...part(Instances, what, 'list of instances'));
+      const page: DescribeInstancesCommandInput = {
+        ...input,
+        ...(next === undefined ? {} : { NextToken: next }),
+      };
+      const { Reservations, NextToken } = await this.#send(what, (sdk, client, options) =>
+        client.send(new sdk.DescribeInstancesCommand(page), options),
+      );
+      for (const { Instances } of part(Reservations, what, 'list of reservations'))
+        found.push(...part(Instances, what, 'list of instances'));
       next = NextToken === '' ? undefined : NextToken;
     } while (next !== undefined);
     return found;
@@ -57,7 +69,9 @@ export class Ec2 {
   async terminate(id: string): Promise<InstanceStateChange | undefined> {
     return unlessAbsent(async () => {
       const what = `TerminateInstances of ${id}`;
-      const { TerminatingInstances } = await this.#send(what, (sdk, client, options) => client.send(new sdk.TerminateInstancesCommand({ InstanceIds: [id] }), options));
+      const { TerminatingInstances } = await this.#send(what, (sdk, client, options) =>
+        client.send(new sdk.TerminateInstancesCommand({ InstanceIds: [id] }), options),
+      );
       return part(TerminatingInstances?.[0], what, 'instance');
     });
   }
@@ -65,11 +79,16 @@ export class Ec2 {
   /** What the image calls its root device. */
   async rootDevice(image: string): Promise<string> {
     const what = `DescribeImages of ${image}`;
-    const { Images } = await this.#send(what, (sdk, client, options) => client.send(new sdk.DescribeImagesCommand({ ImageIds: [image] }), options));
+    const { Images } = await this.#send(what, (sdk, client, options) =>
+      client.send(new sdk.DescribeImagesCommand({ ImageIds: [image] }), options),
+    );
     return part(part(Images, what, 'list of images')[0]?.RootDeviceName, what, 'root device');
   }
 
-  async #send<Answer>(what: string, call: (sdk: Sdk, client: EC2Client, options: { readonly abortSignal: AbortSignal }) => Promise<Answer>): Promise<Answer> {
+  async #send<Answer>(
+    what: string,
+    call: (sdk: Sdk, client: EC2Client, options: { readonly abortSignal: AbortSignal }) => Promise<Answer>,
+  ): Promise<Answer> {
     const sdk = await loadSdk();
     this.#client ??= this.#open(sdk);
     await this.#calls.take();
@@ -84,9 +103,17 @@ export class Ec2 {
   #open({ EC2Client }: Sdk): EC2Client {
     const { region, endpoint, accessKeyId, secretAccessKey, sessionToken } = this.#fields;
     return new EC2Client({
-      region, ...(endpoint === undefined ? {} : { endpoint }),
-      ...(accessKeyId === undefined || secretAccessKey === undefined ? {}
-        : { credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) } }),
+      region,
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(accessKeyId === undefined || secretAccessKey === undefined
+        ? {}
+        : {
+            credentials: {
+              accessKeyId,
+              secretAccessKey,
+              ...(sessionToken === undefined ? {} : { sessionToken }),
+            },
+          }),
       // The engine tries again; two layers of it would multiply.
       maxAttempts: 1,
       requestHandler: { connectionTimeout: 5_000, requestTimeout: answerMs, throwOnRequestTimeout: true },
@@ -99,7 +126,11 @@ async function loadSdk(): Promise<Sdk> {
   try {
     return await import('@aws-sdk/client-ec2');
   } catch (cause) {
-    throw new PluginError('Invalid', 'the aws provider needs the package @aws-sdk/client-ec2, which is not installed on this worker: npm install @aws-sdk/client-ec2', { cause });
+    throw new PluginError(
+      'Invalid',
+      'the aws provider needs the package @aws-sdk/client-ec2, which is not installed on this worker: npm install @aws-sdk/client-ec2',
+      { cause },
+    );
   }
 }
 
@@ -113,7 +144,8 @@ async function unlessAbsent<Value>(call: () => Promise<Value>): Promise<Value | 
   try {
     return await call();
   } catch (error) {
-    if (error instanceof PluginError && codeOf(error.cause) === 'InvalidInstanceID.NotFound') return undefined;
+    if (error instanceof PluginError && codeOf(error.cause) === 'InvalidInstanceID.NotFound')
+      return undefined;
     throw error;
   }
 }

@@ -1,7 +1,15 @@
 import type { Instance } from '@aws-sdk/client-ec2';
 import { tagNames } from '../../../model/names.js';
 import {
-  PluginError, Provider, requireKey, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+  PluginError,
+  Provider,
+  requireKey,
+  type CanFind,
+  type CanList,
+  type CreateInput,
+  type Machine,
+  type MachineInput,
+  type TaskResult,
 } from '../../contract.js';
 import { Ec2 } from './api.js';
 import { readFields, type AwsFields } from './fields.js';
@@ -22,55 +30,96 @@ export class AwsProvider extends Provider implements CanList, CanFind {
       const what = `RunInstances (flavor ${input.flavor}, image ${input.image}, ${SubnetId ?? zone ?? 'any zone'})`;
       const instance = await ec2.runInstance(request, what);
       if (machineOf(instance, fields).state === 'gone') throw deleted(input.key, instance);
-      this.log.info(`instance ${instance.InstanceId ?? ''} is on its way`, { providerid: instance.InstanceId ?? '' });
+      this.log.info(`instance ${instance.InstanceId ?? ''} is on its way`, {
+        providerid: instance.InstanceId ?? '',
+      });
       return { result: created(instance, fields) };
     });
   }
 
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     return this.#with(async (ec2, fields) => {
-      const instance = providerid === undefined ? (await withKey(ec2, key))[0] : await ec2.describeOne(providerid);
-      if (instance === undefined) throw new PluginError('NotReady', `instance ${providerid ?? `of key ${key}`} is not seen at EC2`, { retryAfterMs: bootingMs });
+      const instance =
+        providerid === undefined ? (await withKey(ec2, key))[0] : await ec2.describeOne(providerid);
+      if (instance === undefined)
+        throw new PluginError('NotReady', `instance ${providerid ?? `of key ${key}`} is not seen at EC2`, {
+          retryAfterMs: bootingMs,
+        });
       const machine = machineOf(instance, fields);
       const { state, providerid: id } = machine;
       if (state === 'gone') throw deleted(key, instance);
       requireKey({ providerid: id, key: machine.key }, key);
-      if (state === 'stopped') throw new PluginError('NotReady', `instance ${id} is switched off: ${reasonOf(instance)}`, { retryAfterMs: endingMs });
-      if (state !== 'running') throw new PluginError('NotReady', `instance ${id} is ${instance.State?.Name ?? 'starting'}`, { retryAfterMs: bootingMs });
+      if (state === 'stopped')
+        throw new PluginError('NotReady', `instance ${id} is switched off: ${reasonOf(instance)}`, {
+          retryAfterMs: endingMs,
+        });
+      if (state !== 'running')
+        throw new PluginError('NotReady', `instance ${id} is ${instance.State?.Name ?? 'starting'}`, {
+          retryAfterMs: bootingMs,
+        });
       const address = addressOf(instance, fields);
       if (address === undefined) {
-        throw new PluginError('NotReady', `instance ${id} has no ${fields.reachBy} address${fields.reachBy === 'public' ? '; does its subnet give one? Else set publicAddress' : ''}`, { retryAfterMs: bootingMs });
+        throw new PluginError(
+          'NotReady',
+          `instance ${id} has no ${fields.reachBy} address${fields.reachBy === 'public' ? '; does its subnet give one? Else set publicAddress' : ''}`,
+          { retryAfterMs: bootingMs },
+        );
       }
       const hostKey = tagsOf(instance)[hostKeyTag];
       return {
         result: {
-          providerid: id, ipaddress: address, 'ssh-port': fields.sshPort,
-          'ssh-auth': { user: fields.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+          providerid: id,
+          ipaddress: address,
+          'ssh-port': fields.sshPort,
+          'ssh-auth': {
+            user: fields.user,
+            ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
+          },
           ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
         },
       };
     });
   }
 
-  /** An instance is absent when EC2 says `terminated` or does not know it. Its tags may be gone by then, so its key is not checked. */
+  /**
+   * An instance is absent when EC2 says `terminated` or does not know it. Its tags may be gone by then, so
+   * its key is not checked.
+   */
   override async delete({ providerid, key }: MachineInput): Promise<void> {
     await this.#with(async (ec2, fields) => {
-      const found = providerid === undefined ? await withKey(ec2, key) : [await ec2.describeOne(providerid) ?? []].flat();
-      const machines = found.filter(({ State }) => State?.Name !== 'terminated').map((instance) => machineOf(instance, fields));
+      const found =
+        providerid === undefined
+          ? await withKey(ec2, key)
+          : [(await ec2.describeOne(providerid)) ?? []].flat();
+      const machines = found
+        .filter(({ State }) => State?.Name !== 'terminated')
+        .map((instance) => machineOf(instance, fields));
       for (const { providerid: id, key: shown } of machines) requireKey({ providerid: id, key: shown }, key);
       const ids = machines.map(({ providerid: id }) => id);
       const gone = await Promise.all(ids.map((id) => isTerminated(ec2, id)));
       const going = ids.filter((_id, index) => gone[index] === false);
-      if (going.length > 0) throw new PluginError('NotReady', `instance ${going.join(', ')} is being terminated`, { retryAfterMs: endingMs });
+      if (going.length > 0)
+        throw new PluginError('NotReady', `instance ${going.join(', ')} is being terminated`, {
+          retryAfterMs: endingMs,
+        });
     });
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    return this.#with(async (ec2, fields) => (await withTags(ec2, tags)).map((instance) => machineOf(instance, fields)).filter(({ state }) => state !== 'gone'));
+    return this.#with(async (ec2, fields) =>
+      (await withTags(ec2, tags))
+        .map((instance) => machineOf(instance, fields))
+        .filter(({ state }) => state !== 'gone'),
+    );
   }
 
   async find(key: string): Promise<readonly Machine[]> {
-    return this.#with(async (ec2, fields) => (await withKey(ec2, key)).map((instance) => ({ ...machineOf(instance, fields), created: created(instance, fields) })));
+    return this.#with(async (ec2, fields) =>
+      (await withKey(ec2, key)).map((instance) => ({
+        ...machineOf(instance, fields),
+        created: created(instance, fields),
+      })),
+    );
   }
 
   async #with<Value>(use: (ec2: Ec2, fields: AwsFields) => Promise<Value>): Promise<Value> {
@@ -91,7 +140,10 @@ async function isTerminated(ec2: Ec2, id: string): Promise<boolean> {
   return (await ec2.describeOne(id))?.State?.Name === 'terminated';
 }
 
-function created({ InstanceId = '' }: Instance, { user }: AwsFields): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+function created(
+  { InstanceId = '' }: Instance,
+  { user }: AwsFields,
+): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
   return { providerid: InstanceId, 'ssh-auth': { user } };
 }
 
@@ -102,7 +154,10 @@ function withKey(ec2: Ec2, key: string): Promise<readonly Instance[]> {
 /** A filter takes * and ? for anything, so what it gives is looked at once more. */
 async function withTags(ec2: Ec2, tags: Readonly<Record<string, string>>): Promise<readonly Instance[]> {
   const filters = Object.entries(tags).map(([name, value]) => ({ Name: `tag:${name}`, Values: [value] }));
-  const found = await ec2.describe({ Filters: [...filters, { Name: 'instance-state-name', Values: [...livingStates] }], MaxResults: 1_000 });
+  const found = await ec2.describe({
+    Filters: [...filters, { Name: 'instance-state-name', Values: [...livingStates] }],
+    MaxResults: 1_000,
+  });
   return found.filter((instance) => {
     const own = tagsOf(instance);
     return Object.entries(tags).every(([name, value]) => own[name] === value);
@@ -110,5 +165,8 @@ async function withTags(ec2: Ec2, tags: Readonly<Record<string, string>>): Promi
 }
 
 function deleted(key: string, instance: Instance): PluginError {
-  return new PluginError('Invalid', `instance ${instance.InstanceId ?? ''} of key ${key} was terminated (${reasonOf(instance)}). Replace the node.`);
+  return new PluginError(
+    'Invalid',
+    `instance ${instance.InstanceId ?? ''} of key ${key} was terminated (${reasonOf(instance)}). Replace the node.`,
+  );
 }

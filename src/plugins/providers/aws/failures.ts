@@ -3,29 +3,72 @@ import { PluginError, type FailureKind } from '../../contract.js';
 /** EC2's codes in the engine's words. What is not here is told by its HTTP status. */
 const kinds: Readonly<Partial<Record<FailureKind, readonly string[]>>> = {
   Capacity: [
-    'InsufficientInstanceCapacity', 'InsufficientHostCapacity', 'InsufficientReservedInstanceCapacity', 'InsufficientCapacity', 'InsufficientCapacityOnHost',
-    'InsufficientFreeAddressesInSubnet', 'SpotMaxPriceTooLow', 'ReservationCapacityExceeded', 'InsufficientAddressCapacity',
+    'InsufficientInstanceCapacity',
+    'InsufficientHostCapacity',
+    'InsufficientReservedInstanceCapacity',
+    'InsufficientCapacity',
+    'InsufficientCapacityOnHost',
+    'InsufficientFreeAddressesInSubnet',
+    'SpotMaxPriceTooLow',
+    'ReservationCapacityExceeded',
+    'InsufficientAddressCapacity',
   ],
   Quota: [
-    'InstanceLimitExceeded', 'VcpuLimitExceeded', 'MaxSpotInstanceCountExceeded', 'MaxSpotFleetRequestCountExceeded', 'VolumeLimitExceeded', 'AddressLimitExceeded', 'PrivateIpAddressLimitExceeded',
-    'NetworkInterfaceLimitExceeded', 'MaxIOPSLimitExceeded', 'ResourceLimitExceeded', 'FreeTierRestrictionError',
+    'InstanceLimitExceeded',
+    'VcpuLimitExceeded',
+    'MaxSpotInstanceCountExceeded',
+    'MaxSpotFleetRequestCountExceeded',
+    'VolumeLimitExceeded',
+    'AddressLimitExceeded',
+    'PrivateIpAddressLimitExceeded',
+    'NetworkInterfaceLimitExceeded',
+    'MaxIOPSLimitExceeded',
+    'ResourceLimitExceeded',
+    'FreeTierRestrictionError',
   ],
   Auth: [
-    'AuthFailure', 'UnauthorizedOperation', 'InvalidClientTokenId', 'SignatureDoesNotMatch', 'IncompleteSignature', 'ExpiredToken', 'RequestExpired', 'MissingAuthenticationToken',
-    'UnrecognizedClientException', 'OptInRequired', 'Blocked', 'PendingVerification', 'AccessDenied', 'AccessDeniedException', 'CredentialsProviderError', 'TokenProviderError',
+    'AuthFailure',
+    'UnauthorizedOperation',
+    'InvalidClientTokenId',
+    'SignatureDoesNotMatch',
+    'IncompleteSignature',
+    'ExpiredToken',
+    'RequestExpired',
+    'MissingAuthenticationToken',
+    'UnrecognizedClientException',
+    'OptInRequired',
+    'Blocked',
+    'PendingVerification',
+    'AccessDenied',
+    'AccessDeniedException',
+    'CredentialsProviderError',
+    'TokenProviderError',
   ],
   Retryable: [
-    'RequestLimitExceeded', 'Throttling', 'ThrottlingException', 'ThrottledException', 'EC2ThrottledException', 'TooManyRequestsException', 'BandwidthLimitExceeded', 'ConcurrentTagAccess',
-    'InternalError', 'InternalFailure', 'Unavailable', 'ServiceUnavailable', 'ClientInternalError',
+    'RequestLimitExceeded',
+    'Throttling',
+    'ThrottlingException',
+    'ThrottledException',
+    'EC2ThrottledException',
+    'TooManyRequestsException',
+    'BandwidthLimitExceeded',
+    'ConcurrentTagAccess',
+    'InternalError',
+    'InternalFailure',
+    'Unavailable',
+    'ServiceUnavailable',
+    'ClientInternalError',
   ],
 };
 
 const remedies: Readonly<Partial<Record<string, string>>> = {
   Capacity: 'Name other zones, subnets or hardware as alternatives in the cluster file.',
   Quota: 'Ask AWS for a higher limit, or use less.',
-  Auth: 'Look at the account\'s credentials and at the permissions that docs/providers/aws.md lists.',
-  IdempotentInstanceTerminated: 'The machine of this key was terminated, and a key never gets a second one. Replace the node.',
-  IdempotentParameterMismatch: 'An earlier CREATE of this machine asked for something else: were fields or secrets of the account changed meanwhile? Put them back, or replace the node.',
+  Auth: "Look at the account's credentials and at the permissions that docs/providers/aws.md lists.",
+  IdempotentInstanceTerminated:
+    'The machine of this key was terminated, and a key never gets a second one. Replace the node.',
+  IdempotentParameterMismatch:
+    'An earlier CREATE of this machine asked for something else: were fields or secrets of the account changed meanwhile? Put them back, or replace the node.',
 };
 
 /** What the SDK throws, as far as it matters here. */
@@ -42,16 +85,27 @@ export function codeOf(error: unknown): string {
 
 /** Makes a PluginError of what a call threw. Every call may be repeated: creating carries a token. */
 export function failureOf(what: string, error: unknown): PluginError {
-  if (!isSdkError(error)) return new PluginError('Retryable', `${what} failed: ${String(error)}`, { cause: error });
+  if (!isSdkError(error))
+    return new PluginError('Retryable', `${what} failed: ${String(error)}`, { cause: error });
   const status = error.$metadata?.httpStatusCode;
-  if (status === undefined && !isRefusalOfSdk(error)) return new PluginError('Retryable', `${what} got no answer from EC2 (${error.message}). Can this worker reach it?`, { cause: error });
+  if (status === undefined && !isRefusalOfSdk(error))
+    return new PluginError(
+      'Retryable',
+      `${what} got no answer from EC2 (${error.message}). Can this worker reach it?`,
+      { cause: error },
+    );
   const code = error.name;
   const kind = kindOf(code, error.message, status ?? 400);
   const wait = Number(error.$response?.headers?.['retry-after'] ?? Number.NaN);
-  const refused = status !== undefined && status < 300 ? 'gave an answer that is none of EC2\'s' : `was refused by EC2 (${status === undefined ? '' : `${status} `}${code})`;
-  return new PluginError(kind, `${what} ${refused}: ${sentence(error.message)}${remedies[code] ?? remedies[kind] ?? ''}`.trim(), {
-    cause: error, ...(Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {}),
-  });
+  const refused =
+    status !== undefined && status < 300
+      ? "gave an answer that is none of EC2's"
+      : `was refused by EC2 (${status === undefined ? '' : `${status} `}${code})`;
+  return new PluginError(
+    kind,
+    `${what} ${refused}: ${sentence(error.message)}${remedies[code] ?? remedies[kind] ?? ''}`.trim(),
+    { cause: error, ...(Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {}) },
+  );
 }
 
 function sentence(message: string): string {

@@ -5,32 +5,68 @@ import { makeUserData } from '../../cloud-init/user-data.js';
 import type { CreateInput } from '../../contract.js';
 import type { AwsFields } from './fields.js';
 
-/** Holds the host key that the machine was given, so that CONFIRM knows it whatever became of the account's secret. */
+/**
+ * Holds the host key that the machine was given, so that CONFIRM knows it whatever became of the account's
+ * secret.
+ */
 export const hostKeyTag = 'heddle-host-key';
 
 /**
- * Where the machine is asked for: each incarnation in one place, the next one in the next. Going through the places in
- * one CREATE could make two machines: a token holds for one zone only, and an attempt whose answer was lost may have got
- * one in a zone that a later attempt comes to last.
+ * Where the machine is asked for: each incarnation in one place, the next one in the next. Going through the
+ * places in one CREATE could make two machines: a token holds for one zone only, and an attempt whose answer
+ * was lost may have got one in a zone that a later attempt comes to last.
  */
-export function choosePlace({ subnets, zones }: Pick<AwsFields, 'subnets' | 'zones'>, key: string): { readonly SubnetId?: string; readonly zone?: string } {
+export function choosePlace(
+  { subnets, zones }: Pick<AwsFields, 'subnets' | 'zones'>,
+  key: string,
+): { readonly SubnetId?: string; readonly zone?: string } {
   const turn = (readMachineKey(key)?.incarnation ?? 1) - 1;
   const subnet = subnets?.[turn % subnets.length];
   const zone = zones?.[turn % zones.length];
   return { ...(subnet === undefined ? {} : { SubnetId: subnet }), ...(zone === undefined ? {} : { zone }) };
 }
 
-/** What is asked of EC2 for a machine. The same input gives the same request, or its token would not match. */
-export function makeLaunch({ flavor, image, hostname, key, token, tags }: CreateInput, fields: AwsFields, rootDevice?: string): RunInstancesCommandInput {
+/**
+ * What is asked of EC2 for a machine. The same input gives the same request, or its token would not match.
+ */
+export function makeLaunch(
+  { flavor, image, hostname, key, token, tags }: CreateInput,
+  fields: AwsFields,
+  rootDevice?: string,
+): RunInstancesCommandInput {
   const { SubnetId, zone } = choosePlace(fields, key);
-  const { hostKeySecret, publicKeys = [], userData, keyName, securityGroups, publicAddress, instanceProfile, spot, spotMaxPrice } = fields;
+  const {
+    hostKeySecret,
+    publicKeys = [],
+    userData,
+    keyName,
+    securityGroups,
+    publicAddress,
+    instanceProfile,
+    spot,
+    spotMaxPrice,
+  } = fields;
   const hostKey = hostKeySecret === undefined ? undefined : makeHostKey(hostKeySecret, key);
-  const labels = tagList({ Name: hostname, ...tags, ...(hostKey === undefined ? {} : { [hostKeyTag]: hostKey.public }) });
-  const network = { ...(SubnetId === undefined ? {} : { SubnetId }), ...(securityGroups === undefined ? {} : { SecurityGroupIds: [...securityGroups] }) };
+  const labels = tagList({
+    Name: hostname,
+    ...tags,
+    ...(hostKey === undefined ? {} : { [hostKeyTag]: hostKey.public }),
+  });
+  const network = {
+    ...(SubnetId === undefined ? {} : { SubnetId }),
+    ...(securityGroups === undefined ? {} : { SecurityGroupIds: [...securityGroups] }),
+  };
   const { SecurityGroupIds: Groups, ...subnet } = network;
   return {
-    ClientToken: token, MinCount: 1, MaxCount: 1, InstanceType: flavor as NonNullable<RunInstancesCommandInput['InstanceType']>, ImageId: image,
-    TagSpecifications: [{ ResourceType: 'instance', Tags: labels }, { ResourceType: 'volume', Tags: labels }],
+    ClientToken: token,
+    MinCount: 1,
+    MaxCount: 1,
+    InstanceType: flavor as NonNullable<RunInstancesCommandInput['InstanceType']>,
+    ImageId: image,
+    TagSpecifications: [
+      { ResourceType: 'instance', Tags: labels },
+      { ResourceType: 'volume', Tags: labels },
+    ],
     UserData: Buffer.from(makeUserData({ hostname, hostKey, publicKeys, own: userData })).toString('base64'),
     MetadataOptions: { HttpEndpoint: 'enabled', HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
     // Powered off from inside, it is still a machine of ours.
@@ -38,13 +74,33 @@ export function makeLaunch({ flavor, image, hostname, key, token, tags }: Create
     ...(keyName === undefined ? {} : { KeyName: keyName }),
     ...(instanceProfile === undefined ? {} : { IamInstanceProfile: { Name: instanceProfile } }),
     ...(zone === undefined ? {} : { Placement: { AvailabilityZone: zone } }),
-    ...(publicAddress === undefined ? network
-      : { NetworkInterfaces: [{ DeviceIndex: 0, AssociatePublicIpAddress: publicAddress, DeleteOnTermination: true, ...subnet, ...(Groups === undefined ? {} : { Groups }) }] }),
+    ...(publicAddress === undefined
+      ? network
+      : {
+          NetworkInterfaces: [
+            {
+              DeviceIndex: 0,
+              AssociatePublicIpAddress: publicAddress,
+              DeleteOnTermination: true,
+              ...subnet,
+              ...(Groups === undefined ? {} : { Groups }),
+            },
+          ],
+        }),
     ...(rootDevice === undefined ? {} : { BlockDeviceMappings: [rootVolume(rootDevice, fields)] }),
-    ...(spot === true ? {
-      InstanceInitiatedShutdownBehavior: 'terminate' as const,
-      InstanceMarketOptions: { MarketType: 'spot' as const, SpotOptions: { SpotInstanceType: 'one-time' as const, InstanceInterruptionBehavior: 'terminate' as const, ...(spotMaxPrice === undefined ? {} : { MaxPrice: spotMaxPrice }) } },
-    } : {}),
+    ...(spot === true
+      ? {
+          InstanceInitiatedShutdownBehavior: 'terminate' as const,
+          InstanceMarketOptions: {
+            MarketType: 'spot' as const,
+            SpotOptions: {
+              SpotInstanceType: 'one-time' as const,
+              InstanceInterruptionBehavior: 'terminate' as const,
+              ...(spotMaxPrice === undefined ? {} : { MaxPrice: spotMaxPrice }),
+            },
+          },
+        }
+      : {}),
   };
 }
 
@@ -53,7 +109,10 @@ export function asksForRootVolume({ rootVolumeGb, rootVolumeType, rootVolumeEncr
   return rootVolumeGb !== undefined || rootVolumeType !== undefined || rootVolumeEncrypted !== undefined;
 }
 
-function rootVolume(DeviceName: string, { rootVolumeGb, rootVolumeType, rootVolumeEncrypted }: AwsFields): BlockDeviceMapping {
+function rootVolume(
+  DeviceName: string,
+  { rootVolumeGb, rootVolumeType, rootVolumeEncrypted }: AwsFields,
+): BlockDeviceMapping {
   return {
     DeviceName,
     Ebs: {

@@ -7,18 +7,28 @@ import type { AwsFields } from './fields.js';
 export const livingStates: readonly string[] = ['pending', 'running', 'stopping', 'stopped', 'shutting-down'];
 
 const states: Readonly<Record<string, Machine['state']>> = {
-  'pending': 'starting', 'running': 'running', 'stopping': 'stopped', 'stopped': 'stopped', 'shutting-down': 'gone', 'terminated': 'gone',
+  pending: 'starting',
+  running: 'running',
+  stopping: 'stopped',
+  stopped: 'stopped',
+  'shutting-down': 'gone',
+  terminated: 'gone',
 };
 
 export function machineOf(instance: Instance, fields: AwsFields): Machine {
   const { InstanceId: providerid, State, LaunchTime } = instance;
   const state = states[State?.Name ?? ''];
-  if (providerid === undefined || state === undefined) throw new PluginError('Retryable', 'EC2 shows an instance without id or with a state that nobody knows');
+  if (providerid === undefined || state === undefined)
+    throw new PluginError('Retryable', 'EC2 shows an instance without id or with a state that nobody knows');
   const tags = tagsOf(instance);
   const key = tags[tagNames.key];
   const address = addressOf(instance, fields);
   return {
-    providerid, tags, state, ...(key === undefined ? {} : { key }), ...(LaunchTime === undefined ? {} : { createdAt: LaunchTime.toISOString() }),
+    providerid,
+    tags,
+    state,
+    ...(key === undefined ? {} : { key }),
+    ...(LaunchTime === undefined ? {} : { createdAt: LaunchTime.toISOString() }),
     ...(address === undefined ? {} : { address }),
   };
 }
@@ -27,12 +37,20 @@ export function tagsOf({ Tags = [] }: Instance): Readonly<Record<string, string>
   return Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
 }
 
-export function addressOf({ PublicIpAddress, PrivateIpAddress }: Instance, { reachBy }: AwsFields): string | undefined {
+export function addressOf(
+  { PublicIpAddress, PrivateIpAddress }: Instance,
+  { reachBy }: AwsFields,
+): string | undefined {
   const address = reachBy === 'public' ? PublicIpAddress : PrivateIpAddress;
   return address === '' ? undefined : address;
 }
 
 /** Why EC2 ended or stopped it, as it says. */
 export function reasonOf({ StateReason, StateTransitionReason }: Instance): string {
-  return StateReason?.Message ?? (StateTransitionReason === undefined || StateTransitionReason === '' ? 'no reason given' : StateTransitionReason);
+  return (
+    StateReason?.Message ??
+    (StateTransitionReason === undefined || StateTransitionReason === ''
+      ? 'no reason given'
+      : StateTransitionReason)
+  );
 }

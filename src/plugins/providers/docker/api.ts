@@ -55,16 +55,28 @@ export class DockerApi {
       answer = await send(this.#fields, call, this.#signal);
     } catch (error) {
       this.#signal.throwIfAborted();
-      throw new PluginError('Retryable', `${name} got no answer at ${endpoint} (${error instanceof Error ? error.message : String(error)}). Does Docker or Podman run, and may this worker use it?`, { cause: error });
+      throw new PluginError(
+        'Retryable',
+        `${name} got no answer at ${endpoint} (${error instanceof Error ? error.message : String(error)}). Does Docker or Podman run, and may this worker use it?`,
+        { cause: error },
+      );
     }
     const { status, headers, message } = answer;
     const isDocker = headers['api-version'] !== undefined;
     const good = (status >= 200 && status < 300) || call.also?.includes(status) === true;
     // An empty list, and even 404, would be believed: so it must be the daemon that says it.
-    if (good && !isDocker) throw new PluginError('Retryable', `${name} was answered by something else than Docker or Podman (${status}). Is ${endpoint} the address?`);
+    if (good && !isDocker)
+      throw new PluginError(
+        'Retryable',
+        `${name} was answered by something else than Docker or Podman (${status}). Is ${endpoint} the address?`,
+      );
     if (good) return answer;
     const wait = Number(headers['retry-after'] ?? Number.NaN);
-    throw new PluginError(kindOf(status, message, isDocker), `${name} was refused (${status}): ${message}${remedyFor(status, message)}`, Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {});
+    throw new PluginError(
+      kindOf(status, message, isDocker),
+      `${name} was refused (${status}): ${message}${remedyFor(status, message)}`,
+      Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {},
+    );
   }
 
   /** The answer in this shape. @throws PluginError where it is none. */
@@ -82,7 +94,10 @@ export class DockerApi {
 function parse<Schema extends z.ZodType>(schema: Schema, body: Buffer, name: string): z.output<Schema> {
   const parsed = schema.safeParse(json(body));
   if (parsed.success) return parsed.data;
-  throw new PluginError('Invalid', `${name} gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}`);
+  throw new PluginError(
+    'Invalid',
+    `${name} gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}`,
+  );
 }
 
 function json(body: Buffer): unknown {
@@ -93,19 +108,39 @@ function json(body: Buffer): unknown {
   }
 }
 
-function send(fields: DockerFields, call: Call, signal: AbortSignal): Promise<Answer & { readonly headers: IncomingMessage['headers'] }> {
+function send(
+  fields: DockerFields,
+  call: Call,
+  signal: AbortSignal,
+): Promise<Answer & { readonly headers: IncomingMessage['headers'] }> {
   const silenceMs = call.file === undefined ? answerMs : fileMs;
   const content = call.body === undefined ? undefined : JSON.stringify(call.body);
   const isSocket = fields.endpoint.startsWith('unix://');
   const url = new URL(isSocket ? 'http://docker' : fields.endpoint);
   const { ca, cert, key } = fields;
   const options: RequestOptions = {
-    method: call.method, path: `${url.pathname.replace(/\/$/, '')}/${apiVersion}${call.path}`, signal, agent: false, timeout: silenceMs,
-    headers: { host: url.host, ...(content === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }), ...(call.file === undefined ? {} : { 'content-type': 'application/x-tar' }) },
-    ...(isSocket ? { socketPath: fields.endpoint.slice('unix://'.length) } : { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port }),
+    method: call.method,
+    path: `${url.pathname.replace(/\/$/, '')}/${apiVersion}${call.path}`,
+    signal,
+    agent: false,
+    timeout: silenceMs,
+    headers: {
+      host: url.host,
+      ...(content === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }),
+      ...(call.file === undefined ? {} : { 'content-type': 'application/x-tar' }),
+    },
+    ...(isSocket
+      ? { socketPath: fields.endpoint.slice('unix://'.length) }
+      : { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port }),
   };
   return new Promise((resolve, reject) => {
-    const tls = { ...(ca === undefined ? {} : { ca }), ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+    const tls = {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    };
     const outgoing = url.protocol === 'https:' ? requestTls({ ...options, ...tls }) : requestPlain(options);
     outgoing.on('error', reject);
     outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${silenceMs / 1_000} s`)));
@@ -121,7 +156,12 @@ function send(fields: DockerFields, call: Call, signal: AbortSignal): Promise<An
       response.on('aborted', () => reject(new Error('the connection was cut')));
       response.on('end', () => {
         const body = Buffer.concat(chunks);
-        resolve({ status: response.statusCode ?? 502, body, message: messageIn(body), headers: response.headers });
+        resolve({
+          status: response.statusCode ?? 502,
+          body,
+          message: messageIn(body),
+          headers: response.headers,
+        });
       });
     });
     if (call.file === undefined) outgoing.end(content);
@@ -137,8 +177,10 @@ function messageIn(body: Buffer): string {
 }
 
 /** Podman says 500 of much that no repetition mends. */
-const wrongs = /no such (image|network)|network not found|unable to find network|invalid|unable to parse|unknown flag|not found in \$?PATH|executable file/i;
-const full = /no space left|cannot allocate memory|no available (ip|ipv4)|range is full|all ports are allocated|address pool/i;
+const wrongs =
+  /no such (image|network)|network not found|unable to find network|invalid|unable to parse|unknown flag|not found in \$?PATH|executable file/i;
+const full =
+  /no space left|cannot allocate memory|no available (ip|ipv4)|range is full|all ports are allocated|address pool/i;
 
 function kindOf(status: number, message: string, isDocker: boolean): FailureKind {
   if (status === 401 || status === 403) return 'Auth';
@@ -149,7 +191,9 @@ function kindOf(status: number, message: string, isDocker: boolean): FailureKind
 }
 
 function remedyFor(status: number, message: string): string {
-  return status === 404 && /image/i.test(message) ? '. Pull it on the daemon\'s host first; it must have an SSH server' : '';
+  return status === 404 && /image/i.test(message)
+    ? ". Pull it on the daemon's host first; it must have an SSH server"
+    : '';
 }
 
 function nameOf({ method, path }: Pick<Call, 'method' | 'path'>): string {

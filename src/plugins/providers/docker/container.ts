@@ -7,32 +7,47 @@ export function containerName(key: string): string {
   return `heddle-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
 }
 
-/** Makes the host keys that are not there yet, lets our keys in besides the image's own, and becomes the SSH server. */
+/**
+ * Makes the host keys that are not there yet, lets our keys in besides the image's own, and becomes the SSH
+ * server.
+ */
 const startSsh = [
   'mkdir -p /run/sshd',
   'printf \'%s\\n\' "$HEDDLE_PUBLIC_KEYS" >/etc/ssh/heddle_authorized_keys',
   'ssh-keygen -A',
-  'exec /usr/sbin/sshd -D -e -o AuthorizedKeysFile=\'.ssh/authorized_keys /etc/ssh/heddle_authorized_keys\'',
+  "exec /usr/sbin/sshd -D -e -o AuthorizedKeysFile='.ssh/authorized_keys /etc/ssh/heddle_authorized_keys'",
 ].join(' && ');
 
 export const sshPort = '22/tcp';
 
 /** The body of the call that creates the container. @throws PluginError Invalid for a flavor that is none. */
-export function makeContainer({ flavor, image, hostname, key, tags }: CreateInput, fields: DockerFields): object {
+export function makeContainer(
+  { flavor, image, hostname, key, tags }: CreateInput,
+  fields: DockerFields,
+): object {
   const { publicKeys, network, init, command, environment, reachBy } = fields;
   const variables = { ...environment, HEDDLE_PUBLIC_KEYS: publicKeys.join('\n') };
   return {
-    Hostname: hostname, Image: image, Labels: { ...tags, 'heddle-key': key },
+    Hostname: hostname,
+    Image: image,
+    Labels: { ...tags, 'heddle-key': key },
     Env: Object.entries(variables).map(([name, value]) => `${name}=${value}`),
     ...(command === undefined ? { Entrypoint: ['/bin/sh', '-ec'], Cmd: [startSsh] } : { Cmd: command }),
     ExposedPorts: { [sshPort]: {} },
     HostConfig: {
-      Init: init, ...limitsOf(flavor),
+      Init: init,
+      ...limitsOf(flavor),
       // The daemon's host may be started anew; one that was stopped on purpose stays so.
       RestartPolicy: { Name: 'unless-stopped' },
       ...(network === undefined ? {} : { NetworkMode: network }),
       // By loopback alone when nobody else is to come in by the port.
-      ...(reachBy === 'port' ? { PortBindings: { [sshPort]: [{ HostIp: isLoopback(fields.address) ? fields.address : '', HostPort: '' }] } } : {}),
+      ...(reachBy === 'port'
+        ? {
+            PortBindings: {
+              [sshPort]: [{ HostIp: isLoopback(fields.address) ? fields.address : '', HostPort: '' }],
+            },
+          }
+        : {}),
     },
   };
 }
@@ -47,6 +62,13 @@ const units = { m: 1024 ** 2, g: 1024 ** 3 } as const;
 function limitsOf(flavor: string): object {
   if (flavor === 'any') return {};
   const [, cpus, memory, unit] = /^(\d{1,3}(?:\.\d{1,2})?)x(\d{1,5})([mg])$/.exec(flavor) ?? [];
-  if (cpus === undefined || Number(cpus) === 0 || Number(memory) === 0) throw new PluginError('Invalid', `the flavor ${flavor} is none of the docker provider's: write processors and memory, such as 2x1g or 0.5x512m, or any`);
-  return { NanoCpus: Math.round(Number(cpus) * 1e9), Memory: Number(memory) * units[unit === 'g' ? 'g' : 'm'] };
+  if (cpus === undefined || Number(cpus) === 0 || Number(memory) === 0)
+    throw new PluginError(
+      'Invalid',
+      `the flavor ${flavor} is none of the docker provider's: write processors and memory, such as 2x1g or 0.5x512m, or any`,
+    );
+  return {
+    NanoCpus: Math.round(Number(cpus) * 1e9),
+    Memory: Number(memory) * units[unit === 'g' ? 'g' : 'm'],
+  };
 }

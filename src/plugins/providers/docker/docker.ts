@@ -1,8 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { tagNames } from '../../../model/names.js';
 import {
-  PluginError, Provider, requireKey, type CanDeleteImage, type CanFind, type CanList, type CanUploadImage, type CreateInput, type ImageFileInput, type LibraryInput, type Machine, type MachineInput, type Outcome,
-  type CanListImages, type TaskResult, type UploadedImage,
+  PluginError,
+  Provider,
+  requireKey,
+  type CanDeleteImage,
+  type CanFind,
+  type CanList,
+  type CanUploadImage,
+  type CreateInput,
+  type ImageFileInput,
+  type LibraryInput,
+  type Machine,
+  type MachineInput,
+  type Outcome,
+  type CanListImages,
+  type TaskResult,
+  type UploadedImage,
 } from '../../contract.js';
 import { isHostKey } from '../../known-hosts.js';
 import { DockerApi, type Answer } from './api.js';
@@ -22,7 +36,10 @@ const looks = 10;
 const nameTaken = /already in use|already exists|name .* in use/i;
 
 /** Containers with an SSH server, of Docker or Podman. */
-export class DockerProvider extends Provider implements CanList, CanFind, CanUploadImage, CanListImages, CanDeleteImage {
+export class DockerProvider
+  extends Provider
+  implements CanList, CanFind, CanUploadImage, CanListImages, CanDeleteImage
+{
   override async create(input: CreateInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
     const api = this.#api(fields);
@@ -37,20 +54,35 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
     const details = await inspect(this.#api(fields), providerid ?? containerName(key));
     if (details === undefined) throw notReady(`there is no container ${providerid ?? `of key ${key}`}`);
     requireOwn(details, key);
-    const { Id: id, State: { Status, ExitCode } } = details;
+    const {
+      Id: id,
+      State: { Status, ExitCode },
+    } = details;
     const { state } = machineOf(details, fields);
-    if (state === 'failed' || state === 'gone') throw new PluginError('Invalid', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
+    if (state === 'failed' || state === 'gone')
+      throw new PluginError('Invalid', `container ${id.slice(0, 12)} is ${Status}. Replace the node.`);
     if (state === 'stopped' && ExitCode !== 0 && ExitCode < 128) {
-      throw new PluginError('Invalid', `container ${id.slice(0, 12)} ended by itself with exit code ${ExitCode}. Has its image an SSH server? Its own log tells more: docker logs ${id.slice(0, 12)}`);
+      throw new PluginError(
+        'Invalid',
+        `container ${id.slice(0, 12)} ended by itself with exit code ${ExitCode}. Has its image an SSH server? Its own log tells more: docker logs ${id.slice(0, 12)}`,
+      );
     }
     if (state !== 'running') throw notReady(`container ${id.slice(0, 12)} is ${Status}`);
     const place = placeOf(details, fields);
-    if (place === undefined) throw notReady(`container ${id.slice(0, 12)} has no ${fields.reachBy === 'port' ? 'port' : 'address'} yet`);
+    if (place === undefined)
+      throw notReady(
+        `container ${id.slice(0, 12)} has no ${fields.reachBy === 'port' ? 'port' : 'address'} yet`,
+      );
     const hostKeys = await this.#hostKeys(id, fields);
     return {
       result: {
-        ipaddress: place.host, 'ssh-port': place.port, 'ssh-host-key': hostKeys,
-        'ssh-auth': { user: fields.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+        ipaddress: place.host,
+        'ssh-port': place.port,
+        'ssh-host-key': hostKeys,
+        'ssh-auth': {
+          user: fields.user,
+          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
+        },
       },
     };
   }
@@ -61,7 +93,11 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
     if (details === undefined) return;
     requireOwn(details, key);
     const { Id: id } = details;
-    const { status } = await api.call({ method: 'DELETE', path: `/containers/${id}?force=true&v=true`, also: [404, 409] });
+    const { status } = await api.call({
+      method: 'DELETE',
+      path: `/containers/${id}?force=true&v=true`,
+      also: [404, 409],
+    });
     // 409: it is being removed already.
     if (status === 409) throw notReady(`container ${id.slice(0, 12)} is being removed`);
   }
@@ -69,15 +105,25 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const fields = readFields(this.fields);
     const api = this.#api(fields);
-    const filters = JSON.stringify({ label: Object.entries(tags).map(([name, value]) => `${name}=${value}`) });
-    const found = await api.read(listSchema, { method: 'GET', path: `/containers/json?all=true&filters=${encodeURIComponent(filters)}` });
+    const filters = JSON.stringify({
+      label: Object.entries(tags).map(([name, value]) => `${name}=${value}`),
+    });
+    const found = await api.read(listSchema, {
+      method: 'GET',
+      path: `/containers/json?all=true&filters=${encodeURIComponent(filters)}`,
+    });
     const details = await Promise.all(found.map(({ Id }) => inspect(api, Id)));
-    return details.flatMap((one) => (one === undefined ? [] : [machineOf(one, fields)])).filter(({ state }) => state !== 'gone');
+    return details
+      .flatMap((one) => (one === undefined ? [] : [machineOf(one, fields)]))
+      .filter(({ state }) => state !== 'gone');
   }
 
   async find(key: string): Promise<readonly Machine[]> {
     const fields = readFields(this.fields);
-    return (await this.list({ [tagNames.key]: key })).map((machine) => ({ ...machine, created: created(machine.providerid, fields) }));
+    return (await this.list({ [tagNames.key]: key })).map((machine) => ({
+      ...machine,
+      created: created(machine.providerid, fields),
+    }));
   }
 
   async uploadImage(input: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
@@ -96,7 +142,11 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
   async #createOnce(api: DockerApi, input: CreateInput, fields: DockerFields): Promise<string> {
     const name = containerName(input.key);
     try {
-      const { Id } = await api.read(createdSchema, { method: 'POST', path: `/containers/create?name=${name}`, body: makeContainer(input, fields) });
+      const { Id } = await api.read(createdSchema, {
+        method: 'POST',
+        path: `/containers/create?name=${name}`,
+        body: makeContainer(input, fields),
+      });
       return Id;
     } catch (error) {
       if (!(error instanceof PluginError) || !nameTaken.test(error.message)) throw error;
@@ -109,16 +159,33 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
         // The name is taken before the container can be seen.
         await pause(lookAgainMs, undefined, { signal: this.signal });
       }
-      throw new PluginError('Retryable', `the name ${name} is taken, and there is no container of that name`, { cause: error });
+      throw new PluginError(
+        'Retryable',
+        `the name ${name} is taken, and there is no container of that name`,
+        { cause: error },
+      );
     }
   }
 
   /** As the daemon shows them: the first login needs to trust nobody. */
   async #hostKeys(id: string, fields: DockerFields): Promise<readonly string[]> {
-    const files = await Promise.all(['ed25519', 'ecdsa'].map((type) => this.#api(fields).call({ method: 'GET', path: `/containers/${id}/archive?path=/etc/ssh/ssh_host_${type}_key.pub`, also: [404] })));
+    const files = await Promise.all(
+      ['ed25519', 'ecdsa'].map((type) =>
+        this.#api(fields).call({
+          method: 'GET',
+          path: `/containers/${id}/archive?path=/etc/ssh/ssh_host_${type}_key.pub`,
+          also: [404],
+        }),
+      ),
+    );
     // Ours makes them before its server starts, and this one last.
-    if (fields.command === undefined && files[0]?.status === 404) throw notReady(`container ${id.slice(0, 12)} has not made its host keys yet`);
-    const keys = files.flatMap(({ status, body }) => (status === 404 ? [] : [readSingleFile(body)?.split(/\s+/).slice(0, 2).join(' ') ?? ''])).filter(isHostKey);
+    if (fields.command === undefined && files[0]?.status === 404)
+      throw notReady(`container ${id.slice(0, 12)} has not made its host keys yet`);
+    const keys = files
+      .flatMap(({ status, body }) =>
+        status === 404 ? [] : [readSingleFile(body)?.split(/\s+/).slice(0, 2).join(' ') ?? ''],
+      )
+      .filter(isHostKey);
     if (keys.length === 0) throw notReady(`container ${id.slice(0, 12)} has no host key in /etc/ssh yet`);
     return keys;
   }
@@ -128,7 +195,10 @@ export class DockerProvider extends Provider implements CanList, CanFind, CanUpl
   }
 }
 
-function created(id: string, { user }: DockerFields): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+function created(
+  id: string,
+  { user }: DockerFields,
+): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
   return { providerid: id, 'ssh-auth': { user } };
 }
 
@@ -137,7 +207,8 @@ async function start(api: DockerApi, id: string): Promise<Answer> {
   try {
     return await api.call({ method: 'POST', path: `/containers/${id}/start`, also: [304] });
   } catch (error) {
-    if (error instanceof PluginError && error.kind === 'Capacity') await api.call({ method: 'DELETE', path: `/containers/${id}?force=true&v=true`, also: [404, 409] });
+    if (error instanceof PluginError && error.kind === 'Capacity')
+      await api.call({ method: 'DELETE', path: `/containers/${id}?force=true&v=true`, also: [404, 409] });
     throw error;
   }
 }

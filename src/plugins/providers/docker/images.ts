@@ -1,7 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { PluginError, type ImageFileInput, type LibraryInput, type Outcome, type UploadedImage } from '../../contract.js';
+import {
+  PluginError,
+  type ImageFileInput,
+  type LibraryInput,
+  type Outcome,
+  type UploadedImage,
+} from '../../contract.js';
 import type { DockerApi } from './api.js';
 
 const formats: readonly string[] = ['tar', 'tar.gz', 'tgz'];
@@ -11,50 +17,94 @@ const label = 'heddle-upload';
 
 const repository = /^[a-z0-9]+(?:[._-]+[a-z0-9]+)*$/;
 
-const imageSchema = z.object({ Id: z.string().min(1), Config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish() });
-const listSchema = z.array(z.object({
-  Id: z.string().min(1), RepoTags: z.array(z.string()).nullish(), Labels: z.record(z.string(), z.string()).nullish(), Created: z.number().optional(),
-}));
+const imageSchema = z.object({
+  Id: z.string().min(1),
+  Config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),
+});
+const listSchema = z.array(
+  z.object({
+    Id: z.string().min(1),
+    RepoTags: z.array(z.string()).nullish(),
+    Labels: z.record(z.string(), z.string()).nullish(),
+    Created: z.number().optional(),
+  }),
+);
 
 /** Takes the file system of a machine, as a tar archive, in as an image. */
-export async function uploadImage(api: DockerApi, { image, token, file, format, tags = {}, progress }: ImageFileInput): Promise<Outcome & { readonly providerImage?: string }> {
-  if (!formats.includes(format)) return { answer: 'not done', why: `a daemon takes a file system as ${formats.join(', ')}, and not ${format}` };
-  if (!repository.test(image.name)) return { answer: 'not done', why: `a daemon knows no images called ${image.name}: lower-case letters, digits and hyphens only` };
+export async function uploadImage(
+  api: DockerApi,
+  { image, token, file, format, tags = {}, progress }: ImageFileInput,
+): Promise<Outcome & { readonly providerImage?: string }> {
+  if (!formats.includes(format))
+    return {
+      answer: 'not done',
+      why: `a daemon takes a file system as ${formats.join(', ')}, and not ${format}`,
+    };
+  if (!repository.test(image.name))
+    return {
+      answer: 'not done',
+      why: `a daemon knows no images called ${image.name}: lower-case letters, digits and hyphens only`,
+    };
   const repo = `localhost/heddle/${image.name}`;
   const name = `${repo}:${image.revision}`;
   const known = await find(api, name);
-  if (known !== undefined) return isOurs(known, token) ? { answer: 'done', providerImage: name } : { answer: 'not done', why: `there is an image ${name} already, and it is another's` };
-  const id = (await listOf(api, token))[0] ?? (await takeIn(api, { ...tags, [label]: token }, Readable.from(told(file, progress))));
+  if (known !== undefined)
+    return isOurs(known, token)
+      ? { answer: 'done', providerImage: name }
+      : { answer: 'not done', why: `there is an image ${name} already, and it is another's` };
+  const id =
+    (await listOf(api, token))[0] ??
+    (await takeIn(api, { ...tags, [label]: token }, Readable.from(told(file, progress))));
   // Podman takes no tag with the file.
-  await api.call({ method: 'POST', path: `/images/${encodeURIComponent(id)}/tag?${new URLSearchParams({ repo, tag: image.revision }).toString()}` });
+  await api.call({
+    method: 'POST',
+    path: `/images/${encodeURIComponent(id)}/tag?${new URLSearchParams({ repo, tag: image.revision }).toString()}`,
+  });
   return { answer: 'done', providerImage: name };
 }
 
 /** The daemon has it only when all of it has come. */
-async function takeIn(api: DockerApi, labels: Readonly<Record<string, string>>, file: Readable): Promise<string> {
+async function takeIn(
+  api: DockerApi,
+  labels: Readonly<Record<string, string>>,
+  file: Readable,
+): Promise<string> {
   const words = new URLSearchParams({ fromSrc: '-' });
   for (const [name, value] of Object.entries(labels)) words.append('changes', `LABEL ${name}=${value}`);
   const { body } = await api.call({ method: 'POST', path: `/images/create?${words.toString()}`, file });
   const [id] = await listOf(api, labels[label] ?? '');
   // One that failed in the middle is answered with 200, and with why in the text.
-  if (id === undefined) throw new PluginError('Retryable', `the daemon took the file and made no image of it: ${body.toString('utf8').trim().slice(-500) || 'it did not say why'}`);
+  if (id === undefined)
+    throw new PluginError(
+      'Retryable',
+      `the daemon took the file and made no image of it: ${body.toString('utf8').trim().slice(-500) || 'it did not say why'}`,
+    );
   return id;
 }
 
 /** All that was ever taken in for it: an attempt that was cut may have left one without a name. */
 export async function deleteImage(api: DockerApi, { token }: LibraryInput): Promise<Outcome> {
   for (const id of await listOf(api, token)) {
-    const { status, message } = await api.call({ method: 'DELETE', path: `/images/${encodeURIComponent(id)}?force=false`, also: [404, 409] });
+    const { status, message } = await api.call({
+      method: 'DELETE',
+      path: `/images/${encodeURIComponent(id)}?force=false`,
+      also: [404, 409],
+    });
     if (status === 409) return { answer: 'not done', why: `the daemon does not delete it: ${message}` };
   }
   return { answer: 'done' };
 }
 
 /** Those without a name, which an attempt that was cut left, are told by their ids. */
-export async function listImages(api: DockerApi, tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
+export async function listImages(
+  api: DockerApi,
+  tags: Readonly<Record<string, string>>,
+): Promise<readonly UploadedImage[]> {
   const found = await withLabels(api, tags);
   return found.map(({ Id, RepoTags, Labels, Created }) => ({
-    providerImage: RepoTags?.find((name) => !name.startsWith('<none>')) ?? Id, tags: Labels ?? {}, ...(Created === undefined ? {} : { createdAt: new Date(Created * 1_000).toISOString() }),
+    providerImage: RepoTags?.find((name) => !name.startsWith('<none>')) ?? Id,
+    tags: Labels ?? {},
+    ...(Created === undefined ? {} : { createdAt: new Date(Created * 1_000).toISOString() }),
   }));
 }
 
@@ -63,10 +113,16 @@ async function listOf(api: DockerApi, token: string): Promise<readonly string[]>
 }
 
 /** Podman finds no image by several labels at once, so the first one is asked for. */
-async function withLabels(api: DockerApi, labels: Readonly<Record<string, string>>): Promise<z.output<typeof listSchema>> {
+async function withLabels(
+  api: DockerApi,
+  labels: Readonly<Record<string, string>>,
+): Promise<z.output<typeof listSchema>> {
   const wanted = Object.entries(labels);
   const filters = JSON.stringify({ label: wanted.slice(0, 1).map(([name, value]) => `${name}=${value}`) });
-  const found = await api.read(listSchema, { method: 'GET', path: `/images/json?filters=${encodeURIComponent(filters)}` });
+  const found = await api.read(listSchema, {
+    method: 'GET',
+    path: `/images/json?filters=${encodeURIComponent(filters)}`,
+  });
   return found.filter(({ Labels }) => wanted.slice(1).every(([name, value]) => Labels?.[name] === value));
 }
 

@@ -4,7 +4,10 @@ import { PluginError, type Machine } from '../../contract.js';
 import { sshPort } from './container.js';
 import type { DockerFields } from './fields.js';
 
-const labels = z.record(z.string(), z.string()).nullish().transform((found) => found ?? {});
+const labels = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((found) => found ?? {});
 const ports = z.record(z.string(), z.array(z.object({ HostPort: z.string() })).nullish()).nullish();
 
 export const createdSchema = z.object({ Id: z.string().min(1) });
@@ -14,37 +17,66 @@ export const detailsSchema = z.object({
   Created: z.string(),
   State: z.object({ Status: z.string(), ExitCode: z.number().default(0) }),
   Config: z.object({ Labels: labels }),
-  NetworkSettings: z.object({ IPAddress: z.string().default(''), Ports: ports, Networks: z.record(z.string(), z.object({ IPAddress: z.string().default('') })).nullish() }),
+  NetworkSettings: z.object({
+    IPAddress: z.string().default(''),
+    Ports: ports,
+    Networks: z.record(z.string(), z.object({ IPAddress: z.string().default('') })).nullish(),
+  }),
 });
 export type Details = z.output<typeof detailsSchema>;
 
 /** Podman has names of its own for some. */
 const states: Readonly<Record<string, Machine['state']>> = {
-  created: 'starting', configured: 'starting', initialized: 'starting', restarting: 'starting', running: 'running',
-  paused: 'stopped', exited: 'stopped', stopped: 'stopped', stopping: 'stopped', dead: 'failed', removing: 'gone',
+  created: 'starting',
+  configured: 'starting',
+  initialized: 'starting',
+  restarting: 'starting',
+  running: 'running',
+  paused: 'stopped',
+  exited: 'stopped',
+  stopped: 'stopped',
+  stopping: 'stopped',
+  dead: 'failed',
+  removing: 'gone',
 };
 
 export function machineOf(details: Details, fields: DockerFields): Machine {
-  const { Id, Created, State, Config: { Labels } } = details;
+  const {
+    Id,
+    Created,
+    State,
+    Config: { Labels },
+  } = details;
   const state = states[State.Status];
-  if (state === undefined) throw new PluginError('Retryable', `container ${Id} is in a state that nobody knows: ${State.Status}`);
+  if (state === undefined)
+    throw new PluginError('Retryable', `container ${Id} is in a state that nobody knows: ${State.Status}`);
   const key = Labels[tagNames.key];
   const address = placeOf(details, fields)?.host;
   const createdAt = new Date(Created);
   return {
-    providerid: Id, tags: Labels, state, ...(key === undefined ? {} : { key }), ...(address === undefined ? {} : { address }),
+    providerid: Id,
+    tags: Labels,
+    state,
+    ...(key === undefined ? {} : { key }),
+    ...(address === undefined ? {} : { address }),
     ...(Number.isNaN(createdAt.getTime()) ? {} : { createdAt: createdAt.toISOString() }),
   };
 }
 
 /** Where its SSH server is; undefined until the daemon has given it an address or a port. */
-export function placeOf({ NetworkSettings }: Details, { reachBy, address, network }: DockerFields): { readonly host: string; readonly port: number } | undefined {
+export function placeOf(
+  { NetworkSettings }: Details,
+  { reachBy, address, network }: DockerFields,
+): { readonly host: string; readonly port: number } | undefined {
   if (reachBy === 'port') {
     const port = Number(NetworkSettings.Ports?.[sshPort]?.[0]?.HostPort ?? 0);
     return port === 0 ? undefined : { host: address, port };
   }
   const networks = NetworkSettings.Networks ?? {};
-  const host = [network === undefined ? undefined : networks[network]?.IPAddress, NetworkSettings.IPAddress, ...Object.values(networks).map(({ IPAddress }) => IPAddress)]
-    .find((one) => one !== undefined && one !== '');
+  const host = [
+    network === undefined ? undefined : networks[network]?.IPAddress,
+    NetworkSettings.IPAddress,
+    ...Object.values(networks).map(({ IPAddress }) => IPAddress),
+  ].find((one) => one !== undefined && one !== '');
   return host === undefined ? undefined : { host, port: 22 };
 }

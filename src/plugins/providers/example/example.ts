@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import {
-  PluginError, Provider, takeSteps, undoSteps, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+  PluginError,
+  Provider,
+  takeSteps,
+  undoSteps,
+  type CanFind,
+  type CanList,
+  type CreateInput,
+  type Machine,
+  type MachineInput,
+  type TaskResult,
 } from '../../contract.js';
 import { ExampleApi } from './api.js';
 import { addressesOf, machinePath, parts, volumesOf } from './parts.js';
@@ -8,11 +17,20 @@ import { addressesOf, machinePath, parts, volumesOf } from './parts.js';
 const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), volumeGb: z.number().default(10) });
 
 const summarySchema = z.object({
-  id: z.string(), state: z.enum(['pending', 'booting', 'running', 'stopped', 'failed', 'deleting']), key: z.string(), tags: z.record(z.string(), z.string()),
-  address: z.string(), createdAt: z.string(),
+  id: z.string(),
+  state: z.enum(['pending', 'booting', 'running', 'stopped', 'failed', 'deleting']),
+  key: z.string(),
+  tags: z.record(z.string(), z.string()),
+  address: z.string(),
+  createdAt: z.string(),
 });
 const pageSchema = z.object({ machines: z.array(summarySchema), next: z.string().optional() });
-const detailsSchema = summarySchema.extend({ port: z.number(), user: z.string(), password: z.string(), hostKey: z.string() });
+const detailsSchema = summarySchema.extend({
+  port: z.number(),
+  user: z.string(),
+  password: z.string(),
+  hostKey: z.string(),
+});
 
 const lookAgainMs = 300;
 
@@ -20,24 +38,46 @@ const lookAgainMs = 300;
 export class ExampleProvider extends Provider implements CanList, CanFind {
   override async create({ key, token, tags, hostname, flavor, image }: CreateInput): Promise<TaskResult> {
     const { volumeGb } = this.#fields();
-    return { result: await takeSteps(parts, { api: this.#api(), key, wanted: { token, tags, hostname, flavor, image, volumeGb } }) };
+    return {
+      result: await takeSteps(parts, {
+        api: this.#api(),
+        key,
+        wanted: { token, tags, hostname, flavor, image, volumeGb },
+      }),
+    };
   }
 
   override async confirm({ providerid = '-', key }: MachineInput): Promise<TaskResult> {
     const machine = await this.#api().call(detailsSchema, 'GET', machinePath(providerid, key));
-    if (machine === undefined) throw new PluginError('NotReady', `machine ${providerid} is not seen`, { retryAfterMs: lookAgainMs });
+    if (machine === undefined)
+      throw new PluginError('NotReady', `machine ${providerid} is not seen`, { retryAfterMs: lookAgainMs });
     const { state, address, port, user, password, hostKey } = machine;
-    if (state === 'failed' || state === 'deleting') throw new PluginError('Invalid', `machine ${providerid} is ${state}; replace the node`);
-    if (state !== 'running') throw new PluginError('NotReady', `machine ${providerid} is ${state}`, { retryAfterMs: lookAgainMs });
-    return { result: { ipaddress: address, 'ssh-port': port, 'ssh-auth': { user, password }, 'ssh-host-key': hostKey } };
+    if (state === 'failed' || state === 'deleting')
+      throw new PluginError('Invalid', `machine ${providerid} is ${state}; replace the node`);
+    if (state !== 'running')
+      throw new PluginError('NotReady', `machine ${providerid} is ${state}`, { retryAfterMs: lookAgainMs });
+    return {
+      result: {
+        ipaddress: address,
+        'ssh-port': port,
+        'ssh-auth': { user, password },
+        'ssh-host-key': hostKey,
+      },
+    };
   }
 
   override async delete({ key, providerid }: MachineInput): Promise<void> {
-    await undoSteps(parts, { api: this.#api(), key, ...(providerid === undefined ? {} : { providerid }) }, lookAgainMs);
+    await undoSteps(
+      parts,
+      { api: this.#api(), key, ...(providerid === undefined ? {} : { providerid }) },
+      lookAgainMs,
+    );
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    return (await this.#pages(Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]))).map(machineOf);
+    return (await this.#pages(Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]))).map(
+      machineOf,
+    );
   }
 
   /** A machine that lacks a part is found too, but without what CREATE returned: it cannot be taken over. */
@@ -45,21 +85,35 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
     const api = this.#api();
     const [volume] = await volumesOf({ api, key });
     const [address] = await addressesOf({ api, key });
-    return Promise.all((await this.#pages([['key', key]])).map(async (summary) => {
-      const details = await api.call(detailsSchema, 'GET', machinePath(summary.id, key));
-      if (details === undefined) return { ...machineOf(summary), state: 'gone' as const };
-      if (volume === undefined || address === undefined) return machineOf(summary);
-      return { ...machineOf(summary), created: { providerid: summary.id, 'ssh-auth': { user: details.user }, volume, address } };
-    }));
+    return Promise.all(
+      (await this.#pages([['key', key]])).map(async (summary) => {
+        const details = await api.call(detailsSchema, 'GET', machinePath(summary.id, key));
+        if (details === undefined) return { ...machineOf(summary), state: 'gone' as const };
+        if (volume === undefined || address === undefined) return machineOf(summary);
+        return {
+          ...machineOf(summary),
+          created: { providerid: summary.id, 'ssh-auth': { user: details.user }, volume, address },
+        };
+      }),
+    );
   }
 
-  async #pages(query: readonly (readonly [string, string])[]): Promise<readonly z.infer<typeof summarySchema>[]> {
+  async #pages(
+    query: readonly (readonly [string, string])[],
+  ): Promise<readonly z.infer<typeof summarySchema>[]> {
     const found: z.infer<typeof summarySchema>[] = [];
     let page: string | undefined;
     do {
-      const parameters = new URLSearchParams([...query.map(([name, value]): [string, string] => [name, value]), ['limit', '200']]);
+      const parameters = new URLSearchParams([
+        ...query.map(([name, value]): [string, string] => [name, value]),
+        ['limit', '200'],
+      ]);
       if (page !== undefined) parameters.set('page', page);
-      const answer: z.infer<typeof pageSchema> | undefined = await this.#api().call(pageSchema, 'GET', `/v1/machines?${parameters.toString()}`);
+      const answer: z.infer<typeof pageSchema> | undefined = await this.#api().call(
+        pageSchema,
+        'GET',
+        `/v1/machines?${parameters.toString()}`,
+      );
       found.push(...(answer?.machines ?? []));
       page = answer?.next;
     } while (page !== undefined);
@@ -69,7 +123,10 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
   #fields(): z.infer<typeof fieldsSchema> {
     const parsed = fieldsSchema.safeParse(this.fields);
     if (parsed.success) return parsed.data;
-    throw new PluginError('Invalid', `The fields of the example provider are wrong: ${z.prettifyError(parsed.error)}`);
+    throw new PluginError(
+      'Invalid',
+      `The fields of the example provider are wrong: ${z.prettifyError(parsed.error)}`,
+    );
   }
 
   #api(): ExampleApi {
@@ -79,7 +136,12 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
 }
 
 function machineOf({ id, state, key, tags, address, createdAt }: z.infer<typeof summarySchema>): Machine {
-  const states: Readonly<Partial<Record<typeof state, Machine['state']>>> = { pending: 'starting', booting: 'starting', deleting: 'gone' };
-  const shown = state === 'running' || state === 'stopped' || state === 'failed' ? state : states[state] ?? 'starting';
+  const states: Readonly<Partial<Record<typeof state, Machine['state']>>> = {
+    pending: 'starting',
+    booting: 'starting',
+    deleting: 'gone',
+  };
+  const shown =
+    state === 'running' || state === 'stopped' || state === 'failed' ? state : (states[state] ?? 'starting');
   return { providerid: id, key, tags, state: shown, address, createdAt };
 }

@@ -25,18 +25,29 @@ const instanceSchema = z.object({ id: z.string(), state: z.string(), user: z.str
 const instancesSchema = z.object({ machines: z.array(madeSchema) });
 
 /**
- * What a machine is made of, in the order in which it is made; it is undone from the last to the first. Each thing has a
- * token of its own, so that asking again gives the same one, and carries the machine's key, by which it is found again.
+ * What a machine is made of, in the order in which it is made; it is undone from the last to the first. Each
+ * thing has a token of its own, so that asking again gives the same one, and carries the machine's key, by
+ * which it is found again.
  */
 export const parts: readonly Step<Subject>[] = [
   {
     name: 'volume',
     make: async ({ api, key, wanted }) => {
       const { token, tags, volumeGb } = known(wanted);
-      return { volume: one(await api.call(madeSchema, 'POST', '/v1/volumes', { key, token: `${token}-volume`, tags, sizeGb: volumeGb })).id };
+      return {
+        volume: one(
+          await api.call(madeSchema, 'POST', '/v1/volumes', {
+            key,
+            token: `${token}-volume`,
+            tags,
+            sizeGb: volumeGb,
+          }),
+        ).id,
+      };
     },
     undo: async (subject) => {
-      for (const id of await volumesOf(subject)) await subject.api.call(z.unknown(), 'DELETE', `/v1/volumes/${id}`);
+      for (const id of await volumesOf(subject))
+        await subject.api.call(z.unknown(), 'DELETE', `/v1/volumes/${id}`);
       return 'gone';
     },
   },
@@ -44,10 +55,15 @@ export const parts: readonly Step<Subject>[] = [
     name: 'address',
     make: async ({ api, key, wanted }) => {
       const { token, tags } = known(wanted);
-      return { address: one(await api.call(madeSchema, 'POST', '/v1/addresses', { key, token: `${token}-address`, tags })).id };
+      return {
+        address: one(
+          await api.call(madeSchema, 'POST', '/v1/addresses', { key, token: `${token}-address`, tags }),
+        ).id,
+      };
     },
     undo: async (subject) => {
-      for (const id of await addressesOf(subject)) await subject.api.call(z.unknown(), 'DELETE', `/v1/addresses/${id}`);
+      for (const id of await addressesOf(subject))
+        await subject.api.call(z.unknown(), 'DELETE', `/v1/addresses/${id}`);
       return 'gone';
     },
   },
@@ -55,22 +71,38 @@ export const parts: readonly Step<Subject>[] = [
     name: 'instance',
     make: async ({ api, key, wanted }) => {
       const { volumeGb: _size, ...request } = known(wanted);
-      const { id, state, user = 'root' } = one(await api.call(instanceSchema, 'POST', '/v1/machines', { key, ...request }));
-      if (state === 'gone') throw new PluginError('Invalid', `the machine of key ${key}, ${id}, was deleted; replace the node`);
+      const {
+        id,
+        state,
+        user = 'root',
+      } = one(await api.call(instanceSchema, 'POST', '/v1/machines', { key, ...request }));
+      if (state === 'gone')
+        throw new PluginError('Invalid', `the machine of key ${key}, ${id}, was deleted; replace the node`);
       return { providerid: id, 'ssh-auth': { user } };
     },
     undo: async (subject) => {
       const ids = subject.providerid === undefined ? await instancesOf(subject) : [subject.providerid];
       // Asked to delete, the service says whether it is there: a list may lag behind.
-      const answers = await Promise.all(ids.map((id) => subject.api.call(z.object({ id: z.string() }), 'DELETE', machinePath(id, subject.key))));
+      const answers = await Promise.all(
+        ids.map((id) =>
+          subject.api.call(z.object({ id: z.string() }), 'DELETE', machinePath(id, subject.key)),
+        ),
+      );
       return answers.some((answer) => answer !== undefined) ? 'going' : 'gone';
     },
   },
   {
     name: 'attachments',
     make: async ({ api }, { volume, address, providerid }) => {
-      for (const [kind, id] of [['volumes', volume], ['addresses', address]] as const) {
-        one(await api.call(madeSchema, 'POST', `/v1/${kind}/${typeof id === 'string' ? id : '-'}/attach`, { machine: providerid }));
+      for (const [kind, id] of [
+        ['volumes', volume],
+        ['addresses', address],
+      ] as const) {
+        one(
+          await api.call(madeSchema, 'POST', `/v1/${kind}/${typeof id === 'string' ? id : '-'}/attach`, {
+            machine: providerid,
+          }),
+        );
       }
       return {};
     },
@@ -79,21 +111,30 @@ export const parts: readonly Step<Subject>[] = [
   },
 ];
 
-/** With the key beside the id, the service refuses a machine that was made with another key. An API without that is asked for the machine's tag first. */
+/**
+ * With the key beside the id, the service refuses a machine that was made with another key. An API without
+ * that is asked for the machine's tag first.
+ */
 export function machinePath(id: string, key: string): string {
   return `/v1/machines/${encodeURIComponent(id)}?key=${encodeURIComponent(key)}`;
 }
 
 export async function volumesOf({ api, key }: Subject): Promise<readonly string[]> {
-  return one(await api.call(volumesSchema, 'GET', `/v1/volumes?key=${encodeURIComponent(key)}`)).volumes.map(({ id }) => id);
+  return one(await api.call(volumesSchema, 'GET', `/v1/volumes?key=${encodeURIComponent(key)}`)).volumes.map(
+    ({ id }) => id,
+  );
 }
 
 export async function addressesOf({ api, key }: Subject): Promise<readonly string[]> {
-  return one(await api.call(addressesSchema, 'GET', `/v1/addresses?key=${encodeURIComponent(key)}`)).addresses.map(({ id }) => id);
+  return one(
+    await api.call(addressesSchema, 'GET', `/v1/addresses?key=${encodeURIComponent(key)}`),
+  ).addresses.map(({ id }) => id);
 }
 
 async function instancesOf({ api, key }: Subject): Promise<readonly string[]> {
-  return one(await api.call(instancesSchema, 'GET', `/v1/machines?key=${encodeURIComponent(key)}`)).machines.map(({ id }) => id);
+  return one(
+    await api.call(instancesSchema, 'GET', `/v1/machines?key=${encodeURIComponent(key)}`),
+  ).machines.map(({ id }) => id);
 }
 
 function known(wanted: Subject['wanted']): NonNullable<Subject['wanted']> {

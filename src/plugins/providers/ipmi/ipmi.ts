@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { unsafeText } from '../../../model/safe-text.js';
 import type { BootTarget, Outcome, PowerReading } from '../../contract.js';
-import { parseFields, PowerDriver, RealMachines, runCommand, type PowerControls, type RealMachine, type Told } from '../../bare-metal/index.js';
+import {
+  parseFields,
+  PowerDriver,
+  RealMachines,
+  runCommand,
+  type PowerControls,
+  type RealMachine,
+  type Told,
+} from '../../bare-metal/index.js';
 
 const argument = z
   .string()
@@ -9,10 +17,17 @@ const argument = z
     error: 'text without blanks and quotes that does not begin with -',
   });
 const bmcSchema = z.strictObject({
-  host: argument, port: z.int().min(1).max(65_535).default(623), user: argument, password: z.string(),
+  host: argument,
+  port: z.int().min(1).max(65_535).default(623),
+  user: argument,
+  password: z.string(),
   cipher: z.int().min(0).max(17).default(3),
 });
-const limitsSchema = z.object({ settleSeconds: z.number().min(0.1).default(60), shutDownSeconds: z.number().min(0).default(0), readEveryMs: z.number().min(10).default(1_000) });
+const limitsSchema = z.object({
+  settleSeconds: z.number().min(0.1).default(60),
+  shutDownSeconds: z.number().min(0).default(0),
+  readEveryMs: z.number().min(10).default(1_000),
+});
 
 /** What a controller says when it has no power cycle: not in this state, or not at all. */
 const noCycle = /not supported in present state|Invalid data field|Invalid command|0xd5|0xcc|0xc1/i;
@@ -20,7 +35,11 @@ const noCycle = /not supported in present state|Invalid data field|Invalid comma
 /** Real machines whose management controllers speak IPMI 2.0 over the network, by the program ipmitool. */
 export class IpmiProvider extends RealMachines {
   protected override power(machine: RealMachine): PowerDriver {
-    const { settleSeconds, shutDownSeconds, readEveryMs } = parseFields(limitsSchema, this.fields, `provider ${this.task.provider.name}`);
+    const { settleSeconds, shutDownSeconds, readEveryMs } = parseFields(
+      limitsSchema,
+      this.fields,
+      `provider ${this.task.provider.name}`,
+    );
     const tell = async (...words: readonly string[]): Promise<Told> => {
       const { code, text } = await this.#ask(machine, ['chassis', 'power', ...words]);
       if (code === 0) return { told: true };
@@ -30,13 +49,29 @@ export class IpmiProvider extends RealMachines {
     };
     const controls: PowerControls = {
       read: () => this.#readPower(machine),
-      on: () => tell('on'), off: () => tell('off'), shutDown: () => tell('soft'), cycle: () => tell('cycle'),
+      on: () => tell('on'),
+      off: () => tell('off'),
+      shutDown: () => tell('soft'),
+      cycle: () => tell('cycle'),
     };
-    return new PowerDriver(controls, { settleMs: settleSeconds * 1_000, shutDownMs: shutDownSeconds * 1_000, everyMs: readEveryMs, readings: 1 }, this.signal);
+    return new PowerDriver(
+      controls,
+      {
+        settleMs: settleSeconds * 1_000,
+        shutDownMs: shutDownSeconds * 1_000,
+        everyMs: readEveryMs,
+        readings: 1,
+      },
+      this.signal,
+    );
   }
 
   override async setBootOf(machine: RealMachine, target: BootTarget): Promise<Outcome> {
-    const { code, text } = await this.#ask(machine, ['chassis', 'bootdev', target === 'disk' ? 'disk' : 'pxe']);
+    const { code, text } = await this.#ask(machine, [
+      'chassis',
+      'bootdev',
+      target === 'disk' ? 'disk' : 'pxe',
+    ]);
     return code === 0 ? { answer: 'done' } : { answer: 'unknown', why: text };
   }
 
@@ -53,17 +88,48 @@ export class IpmiProvider extends RealMachines {
   }
 
   /**
-   * One command. The cipher is named, for finding it out takes seconds; a controller that is gone is told after six. A wrong
-   * password and a dead controller read alike, so neither is more than silence.
+   * One command. The cipher is named, for finding it out takes seconds; a controller that is gone is told
+   * after six. A wrong password and a dead controller read alike, so neither is more than silence.
    */
-  async #ask({ name, bmc: written }: RealMachine, words: readonly string[]): Promise<{ readonly code: number | null; readonly text: string }> {
+  async #ask(
+    { name, bmc: written }: RealMachine,
+    words: readonly string[],
+  ): Promise<{ readonly code: number | null; readonly text: string }> {
     const bmc = parseFields(bmcSchema, written, `bmc of machine ${name}`);
-    const command = ['ipmitool', '-I', 'lanplus', '-H', bmc.host, '-p', String(bmc.port), '-U', bmc.user, '-E', '-C', String(bmc.cipher), '-N', '1', '-R', '2', ...words];
+    const command = [
+      'ipmitool',
+      '-I',
+      'lanplus',
+      '-H',
+      bmc.host,
+      '-p',
+      String(bmc.port),
+      '-U',
+      bmc.user,
+      '-E',
+      '-C',
+      String(bmc.cipher),
+      '-N',
+      '1',
+      '-R',
+      '2',
+      ...words,
+    ];
     await this.calls.take();
-    const { code, stdout, stderr } = await runCommand(command, { signal: this.signal, environment: { IPMI_PASSWORD: bmc.password } });
-    if (code === null && /ENOENT/.test(stderr)) return { code, text: 'ipmitool is not installed on this worker' };
+    const { code, stdout, stderr } = await runCommand(command, {
+      signal: this.signal,
+      environment: { IPMI_PASSWORD: bmc.password },
+    });
+    if (code === null && /ENOENT/.test(stderr))
+      return { code, text: 'ipmitool is not installed on this worker' };
     const said = `${stdout.trim()} ${stderr.trim()}`.trim();
     this.log.debug(`ipmitool ${words.join(' ')} of ${name}`, { code: code ?? -1, said: said.slice(0, 300) });
-    return { code, text: code === 0 ? stdout : `the controller of ${name} at ${bmc.host}:${bmc.port}: ${said.split('\n').at(-1)?.slice(0, 300) ?? ''}` };
+    return {
+      code,
+      text:
+        code === 0
+          ? stdout
+          : `the controller of ${name} at ${bmc.host}:${bmc.port}: ${said.split('\n').at(-1)?.slice(0, 300) ?? ''}`,
+    };
   }
 }

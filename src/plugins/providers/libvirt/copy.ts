@@ -25,19 +25,24 @@ const noteKey = 'heddle-copy';
 const lookEveryMs = 2_000;
 
 /**
- * Copies a volume as a whole image into the pool, never over one that is there, and never again once it is done. libvirt itself takes a copy away that failed, and
- * goes on with one whose caller died. Of a copy whose end nobody saw, the note says that it is ours: it may be half of one, so it is taken away and made again.
+ * Copies a volume as a whole image into the pool, never over one that is there, and never again once it is
+ * done. libvirt itself takes a copy away that failed, and goes on with one whose caller died. Of a copy whose
+ * end nobody saw, the note says that it is ours: it may be half of one, so it is taken away and made again.
  */
 export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Promise<Outcome> {
   const { domain, target, from, progress } = copy;
   const note = noteOf(domain, copy);
   const there = await volumes.find(target);
-  if (note === 'done') return there === undefined ? { answer: 'not done', why: `the image ${target} was made, and is gone again` } : { answer: 'done' };
+  if (note === 'done')
+    return there === undefined
+      ? { answer: 'not done', why: `the image ${target} was made, and is gone again` }
+      : { answer: 'done' };
   if (there !== undefined && note === undefined) return existsAlready(target);
   if (there !== undefined) {
     await untilItEnded(volumes, copy, virsh.signal);
     // Sizes are rounded to whole sectors.
-    if (there.backing !== undefined || Math.abs(there.capacity - from.capacity) >= 512) return existsAlready(target);
+    if (there.backing !== undefined || Math.abs(there.capacity - from.capacity) >= 512)
+      return existsAlready(target);
     await volumes.delete(target);
   }
   if (note === undefined) await write(virsh, copy, 'begun');
@@ -53,9 +58,13 @@ export async function copyVolume(virsh: Virsh, volumes: Volumes, copy: Copy): Pr
 }
 
 /** Whether this copy has begun or ended, by the domain's metadata. */
-export function noteOf({ xml }: Domain, { token, target }: Pick<Copy, 'token' | 'target'>): Progress | undefined {
+export function noteOf(
+  { xml }: Domain,
+  { token, target }: Pick<Copy, 'token' | 'target'>,
+): Progress | undefined {
   const [found] = elementsAt(xml, 'metadata', `${noteKey}:copy`);
-  if (found?.attributes['token'] !== digestOf(token) || found.attributes['target'] !== target) return undefined;
+  if (found?.attributes['token'] !== digestOf(token) || found.attributes['target'] !== target)
+    return undefined;
   return found.attributes['state'] === 'done' ? 'done' : 'begun';
 }
 
@@ -69,7 +78,16 @@ async function untilItEnded(volumes: Volumes, copy: Copy, signal: AbortSignal): 
 
 /** Names of volumes have nothing that XML knows. */
 async function write(virsh: Virsh, { domain, token, target }: Copy, state: Progress): Promise<void> {
-  await virsh.run(['metadata', domain.uuid, noteUri, '--config', '--key', noteKey, '--set', `<copy token='${digestOf(token)}' target='${target}' state='${state}'/>`]);
+  await virsh.run([
+    'metadata',
+    domain.uuid,
+    noteUri,
+    '--config',
+    '--key',
+    noteKey,
+    '--set',
+    `<copy token='${digestOf(token)}' target='${target}' state='${state}'/>`,
+  ]);
 }
 
 /** libvirt answers when all is written; meanwhile it is asked how much there is. */
@@ -90,7 +108,10 @@ async function whileTelling(volumes: Volumes, copy: Copy, signal: AbortSignal): 
 }
 
 /** What cannot be read in the middle of its making says nothing. */
-async function tell(volumes: Volumes, { target, progress }: Pick<Copy, 'target' | 'progress'>): Promise<void> {
+async function tell(
+  volumes: Volumes,
+  { target, progress }: Pick<Copy, 'target' | 'progress'>,
+): Promise<void> {
   const volume = await volumes.find(target).catch(() => undefined);
   if (volume !== undefined) progress(`${Math.floor(volume.allocated / 2 ** 20)} MB of ${target} are written`);
 }

@@ -18,13 +18,28 @@ export interface DomainParts {
 /** Where the machine sees its volumes. */
 const [systemDisk, seedDisk] = ['vda', 'vdb'];
 
-/** A domain with its disk, the seed as a second one, one network interface, a console and the guest agent's channel. */
-export function domainXml({ identity, input: { key, tags, hostname, image }, fields, size, hostKey, createdAt }: DomainParts): string {
+/**
+ * A domain with its disk, the seed as a second one, one network interface, a console and the guest agent's
+ * channel.
+ */
+export function domainXml({
+  identity,
+  input: { key, tags, hostname, image },
+  fields,
+  size,
+  hostKey,
+  createdAt,
+}: DomainParts): string {
   const { hypervisor, arch, pool, network, bridge, cloudInit } = fields;
-  const [source, type] = bridge === undefined ? [`<source network='${escapeXml(network)}'/>`, 'network'] : [`<source bridge='${escapeXml(bridge)}'/>`, 'bridge'];
+  const [source, type] =
+    bridge === undefined
+      ? [`<source network='${escapeXml(network)}'/>`, 'network']
+      : [`<source bridge='${escapeXml(bridge)}'/>`, 'bridge'];
   const disk = (volume: string, format: string, target: string, more = ''): string =>
     `<disk type='volume' device='disk'><driver name='qemu' type='${format}'/><source pool='${escapeXml(pool)}' volume='${volume}'/><target dev='${target}' bus='virtio'/>${more}</disk>`;
-  const labels = Object.entries({ ...tags, 'heddle-key': key }).map(([name, value]) => `<heddle:tag name='${escapeXml(name)}' value='${escapeXml(value)}'/>`).join('');
+  const labels = Object.entries({ ...tags, 'heddle-key': key })
+    .map(([name, value]) => `<heddle:tag name='${escapeXml(name)}' value='${escapeXml(value)}'/>`)
+    .join('');
   return `<domain type='${hypervisor}'>
   <name>${identity.name}</name>
   <uuid>${identity.uuid}</uuid>
@@ -33,7 +48,7 @@ export function domainXml({ identity, input: { key, tags, hostname, image }, fie
   <memory unit='MiB'>${size.memoryMb}</memory>
   <vcpu>${size.cpus}</vcpu>
   <os><type arch='${escapeXml(arch)}'>hvm</type><boot dev='hd'/></os>
-  ${hypervisor === 'kvm' ? '<cpu mode=\'host-model\'/>' : ''}
+  ${hypervisor === 'kvm' ? "<cpu mode='host-model'/>" : ''}
   <features><acpi/></features>
   <on_reboot>restart</on_reboot>
   <devices>
@@ -41,7 +56,7 @@ export function domainXml({ identity, input: { key, tags, hostname, image }, fie
     ${cloudInit ? disk(identity.seed, 'raw', seedDisk, '<readonly/>') : ''}
     <interface type='${type}'>${source}<mac address='${identity.mac}'/><model type='virtio'/></interface>
     <console type='pty'/>
-    ${hypervisor === 'test' ? '' : '<channel type=\'unix\'><target type=\'virtio\' name=\'org.qemu.guest_agent.0\'/></channel><rng model=\'virtio\'><backend model=\'random\'>/dev/urandom</backend></rng>'}
+    ${hypervisor === 'test' ? '' : "<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel><rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>"}
   </devices>
 </domain>
 `;
@@ -49,8 +64,11 @@ export function domainXml({ identity, input: { key, tags, hostname, image }, fie
 
 /** The volumes that a domain has. */
 export function volumesOf(domain: XmlElement): { readonly disk?: string; readonly seed?: string } {
-  const at = (target: string): string | undefined => elementsAt(domain, 'devices', 'disk').filter((disk) => targetOf(disk) === target)
-    .flatMap((disk) => elementsAt(disk, 'source')).map(({ attributes }) => attributes['volume'])[0];
+  const at = (target: string): string | undefined =>
+    elementsAt(domain, 'devices', 'disk')
+      .filter((disk) => targetOf(disk) === target)
+      .flatMap((disk) => elementsAt(disk, 'source'))
+      .map(({ attributes }) => attributes['volume'])[0];
   const [disk, seed] = [at(systemDisk), at(seedDisk)];
   return { ...(disk === undefined ? {} : { disk }), ...(seed === undefined ? {} : { seed }) };
 }
@@ -60,9 +78,19 @@ export function withVolumes(domain: XmlElement, { disk, seed }: Identity, image:
   const volumes: Readonly<Record<string, string>> = { [systemDisk]: disk, [seedDisk]: seed };
   const switched = changeAt(domain, ['devices', 'disk'], (found) => {
     const volume = volumes[targetOf(found) ?? ''];
-    return volume === undefined ? found : changeAt(found, ['source'], (source) => ({ ...source, attributes: { ...source.attributes, volume } }));
+    return volume === undefined
+      ? found
+      : changeAt(found, ['source'], (source) => ({
+          ...source,
+          attributes: { ...source.attributes, volume },
+        }));
   });
-  return writeXml(changeAt(switched, ['metadata', 'heddle:machine'], (machine) => ({ ...machine, attributes: { ...machine.attributes, image } })));
+  return writeXml(
+    changeAt(switched, ['metadata', 'heddle:machine'], (machine) => ({
+      ...machine,
+      attributes: { ...machine.attributes, image },
+    })),
+  );
 }
 
 function targetOf(disk: XmlElement): string | undefined {

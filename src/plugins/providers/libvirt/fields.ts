@@ -7,27 +7,44 @@ const name = z.string().regex(/^[\w.][\w.+:@-]*$/, { error: 'letters, digits and
 const word = z.string().min(1);
 
 const fieldsSchema = z.object({
-  uri: z.string().regex(/^[a-z][a-z+]*:\/\/\S*$/, { error: 'a URI such as qemu:///system' }).default('qemu:///system'),
+  uri: z
+    .string()
+    .regex(/^[a-z][a-z+]*:\/\/\S*$/, { error: 'a URI such as qemu:///system' })
+    .default('qemu:///system'),
   program: word.default('virsh'),
-  pool: name.default('default'), network: name.default('default'), bridge: name.optional(),
-  hypervisor: z.enum(['kvm', 'qemu', 'test']).default('kvm'), arch: name.default('x86_64'),
+  pool: name.default('default'),
+  network: name.default('default'),
+  bridge: name.optional(),
+  hypervisor: z.enum(['kvm', 'qemu', 'test']).default('kvm'),
+  arch: name.default('x86_64'),
   addressFrom: z.enum(['lease', 'agent', 'arp', 'fixed']).default('lease'),
   addresses: z.record(word, word).default({}),
-  cloudInit: z.boolean().default(true), hostKeySecret: word.optional(),
+  cloudInit: z.boolean().default(true),
+  hostKeySecret: word.optional(),
   privateKey: z.union([word, z.strictObject({ secret: word })]).optional(),
   publicKeys: z.array(z.string().regex(/^[^\r\n]+$/, { error: 'one key on one line' })).default([]),
-  user: word.default('root'), sshPort: z.int().min(1).max(65_535).default(22), userData: z.string().optional(),
+  user: word.default('root'),
+  sshPort: z.int().min(1).max(65_535).default(22),
+  userData: z.string().optional(),
   libraries: z.array(name).default([]),
-  settleSeconds: z.number().min(0.1).default(30), shutDownSeconds: z.number().min(0).default(60), readEveryMs: z.number().min(10).default(1_000),
+  settleSeconds: z.number().min(0.1).default(30),
+  shutDownSeconds: z.number().min(0).default(60),
+  readEveryMs: z.number().min(10).default(1_000),
 });
 export type LibvirtFields = z.output<typeof fieldsSchema>;
 
-/** @throws PluginError Invalid that names every wrong field; values are not quoted, for they may be secret. */
+/**
+ * @throws PluginError Invalid that names every wrong field; values are not quoted, for they may be secret.
+ */
 export function readFields(fields: JsonObject): LibvirtFields {
   const parsed = fieldsSchema.safeParse(fields);
-  if (!parsed.success) throw wrong(parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; '));
+  if (!parsed.success)
+    throw wrong(
+      parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; '),
+    );
   const { cloudInit, hostKeySecret, publicKeys, userData } = parsed.data;
-  if (!cloudInit && (hostKeySecret !== undefined || publicKeys.length > 0 || userData !== undefined)) throw wrong('hostKeySecret, publicKeys and userData need cloudInit: true');
+  if (!cloudInit && (hostKeySecret !== undefined || publicKeys.length > 0 || userData !== undefined))
+    throw wrong('hostKeySecret, publicKeys and userData need cloudInit: true');
   return parsed.data;
 }
 
@@ -38,7 +55,10 @@ function wrong(faults: string): PluginError {
 /** An image's name, as virsh takes it. */
 export function readImage(image: string): string {
   if (name.safeParse(image).success) return image;
-  throw new PluginError('Invalid', `the image ${JSON.stringify(image)} is no name of a volume: letters, digits and ._+:@- alone`);
+  throw new PluginError(
+    'Invalid',
+    `the image ${JSON.stringify(image)} is no name of a volume: letters, digits and ._+:@- alone`,
+  );
 }
 
 export interface Size {
@@ -50,7 +70,16 @@ export interface Size {
 
 /** `2x4g` is two processors and 4 GiB of memory; `2x4gx40g` has a disk of 40 GiB. */
 export function readFlavor(flavor: string): Size {
-  const [, cpus = '', memory = '', unit, disk] = /^([1-9]\d{0,2})x([1-9]\d{0,5})([mg])(?:x([1-9]\d{0,5})g)?$/.exec(flavor) ?? [];
-  if (unit === undefined) throw new PluginError('Invalid', `the flavor ${flavor} is none of the libvirt provider's: write processors, memory and maybe the disk, such as 2x4g, 1x512m or 2x4gx40g`);
-  return { cpus: Number(cpus), memoryMb: Number(memory) * (unit === 'g' ? 1_024 : 1), ...(disk === undefined ? {} : { disk: Number(disk) * 1_024 ** 3 }) };
+  const [, cpus = '', memory = '', unit, disk] =
+    /^([1-9]\d{0,2})x([1-9]\d{0,5})([mg])(?:x([1-9]\d{0,5})g)?$/.exec(flavor) ?? [];
+  if (unit === undefined)
+    throw new PluginError(
+      'Invalid',
+      `the flavor ${flavor} is none of the libvirt provider's: write processors, memory and maybe the disk, such as 2x4g, 1x512m or 2x4gx40g`,
+    );
+  return {
+    cpus: Number(cpus),
+    memoryMb: Number(memory) * (unit === 'g' ? 1_024 : 1),
+    ...(disk === undefined ? {} : { disk: Number(disk) * 1_024 ** 3 }),
+  };
 }

@@ -20,12 +20,21 @@ export function identify(key: string, token?: string): Identity {
   const bytes = digest.slice(32).match(/../g) ?? [];
   const load = token === undefined ? '' : `-${digestOf(token)}`;
   // 52:54 is QEMU's: of no manufacturer, and of one machine.
-  return { name, uuid: asUuid(digest.slice(0, 32)), mac: ['52', '54', ...bytes.slice(0, 4)].join(':'), disk: `${name}${load}.qcow2`, seed: `${name}-seed${load}.img` };
+  return {
+    name,
+    uuid: asUuid(digest.slice(0, 32)),
+    mac: ['52', '54', ...bytes.slice(0, 4)].join(':'),
+    disk: `${name}${load}.qcow2`,
+    seed: `${name}-seed${load}.img`,
+  };
 }
 
 /** Whether it is a name that a volume of this machine has, of whichever load. */
 export function isVolumeOf({ name }: Identity, volume: string): boolean {
-  return volume.startsWith(name) && /^(-[0-9a-f]{16})?\.qcow2$|^-seed(-[0-9a-f]{16})?\.img$/.test(volume.slice(name.length));
+  return (
+    volume.startsWith(name) &&
+    /^(-[0-9a-f]{16})?\.qcow2$|^-seed(-[0-9a-f]{16})?\.img$/.test(volume.slice(name.length))
+  );
 }
 
 /** Of a token, which may be any text. */
@@ -36,5 +45,11 @@ export function digestOf(token: string): string {
 /** Version 8, which is for whatever one likes. */
 function asUuid(hex: string): string {
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
 }

@@ -1,6 +1,24 @@
 import {
-  PluginError, Provider, type CanCapture, type CanFind, type CanList, type CanLoad, type CanPower, type CanReset, type CanRetrieve, type CanShowImages, type CanTellAssigned,
-  type CreateInput, type ImageInput, type Knowledge, type Machine, type MachineInput, type Outcome, type PowerReading, type SizeReading, type TaskResult,
+  PluginError,
+  Provider,
+  type CanCapture,
+  type CanFind,
+  type CanList,
+  type CanLoad,
+  type CanPower,
+  type CanReset,
+  type CanRetrieve,
+  type CanShowImages,
+  type CanTellAssigned,
+  type CreateInput,
+  type ImageInput,
+  type Knowledge,
+  type Machine,
+  type MachineInput,
+  type Outcome,
+  type PowerReading,
+  type SizeReading,
+  type TaskResult,
 } from '../../contract.js';
 import type { PowerDriver } from '../../bare-metal/index.js';
 import { domainXml } from './domain.js';
@@ -17,27 +35,54 @@ import { Volumes } from './volumes.js';
 const lookAgainMs = 2_000;
 
 /** Virtual machines whose disks are overlays of base volumes. */
-export class LibvirtProvider extends Provider implements CanList, CanFind, CanPower, CanReset, CanShowImages, CanRetrieve, CanLoad, CanCapture, CanTellAssigned {
+export class LibvirtProvider
+  extends Provider
+  implements
+    CanList,
+    CanFind,
+    CanPower,
+    CanReset,
+    CanShowImages,
+    CanRetrieve,
+    CanLoad,
+    CanCapture,
+    CanTellAssigned
+{
   override async create(input: CreateInput): Promise<TaskResult> {
     const { fields, virsh, volumes } = this.#open();
     const identity = identify(input.key);
     const [size, image] = [readFlavor(input.flavor), readImage(input.image)];
     try {
-      if (await domainOf(virsh, input.key) === undefined) {
+      if ((await domainOf(virsh, input.key)) === undefined) {
         const base = await volumes.base(image);
         if (size.disk !== undefined && size.disk < base.capacity) {
-          throw new PluginError('Invalid', `the flavor ${input.flavor} has a smaller disk than the image ${image}, which has ${Math.ceil(base.capacity / 1_024 ** 3)} GiB`);
+          throw new PluginError(
+            'Invalid',
+            `the flavor ${input.flavor} has a smaller disk than the image ${image}, which has ${Math.ceil(base.capacity / 1_024 ** 3)} GiB`,
+          );
         }
         const hostKey = hostKeyOf(fields, input.key);
         await volumes.makeLayer(identity.disk, base, size.disk ?? base.capacity);
-        if (fields.cloudInit) await volumes.write(identity.seed, makeSeed(fields, { key: input.key, hostname: input.hostname, instance: identity.uuid }));
-        const xml = domainXml({ identity, input, fields, size, ...(hostKey === undefined ? {} : { hostKey: hostKey.public }), createdAt: new Date().toISOString() });
+        if (fields.cloudInit)
+          await volumes.write(
+            identity.seed,
+            makeSeed(fields, { key: input.key, hostname: input.hostname, instance: identity.uuid }),
+          );
+        const xml = domainXml({
+          identity,
+          input,
+          fields,
+          size,
+          ...(hostKey === undefined ? {} : { hostKey: hostKey.public }),
+          createdAt: new Date().toISOString(),
+        });
         await virsh.run(['define', '/dev/stdin'], { input: xml, also: existsAlready });
       }
       await virsh.run(['start', identity.uuid], { also: existsAlready });
     } catch (error) {
       // The engine takes it that nothing was made where there was no room.
-      if (error instanceof PluginError && error.kind === 'Capacity') await remove(virsh, volumes, fields, identity);
+      if (error instanceof PluginError && error.kind === 'Capacity')
+        await remove(virsh, volumes, fields, identity);
       throw error;
     }
     return { result: created(identity.uuid, fields.user) };
@@ -47,12 +92,18 @@ export class LibvirtProvider extends Provider implements CanList, CanFind, CanPo
     const { fields, virsh } = this.#open();
     const domain = await domainOf(virsh, key);
     if (domain === undefined) throw notReady(`there is no domain of key ${key}`);
-    if (domain.state === 'failed') throw new PluginError('Invalid', `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`);
+    if (domain.state === 'failed')
+      throw new PluginError('Invalid', `domain ${domain.uuid} is ${domain.stateText}. Replace the node.`);
     if (domain.state !== 'running') throw notReady(`domain ${domain.uuid} is ${domain.stateText}`);
     const address = await this.#addressOf(virsh, domain, fields);
     return {
       result: {
-        ipaddress: address, 'ssh-port': fields.sshPort, 'ssh-auth': { user: domain.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+        ipaddress: address,
+        'ssh-port': fields.sshPort,
+        'ssh-auth': {
+          user: domain.user,
+          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
+        },
         ...(domain.hostKey === undefined ? {} : { 'ssh-host-key': [domain.hostKey] }),
       },
     };
@@ -61,12 +112,14 @@ export class LibvirtProvider extends Provider implements CanList, CanFind, CanPo
   override async delete({ key }: MachineInput): Promise<void> {
     const { fields, virsh, volumes } = this.#open();
     await remove(virsh, volumes, fields, identify(key));
-    if (await domainOf(virsh, key) !== undefined) throw notReady(`the domain of key ${key} is still there`);
+    if ((await domainOf(virsh, key)) !== undefined) throw notReady(`the domain of key ${key} is still there`);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const domains = await listDomains(this.#open().virsh);
-    return domains.filter((domain) => Object.entries(tags).every(([name, value]) => domain.tags[name] === value)).map(machineOf);
+    return domains
+      .filter((domain) => Object.entries(tags).every(([name, value]) => domain.tags[name] === value))
+      .map(machineOf);
   }
 
   async find(key: string): Promise<readonly Machine[]> {
@@ -114,15 +167,25 @@ export class LibvirtProvider extends Provider implements CanList, CanFind, CanPo
     return (await domainOf(this.#open().virsh, key))?.image;
   }
 
-  async #addressOf(virsh: Virsh, { uuid, macs }: Domain, { addressFrom, addresses }: LibvirtFields): Promise<string> {
+  async #addressOf(
+    virsh: Virsh,
+    { uuid, macs }: Domain,
+    { addressFrom, addresses }: LibvirtFields,
+  ): Promise<string> {
     if (addressFrom === 'fixed') {
       const { nodeId } = this.task;
       const address = addresses[nodeId];
-      if (address === undefined) throw new PluginError('Invalid', `addressFrom is fixed, and the field addresses has none for ${nodeId}`);
+      if (address === undefined)
+        throw new PluginError(
+          'Invalid',
+          `addressFrom is fixed, and the field addresses has none for ${nodeId}`,
+        );
       return address;
     }
     // A guest agent that does not run yet is an error of virsh's.
-    const { stdout } = await virsh.run(['domifaddr', uuid, '--full', '--source', addressFrom], { also: /guest agent|QEMU guest agent is not connected|Failed to query/i });
+    const { stdout } = await virsh.run(['domifaddr', uuid, '--full', '--source', addressFrom], {
+      also: /guest agent|QEMU guest agent is not connected|Failed to query/i,
+    });
     const address = readAddresses(stdout, macs);
     if (address === undefined) throw notReady(`domain ${uuid} has no address yet by ${addressFrom}`);
     return address;
@@ -146,7 +209,10 @@ export class LibvirtProvider extends Provider implements CanList, CanFind, CanPo
   }
 }
 
-function created(uuid: string, user: string): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
+function created(
+  uuid: string,
+  user: string,
+): { readonly providerid: string; readonly 'ssh-auth': { readonly user: string } } {
   return { providerid: uuid, 'ssh-auth': { user } };
 }
 
@@ -155,10 +221,24 @@ function machineOf({ uuid, key, tags, state, createdAt }: Domain): Machine {
 }
 
 /** Each part may be gone already. */
-async function remove(virsh: Virsh, volumes: Volumes, { hypervisor }: LibvirtFields, identity: Identity): Promise<void> {
+async function remove(
+  virsh: Virsh,
+  volumes: Volumes,
+  { hypervisor }: LibvirtFields,
+  identity: Identity,
+): Promise<void> {
   const { uuid } = identity;
   await virsh.run(['destroy', uuid], { also: noDomain });
-  await virsh.run(['undefine', uuid, '--managed-save', '--snapshots-metadata', ...(hypervisor === 'test' ? [] : ['--nvram'])], { also: noDomain });
+  await virsh.run(
+    [
+      'undefine',
+      uuid,
+      '--managed-save',
+      '--snapshots-metadata',
+      ...(hypervisor === 'test' ? [] : ['--nvram']),
+    ],
+    { also: noDomain },
+  );
   for (const volume of await volumes.ofMachine(identity)) await volumes.delete(volume);
 }
 

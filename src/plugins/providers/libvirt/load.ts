@@ -8,10 +8,19 @@ import type { Virsh } from './virsh.js';
 import type { Volumes } from './volumes.js';
 
 /**
- * Puts a machine onto a new layer of an image. The layer is the load's own, by its token; the domain is switched to it in one call, so
- * a disk is the old one or the new one, whatever is cut off, and is made once. The old one goes last.
+ * Puts a machine onto a new layer of an image. The layer is the load's own, by its token; the domain is
+ * switched to it in one call, so a disk is the old one or the new one, whatever is cut off, and is made once.
+ * The old one goes last.
  */
-export async function loadImage({ virsh, volumes, fields }: { readonly virsh: Virsh; readonly volumes: Volumes; readonly fields: LibvirtFields }, image: string, { key, token, progress }: ImageInput): Promise<Outcome> {
+export async function loadImage(
+  {
+    virsh,
+    volumes,
+    fields,
+  }: { readonly virsh: Virsh; readonly volumes: Volumes; readonly fields: LibvirtFields },
+  image: string,
+  { key, token, progress }: ImageInput,
+): Promise<Outcome> {
   const domain = await domainOf(virsh, key);
   if (domain === undefined) return noSuchDomain;
   const identity = identify(key, token);
@@ -24,11 +33,16 @@ export async function loadImage({ virsh, volumes, fields }: { readonly virsh: Vi
     // A disk that was ordered larger than its image stays so.
     await volumes.makeLayer(identity.disk, base, Math.max(base.capacity, old?.capacity ?? 0));
     // To cloud-init it is another instance: what it did for the old disk is not on this one.
-    if (domain.seed !== undefined) await volumes.write(identity.seed, makeSeed(fields, { key, hostname: domain.hostname, instance: `${identity.uuid}-${identity.disk}` }));
+    if (domain.seed !== undefined)
+      await volumes.write(
+        identity.seed,
+        makeSeed(fields, { key, hostname: domain.hostname, instance: `${identity.uuid}-${identity.disk}` }),
+      );
     await virsh.run(['define', '/dev/stdin'], { input: withVolumes(domain.xml, identity, image) });
     progress(`the machine has a disk of image ${image}`);
   }
-  for (const volume of await volumes.ofMachine(identity)) if (volume !== identity.disk && volume !== identity.seed) await volumes.delete(volume);
+  for (const volume of await volumes.ofMachine(identity))
+    if (volume !== identity.disk && volume !== identity.seed) await volumes.delete(volume);
   return { answer: 'done' };
 }
 
@@ -36,5 +50,7 @@ export const noSuchDomain: Outcome = { answer: 'not done', why: 'libvirt has no 
 
 /** A disk in use is neither changed nor read. */
 export function refuseUnlessOff({ stateText }: Domain): Outcome | undefined {
-  return stateText === 'shut off' ? undefined : { answer: 'not done', why: `the domain is ${stateText}, and its disk is in use; switch it off first` };
+  return stateText === 'shut off'
+    ? undefined
+    : { answer: 'not done', why: `the domain is ${stateText}, and its disk is in use; switch it off first` };
 }

@@ -35,24 +35,45 @@ export async function domainOf(virsh: Virsh, key: string): Promise<Domain | unde
 
 /** libvirt's words for states; being paused at boot is rare enough to look again. */
 const states: Readonly<Record<string, Machine['state']>> = {
-  'running': 'running', 'idle': 'running', 'paused': 'stopped', 'in shutdown': 'stopped', 'shut off': 'stopped', 'pmsuspended': 'stopped', 'crashed': 'failed', 'no state': 'starting',
+  running: 'running',
+  idle: 'running',
+  paused: 'stopped',
+  'in shutdown': 'stopped',
+  'shut off': 'stopped',
+  pmsuspended: 'stopped',
+  crashed: 'failed',
+  'no state': 'starting',
 };
 
 /** All domains of ours: the names first, then what each of them is, on one connection each. */
 export async function listDomains(virsh: Virsh, wanted?: string): Promise<readonly Domain[]> {
   const { stdout, errors } = await virsh.batch(['list --all --uuid --name']);
   if (errors.length > 0) virsh.fail(errors);
-  const rows = stdout.split('\n').map((line) => line.trim()).filter((line) => line !== '').map((line) => line.split(/\s+/));
+  const rows = stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => line.split(/\s+/));
   const strange = rows.find(([uuid = '']) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid));
-  if (strange !== undefined) throw new PluginError('Retryable', 'virsh answers `list` with something else than ids and names');
-  const uuids = rows.flatMap(([uuid = '', name = '']) => (name.startsWith(namePrefix) && (wanted === undefined || uuid === wanted) ? [uuid] : []));
+  if (strange !== undefined)
+    throw new PluginError('Retryable', 'virsh answers `list` with something else than ids and names');
+  const uuids = rows.flatMap(([uuid = '', name = '']) =>
+    name.startsWith(namePrefix) && (wanted === undefined || uuid === wanted) ? [uuid] : [],
+  );
   return uuids.length === 0 ? [] : describe(virsh, uuids);
 }
 
 /** Nobody's metadata can hold the mark between two. One that went meanwhile is left out. */
 async function describe(virsh: Virsh, uuids: readonly string[]): Promise<readonly Domain[]> {
   const mark = `heddle-${randomUUID()}`;
-  const { stdout, errors } = await virsh.batch(uuids.flatMap((uuid) => [`echo ${mark}`, `dumpxml --inactive ${uuid}`, `echo ${mark}`, `domstate ${uuid}`]));
+  const { stdout, errors } = await virsh.batch(
+    uuids.flatMap((uuid) => [
+      `echo ${mark}`,
+      `dumpxml --inactive ${uuid}`,
+      `echo ${mark}`,
+      `domstate ${uuid}`,
+    ]),
+  );
   const wrong = errors.filter((line) => !absent.test(line));
   if (wrong.length > 0) virsh.fail(wrong);
   const parts = stdout.split(mark).slice(1);
@@ -72,24 +93,45 @@ function readDomain(uuid: string, xml: XmlElement, stateText: string): readonly 
   const key = machine?.attributes['key'];
   if (machine === undefined || key === undefined) return [];
   const state = states[stateText];
-  if (state === undefined) throw new PluginError('Retryable', `domain ${uuid} is in a state that nobody knows: ${stateText}`);
-  const tags = Object.fromEntries(elementsAt(machine, 'heddle:tag').map(({ attributes: { name = '', value = '' } }) => [name, value]));
+  if (state === undefined)
+    throw new PluginError('Retryable', `domain ${uuid} is in a state that nobody knows: ${stateText}`);
+  const tags = Object.fromEntries(
+    elementsAt(machine, 'heddle:tag').map(({ attributes: { name = '', value = '' } }) => [name, value]),
+  );
   const { created, user = 'root', image, 'host-key': hostKey } = machine.attributes;
-  return [{
-    uuid, key, tags: { ...tags, [tagNames.key]: key }, state, stateText, user, hostname: textAt(xml, 'title') ?? '', xml, ...volumesOf(xml),
-    macs: elementsAt(xml, 'devices', 'interface', 'mac').flatMap(({ attributes: { address } }) => (address === undefined ? [] : [address.toLowerCase()])),
-    ...(created === undefined ? {} : { createdAt: created }), ...(hostKey === undefined ? {} : { hostKey }), ...(image === undefined ? {} : { image }),
-  }];
+  return [
+    {
+      uuid,
+      key,
+      tags: { ...tags, [tagNames.key]: key },
+      state,
+      stateText,
+      user,
+      hostname: textAt(xml, 'title') ?? '',
+      xml,
+      ...volumesOf(xml),
+      macs: elementsAt(xml, 'devices', 'interface', 'mac').flatMap(({ attributes: { address } }) =>
+        address === undefined ? [] : [address.toLowerCase()],
+      ),
+      ...(created === undefined ? {} : { createdAt: created }),
+      ...(hostKey === undefined ? {} : { hostKey }),
+      ...(image === undefined ? {} : { image }),
+    },
+  ];
 }
 
-/** The address of the machine's own interface: a guest agent tells of those that containers in it have, too. */
+/**
+ * The address of the machine's own interface: a guest agent tells of those that containers in it have, too.
+ */
 export function readAddresses(table: string, macs: readonly string[]): string | undefined {
   const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
   let last = '';
   const found = rows.flatMap(([, mac = '', protocol = '', address = '']) => {
     // A second address of an interface stands below it, without its name.
     last = mac === '-' ? last : mac.toLowerCase();
-    return /^ipv[46]$/.test(protocol) && macs.includes(last) ? [{ protocol, address: address.replace(/\/\d+$/, '') }] : [];
+    return /^ipv[46]$/.test(protocol) && macs.includes(last)
+      ? [{ protocol, address: address.replace(/\/\d+$/, '') }]
+      : [];
   });
   const usable = found.filter(({ address }) => !/^(127\.|169\.254\.|::1$|fe80:)/i.test(address));
   return (usable.find(({ protocol }) => protocol === 'ipv4') ?? usable[0])?.address;

@@ -16,6 +16,14 @@ export function hostKeyOf({ hostKeySecret }: LibvirtFields, key: string): HostKe
 
 /** The disk that cloud-init reads. */
 export function makeSeed(fields: LibvirtFields, { key, hostname, instance }: SeedParts): Buffer {
-  const userData = makeUserData({ hostname, hostKey: hostKeyOf(fields, key), publicKeys: fields.publicKeys, own: fields.userData });
-  return makeSeedImage({ 'meta-data': JSON.stringify({ 'instance-id': instance, 'local-hostname': hostname }), 'user-data': userData });
+  const userData = makeUserData({
+    hostname,
+    hostKey: hostKeyOf(fields, key),
+    publicKeys: fields.publicKeys,
+    own: fields.userData,
+  });
+  return makeSeedImage({
+    'meta-data': JSON.stringify({ 'instance-id': instance, 'local-hostname': hostname }),
+    'user-data': userData,
+  });
 }

@@ -19,10 +19,12 @@ export interface Answer {
 }
 
 /** What libvirt says when it has no such thing. */
-export const absent = /^error: (failed to get (domain|vol) |Domain not found|Storage volume not found|Failed to (get|find) )/i;
+export const absent =
+  /^error: (failed to get (domain|vol) |Domain not found|Storage volume not found|Failed to (get|find) )/i;
 
 /** What is as it should be already. */
-export const existsAlready = /already exists|exists already|already active|already running|already in use|already defined/i;
+export const existsAlready =
+  /already exists|exists already|already active|already running|already in use|already defined/i;
 export const noDomain = /failed to get domain|domain not found|not running|not active/i;
 
 /** Runs virsh on the worker. Commands get their words apart, and XML or bytes on standard input. */
@@ -46,11 +48,20 @@ export class Virsh {
   }
 
   /** One command that must succeed, or fail with what `also` knows. */
-  async run(words: readonly string[], { input, also }: { readonly input?: string | Buffer; readonly also?: RegExp } = {}): Promise<Answer & { readonly ok: boolean }> {
+  async run(
+    words: readonly string[],
+    { input, also }: { readonly input?: string | Buffer; readonly also?: RegExp } = {},
+  ): Promise<Answer & { readonly ok: boolean }> {
     const { code, stdout, errors } = await this.#run(words, input);
     if (code === 0 && errors.length === 0) return { stdout, errors, ok: true };
     // A connection that is lost looks like absence, but for another line.
-    if (code === 1 && also !== undefined && errors.some((line) => also.test(line)) && !errors.some((line) => lost.test(line))) return { stdout, errors, ok: false };
+    if (
+      code === 1 &&
+      also !== undefined &&
+      errors.some((line) => also.test(line)) &&
+      !errors.some((line) => lost.test(line))
+    )
+      return { stdout, errors, ok: false };
     throw this.#failure(errors);
   }
 
@@ -59,11 +70,18 @@ export class Virsh {
   }
 
   #failure(errors: readonly string[]): PluginError {
-    const said = errors.map((line) => line.replace(/^error: /, '')).slice(0, 4).join('; ') || 'it gave no answer that is virsh\'s';
+    const said =
+      errors
+        .map((line) => line.replace(/^error: /, ''))
+        .slice(0, 4)
+        .join('; ') || "it gave no answer that is virsh's";
     return new PluginError(kindOf(said), `virsh: ${said}`);
   }
 
-  async #run(words: readonly string[], input?: string | Buffer): Promise<{ readonly code: number | null; readonly stdout: string; readonly errors: readonly string[] }> {
+  async #run(
+    words: readonly string[],
+    input?: string | Buffer,
+  ): Promise<{ readonly code: number | null; readonly stdout: string; readonly errors: readonly string[] }> {
     await this.#calls.take();
     this.signal.throwIfAborted();
     const { uri, program } = this.#fields;
@@ -71,30 +89,44 @@ export class Virsh {
       // A connection over SSH may be made with what is in the user's home.
       const virsh = [program, '--quiet', '--connect', uri, ...words] as const;
       // /dev/stdin can be opened where it is a pipe; what Node gives to a program is a socket.
-      const [first, ...rest] = input === undefined ? virsh : (['sh', '-c', 'cat | "$@"', 'sh', ...virsh] as const);
+      const [first, ...rest] =
+        input === undefined ? virsh : (['sh', '-c', 'cat | "$@"', 'sh', ...virsh] as const);
       const child = spawn(first, rest, {
-        stdio: 'pipe', env: childEnvironment({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }), detached: true,
+        stdio: 'pipe',
+        env: childEnvironment({ set: { PATH: searchPath, HOME: homedir(), LC_ALL: 'C' } }),
+        detached: true,
       });
       const end = (): void => endGroup(child.pid);
       this.signal.addEventListener('abort', end, { once: true });
       const [out, err]: [Buffer[], Buffer[]] = [[], []];
       let size = 0;
-      const gather = (chunks: Buffer[]) => (chunk: Buffer): void => {
-        size += chunk.length;
-        if (size > mostBytes) end();
-        else chunks.push(chunk);
-      };
+      const gather =
+        (chunks: Buffer[]) =>
+        (chunk: Buffer): void => {
+          size += chunk.length;
+          if (size > mostBytes) end();
+          else chunks.push(chunk);
+        };
       child.stdout.on('data', gather(out));
       child.stderr.on('data', gather(err));
       child.stdin.on('error', () => undefined);
       child.stdin.end(input);
       child.once('error', (error) => {
-        reject(new PluginError('Invalid', `${program} cannot be run on this worker: ${error.message}. Install it (libvirt-clients), or set the field program.`, { cause: error }));
+        reject(
+          new PluginError(
+            'Invalid',
+            `${program} cannot be run on this worker: ${error.message}. Install it (libvirt-clients), or set the field program.`,
+            { cause: error },
+          ),
+        );
       });
       child.once('close', (code) => {
         this.signal.removeEventListener('abort', end);
         if (this.signal.aborted) return reject(asError(this.signal.reason));
-        const errors = Buffer.concat(err).toString().split('\n').filter((line) => line.startsWith('error: '));
+        const errors = Buffer.concat(err)
+          .toString()
+          .split('\n')
+          .filter((line) => line.startsWith('error: '));
         return resolve({ code, stdout: Buffer.concat(out).toString(), errors });
       });
     });
@@ -115,13 +147,20 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-const lost = /failed to connect|cannot recv|cannot send|end of file|connection (refused|reset|closed)|client socket is closed|timed? ?out|broken pipe|temporarily|cannot acquire state change lock/i;
+const lost =
+  /failed to connect|cannot recv|cannot send|end of file|connection (refused|reset|closed)|client socket is closed|timed? ?out|broken pipe|temporarily|cannot acquire state change lock/i;
 
 const kinds: readonly (readonly [RegExp, FailureKind])[] = [
   [/authentication|permission denied|not authorized|access denied|publickey/i, 'Auth'],
-  [/no space left|not enough (free )?(space|memory|disk)|cannot allocate memory|disk quota|insufficient/i, 'Capacity'],
+  [
+    /no space left|not enough (free )?(space|memory|disk)|cannot allocate memory|disk quota|insufficient/i,
+    'Capacity',
+  ],
   [lost, 'Retryable'],
-  [/no storage pool|pool not found|failed to get pool|is not active|network not found|no network|cannot get interface|unsupported configuration|XML error|invalid argument|not supported|no emulator|does not support|unexpected .*URI|could not find capabilities|no connection driver|cannot find/i, 'Invalid'],
+  [
+    /no storage pool|pool not found|failed to get pool|is not active|network not found|no network|cannot get interface|unsupported configuration|XML error|invalid argument|not supported|no emulator|does not support|unexpected .*URI|could not find capabilities|no connection driver|cannot find/i,
+    'Invalid',
+  ],
 ];
 
 function kindOf(said: string): FailureKind {

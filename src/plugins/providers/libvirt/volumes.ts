@@ -30,23 +30,42 @@ export class Volumes {
   }
 
   async find(name: string): Promise<Volume | undefined> {
-    const { stdout, ok } = await this.#virsh.run(['vol-dumpxml', '--pool', this.#pool, name], { also: noVolume });
+    const { stdout, ok } = await this.#virsh.run(['vol-dumpxml', '--pool', this.#pool, name], {
+      also: noVolume,
+    });
     if (!ok) return undefined;
     const xml = parseXml(stdout.trim());
-    const [path, format] = [textAt(xml, 'target', 'path'), elementsAt(xml, 'target', 'format')[0]?.attributes['type']];
+    const [path, format] = [
+      textAt(xml, 'target', 'path'),
+      elementsAt(xml, 'target', 'format')[0]?.attributes['type'],
+    ];
     const [capacity, allocated] = [Number(textAt(xml, 'capacity')), Number(textAt(xml, 'allocation') ?? 0)];
-    if (path === undefined || format === undefined || !Number.isSafeInteger(capacity) || capacity <= 0 || !Number.isSafeInteger(allocated)) {
+    if (
+      path === undefined ||
+      format === undefined ||
+      !Number.isSafeInteger(capacity) ||
+      capacity <= 0 ||
+      !Number.isSafeInteger(allocated)
+    ) {
       throw new PluginError('Retryable', `virsh tells neither path, format nor size of the volume ${name}`);
     }
     const backing = textAt(xml, 'backingStore', 'path');
-    return { path, format, capacity, allocated, ...(backing === undefined || backing === '' ? {} : { backing }) };
+    return {
+      path,
+      format,
+      capacity,
+      allocated,
+      ...(backing === undefined || backing === '' ? {} : { backing }),
+    };
   }
 
   /** What machines' disks are made of. @throws PluginError Invalid, and NotReady while it is being made. */
   async base(image: string): Promise<Volume> {
     const volume = await this.find(image);
-    if (volume === undefined) throw new PluginError('Invalid', `the image ${image} is no volume of the storage pool ${this.#pool}`);
-    if (await this.isBeingMade(image)) throw new PluginError('NotReady', `the image ${image} is still being made`);
+    if (volume === undefined)
+      throw new PluginError('Invalid', `the image ${image} is no volume of the storage pool ${this.#pool}`);
+    if (await this.isBeingMade(image))
+      throw new PluginError('NotReady', `the image ${image} is still being made`);
     return volume;
   }
 
@@ -54,11 +73,17 @@ export class Volumes {
   async isBeingMade(name: string): Promise<boolean> {
     // The test driver gives none, and its volumes are there at once.
     if (this.#emulated) return false;
-    const read = await this.#virsh.run(['vol-download', '--pool', this.#pool, name, '/dev/null', '--offset', '0', '--length', '1'], { also: /still being allocated/i });
+    const read = await this.#virsh.run(
+      ['vol-download', '--pool', this.#pool, name, '/dev/null', '--offset', '0', '--length', '1'],
+      { also: /still being allocated/i },
+    );
     return !read.ok;
   }
 
-  /** A layer that holds only what differs from its base. What a cut made of something else is made anew: no machine has it yet. */
+  /**
+   * A layer that holds only what differs from its base. What a cut made of something else is made anew: no
+   * machine has it yet.
+   */
   async makeLayer(name: string, base: Volume, bytes: number): Promise<void> {
     const xml = `<volume><name>${name}</name><capacity unit='bytes'>${bytes}</capacity><target><format type='qcow2'/><compat>1.1</compat></target><backingStore><path>${escapeXml(base.path)}</path><format type='${escapeXml(base.format)}'/></backingStore></volume>\n`;
     if ((await this.#make(xml)).ok) return;
@@ -71,14 +96,24 @@ export class Volumes {
   /** Written again by each attempt: the one before may have been cut off in the middle. */
   async write(name: string, content: Buffer): Promise<void> {
     const { length } = content;
-    await this.#make(`<volume><name>${name}</name><capacity unit='bytes'>${length}</capacity><allocation unit='bytes'>${length}</allocation><target><format type='raw'/></target></volume>\n`);
+    await this.#make(
+      `<volume><name>${name}</name><capacity unit='bytes'>${length}</capacity><allocation unit='bytes'>${length}</allocation><target><format type='raw'/></target></volume>\n`,
+    );
     await this.#virsh.run(['vol-upload', '--pool', this.#pool, name, '/dev/stdin'], { input: content });
   }
 
   /** The whole of another volume, without the layers below it. False where there is one of that name. */
-  async copy(name: string, from: { readonly pool: string; readonly name: string; readonly capacity: number }): Promise<boolean> {
+  async copy(
+    name: string,
+    from: { readonly pool: string; readonly name: string; readonly capacity: number },
+  ): Promise<boolean> {
     const xml = `<volume><name>${name}</name><capacity unit='bytes'>${from.capacity}</capacity><target><format type='qcow2'/><compat>1.1</compat></target></volume>\n`;
-    return (await this.#virsh.run(['vol-create-from', this.#pool, '/dev/stdin', from.name, '--inputpool', from.pool], { input: xml, also: existsAlready })).ok;
+    return (
+      await this.#virsh.run(
+        ['vol-create-from', this.#pool, '/dev/stdin', from.name, '--inputpool', from.pool],
+        { input: xml, also: existsAlready },
+      )
+    ).ok;
   }
 
   /** It may be gone already. */
@@ -90,7 +125,10 @@ export class Volumes {
   async ofMachine(identity: Identity): Promise<readonly string[]> {
     const { stdout, errors } = await this.#virsh.batch([`vol-list --pool ${this.#pool}`]);
     if (errors.length > 0) this.#virsh.fail(errors);
-    return stdout.split('\n').flatMap((line) => line.trim().split(/\s+/)[0] ?? []).filter((name) => isVolumeOf(identity, name));
+    return stdout
+      .split('\n')
+      .flatMap((line) => line.trim().split(/\s+/)[0] ?? [])
+      .filter((name) => isVolumeOf(identity, name));
   }
 
   async #make(xml: string): Promise<{ readonly ok: boolean }> {

@@ -20,7 +20,10 @@ const summarySchema = z.object({
 export type MachineSummary = z.infer<typeof summarySchema>;
 
 export const detailsSchema = summarySchema.extend({
-  port: z.number(), user: z.string(), password: z.string(), hostKey: z.string(),
+  port: z.number(),
+  user: z.string(),
+  password: z.string(),
+  hostKey: z.string(),
 });
 export const createdSchema = z.object({ id: z.string(), state: z.string(), user: z.string().optional() });
 const limitsSchema = z.object({ machines: z.number(), cores: z.number(), memoryMb: z.number() });
@@ -48,9 +51,14 @@ interface CallName {
 }
 
 /** An answer of the service: success with its body, or that there is no such machine. */
-export type ApiAnswer = { readonly found: true; readonly body: unknown } | { readonly found: false; readonly gone: boolean };
+export type ApiAnswer =
+  | { readonly found: true; readonly body: unknown }
+  | { readonly found: false; readonly gone: boolean };
 
-/** Calls the machine service. Every call may be repeated: CREATE carries a token, and nothing else makes anything. */
+/**
+ * Calls the machine service. Every call may be repeated: CREATE carries a token, and nothing else makes
+ * anything.
+ */
 export class LocalApi {
   readonly #options: ApiOptions;
 
@@ -63,7 +71,8 @@ export class LocalApi {
     const response = await this.#send(call);
     const body = await this.#readJson(response, call);
     if (response.ok) return { found: true, body };
-    if (response.status === 404 || response.status === 410) return { found: false, gone: response.status === 410 };
+    if (response.status === 404 || response.status === 410)
+      return { found: false, gone: response.status === 410 };
     throw errorOf(call, response, body);
   }
 
@@ -84,13 +93,20 @@ export class LocalApi {
   }
 
   /** Sends a file, or fetches one, for as long as it takes. */
-  async transfer(call: Pick<ApiCall, 'path'> & { readonly method: 'GET' | 'PUT' }, body?: ReadableStream): Promise<Response> {
+  async transfer(
+    call: Pick<ApiCall, 'path'> & { readonly method: 'GET' | 'PUT' },
+    body?: ReadableStream,
+  ): Promise<Response> {
     const { endpoint, apiKey, signal, calls } = this.#options;
     await calls.take();
     let response: Response;
     try {
       response = await fetch(new URL(call.path, endpoint), {
-        method: call.method, redirect: 'error', headers: { authorization: `Bearer ${apiKey}` }, signal, ...(body === undefined ? {} : { body, duplex: 'half' as const }),
+        method: call.method,
+        redirect: 'error',
+        headers: { authorization: `Bearer ${apiKey}` },
+        signal,
+        ...(body === undefined ? {} : { body, duplex: 'half' as const }),
       });
     } catch (error) {
       throw this.#lost(call, error);
@@ -106,7 +122,10 @@ export class LocalApi {
       return await fetch(new URL(call.path, endpoint), {
         method: call.method,
         redirect: 'error',
-        headers: { authorization: `Bearer ${apiKey}`, ...(call.body === undefined ? {} : { 'content-type': 'application/json' }) },
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
         body: call.body === undefined ? null : JSON.stringify(call.body),
         signal: anySignal([signal, AbortSignal.timeout(callDeadlineMs)]),
       });
@@ -125,31 +144,52 @@ export class LocalApi {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw new PluginError('Retryable', `${nameOf(call)} of the machine service answered ${response.status} with something that is not JSON. Is ${this.#options.endpoint} its address?`, { cause: error });
+      throw new PluginError(
+        'Retryable',
+        `${nameOf(call)} of the machine service answered ${response.status} with something that is not JSON. Is ${this.#options.endpoint} its address?`,
+        { cause: error },
+      );
     }
   }
 
-  /** Whether the call arrived is not known; repeating it is safe. A cancelled task is no failure of the service. */
+  /**
+   * Whether the call arrived is not known; repeating it is safe. A cancelled task is no failure of the
+   * service.
+   */
   #lost(call: CallName, error: unknown): unknown {
     if (this.#options.signal.aborted) return this.#options.signal.reason;
-    return new PluginError('Retryable', `${nameOf(call)} got no answer from the machine service at ${this.#options.endpoint} (${causeOf(error)}). Is it running?`, { cause: error });
+    return new PluginError(
+      'Retryable',
+      `${nameOf(call)} got no answer from the machine service at ${this.#options.endpoint} (${causeOf(error)}). Is it running?`,
+      { cause: error },
+    );
   }
 }
 
 /** Checks an answer's body. @throws PluginError Invalid when it is not what the API promises. */
-export function parseAnswer<Schema extends z.ZodType>(schema: Schema, body: unknown, call: ApiCall): z.infer<Schema> {
+export function parseAnswer<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+  call: ApiCall,
+): z.infer<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new PluginError('Invalid', `${nameOf(call)} of the machine service gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Do their versions fit?`, { cause: parsed.error });
+  throw new PluginError(
+    'Invalid',
+    `${nameOf(call)} of the machine service gave an answer that this plugin does not understand: ${z.prettifyError(parsed.error)}. Do their versions fit?`,
+    { cause: parsed.error },
+  );
 }
 
 function errorOf(call: CallName, response: Response, body: unknown): PluginError {
   const parsed = errorSchema.safeParse(body);
   const { code, message } = parsed.success ? parsed.data.error : { code: '', message: 'no reason given' };
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
-  return new PluginError(kindOf(response.status, code), `${nameOf(call)} was refused by the machine service (${response.status} ${code}): ${message}`, {
-    ...(Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {}),
-  });
+  return new PluginError(
+    kindOf(response.status, code),
+    `${nameOf(call)} was refused by the machine service (${response.status} ${code}): ${message}`,
+    { ...(Number.isFinite(wait) ? { retryAfterMs: wait * 1_000 } : {}) },
+  );
 }
 
 function kindOf(status: number, code: string): FailureKind {

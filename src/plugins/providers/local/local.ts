@@ -1,42 +1,121 @@
 import { z } from 'zod';
 import {
-  Provider, PluginError, type AccountQuota, type CanCapture, type CanDeleteImage, type CanDownloadImage, type CanFind, type CanList, type CanListImages, type CanLoad, type CanPower, type CanQuota, type CanShowImages, type CanTellAssigned, type CanUploadImage, type CreateInput,
-  type ImageFileInput, type ImageInput, type Knowledge, type LibraryInput, type Machine, type MachineInput, type Outcome, type PowerReading, type SizeReading, type TaskResult, type UploadedImage,
+  Provider,
+  PluginError,
+  type AccountQuota,
+  type CanCapture,
+  type CanDeleteImage,
+  type CanDownloadImage,
+  type CanFind,
+  type CanList,
+  type CanListImages,
+  type CanLoad,
+  type CanPower,
+  type CanQuota,
+  type CanShowImages,
+  type CanTellAssigned,
+  type CanUploadImage,
+  type CreateInput,
+  type ImageFileInput,
+  type ImageInput,
+  type Knowledge,
+  type LibraryInput,
+  type Machine,
+  type MachineInput,
+  type Outcome,
+  type PowerReading,
+  type SizeReading,
+  type TaskResult,
+  type UploadedImage,
 } from '../../contract.js';
-import { createdSchema, detailsSchema, LocalApi, parseAnswer, quotaSchema, type Limits, type MachineSummary } from './api.js';
+import {
+  createdSchema,
+  detailsSchema,
+  LocalApi,
+  parseAnswer,
+  quotaSchema,
+  type Limits,
+  type MachineSummary,
+} from './api.js';
 import { LocalImages } from './images.js';
 import { LocalVerbs, machinePath } from './verbs.js';
 
-const fieldsSchema = z.object({ endpoint: z.string(), apiKey: z.string(), publicKeys: z.array(z.string()).optional() });
+const fieldsSchema = z.object({
+  endpoint: z.string(),
+  apiKey: z.string(),
+  publicKeys: z.array(z.string()).optional(),
+});
 
 /** How long to wait before looking again at a machine that boots or goes, in ms. */
 const lookAgainMs = 300;
 
 /** Gets machines from Heddle's own machine service (src/local), by its HTTP API alone. */
-export class LocalProvider extends Provider implements CanList, CanFind, CanPower, CanQuota, CanLoad, CanCapture, CanShowImages, CanTellAssigned,
-  CanUploadImage, CanListImages, CanDownloadImage, CanDeleteImage {
+export class LocalProvider
+  extends Provider
+  implements
+    CanList,
+    CanFind,
+    CanPower,
+    CanQuota,
+    CanLoad,
+    CanCapture,
+    CanShowImages,
+    CanTellAssigned,
+    CanUploadImage,
+    CanListImages,
+    CanDownloadImage,
+    CanDeleteImage
+{
   override async create(input: CreateInput): Promise<TaskResult> {
     const { key, token, hostname, flavor, image, tags } = input;
     const { publicKeys } = this.#fields();
     const call = {
-      method: 'POST', path: '/v1/machines', body: { key, token, hostname, flavor, image, tags, ...(publicKeys === undefined ? {} : { publicKeys }) },
+      method: 'POST',
+      path: '/v1/machines',
+      body: {
+        key,
+        token,
+        hostname,
+        flavor,
+        image,
+        tags,
+        ...(publicKeys === undefined ? {} : { publicKeys }),
+      },
     } as const;
     const answer = await this.#api().call(call);
     const created = parseAnswer(createdSchema, answer.found ? answer.body : undefined, call);
-    if (created.state === 'gone') throw new PluginError('Invalid', `The machine of key ${key}, ${created.id}, was deleted; a key never gets a second machine.`);
+    if (created.state === 'gone')
+      throw new PluginError(
+        'Invalid',
+        `The machine of key ${key}, ${created.id}, was deleted; a key never gets a second machine.`,
+      );
     this.log.info(`machine ${created.id} is on its way`, { providerid: created.id });
-    return { result: { providerid: created.id, ...(created.user === undefined ? {} : { 'ssh-auth': { user: created.user } }) } };
+    return {
+      result: {
+        providerid: created.id,
+        ...(created.user === undefined ? {} : { 'ssh-auth': { user: created.user } }),
+      },
+    };
   }
 
   override async confirm(input: MachineInput): Promise<TaskResult> {
-    const id = input.providerid ?? await this.#idOf(input.key);
+    const id = input.providerid ?? (await this.#idOf(input.key));
     const call = { method: 'GET', path: machinePath(id, input.key) } as const;
     const answer = await this.#api().call(call);
-    if (!answer.found && answer.gone) throw new PluginError('Invalid', `Machine ${id} was deleted at the machine service. Replace the node.`);
+    if (!answer.found && answer.gone)
+      throw new PluginError('Invalid', `Machine ${id} was deleted at the machine service. Replace the node.`);
     if (!answer.found) throw notReady(`Machine ${id} is not seen at the machine service yet.`);
     const machine = parseAnswer(detailsSchema, answer.body, call);
-    if (machine.state === 'failed') throw new PluginError('Invalid', `Machine ${id} failed: ${machine.reason ?? 'no reason given'}. Replace the node.`);
-    if (machine.state === 'deleting') throw new PluginError('Invalid', `Machine ${id} is being deleted at the machine service. Replace the node.`);
+    if (machine.state === 'failed')
+      throw new PluginError(
+        'Invalid',
+        `Machine ${id} failed: ${machine.reason ?? 'no reason given'}. Replace the node.`,
+      );
+    if (machine.state === 'deleting')
+      throw new PluginError(
+        'Invalid',
+        `Machine ${id} is being deleted at the machine service. Replace the node.`,
+      );
     if (machine.state === 'stopped') throw notReady(`Machine ${id} is switched off at the machine service.`);
     if (machine.state !== 'running') throw notReady(`Machine ${id} is ${machine.state}.`);
     return {
@@ -52,27 +131,36 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
 
   /** Asks the service to delete rather than whether the machine is there: only its refusal proves absence. */
   override async delete(input: MachineInput): Promise<void> {
-    const ids = input.providerid === undefined ? (await this.#withKey(input.key)).map((machine) => machine.id) : [input.providerid];
-    const answers = await Promise.all(ids.map((id) => this.#api().call({ method: 'DELETE', path: machinePath(id, input.key) })));
+    const ids =
+      input.providerid === undefined
+        ? (await this.#withKey(input.key)).map((machine) => machine.id)
+        : [input.providerid];
+    const answers = await Promise.all(
+      ids.map((id) => this.#api().call({ method: 'DELETE', path: machinePath(id, input.key) })),
+    );
     if (answers.some((answer) => answer.found)) throw notReady(`Machine ${ids.join(', ')} is being deleted.`);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
-    const machines = await this.#api().list(Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]));
+    const machines = await this.#api().list(
+      Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]),
+    );
     return machines.flatMap((machine) => machineOf(machine) ?? []);
   }
 
   /** Each with what CREATE returned for it; only describing it tells who logs in. */
   async find(key: string): Promise<readonly Machine[]> {
     const found = (await this.#withKey(key)).flatMap((machine) => machineOf(machine) ?? []);
-    return Promise.all(found.map(async (machine) => {
-      const call = { method: 'GET', path: machinePath(machine.providerid, key) } as const;
-      const answer = await this.#api().call(call);
-      // It went in between.
-      if (!answer.found) return { ...machine, state: 'gone' as const };
-      const { id, user } = parseAnswer(detailsSchema, answer.body, call);
-      return { ...machine, created: { providerid: id, 'ssh-auth': { user } } };
-    }));
+    return Promise.all(
+      found.map(async (machine) => {
+        const call = { method: 'GET', path: machinePath(machine.providerid, key) } as const;
+        const answer = await this.#api().call(call);
+        // It went in between.
+        if (!answer.found) return { ...machine, state: 'gone' as const };
+        const { id, user } = parseAnswer(detailsSchema, answer.body, call);
+        return { ...machine, created: { providerid: id, 'ssh-auth': { user } } };
+      }),
+    );
   }
 
   /** What the service lets all machines take together, and what they take, ours or not. */
@@ -132,7 +220,10 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
   }
 
   async #verbs(machine: MachineInput): Promise<LocalVerbs> {
-    return new LocalVerbs(this.#api(), this.signal, { id: machine.providerid ?? await this.#idOf(machine.key), key: machine.key });
+    return new LocalVerbs(this.#api(), this.signal, {
+      id: machine.providerid ?? (await this.#idOf(machine.key)),
+      key: machine.key,
+    });
   }
 
   #withKey(key: string): Promise<readonly MachineSummary[]> {
@@ -148,7 +239,11 @@ export class LocalProvider extends Provider implements CanList, CanFind, CanPowe
   #fields(): z.infer<typeof fieldsSchema> {
     const parsed = fieldsSchema.safeParse(this.fields);
     if (parsed.success) return parsed.data;
-    throw new PluginError('Invalid', `The fields of the local provider are wrong: ${z.prettifyError(parsed.error)}. Mend them in heddle.yaml.`, { cause: parsed.error });
+    throw new PluginError(
+      'Invalid',
+      `The fields of the local provider are wrong: ${z.prettifyError(parsed.error)}. Mend them in heddle.yaml.`,
+      { cause: parsed.error },
+    );
   }
 
   #api(): LocalApi {
@@ -169,5 +264,12 @@ function notReady(message: string): PluginError {
 function machineOf(machine: MachineSummary): Machine | undefined {
   if (machine.state === 'deleting') return undefined;
   const state = machine.state === 'pending' || machine.state === 'booting' ? 'starting' : machine.state;
-  return { providerid: machine.id, key: machine.key, tags: machine.tags, state, createdAt: machine.createdAt, address: machine.address };
+  return {
+    providerid: machine.id,
+    key: machine.key,
+    tags: machine.tags,
+    state,
+    createdAt: machine.createdAt,
+    address: machine.address,
+  };
 }

@@ -7,7 +7,15 @@ import { parseAnswer, type ApiCall, type LocalApi } from './api.js';
 const everyMs = 150;
 
 const stateSchema = z.object({ state: z.string(), reason: z.string().optional(), image: z.string() });
-const jobSchema = z.object({ job: z.object({ token: z.string(), state: z.enum(['running', 'done', 'failed']), reason: z.string().optional() }).nullable() });
+const jobSchema = z.object({
+  job: z
+    .object({
+      token: z.string(),
+      state: z.enum(['running', 'done', 'failed']),
+      reason: z.string().optional(),
+    })
+    .nullable(),
+});
 const imageSchema = z.object({ sizeBytes: z.number() });
 
 /** What the machine service does with a machine that is there. */
@@ -38,7 +46,11 @@ export class LocalVerbs {
   }
 
   powerOff(): Promise<Outcome> {
-    return this.#bring('off', (state) => state === 'stopped', (state) => state !== 'stopped');
+    return this.#bring(
+      'off',
+      (state) => state === 'stopped',
+      (state) => state !== 'stopped',
+    );
   }
 
   async imageExists(image: string): Promise<Knowledge> {
@@ -54,30 +66,48 @@ export class LocalVerbs {
   }
 
   /** The same token is the same job: asked again, this only goes on waiting. */
-  async job(kind: 'load' | 'capture', { providerImage, token, progress, imageTags = {} }: ImageInput): Promise<Outcome> {
+  async job(
+    kind: 'load' | 'capture',
+    { providerImage, token, progress, imageTags = {} }: ImageInput,
+  ): Promise<Outcome> {
     const tag = tagWords(imageTags);
-    const begin: ApiCall = { method: 'POST', path: this.#path(`/${kind}`), body: { image: providerImage, token, ...(tag.length === 0 ? {} : { tag }) } };
-    if (!(await this.#api.call(begin)).found) return { answer: 'not done', why: `the machine service has no such machine, or no image ${providerImage}` };
+    const begin: ApiCall = {
+      method: 'POST',
+      path: this.#path(`/${kind}`),
+      body: { image: providerImage, token, ...(tag.length === 0 ? {} : { tag }) },
+    };
+    if (!(await this.#api.call(begin)).found)
+      return {
+        answer: 'not done',
+        why: `the machine service has no such machine, or no image ${providerImage}`,
+      };
     for (;;) {
       const call = { method: 'GET', path: this.#path('/job') } as const;
       const answer = await this.#api.call(call);
       const { job } = parseAnswer(jobSchema, answer.found ? answer.body : { job: null }, call);
-      if (job?.token !== token) return { answer: 'unknown', why: `the machine service knows nothing of this ${kind} any more` };
+      if (job?.token !== token)
+        return { answer: 'unknown', why: `the machine service knows nothing of this ${kind} any more` };
       if (job.state === 'done') return { answer: 'done' };
-      if (job.state === 'failed') return { answer: kind === 'capture' ? 'not done' : 'unknown', why: job.reason ?? 'no reason given' };
+      if (job.state === 'failed')
+        return { answer: kind === 'capture' ? 'not done' : 'unknown', why: job.reason ?? 'no reason given' };
       progress(`${kind} of ${providerImage} goes on`);
       await this.#pause();
     }
   }
 
-  async #bring(power: 'on' | 'off', isThere: (state: string) => boolean, needsCommand: (state: string) => boolean): Promise<Outcome> {
+  async #bring(
+    power: 'on' | 'off',
+    isThere: (state: string) => boolean,
+    needsCommand: (state: string) => boolean,
+  ): Promise<Outcome> {
     let seen = await this.#look();
     if (seen !== undefined && needsCommand(seen.state)) {
       await this.#api.call({ method: 'POST', path: this.#path('/power'), body: { power } });
       seen = await this.#look();
     }
     for (; ; seen = await this.#look()) {
-      if (seen === undefined || seen.state === 'deleting') return { answer: 'not done', why: 'the machine service has no such machine' };
+      if (seen === undefined || seen.state === 'deleting')
+        return { answer: 'not done', why: 'the machine service has no such machine' };
       if (isThere(seen.state)) return { answer: 'done' };
       if (seen.state === 'failed') return { answer: 'not done', why: seen.reason ?? 'the machine failed' };
       await this.#pause();

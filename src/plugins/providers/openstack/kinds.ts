@@ -10,7 +10,10 @@ const uuid = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
 /** How long an id is believed, in ms: a name may come to mean another image. */
 const rememberedMs = 60_000;
 
-/** Ids that this process looked up, by account and name: a large cluster asks for the same ones a thousand times. */
+/**
+ * Ids that this process looked up, by account and name: a large cluster asks for the same ones a thousand
+ * times.
+ */
 const remembered = new Map<string, { readonly id: string; readonly until: number }>();
 
 async function remember(session: Session, name: string, lookUp: () => Promise<string>): Promise<string> {
@@ -30,19 +33,40 @@ export function flavorId(session: Session, flavor: string): Promise<string> {
 
 /** The id of an image by its name or id; a name that several have says nothing. */
 export function imageId(session: Session, image: string): Promise<string> {
-  return uuid.test(image) ? Promise.resolve(image) : remember(session, `image ${image}`, () => findImage(session, image));
+  return uuid.test(image)
+    ? Promise.resolve(image)
+    : remember(session, `image ${image}`, () => findImage(session, image));
 }
 
 async function findFlavor(session: Session, flavor: string): Promise<string> {
-  const { flavors } = await session.read(flavorsSchema, 'compute', { method: 'GET', path: '/flavors?limit=1000' });
+  const { flavors } = await session.read(flavorsSchema, 'compute', {
+    method: 'GET',
+    path: '/flavors?limit=1000',
+  });
   const found = flavors.find(({ id, name }) => id === flavor || name === flavor);
   if (found !== undefined) return found.id;
-  throw new PluginError('Invalid', `there is no flavor ${flavor} in this project; there are ${flavors.map(({ name }) => name).slice(0, 30).join(', ') || 'none'}`);
+  throw new PluginError(
+    'Invalid',
+    `there is no flavor ${flavor} in this project; there are ${
+      flavors
+        .map(({ name }) => name)
+        .slice(0, 30)
+        .join(', ') || 'none'
+    }`,
+  );
 }
 
 async function findImage(session: Session, image: string): Promise<string> {
-  const { images } = await session.read(imagesSchema, 'image', { method: 'GET', path: `/images?status=active&name=${encodeURIComponent(`in:"${image.replaceAll('"', '\\"')}"`)}` });
+  const { images } = await session.read(imagesSchema, 'image', {
+    method: 'GET',
+    path: `/images?status=active&name=${encodeURIComponent(`in:"${image.replaceAll('"', '\\"')}"`)}`,
+  });
   const [first] = images;
   if (first !== undefined && images.length === 1) return first.id;
-  throw new PluginError('Invalid', images.length === 0 ? `there is no active image ${image} that this project may use` : `${images.length} images are named ${image}: give the id of one (${images.map(({ id }) => id).join(', ')})`);
+  throw new PluginError(
+    'Invalid',
+    images.length === 0
+      ? `there is no active image ${image} that this project may use`
+      : `${images.length} images are named ${image}: give the id of one (${images.map(({ id }) => id).join(', ')})`,
+  );
 }

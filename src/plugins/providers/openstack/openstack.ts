@@ -5,7 +5,17 @@ import { readMachineKey, tagNames } from '../../../model/names.js';
 import { makeHostKey } from '../../cloud-init/host-key.js';
 import { makeUserData } from '../../cloud-init/user-data.js';
 import {
-  PluginError, Provider, requireKey, takeSteps, undoSteps, type CanFind, type CanList, type CreateInput, type Machine, type MachineInput, type TaskResult,
+  PluginError,
+  Provider,
+  requireKey,
+  takeSteps,
+  undoSteps,
+  type CanFind,
+  type CanList,
+  type CreateInput,
+  type Machine,
+  type MachineInput,
+  type TaskResult,
 } from '../../contract.js';
 import { readFields, type OpenStackFields } from './fields.js';
 import { flavorId, imageId } from './kinds.js';
@@ -17,10 +27,17 @@ import { novaTags } from './tags.js';
 /** How long to wait before looking again, in ms. */
 const lookAgainMs = 3_000;
 
-/** Metadata of a machine that holds its host key, so that CONFIRM knows it whatever became of the account's secret. */
+/**
+ * Metadata of a machine that holds its host key, so that CONFIRM knows it whatever became of the account's
+ * secret.
+ */
 const hostKeyName = 'heddle-host-key';
 
-const interfacesSchema = z.object({ interfaceAttachments: z.array(z.object({ net_id: z.string(), fixed_ips: z.array(z.object({ ip_address: z.string() })) })) });
+const interfacesSchema = z.object({
+  interfaceAttachments: z.array(
+    z.object({ net_id: z.string(), fixed_ips: z.array(z.object({ ip_address: z.string() })) }),
+  ),
+});
 
 /** Servers of an OpenStack cloud. */
 export class OpenStackProvider extends Provider implements CanList, CanFind {
@@ -28,20 +45,31 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
     const subject: Subject = {
-      session, fields, partName: partName(input.key), servers: () => Promise.resolve([]),
-      request: async () => makeServer(input, fields, { flavorRef: await flavorId(session, input.flavor), imageRef: await imageId(session, input.image) }),
+      session,
+      fields,
+      partName: partName(input.key),
+      servers: () => Promise.resolve([]),
+      request: async () =>
+        makeServer(input, fields, {
+          flavorRef: await flavorId(session, input.flavor),
+          imageRef: await imageId(session, input.image),
+        }),
     };
     const { providerid = '', 'ssh-auth': auth = {} } = await this.#takeSteps(subject);
     this.log.info('the server is on its way', { providerid });
     return { result: { providerid, 'ssh-auth': auth } };
   }
 
-  /** The engine takes it that nothing was made where there was no room or no quota: then port and address must not stay. */
+  /**
+   * The engine takes it that nothing was made where there was no room or no quota: then port and address must
+   * not stay.
+   */
   async #takeSteps(subject: Subject): Promise<JsonObject> {
     try {
       return await takeSteps(partsOf(subject.fields), subject);
     } catch (error) {
-      if (error instanceof PluginError && (error.kind === 'Capacity' || error.kind === 'Quota')) await undoSteps(partsOf(subject.fields), subject, lookAgainMs);
+      if (error instanceof PluginError && (error.kind === 'Capacity' || error.kind === 'Quota'))
+        await undoSteps(partsOf(subject.fields), subject, lookAgainMs);
       throw error;
     }
   }
@@ -49,21 +77,37 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
   override async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
-    const server = providerid === undefined ? (await serversOf(session, { [tagNames.key]: key }))[0] : await serverOf(session, providerid);
+    const server =
+      providerid === undefined
+        ? (await serversOf(session, { [tagNames.key]: key }))[0]
+        : await serverOf(session, providerid);
     if (server === undefined) throw notReady(`server ${providerid ?? `of key ${key}`} is not seen`);
     const { id, status, fault, metadata } = server;
     requireKey({ providerid: id, key: metadata[tagNames.key] }, key);
     const { state } = machineOf(server, fields);
-    if (state === 'failed') throw new PluginError('Invalid', `server ${id} failed: ${fault?.message ?? 'no reason given'}. Replace the node.`);
-    if (state === 'gone' || server['OS-EXT-STS:task_state'] === 'deleting') throw new PluginError('Invalid', `server ${id} is being deleted. Replace the node.`);
+    if (state === 'failed')
+      throw new PluginError(
+        'Invalid',
+        `server ${id} failed: ${fault?.message ?? 'no reason given'}. Replace the node.`,
+      );
+    if (state === 'gone' || server['OS-EXT-STS:task_state'] === 'deleting')
+      throw new PluginError('Invalid', `server ${id} is being deleted. Replace the node.`);
     if (state !== 'running') throw notReady(`server ${id} is ${status}`);
     const address = addressOf(server, fields) ?? (await firstNetworkAddress(session, id, fields));
-    if (address === undefined) throw notReady(`server ${id} has no ${fields.floatingNetwork === undefined ? 'address' : 'floating address'} yet`);
+    if (address === undefined)
+      throw notReady(
+        `server ${id} has no ${fields.floatingNetwork === undefined ? 'address' : 'floating address'} yet`,
+      );
     const hostKey = metadata[hostKeyName];
     return {
       result: {
-        providerid: id, ipaddress: address, 'ssh-port': fields.sshPort,
-        'ssh-auth': { user: fields.user, ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }) },
+        providerid: id,
+        ipaddress: address,
+        'ssh-port': fields.sshPort,
+        'ssh-auth': {
+          user: fields.user,
+          ...(fields.privateKey === undefined ? {} : { key: fields.privateKey }),
+        },
         ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
       },
     };
@@ -73,7 +117,10 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
     const fields = readFields(this.fields);
     const session = new Session(fields, this.signal, this.calls);
     const servers = async (): Promise<readonly string[]> => {
-      const found = providerid === undefined ? await serversOf(session, { [tagNames.key]: key }) : [await serverOf(session, providerid) ?? []].flat();
+      const found =
+        providerid === undefined
+          ? await serversOf(session, { [tagNames.key]: key })
+          : [(await serverOf(session, providerid)) ?? []].flat();
       for (const { id, metadata } of found) requireKey({ providerid: id, key: metadata[tagNames.key] }, key);
       return found.map(({ id }) => id);
     };
@@ -88,24 +135,56 @@ export class OpenStackProvider extends Provider implements CanList, CanFind {
 
   async find(key: string): Promise<readonly Machine[]> {
     const { user } = readFields(this.fields);
-    return (await this.list({ [tagNames.key]: key })).map((machine) => ({ ...machine, created: { providerid: machine.providerid, 'ssh-auth': { user } } }));
+    return (await this.list({ [tagNames.key]: key })).map((machine) => ({
+      ...machine,
+      created: { providerid: machine.providerid, 'ssh-auth': { user } },
+    }));
   }
 }
 
 /** The body of the creating call, but for its networks. */
-export function makeServer(input: CreateInput, fields: OpenStackFields, kind: { readonly flavorRef: string; readonly imageRef: string }): object {
+export function makeServer(
+  input: CreateInput,
+  fields: OpenStackFields,
+  kind: { readonly flavorRef: string; readonly imageRef: string },
+): object {
   const { hostname, key, tags } = input;
-  const { hostKeySecret, publicKeys = [], userData, keyName, securityGroups, zones, configDrive, rootVolumeGb } = fields;
+  const {
+    hostKeySecret,
+    publicKeys = [],
+    userData,
+    keyName,
+    securityGroups,
+    zones,
+    configDrive,
+    rootVolumeGb,
+  } = fields;
   const hostKey = hostKeySecret === undefined ? undefined : makeHostKey(hostKeySecret, key);
   // Each incarnation in the next zone: one that had no room is not asked twice in a row.
   const zone = zones?.[((readMachineKey(key)?.incarnation ?? 1) - 1) % zones.length];
   return {
-    name: hostname, flavorRef: kind.flavorRef, tags: novaTags(tags), metadata: { ...tags, ...(hostKey === undefined ? {} : { [hostKeyName]: hostKey.public }) },
+    name: hostname,
+    flavorRef: kind.flavorRef,
+    tags: novaTags(tags),
+    metadata: { ...tags, ...(hostKey === undefined ? {} : { [hostKeyName]: hostKey.public }) },
     user_data: Buffer.from(makeUserData({ hostname, hostKey, publicKeys, own: userData })).toString('base64'),
-    ...(rootVolumeGb === undefined ? { imageRef: kind.imageRef } : {
-      block_device_mapping_v2: [{ boot_index: 0, uuid: kind.imageRef, source_type: 'image', destination_type: 'volume', volume_size: rootVolumeGb, delete_on_termination: true }],
-    }),
-    ...(keyName === undefined ? {} : { key_name: keyName }), ...(zone === undefined ? {} : { availability_zone: zone }), ...(configDrive === undefined ? {} : { config_drive: configDrive }),
+    ...(rootVolumeGb === undefined
+      ? { imageRef: kind.imageRef }
+      : {
+          block_device_mapping_v2: [
+            {
+              boot_index: 0,
+              uuid: kind.imageRef,
+              source_type: 'image',
+              destination_type: 'volume',
+              volume_size: rootVolumeGb,
+              delete_on_termination: true,
+            },
+          ],
+        }),
+    ...(keyName === undefined ? {} : { key_name: keyName }),
+    ...(zone === undefined ? {} : { availability_zone: zone }),
+    ...(configDrive === undefined ? {} : { config_drive: configDrive }),
     ...(securityGroups === undefined ? {} : { security_groups: securityGroups.map((name) => ({ name })) }),
   };
 }
@@ -119,22 +198,42 @@ async function serverOf(session: Session, id: string): Promise<Server | undefine
 }
 
 /** All pages; tags tell by hash what does not fit into them, so what is found is looked at once more. */
-async function serversOf(session: Session, tags: Readonly<Record<string, string>>): Promise<readonly Server[]> {
+async function serversOf(
+  session: Session,
+  tags: Readonly<Record<string, string>>,
+): Promise<readonly Server[]> {
   const found: Server[] = [];
   let marker: string | undefined;
   for (;;) {
-    const query = new URLSearchParams({ tags: novaTags(tags).join(','), limit: '500', ...(marker === undefined ? {} : { marker }) });
-    const { servers, servers_links: links = [] } = await session.read(pageSchema, 'compute', { method: 'GET', path: `/servers/detail?${query.toString()}` });
+    const query = new URLSearchParams({
+      tags: novaTags(tags).join(','),
+      limit: '500',
+      ...(marker === undefined ? {} : { marker }),
+    });
+    const { servers, servers_links: links = [] } = await session.read(pageSchema, 'compute', {
+      method: 'GET',
+      path: `/servers/detail?${query.toString()}`,
+    });
     found.push(...servers);
     marker = servers.at(-1)?.id;
-    if (marker === undefined || !links.some(({ rel }) => rel === 'next')) return found.filter(({ metadata }) => Object.entries(tags).every(([name, value]) => metadata[name] === value));
+    if (marker === undefined || !links.some(({ rel }) => rel === 'next'))
+      return found.filter(({ metadata }) =>
+        Object.entries(tags).every(([name, value]) => metadata[name] === value),
+      );
   }
 }
 
 /** Of several networks the first that the fields name. */
-async function firstNetworkAddress(session: Session, id: string, { networks: [network] = [], floatingNetwork }: OpenStackFields): Promise<string | undefined> {
+async function firstNetworkAddress(
+  session: Session,
+  id: string,
+  { networks: [network] = [], floatingNetwork }: OpenStackFields,
+): Promise<string | undefined> {
   if (network === undefined || floatingNetwork !== undefined) return undefined;
-  const { interfaceAttachments } = await session.read(interfacesSchema, 'compute', { method: 'GET', path: `/servers/${encodeURIComponent(id)}/os-interface` });
+  const { interfaceAttachments } = await session.read(interfacesSchema, 'compute', {
+    method: 'GET',
+    path: `/servers/${encodeURIComponent(id)}/os-interface`,
+  });
   return interfaceAttachments.find(({ net_id: one }) => one === network)?.fixed_ips[0]?.ip_address;
 }
 

@@ -8,7 +8,19 @@ import { readBody, refusal, send, type HttpAnswer, type HttpCall } from './http.
 const tokenSchema = z.object({
   token: z.object({
     expires_at: z.string(),
-    catalog: z.array(z.object({ type: z.string(), endpoints: z.array(z.object({ interface: z.string(), region_id: z.string().nullish(), region: z.string().nullish(), url: z.string() })) })),
+    catalog: z.array(
+      z.object({
+        type: z.string(),
+        endpoints: z.array(
+          z.object({
+            interface: z.string(),
+            region_id: z.string().nullish(),
+            region: z.string().nullish(),
+            url: z.string(),
+          }),
+        ),
+      }),
+    ),
   }),
 });
 
@@ -50,14 +62,22 @@ export class Session {
   }
 
   /** The answer in this shape. @throws PluginError for every answer but 2xx. */
-  async read<Schema extends z.ZodType>(schema: Schema, service: Service, call: Omit<HttpCall, 'url'> & { readonly path: string }): Promise<z.output<Schema>> {
+  async read<Schema extends z.ZodType>(
+    schema: Schema,
+    service: Service,
+    call: Omit<HttpCall, 'url'> & { readonly path: string },
+  ): Promise<z.output<Schema>> {
     const { answer, sent } = await this.#call(service, call);
     if (answer.status >= 300) throw refusal(answer, sent);
     return readBody(schema, answer, sent);
   }
 
   /** Undefined when the service itself says that there is none of it. */
-  async find<Schema extends z.ZodType>(schema: Schema, service: Service, path: string): Promise<z.output<Schema> | undefined> {
+  async find<Schema extends z.ZodType>(
+    schema: Schema,
+    service: Service,
+    path: string,
+  ): Promise<z.output<Schema> | undefined> {
     const { answer, sent } = await this.#call(service, { method: 'GET', path });
     if (answer.status === 404) return isAbsence(answer, sent);
     if (answer.status >= 300) throw refusal(answer, sent);
@@ -71,18 +91,39 @@ export class Session {
       isAbsence(answer, sent);
       return false;
     }
-    if (answer.status !== 204 && answer.status !== 202) throw answer.status < 300 ? new PluginError('Retryable', `DELETE ${path} was answered with ${answer.status}, which no service of OpenStack says`) : refusal(answer, sent);
+    if (answer.status !== 204 && answer.status !== 202)
+      throw answer.status < 300
+        ? new PluginError(
+            'Retryable',
+            `DELETE ${path} was answered with ${answer.status}, which no service of OpenStack says`,
+          )
+        : refusal(answer, sent);
     return true;
   }
 
-  async #call(service: Service, { path, headers, ...call }: Omit<HttpCall, 'url'> & { readonly path: string }): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> {
-    const attempt = async (token: Token): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> => {
-      const sent: HttpCall = { ...call, url: `${endpointOf(token, service, this.#fields)}${path}`, headers: { 'x-auth-token': token.id, ...(service === 'compute' ? { 'openstack-api-version': `compute ${microversion}` } : {}), ...headers } };
+  async #call(
+    service: Service,
+    { path, headers, ...call }: Omit<HttpCall, 'url'> & { readonly path: string },
+  ): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> {
+    const attempt = async (
+      token: Token,
+    ): Promise<{ readonly answer: HttpAnswer; readonly sent: HttpCall }> => {
+      const sent: HttpCall = {
+        ...call,
+        url: `${endpointOf(token, service, this.#fields)}${path}`,
+        headers: {
+          'x-auth-token': token.id,
+          ...(service === 'compute' ? { 'openstack-api-version': `compute ${microversion}` } : {}),
+          ...headers,
+        },
+      };
       return { answer: await this.#send(sent), sent };
     };
     const key = keyOf(this.#fields);
     const known = tokens.get(key);
-    const first = await attempt(known !== undefined && known.expiresAt - Date.now() > marginMs ? known : await this.#logIn());
+    const first = await attempt(
+      known !== undefined && known.expiresAt - Date.now() > marginMs ? known : await this.#logIn(),
+    );
     // It may have been revoked before its time.
     if (first.answer.status !== 401 || known === undefined) return first;
     tokens.delete(key);
@@ -96,13 +137,18 @@ export class Session {
 
   async #logIn(): Promise<Token> {
     const { authUrl } = this.#fields;
-    const call: HttpCall = { method: 'POST', url: `${withVersion(authUrl)}/auth/tokens`, body: { auth: identityOf(this.#fields) } };
+    const call: HttpCall = {
+      method: 'POST',
+      url: `${withVersion(authUrl)}/auth/tokens`,
+      body: { auth: identityOf(this.#fields) },
+    };
     const answer = await this.#send(call);
     if (answer.status >= 300) throw refusal(answer, call);
     const { token } = readBody(tokenSchema, answer, call);
     const id = answer.headers.get('x-subject-token');
     const expiresAt = Date.parse(token.expires_at);
-    if (id === null || Number.isNaN(expiresAt)) throw new PluginError('Retryable', `Keystone at ${authUrl} gave no token. Is that its address?`);
+    if (id === null || Number.isNaN(expiresAt))
+      throw new PluginError('Retryable', `Keystone at ${authUrl} gave no token. Is that its address?`);
     const made = { id, expiresAt, catalog: token.catalog };
     tokens.set(keyOf(this.#fields), made);
     return made;
@@ -111,28 +157,73 @@ export class Session {
 
 /** A 404 of something else than the service, such as a proxy, says nothing. */
 function isAbsence(answer: HttpAnswer, call: HttpCall): undefined {
-  const says = z.union([z.object({ itemNotFound: z.looseObject({}) }), z.object({ NeutronError: z.looseObject({}) })]);
-  if (!says.safeParse(answer.body).success) throw new PluginError('Retryable', `${call.method} ${new URL(call.url).pathname} was answered with a 404 that is none of OpenStack's. Is the catalogue's address right?`);
+  const says = z.union([
+    z.object({ itemNotFound: z.looseObject({}) }),
+    z.object({ NeutronError: z.looseObject({}) }),
+  ]);
+  if (!says.safeParse(answer.body).success)
+    throw new PluginError(
+      'Retryable',
+      `${call.method} ${new URL(call.url).pathname} was answered with a 404 that is none of OpenStack's. Is the catalogue's address right?`,
+    );
   return undefined;
 }
 
-function identityOf({ applicationCredentialId, applicationCredentialSecret, username, password, project, userDomain, projectDomain }: OpenStackFields): object {
-  if (applicationCredentialId !== undefined) return { identity: { methods: ['application_credential'], application_credential: { id: applicationCredentialId, secret: applicationCredentialSecret } } };
+function identityOf({
+  applicationCredentialId,
+  applicationCredentialSecret,
+  username,
+  password,
+  project,
+  userDomain,
+  projectDomain,
+}: OpenStackFields): object {
+  if (applicationCredentialId !== undefined)
+    return {
+      identity: {
+        methods: ['application_credential'],
+        application_credential: { id: applicationCredentialId, secret: applicationCredentialSecret },
+      },
+    };
   return {
-    identity: { methods: ['password'], password: { user: { name: username, password, domain: { name: userDomain } } } },
+    identity: {
+      methods: ['password'],
+      password: { user: { name: username, password, domain: { name: userDomain } } },
+    },
     scope: { project: { name: project, domain: { name: projectDomain } } },
   };
 }
 
-function endpointOf({ catalog }: Token, service: Service, { region, interface: side, gateway, authUrl, insecure }: OpenStackFields): string {
-  const endpoints = catalog.filter(({ type }) => type === service).flatMap((entry) => entry.endpoints).filter((one) => one.interface === side && (region === undefined || one.region_id === region || one.region === region));
+function endpointOf(
+  { catalog }: Token,
+  service: Service,
+  { region, interface: side, gateway, authUrl, insecure }: OpenStackFields,
+): string {
+  const endpoints = catalog
+    .filter(({ type }) => type === service)
+    .flatMap((entry) => entry.endpoints)
+    .filter(
+      (one) =>
+        one.interface === side && (region === undefined || one.region_id === region || one.region === region),
+    );
   const regions = [...new Set(endpoints.map((one) => one.region_id ?? one.region ?? ''))];
   const [first] = endpoints;
-  if (first === undefined) throw new PluginError('Invalid', `the catalogue of ${authUrl} has no ${side} endpoint of the service ${service}${region === undefined ? '' : ` in region ${region}`}`);
-  if (regions.length > 1) throw new PluginError('Invalid', `the catalogue of ${authUrl} has several regions (${regions.join(', ')}): name one in the field region`);
+  if (first === undefined)
+    throw new PluginError(
+      'Invalid',
+      `the catalogue of ${authUrl} has no ${side} endpoint of the service ${service}${region === undefined ? '' : ` in region ${region}`}`,
+    );
+  if (regions.length > 1)
+    throw new PluginError(
+      'Invalid',
+      `the catalogue of ${authUrl} has several regions (${regions.join(', ')}): name one in the field region`,
+    );
   const url = new URL(first.url);
   if (!gateway && !insecure && isUnprotected(first.url)) {
-    throw new PluginError('Invalid', `the catalogue of ${authUrl} names ${url.origin} for the service ${service}, which is not encrypted: the token would be readable on the way. Have the cloud name https://, or set \`insecure: true\``);
+    throw new PluginError(
+      'Invalid',
+      `the catalogue of ${authUrl} names ${url.origin} for the service ${service}, which is not encrypted: the token would be readable on the way. Have the cloud name https://, or set \`insecure: true\``,
+    );
   }
   const given = url.pathname.replace(/\/$/, '');
   const path = /\/v\d(\.\d+)?(\/|$)/.test(given) ? given : `${given}${versions[service] ?? ''}`;
@@ -146,5 +237,7 @@ function withVersion(authUrl: string): string {
 
 /** Other credentials are another account. */
 function keyOf(fields: OpenStackFields): string {
-  return createHash('sha256').update(JSON.stringify([fields.authUrl, identityOf(fields)])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([fields.authUrl, identityOf(fields)]))
+    .digest('hex');
 }

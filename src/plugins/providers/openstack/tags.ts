@@ -4,12 +4,17 @@ import { createHash } from 'node:crypto';
 const longest = 60;
 
 /**
- * A tag of Nova is one word without slashes and commas. What does not fit is told by its hash there, and in full by the
- * machine's metadata, which cannot be searched.
+ * A tag of Nova is one word without slashes and commas. What does not fit is told by its hash there, and in
+ * full by the machine's metadata, which cannot be searched.
  */
 export function novaTags(tags: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(tags).map(([name, value]) => {
     const plain = `${name}=${value}`;
-    return plain.length <= longest && !/[/,]/.test(plain) ? plain : `${name}=${createHash('sha256').update(value).digest('hex').slice(0, longest - name.length - 1)}`;
+    return plain.length <= longest && !/[/,]/.test(plain)
+      ? plain
+      : `${name}=${createHash('sha256')
+          .update(value)
+          .digest('hex')
+          .slice(0, longest - name.length - 1)}`;
   });
 }

@@ -10,5 +10,8 @@ export function payloadOf(pool: string, { id, label, attributes, payload }: Gran
   const kept = [...own, ...reservedKeysIn(payload)];
   const { providerid } = payload;
   const known = Object.entries(payload).filter(([key]) => !kept.includes(key));
-  return { ...Object.fromEntries(known), pool: { name: pool, node: id, label, attributes, ...(providerid === undefined ? {} : { providerid }) } };
+  return {
+    ...Object.fromEntries(known),
+    pool: { name: pool, node: id, label, attributes, ...(providerid === undefined ? {} : { providerid }) },
+  };
 }

@@ -2,7 +2,14 @@ import type { DrawnNode } from '../../../model/pool/drawn.js';
 import type { NodeDemand } from '../../../model/pool/request.js';
 import type { RequestView } from '../../../model/pool/view.js';
 import type { TaskResult } from '../../../model/task.js';
-import { Provider, type CreateInput, type Machine, type MachineInput, type NodePools, type PluginContext } from '../../contract.js';
+import {
+  Provider,
+  type CreateInput,
+  type Machine,
+  type MachineInput,
+  type NodePools,
+  type PluginContext,
+} from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { idOf, poolOf } from './ids.js';
 import { payloadOf } from './payload.js';
@@ -12,15 +19,16 @@ const makingMs = 250;
 const waitingMs = 3_000;
 
 /**
- * Nodes of pools as machines. CREATE is a request under the machine's key, DELETE ends it: who has which node is state of the pool's
- * workflow, so that it is neither lost nor given twice, whoever dies.
+ * Nodes of pools as machines. CREATE is a request under the machine's key, DELETE ends it: who has which node
+ * is state of the pool's workflow, so that it is neither lost nor given twice, whoever dies.
  */
 export class PoolProvider extends Provider {
   private readonly pools: NodePools;
 
   constructor(context: PluginContext) {
     super(context);
-    if (context.pools === undefined) throw new PluginError('Invalid', 'provider type pool needs an engine that knows the pools');
+    if (context.pools === undefined)
+      throw new PluginError('Invalid', 'provider type pool needs an engine that knows the pools');
     this.pools = context.pools;
   }
 
@@ -29,8 +37,14 @@ export class PoolProvider extends Provider {
     const pool = this.namedPool();
     const { priority, providerPool, tenant } = this.fields;
     const demand: NodeDemand = {
-      id: key, labels: [flavor], tags, requester: `cluster ${this.task.clusterId}`, attributes: { node: this.task.nodeId },
-      ...(typeof priority === 'number' ? { priority } : {}), ...(typeof providerPool === 'string' ? { providerPool } : {}), ...(typeof tenant === 'string' ? { tenant } : {}),
+      id: key,
+      labels: [flavor],
+      tags,
+      requester: `cluster ${this.task.clusterId}`,
+      attributes: { node: this.task.nodeId },
+      ...(typeof priority === 'number' ? { priority } : {}),
+      ...(typeof providerPool === 'string' ? { providerPool } : {}),
+      ...(typeof tenant === 'string' ? { tenant } : {}),
     };
     const request = await this.pools.ask(pool, demand);
     this.refuseOver(pool, request);
@@ -41,15 +55,21 @@ export class PoolProvider extends Provider {
   async confirm({ providerid, key }: MachineInput): Promise<TaskResult> {
     const pool = poolOf(providerid) ?? this.namedPool();
     const request = await this.pools.look(pool, key);
-    if (request === undefined) throw new PluginError('Invalid', `pool ${pool} knows nothing of this node; replace it`);
+    if (request === undefined)
+      throw new PluginError('Invalid', `pool ${pool} knows nothing of this node; replace it`);
     this.refuseOver(pool, request);
     const [node] = request.nodes ?? [];
-    if (node?.lost === true) throw new PluginError('Invalid', `node ${node.id} was deleted from pool ${pool}; replace the node`);
+    if (node?.lost === true)
+      throw new PluginError('Invalid', `node ${node.id} was deleted from pool ${pool}; replace the node`);
     if (node !== undefined) return { result: payloadOf(pool, node) };
     const isMade = request.state === 'pending';
-    throw new PluginError('NotReady', isMade ? `pool ${pool} makes a node` : `pool ${pool} has no node yet${request.waits === undefined ? '' : `: ${request.waits}`}`, {
-      retryAfterMs: isMade ? makingMs : waitingMs,
-    });
+    throw new PluginError(
+      'NotReady',
+      isMade
+        ? `pool ${pool} makes a node`
+        : `pool ${pool} has no node yet${request.waits === undefined ? '' : `: ${request.waits}`}`,
+      { retryAfterMs: isMade ? makingMs : waitingMs },
+    );
   }
 
   /** From then on the node is the pool's: it deletes it, or cleans it up for whoever asks next. */
@@ -62,7 +82,9 @@ export class PoolProvider extends Provider {
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const machines = await this.machinesOf(await this.poolNames());
-    return machines.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
+    return machines.filter((machine) =>
+      Object.entries(tags).every(([name, value]) => machine.tags[name] === value),
+    );
   }
 
   async find(key: string): Promise<readonly Machine[]> {
@@ -81,28 +103,45 @@ export class PoolProvider extends Provider {
 
   private async machinesOf(pools: readonly string[]): Promise<readonly Machine[]> {
     const machines: Machine[] = [];
-    for (const pool of pools) machines.push(...(await this.pools.drawn(pool)).map((node) => machineOf(pool, node)));
+    for (const pool of pools)
+      machines.push(...(await this.pools.drawn(pool)).map((node) => machineOf(pool, node)));
     return machines;
   }
 
   private namedPool(): string {
     const pool = textOf(this.fields['pool']);
-    if (pool === undefined) throw new PluginError('Invalid', `nobody said which pool: write pool: NAME in the cluster's group, or give provider ${this.task.provider.name} the field pool in heddle.yaml`);
+    if (pool === undefined)
+      throw new PluginError(
+        'Invalid',
+        `nobody said which pool: write pool: NAME in the cluster's group, or give provider ${this.task.provider.name} the field pool in heddle.yaml`,
+      );
     return pool;
   }
 
   /** Nothing comes of it any more. */
   private refuseOver(pool: string, { state, declined = {}, waits }: RequestView): void {
     if (state === 'requested' || state === 'pending' || state === 'fulfilled') return;
-    if (state !== 'failed') throw new PluginError('Invalid', `the node was given back to pool ${pool} (${state}); replace it`);
+    if (state !== 'failed')
+      throw new PluginError('Invalid', `the node was given back to pool ${pool} (${state}); replace it`);
     const whys = Object.entries(declined).map(([providerPool, why]) => `${providerPool}: ${why}`);
-    throw new PluginError('Capacity', `pool ${pool} cannot serve it: ${whys.join('; ') || waits || 'nobody said why'}`);
+    throw new PluginError(
+      'Capacity',
+      `pool ${pool} cannot serve it: ${whys.join('; ') || waits || 'nobody said why'}`,
+    );
   }
 }
 
 function machineOf(pool: string, { key, tags, state, address, createdAt }: DrawnNode): Machine {
   const providerid = idOf(pool, key);
-  return { providerid, key, tags, state, createdAt: new Date(createdAt).toISOString(), created: { providerid }, ...(address === undefined ? {} : { address }) };
+  return {
+    providerid,
+    key,
+    tags,
+    state,
+    createdAt: new Date(createdAt).toISOString(),
+    created: { providerid },
+    ...(address === undefined ? {} : { address }),
+  };
 }
 
 function textOf(value: unknown): string | undefined {

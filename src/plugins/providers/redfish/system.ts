@@ -9,14 +9,29 @@ const collectionSchema = z.object({ Members: z.array(link) });
 const systemSchema = z.object({
   '@odata.id': z.string().optional(),
   PowerState: z.string().nullish(),
-  Boot: z.object({ BootSourceOverrideTarget: z.string().nullish(), BootSourceOverrideEnabled: z.string().nullish() }).partial().optional(),
-  Actions: z.object({
-    '#ComputerSystem.Reset': z.object({ target: z.string().optional(), 'ResetType@Redfish.AllowableValues': z.array(z.string()).optional() }).optional(),
-  }).optional(),
+  Boot: z
+    .object({
+      BootSourceOverrideTarget: z.string().nullish(),
+      BootSourceOverrideEnabled: z.string().nullish(),
+    })
+    .partial()
+    .optional(),
+  Actions: z
+    .object({
+      '#ComputerSystem.Reset': z
+        .object({
+          target: z.string().optional(),
+          'ResetType@Redfish.AllowableValues': z.array(z.string()).optional(),
+        })
+        .optional(),
+    })
+    .optional(),
 });
 type System = z.output<typeof systemSchema>;
 const taskSchema = z.object({ TaskState: z.string().optional(), TaskStatus: z.string().optional() });
-const errorSchema = z.object({ error: z.object({ code: z.string().optional(), message: z.string().optional() }) });
+const errorSchema = z.object({
+  error: z.object({ code: z.string().optional(), message: z.string().optional() }),
+});
 
 const endedStates = ['Completed', 'Killed', 'Exception', 'Cancelled', 'Canceled'];
 const taskEveryMs = 500;
@@ -40,39 +55,62 @@ export class RedfishSystem {
     return { power: 'unknown', why: `the controller says that its power is ${PowerState ?? 'nothing'}` };
   }
 
-  /** The first of these types that the controller allows; told only when it has accepted it, and ended its task. */
+  /**
+   * The first of these types that the controller allows; told only when it has accepted it, and ended its
+   * task.
+   */
   async reset(types: readonly string[]): Promise<Told> {
     const { system, path } = await this.#read();
     const action = system.Actions?.['#ComputerSystem.Reset'];
     const allowed = action?.['ResetType@Redfish.AllowableValues'];
     const type = types.find((one) => allowed === undefined || allowed.includes(one));
-    if (type === undefined) return { told: false, why: `the controller allows none of ${types.join(', ')}, only ${allowed?.join(', ')}` };
-    const answer = await this.#http.call('POST', action?.target ?? `${path}/Actions/ComputerSystem.Reset`, { ResetType: type });
+    if (type === undefined)
+      return {
+        told: false,
+        why: `the controller allows none of ${types.join(', ')}, only ${allowed?.join(', ')}`,
+      };
+    const answer = await this.#http.call('POST', action?.target ?? `${path}/Actions/ComputerSystem.Reset`, {
+      ResetType: type,
+    });
     if (answer.status < 300) return this.#follow(answer);
     // Busy or broken for now; whether anything happened shows in the power.
-    if (answer.status === 429 || answer.status === 503 || answer.status === 409) throw new PluginError('Retryable', `${type} was put off: ${wordsOf(answer)}`);
+    if (answer.status === 429 || answer.status === 503 || answer.status === 409)
+      throw new PluginError('Retryable', `${type} was put off: ${wordsOf(answer)}`);
     return { told: false, why: `${type} was refused: ${wordsOf(answer)}` };
   }
 
   async setBoot(target: 'Pxe' | 'Hdd', enabled: 'Once' | 'Continuous'): Promise<Outcome> {
     const { path, etag } = await this.#read();
-    const answer = await this.#http.call('PATCH', path, { Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } }, etag === undefined ? {} : { 'if-match': etag });
+    const answer = await this.#http.call(
+      'PATCH',
+      path,
+      { Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } },
+      etag === undefined ? {} : { 'if-match': etag },
+    );
     if (answer.status === 202) {
       const { told } = await this.#follow(answer);
       return { answer: told ? 'done' : 'unknown', ...(told ? {} : { why: 'its task did not end well' }) };
     }
     if (answer.status < 300) return { answer: 'done' };
-    return { answer: answer.status >= 500 || answer.status === 412 || answer.status === 409 ? 'unknown' : 'not done', why: `the boot source was refused: ${wordsOf(answer)}` };
+    return {
+      answer: answer.status >= 500 || answer.status === 412 || answer.status === 409 ? 'unknown' : 'not done',
+      why: `the boot source was refused: ${wordsOf(answer)}`,
+    };
   }
 
   async bootTarget(): Promise<string | undefined> {
     return (await this.#read()).system.Boot?.BootSourceOverrideTarget?.toLowerCase();
   }
 
-  async #read(): Promise<{ readonly system: System; readonly path: string; readonly etag: string | undefined }> {
+  async #read(): Promise<{
+    readonly system: System;
+    readonly path: string;
+    readonly etag: string | undefined;
+  }> {
     const asked = await this.#path();
     const answer = await this.#http.call('GET', asked);
-    if (answer.status === 404) throw new PluginError('Invalid', `the controller at ${this.#controller.url} has no system ${asked}`);
+    if (answer.status === 404)
+      throw new PluginError('Invalid', `the controller at ${this.#controller.url} has no system ${asked}`);
     if (answer.status >= 300) throw new PluginError('Retryable', `GET ${asked}: ${wordsOf(answer)}`);
     const system = parse(systemSchema, answer, asked);
     return { system, path: system['@odata.id'] ?? asked, etag: answer.etag };
@@ -80,14 +118,18 @@ export class RedfishSystem {
 
   async #path(): Promise<string> {
     const { system } = this.#controller;
-    if (system !== undefined) return system.startsWith('/') ? system : `/redfish/v1/Systems/${encodeURIComponent(system)}`;
+    if (system !== undefined)
+      return system.startsWith('/') ? system : `/redfish/v1/Systems/${encodeURIComponent(system)}`;
     const path = '/redfish/v1/Systems';
     const answer = await this.#http.call('GET', path);
     if (answer.status >= 300) throw new PluginError('Retryable', `GET ${path}: ${wordsOf(answer)}`);
     const { Members } = parse(collectionSchema, answer, path);
     const [only] = Members;
     if (only !== undefined && Members.length === 1) return only['@odata.id'];
-    throw new PluginError('Invalid', `the controller at ${this.#controller.url} has ${Members.length} systems; name one in heddle.yaml: ${Members.map((member) => member['@odata.id']).join(', ')}`);
+    throw new PluginError(
+      'Invalid',
+      `the controller at ${this.#controller.url} has ${Members.length} systems; name one in heddle.yaml: ${Members.map((member) => member['@odata.id']).join(', ')}`,
+    );
   }
 
   /** What the controller goes on with by itself is waited for; a task that is forgotten has ended. */
@@ -98,7 +140,10 @@ export class RedfishSystem {
       if (answer.status === 404 || answer.status === 204) return { told: true };
       if (answer.status === 200) {
         const { TaskState, TaskStatus } = parse(taskSchema, answer, location);
-        if (TaskState === undefined || TaskState === 'Completed') return TaskStatus === 'Critical' ? { told: false, why: 'its task ended critically' } : { told: true };
+        if (TaskState === undefined || TaskState === 'Completed')
+          return TaskStatus === 'Critical'
+            ? { told: false, why: 'its task ended critically' }
+            : { told: true };
         if (endedStates.includes(TaskState)) return { told: false, why: `its task ended as ${TaskState}` };
       } else if (answer.status !== 202) {
         throw new PluginError('Retryable', `GET ${location}: ${wordsOf(answer)}`);
@@ -108,10 +153,20 @@ export class RedfishSystem {
   }
 }
 
-function parse<Schema extends z.ZodType>(schema: Schema, { body }: RedfishAnswer, what: string): z.output<Schema> {
+function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  { body }: RedfishAnswer,
+  what: string,
+): z.output<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new PluginError('Retryable', `GET ${what} gave an answer that is not Redfish: ${parsed.error.issues.slice(0, 3).map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; ')}`);
+  throw new PluginError(
+    'Retryable',
+    `GET ${what} gave an answer that is not Redfish: ${parsed.error.issues
+      .slice(0, 3)
+      .map(({ path, message }) => `${path.map(String).join('.')}: ${message}`)
+      .join('; ')}`,
+  );
 }
 
 function wordsOf({ status, body }: RedfishAnswer): string {

@@ -6,9 +6,18 @@ import { PluginError } from '../../errors.js';
 const command = z.array(z.string()).min(1);
 
 const resourceSchema = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
   flavor: z.string().min(1).optional(),
-  environment: z.record(z.string().regex(/^(?!HEDDLE_)[A-Za-z_]\w*$/, { error: 'is no name of a variable, or one of Heddle\'s own' }), z.union([z.string(), z.number()]).transform(String)).default({}),
+  environment: z
+    .record(
+      z
+        .string()
+        .regex(/^(?!HEDDLE_)[A-Za-z_]\w*$/, { error: "is no name of a variable, or one of Heddle's own" }),
+      z.union([z.string(), z.number()]).transform(String),
+    )
+    .default({}),
 });
 export type Resource = z.output<typeof resourceSchema>;
 
@@ -28,11 +37,20 @@ const programsSchema = z.strictObject({
 });
 export type Programs = z.output<typeof programsSchema>;
 
-/** @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret. */
+/**
+ * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
+ */
 export function readResources(fields: JsonObject, provider: string): readonly Resource[] {
-  const resources = parseFields(z.array(resourceSchema).min(1), fields['resources'], `resources of provider ${provider}`);
-  const doubled = resources.flatMap(({ name }, index) => (resources.findIndex((other) => other.name === name) < index ? [name] : []));
-  if (doubled.length > 0) throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has ${doubled.join(', ')} twice`);
+  const resources = parseFields(
+    z.array(resourceSchema).min(1),
+    fields['resources'],
+    `resources of provider ${provider}`,
+  );
+  const doubled = resources.flatMap(({ name }, index) =>
+    resources.findIndex((other) => other.name === name) < index ? [name] : [],
+  );
+  if (doubled.length > 0)
+    throw new PluginError('Invalid', `provider ${provider} in heddle.yaml has ${doubled.join(', ')} twice`);
   return resources;
 }
 
@@ -41,5 +59,9 @@ export function readPrograms(fields: JsonObject, provider: string): Programs {
 }
 
 export function readFolder(fields: JsonObject, provider: string): string {
-  return parseFields(z.string().regex(/^\//, { error: 'is no absolute path' }), fields['folder'], `folder of provider ${provider}`);
+  return parseFields(
+    z.string().regex(/^\//, { error: 'is no absolute path' }),
+    fields['folder'],
+    `folder of provider ${provider}`,
+  );
 }

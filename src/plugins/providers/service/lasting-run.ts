@@ -18,7 +18,10 @@ export interface LastingRun {
   readonly what: string;
   readonly token: string;
   /** What is to be run in a folder of its own. */
-  readonly program: (directory: string) => { readonly words: readonly string[]; readonly environment: Readonly<Record<string, string>> };
+  readonly program: (directory: string) => {
+    readonly words: readonly string[];
+    readonly environment: Readonly<Record<string, string>>;
+  };
   readonly progress: (text: string) => void;
   /** The file that it writes: how much of it there is counts as progress. */
   readonly grows?: (directory: string) => string;
@@ -49,8 +52,9 @@ const tellMs = 5_000;
 const goTries = 300;
 
 /**
- * Runs a program that outlives this process. Asked again with the same token, it waits for the one that runs, or takes what came of it. One that died with its
- * machine, or whose outcome nobody could tell, is begun anew, and only when it certainly runs no more.
+ * Runs a program that outlives this process. Asked again with the same token, it waits for the one that runs,
+ * or takes what came of it. One that died with its machine, or whose outcome nobody could tell, is begun
+ * anew, and only when it certainly runs no more.
  */
 export async function runLasting(run: LastingRun): Promise<RunEnd> {
   const key = createHash('sha256').update(`${run.what}\n${run.token}`).digest('hex');
@@ -60,21 +64,33 @@ export async function runLasting(run: LastingRun): Promise<RunEnd> {
   return attend(run, started);
 }
 
-/** Whether it is the one that is wanted, and has ended with an answer or still runs. Another one of the same resource is ended. */
+/**
+ * Whether it is the one that is wanted, and has ended with an answer or still runs. Another one of the same
+ * resource is ended.
+ */
 async function goesOn(known: Started, key: string): Promise<boolean> {
   const code = await readExit(known.directory);
   if (code !== undefined) return known.key === key && (code === exits.yes || code === exits.no);
   if (known.host !== hostname()) {
-    throw new PluginError('Retryable', `${known.what} was begun on worker host ${known.host}, and whether it still runs there cannot be told from here; when it certainly does not, remove ${known.directory}`, { retryAfterMs: 5_000 });
+    throw new PluginError(
+      'Retryable',
+      `${known.what} was begun on worker host ${known.host}, and whether it still runs there cannot be told from here; when it certainly does not, remove ${known.directory}`,
+      { retryAfterMs: 5_000 },
+    );
   }
-  if (known.key === key && await isRunning(known.mark)) return true;
+  if (known.key === key && (await isRunning(known.mark))) return true;
   await endGroup(known.mark);
   return false;
 }
 
-async function attend({ signal, detach, progress, grows }: LastingRun, { directory, mark, what }: Started): Promise<RunEnd> {
+async function attend(
+  { signal, detach, progress, grows }: LastingRun,
+  { directory, mark, what }: Started,
+): Promise<RunEnd> {
   // Only now that it is known for ever may it begin.
-  await writeFile(join(directory, 'go'), '').catch((error: unknown) => { throw new PluginError('Retryable', `${what} was cleared away`, { cause: error }); });
+  await writeFile(join(directory, 'go'), '').catch((error: unknown) => {
+    throw new PluginError('Retryable', `${what} was cleared away`, { cause: error });
+  });
   const log = new LogReader(join(directory, 'log'));
   let toldAt = Date.now();
   for (;;) {
@@ -89,23 +105,36 @@ async function attend({ signal, detach, progress, grows }: LastingRun, { directo
     }
     if (grows !== undefined && Date.now() - toldAt > tellMs) {
       toldAt = Date.now();
-      await stat(grows(directory)).then(({ size }) => progress(`${size} bytes are written`), () => undefined);
+      await stat(grows(directory)).then(
+        ({ size }) => progress(`${size} bytes are written`),
+        () => undefined,
+      );
     }
     await pause(everyMs);
   }
 }
 
-/** The number is taken by making a file that nobody else can make: of two that start, one runs, and the other attends to it. */
-async function start({ folder, what, program }: LastingRun, key: string, before: Started | undefined): Promise<Started> {
+/**
+ * The number is taken by making a file that nobody else can make: of two that start, one runs, and the other
+ * attends to it.
+ */
+async function start(
+  { folder, what, program }: LastingRun,
+  key: string,
+  before: Started | undefined,
+): Promise<Started> {
   const number = (before?.number ?? 0) + 1;
   const directory = join(folder, `${number}-${randomUUID()}`);
   await mkdir(join(directory, 'image'), { recursive: true, mode: 0o700 });
   const { words, environment } = program(directory);
   const log = openSync(join(directory, 'log'), 'a', 0o600);
-  // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the program has ended.
+  // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the
+  // program has ended.
   const wrapper = `cd "$0" || exit 1; tries=0; until [ -e go ]; do tries=$((tries + 1)); [ "$tries" -gt ${goTries} ] && exit 1; sleep 0.1; done; "$@"; echo "$?" >exit.part; mv exit.part exit`;
   const child = spawn('/bin/sh', ['-c', wrapper, directory, ...words], {
-    detached: true, stdio: ['ignore', log, log], env: childEnvironment({ set: environment }),
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: childEnvironment({ set: environment }),
   });
   closeSync(log);
   child.on('error', () => undefined).unref();
@@ -131,11 +160,15 @@ function noteOf(folder: string, number: number): string {
 }
 
 async function readNewest(folder: string): Promise<Started | undefined> {
-  const numbers = (await readdir(folder)).flatMap((name) => /^run-(\d+)\.json$/.exec(name)?.[1] ?? []).map(Number);
+  const numbers = (await readdir(folder))
+    .flatMap((name) => /^run-(\d+)\.json$/.exec(name)?.[1] ?? [])
+    .map(Number);
   if (numbers.length === 0) return undefined;
   const started = JSON.parse(await readFile(noteOf(folder, Math.max(...numbers)), 'utf8')) as Started;
   // A person may have removed it.
-  return (await readdir(folder)).some((name) => started.directory.endsWith(`/${name}`)) ? started : { ...started, key: '', host: hostname(), mark: { pid: 0, started: 'removed' } };
+  return (await readdir(folder)).some((name) => started.directory.endsWith(`/${name}`))
+    ? started
+    : { ...started, key: '', host: hostname(), mark: { pid: 0, started: 'removed' } };
 }
 
 async function clearBefore(folder: string, number: number): Promise<void> {

@@ -8,7 +8,12 @@ import { PluginError } from '../../errors.js';
 
 const recordSchema = z.object({
   /** Of the capture that made it. */
-  token: z.string(), resource: z.string(), tags: z.record(z.string(), z.string()), createdAt: z.string(), sha256: z.string(), bytes: z.int().min(1),
+  token: z.string(),
+  resource: z.string(),
+  tags: z.record(z.string(), z.string()),
+  createdAt: z.string(),
+  sha256: z.string(),
+  bytes: z.int().min(1),
 });
 export type ImageRecord = z.output<typeof recordSchema>;
 
@@ -20,7 +25,10 @@ export type Found =
 const dataName = 'data';
 const recordName = 'image.json';
 
-/** Images of an account as folders of a folder: what was captured, and a record of it. One appears whole, by being renamed. */
+/**
+ * Images of an account as folders of a folder: what was captured, and a record of it. One appears whole, by
+ * being renamed.
+ */
 export class Library {
   readonly #images: string;
 
@@ -28,28 +36,47 @@ export class Library {
     this.#images = join(folder, 'images');
   }
 
-  /** Where the folder cannot be read nobody knows: it may be a share that is not mounted, so nothing here makes it. */
+  /**
+   * Where the folder cannot be read nobody knows: it may be a share that is not mounted, so nothing here
+   * makes it.
+   */
   async find(name: string): Promise<Found> {
     const at = this.#at(name);
     try {
       if (!(await readdir(this.#images)).includes(name)) return { is: 'no' };
       const record = recordSchema.safeParse(JSON.parse(await readFile(join(at, recordName), 'utf8')));
-      if (!record.success) return { is: 'unknown', why: `the record of image ${name} in ${this.#images} cannot be read` };
+      if (!record.success)
+        return { is: 'unknown', why: `the record of image ${name} in ${this.#images} cannot be read` };
       const file = join(at, dataName);
       const { size } = await stat(file);
-      return size === record.data.bytes ? { is: 'yes', file, record: record.data } : { is: 'unknown', why: `image ${name} has ${size} bytes, and its record says ${record.data.bytes}` };
+      return size === record.data.bytes
+        ? { is: 'yes', file, record: record.data }
+        : { is: 'unknown', why: `image ${name} has ${size} bytes, and its record says ${record.data.bytes}` };
     } catch (error) {
-      return { is: 'unknown', why: `what images there are cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+      return {
+        is: 'unknown',
+        why: `what images there are cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      };
     }
   }
 
   /** Undefined where it is as it was captured; else what is wrong. */
-  async check({ file, record }: Extract<Found, { readonly is: 'yes' }>, signal: AbortSignal): Promise<string | undefined> {
-    return (await digestOf(file, signal)) === record.sha256 ? undefined : 'its file is not as it was captured: the checksum is another one';
+  async check(
+    { file, record }: Extract<Found, { readonly is: 'yes' }>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    return (await digestOf(file, signal)) === record.sha256
+      ? undefined
+      : 'its file is not as it was captured: the checksum is another one';
   }
 
   /** Takes over a folder that has the file. False where an image of that name is there, whoever made it. */
-  async put(folder: string, name: string, about: Omit<ImageRecord, 'sha256' | 'bytes'>, signal: AbortSignal): Promise<boolean> {
+  async put(
+    folder: string,
+    name: string,
+    about: Omit<ImageRecord, 'sha256' | 'bytes'>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const file = join(folder, dataName);
     await chmod(file, 0o400);
     const { size: bytes } = await stat(file);
@@ -66,8 +93,14 @@ export class Library {
 
   async list(): Promise<readonly { readonly name: string; readonly record: ImageRecord }[]> {
     const names = await this.#names();
-    const found = await Promise.all(names.filter((name) => namePattern.test(name)).map(async (name) => ({ name, found: await this.find(name) })));
-    return found.flatMap(({ name, found: image }) => (image.is === 'yes' ? [{ name, record: image.record }] : []));
+    const found = await Promise.all(
+      names
+        .filter((name) => namePattern.test(name))
+        .map(async (name) => ({ name, found: await this.find(name) })),
+    );
+    return found.flatMap(({ name, found: image }) =>
+      image.is === 'yes' ? [{ name, record: image.record }] : [],
+    );
   }
 
   /** Renamed first: nobody finds half of one. */
@@ -77,7 +110,8 @@ export class Library {
     try {
       await rename(this.#at(name), gone);
     } catch (error) {
-      if (!isCode(error, 'ENOENT')) throw new PluginError('Retryable', `image ${name} could not be deleted`, { cause: error });
+      if (!isCode(error, 'ENOENT'))
+        throw new PluginError('Retryable', `image ${name} could not be deleted`, { cause: error });
       await this.#names();
       return;
     }
@@ -86,11 +120,21 @@ export class Library {
 
   /** @throws PluginError Retryable where the folder cannot be read. */
   async #names(): Promise<readonly string[]> {
-    return readdir(this.#images).catch((error: unknown) => { throw new PluginError('Retryable', `what images there are cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error }); });
+    return readdir(this.#images).catch((error: unknown) => {
+      throw new PluginError(
+        'Retryable',
+        `what images there are cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      );
+    });
   }
 
   #at(name: string): string {
-    if (!namePattern.test(name)) throw new PluginError('Invalid', `${JSON.stringify(name)} is no name that an image can have here: letters, digits, dots, underscores, hyphens and @`);
+    if (!namePattern.test(name))
+      throw new PluginError(
+        'Invalid',
+        `${JSON.stringify(name)} is no name that an image can have here: letters, digits, dots, underscores, hyphens and @`,
+      );
     return join(this.#images, name);
   }
 }

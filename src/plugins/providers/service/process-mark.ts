@@ -23,11 +23,15 @@ export async function isRunning({ pid, started }: ProcessMark): Promise<boolean>
 
 const patienceMs = 5_000;
 
-/** Whether it, or anything that it started and that stayed in its group, still runs: what it started may outlive it. */
+/**
+ * Whether it, or anything that it started and that stayed in its group, still runs: what it started may
+ * outlive it.
+ */
 export async function groupRuns(mark: ProcessMark): Promise<boolean> {
   const leader = await markOf(mark.pid);
   if (leader !== undefined) return leader.started === mark.started;
-  if (process.platform === 'linux') return mark.started.startsWith(`${await bootId()}:`) && await hasMembers(mark.pid);
+  if (process.platform === 'linux')
+    return mark.started.startsWith(`${await bootId()}:`) && (await hasMembers(mark.pid));
   try {
     process.kill(-mark.pid, 0);
     return true;
@@ -36,7 +40,10 @@ export async function groupRuns(mark: ProcessMark): Promise<boolean> {
   }
 }
 
-/** Ends it with all that it started: it leads a session of its own. @throws PluginError Retryable where it does not end. */
+/**
+ * Ends it with all that it started: it leads a session of its own.
+ * @throws PluginError Retryable where it does not end.
+ */
 export async function endGroup(mark: ProcessMark): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (!(await groupRuns(mark))) return;
@@ -70,20 +77,26 @@ async function bootId(): Promise<string> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
 }
 
-async function readStat(pid: number): Promise<{ readonly group: number; readonly session: number; readonly start: string } | undefined> {
+async function readStat(
+  pid: number,
+): Promise<{ readonly group: number; readonly session: number; readonly start: string } | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
     // The program's name stands in parentheses and may hold anything.
     const [state, , group, session, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const start = others[15];
-    return state === 'Z' || state === 'X' || start === undefined ? undefined : { group: Number(group), session: Number(session), start };
+    return state === 'Z' || state === 'X' || start === undefined
+      ? undefined
+      : { group: Number(group), session: Number(session), start };
   } catch {
     return undefined;
   }
 }
 
 async function startedByPs(pid: number): Promise<string | undefined> {
-  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { env: childEnvironment() }).catch(() => undefined);
+  const found = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
+    env: childEnvironment(),
+  }).catch(() => undefined);
   const [, state, started] = /^\s*(\S+)\s+(.*\S)\s*$/.exec(found?.stdout ?? '') ?? [];
   return state === undefined || state.startsWith('Z') ? undefined : started;
 }

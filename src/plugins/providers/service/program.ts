@@ -2,8 +2,9 @@ import { fillWords } from '../../fill-words.js';
 import type { Resource } from './fields.js';
 
 /**
- * What the exit codes of an account's programs mean; with any other nobody can tell. `no` is a code that shells and clients do not end with by
- * themselves: pg_dump, for one, ends with 1 when no server answers, which must not read as "certainly not".
+ * What the exit codes of an account's programs mean; with any other nobody can tell. `no` is a code that
+ * shells and clients do not end with by themselves: pg_dump, for one, ends with 1 when no server answers,
+ * which must not read as "certainly not".
  */
 export const exits = { yes: 0, no: 10 } as const;
 
@@ -28,7 +29,11 @@ const nothing: Required<Words> = { image: '', revision: '', file: '', token: '',
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin';
 
 /** The command of a resource. No variable of the worker reaches it but its PATH. */
-export function fillCommand(command: readonly string[], { name, environment }: Resource, about: Words): Filled {
+export function fillCommand(
+  command: readonly string[],
+  { name, environment }: Resource,
+  about: Words,
+): Filled {
   const values: Readonly<Record<string, string>> = { ...nothing, resource: name, ...about };
   return {
     words: fillWords(command, values),

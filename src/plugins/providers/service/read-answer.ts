@@ -7,14 +7,28 @@ export function answerOf(code: number | null, why: string): Outcome {
   return { answer: code === exits.no ? 'not done' : 'unknown', why };
 }
 
-/** Program current prints `NAME@REVISION`, then a line `tainted: REASON` for whatever somebody may have done to it. */
+/**
+ * Program current prints `NAME@REVISION`, then a line `tainted: REASON` for whatever somebody may have done
+ * to it.
+ */
 export function readCurrent(code: number | null, stdout: string, said: string): CurrentReading {
   if (code === exits.no) return { is: 'no' };
   if (code !== exits.yes) return { is: 'unknown', why: said };
-  const [first = '', ...others] = stdout.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const [first = '', ...others] = stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
   const image = first.includes('@') ? parseImageRef(first) : undefined;
-  if (image === undefined) return { is: 'unknown', why: `program current printed ${JSON.stringify(first.slice(0, 100))}, which is no NAME@REVISION` };
-  return { is: 'yes', image, tainted: others.flatMap((line) => /^tainted:\s*(.*)$/.exec(line)?.[1]?.slice(0, 200) ?? []).slice(0, 20) };
+  if (image === undefined)
+    return {
+      is: 'unknown',
+      why: `program current printed ${JSON.stringify(first.slice(0, 100))}, which is no NAME@REVISION`,
+    };
+  return {
+    is: 'yes',
+    image,
+    tainted: others.flatMap((line) => /^tainted:\s*(.*)$/.exec(line)?.[1]?.slice(0, 200) ?? []).slice(0, 20),
+  };
 }
 
 export function wordsOf(code: number | null, said: string): string {

@@ -4,8 +4,23 @@ import { join } from 'node:path';
 import type { TaskResult } from '../../../model/task.js';
 import { ClaimingProvider, runCommand } from '../../bare-metal/index.js';
 import {
-  type CanBeReached, type CanCapture, type CanCheckImage, type CanDeleteImage, type CanListImages, type CanLoad, type CanShowImages, type CanTaint, type CurrentReading, type ImageInput,
-  type Knowledge, type LibraryInput, type MachineInput, type Outcome, type PluginContext, type SizeReading, type UploadedImage,
+  type CanBeReached,
+  type CanCapture,
+  type CanCheckImage,
+  type CanDeleteImage,
+  type CanListImages,
+  type CanLoad,
+  type CanShowImages,
+  type CanTaint,
+  type CurrentReading,
+  type ImageInput,
+  type Knowledge,
+  type LibraryInput,
+  type MachineInput,
+  type Outcome,
+  type PluginContext,
+  type SizeReading,
+  type UploadedImage,
 } from '../../contract.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
 import { runLasting, type RunEnd } from './lasting-run.js';
@@ -16,11 +31,22 @@ import { answerOf, readCurrent, wordsOf } from './read-answer.js';
 const megabyte = 1_048_576;
 
 /**
- * Running services: nobody logs in to them, and what they are is their configuration. CREATE takes one that nobody has, DELETE gives it back. The programs of
- * the account know the service; images are files of a folder that this provider keeps itself.
+ * Running services: nobody logs in to them, and what they are is their configuration. CREATE takes one that
+ * nobody has, DELETE gives it back. The programs of the account know the service; images are files of a
+ * folder that this provider keeps itself.
  */
-export class ServiceProvider extends ClaimingProvider<Resource>
-  implements CanBeReached, CanShowImages, CanLoad, CanCapture, CanListImages, CanDeleteImage, CanCheckImage, CanTaint {
+export class ServiceProvider
+  extends ClaimingProvider<Resource>
+  implements
+    CanBeReached,
+    CanShowImages,
+    CanLoad,
+    CanCapture,
+    CanListImages,
+    CanDeleteImage,
+    CanCheckImage,
+    CanTaint
+{
   protected readonly word = 'resource';
   private readonly detach: AbortSignal | undefined;
 
@@ -51,15 +77,23 @@ export class ServiceProvider extends ClaimingProvider<Resource>
     const resource = await this.own(input);
     if (readPrograms(this.fields, this.account).check === undefined) return undefined;
     const found = await this.library().find(input.providerImage);
-    if (found.is !== 'yes') return { is: 'unknown', why: found.is === 'no' ? `there is no image ${input.providerImage} to compare it with` : found.why };
+    if (found.is !== 'yes')
+      return {
+        is: 'unknown',
+        why: found.is === 'no' ? `there is no image ${input.providerImage} to compare it with` : found.why,
+      };
     const { code, said } = await this.ask('check', resource, { ...aboutOf(input), file: found.file });
     if (code === exits.yes) return { is: 'yes' };
     return { is: code === exits.no ? 'no' : 'unknown', why: said };
   }
 
-  async taint(input: MachineInput, { reason, at }: { readonly reason: string; readonly at: string }): Promise<Outcome> {
+  async taint(
+    input: MachineInput,
+    { reason, at }: { readonly reason: string; readonly at: string },
+  ): Promise<Outcome> {
     const resource = await this.own(input);
-    if (readPrograms(this.fields, this.account).taint === undefined) return { answer: 'not done', why: 'the account has no program taint; add it to heddle.yaml' };
+    if (readPrograms(this.fields, this.account).taint === undefined)
+      return { answer: 'not done', why: 'the account has no program taint; add it to heddle.yaml' };
     const { code, said } = await this.ask('taint', resource, { reason, at });
     return answerOf(code, said);
   }
@@ -71,7 +105,8 @@ export class ServiceProvider extends ClaimingProvider<Resource>
 
   async imageSize({ providerImage }: ImageInput): Promise<SizeReading> {
     const found = await this.library().find(providerImage);
-    if (found.is !== 'yes') return { why: found.is === 'no' ? `there is no image ${providerImage}` : found.why };
+    if (found.is !== 'yes')
+      return { why: found.is === 'no' ? `there is no image ${providerImage}` : found.why };
     return { sizeMb: Math.ceil(found.record.bytes / megabyte) };
   }
 
@@ -80,7 +115,11 @@ export class ServiceProvider extends ClaimingProvider<Resource>
     const library = this.library();
     const found = await library.find(input.providerImage);
     if (found.is === 'unknown') return { answer: 'unknown', why: found.why };
-    if (found.is === 'no') return { answer: 'not done', why: `there is no image ${input.providerImage} in the folder of provider ${this.account}` };
+    if (found.is === 'no')
+      return {
+        answer: 'not done',
+        why: `there is no image ${input.providerImage} in the folder of provider ${this.account}`,
+      };
     const fault = await library.check(found, this.signal);
     if (fault !== undefined) return { answer: 'not done', why: fault };
     const { code, lastLine } = await this.run('load', resource, input, () => found.file);
@@ -93,21 +132,46 @@ export class ServiceProvider extends ClaimingProvider<Resource>
     const library = this.library();
     const before = await this.madeBy(input);
     if (before !== undefined) return before;
-    const { code, lastLine, directory } = await this.run('capture', resource, input, (folder) => dataIn(join(folder, 'image')));
+    const { code, lastLine, directory } = await this.run('capture', resource, input, (folder) =>
+      dataIn(join(folder, 'image')),
+    );
     if (code !== exits.yes) return answerOf(code, wordsOf(code, lastLine));
     const folder = join(directory, 'image');
-    const size = await stat(dataIn(folder)).then((found) => found.size, () => undefined);
-    if (size === 0) return { answer: 'not done', why: 'program capture ended well and wrote nothing into its file' };
-    const about = { token, resource: resource.name, tags: { ...input.imageTags }, createdAt: new Date().toISOString() };
+    const size = await stat(dataIn(folder)).then(
+      (found) => found.size,
+      () => undefined,
+    );
+    if (size === 0)
+      return { answer: 'not done', why: 'program capture ended well and wrote nothing into its file' };
+    const about = {
+      token,
+      resource: resource.name,
+      tags: { ...input.imageTags },
+      createdAt: new Date().toISOString(),
+    };
     // An earlier attempt may have put it there just now.
-    const isPut = size === undefined ? undefined : await library.put(folder, providerImage, about, this.signal).catch((error: unknown) => { this.log.warn(`the image was not put into its folder: ${String(error)}`); });
+    const isPut =
+      size === undefined
+        ? undefined
+        : await library.put(folder, providerImage, about, this.signal).catch((error: unknown) => {
+            this.log.warn(`the image was not put into its folder: ${String(error)}`);
+          });
     if (isPut === true) return { answer: 'done' };
-    return await this.madeBy(input) ?? { answer: 'unknown', why: size === undefined ? 'program capture ended well, and its file is not there' : 'what was captured could not be put into the folder of images' };
+    return (
+      (await this.madeBy(input)) ?? {
+        answer: 'unknown',
+        why:
+          size === undefined
+            ? 'program capture ended well, and its file is not there'
+            : 'what was captured could not be put into the folder of images',
+      }
+    );
   }
 
   async listImages(tags: Readonly<Record<string, string>>): Promise<readonly UploadedImage[]> {
     const images = await this.library().list();
-    return images.filter(({ record }) => Object.entries(tags).every(([name, value]) => record.tags[name] === value))
+    return images
+      .filter(({ record }) => Object.entries(tags).every(([name, value]) => record.tags[name] === value))
       .map(({ name, record }) => ({ providerImage: name, tags: record.tags, createdAt: record.createdAt }));
   }
 
@@ -133,11 +197,17 @@ export class ServiceProvider extends ClaimingProvider<Resource>
     const found = await this.library().find(providerImage);
     if (found.is === 'no') return undefined;
     if (found.is === 'unknown') return { answer: 'unknown', why: found.why };
-    return found.record.token === token ? { answer: 'done' } : { answer: 'not done', why: `there is an image ${providerImage} already` };
+    return found.record.token === token
+      ? { answer: 'done' }
+      : { answer: 'not done', why: `there is an image ${providerImage} already` };
   }
 
   /** A question, which ends with the attempt. */
-  private async ask(what: 'reach' | 'current' | 'check' | 'taint', resource: Resource, about: Words = {}): Promise<{ readonly code: number | null; readonly stdout: string; readonly said: string }> {
+  private async ask(
+    what: 'reach' | 'current' | 'check' | 'taint',
+    resource: Resource,
+    about: Words = {},
+  ): Promise<{ readonly code: number | null; readonly stdout: string; readonly said: string }> {
     const command = readPrograms(this.fields, this.account)[what] ?? [];
     const { words, environment } = fillCommand(command, resource, about);
     const { code, stdout, stderr } = await runCommand(words, { signal: this.signal, environment });
@@ -146,12 +216,27 @@ export class ServiceProvider extends ClaimingProvider<Resource>
   }
 
   /** What changes something, which ends whatever becomes of the worker. */
-  private async run(what: 'load' | 'capture', resource: Resource, input: ImageInput, fileIn: (directory: string) => string): Promise<RunEnd> {
+  private async run(
+    what: 'load' | 'capture',
+    resource: Resource,
+    input: ImageInput,
+    fileIn: (directory: string) => string,
+  ): Promise<RunEnd> {
     const programs: Programs = readPrograms(this.fields, this.account);
-    const folder = join(readFolder(this.fields, this.account), 'runs', createHash('sha256').update(`${this.account}\n${resource.name}`).digest('hex').slice(0, 32));
+    const folder = join(
+      readFolder(this.fields, this.account),
+      'runs',
+      createHash('sha256').update(`${this.account}\n${resource.name}`).digest('hex').slice(0, 32),
+    );
     return runLasting({
-      folder, what: `program ${what} of ${resource.name}`, token: input.token, progress: input.progress, signal: this.signal, detach: this.detach,
-      program: (directory) => fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) }),
+      folder,
+      what: `program ${what} of ${resource.name}`,
+      token: input.token,
+      progress: input.progress,
+      signal: this.signal,
+      detach: this.detach,
+      program: (directory) =>
+        fillCommand(programs[what], resource, { ...aboutOf(input), file: fileIn(directory) }),
       ...(what === 'capture' ? { grows: (directory: string) => fileIn(directory) } : {}),
     });
   }

@@ -12,7 +12,9 @@ const port = z.int().min(1).max(65_535);
 const hostKey = text.refine(isHostKey, { error: 'is no host key: "<type> <base64>", as in known_hosts' });
 
 const machineSchema = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, { error: 'letters, digits, dots, underscores and hyphens' }),
   address: z.string().regex(/^[A-Za-z0-9:][A-Za-z0-9.:_-]*$/, { error: 'an IP address or a host name' }),
   port: port.optional(),
   user: text.optional(),
@@ -63,15 +65,23 @@ export interface StaticAccount {
  * Reads the account's fields, and the inventory that they name.
  * @throws PluginError Invalid that names every wrong place; values are not quoted, for they may be secret.
  */
-export async function readAccount(fields: JsonObject, provider: string, log: Pick<PluginLog, 'warn'>): Promise<StaticAccount> {
+export async function readAccount(
+  fields: JsonObject,
+  provider: string,
+  log: Pick<PluginLog, 'warn'>,
+): Promise<StaticAccount> {
   const refuse = (wrong: readonly string[]): never => {
     throw new PluginError('Invalid', `provider ${provider} in heddle.yaml is wrong: ${wrong.join('; ')}`);
   };
   const parsed = accountSchema.safeParse(fields);
   if (!parsed.success) return refuse(placesOf(parsed.error, ''));
   const account = parsed.data;
-  if (account.groups !== undefined && account.inventory === undefined) refuse(['groups: are those of an inventory, and there is none']);
-  const machines = [...account.machines, ...(account.inventory === undefined ? [] : await machinesOf(account.inventory, account.groups, log))];
+  if (account.groups !== undefined && account.inventory === undefined)
+    refuse(['groups: are those of an inventory, and there is none']);
+  const machines = [
+    ...account.machines,
+    ...(account.inventory === undefined ? [] : await machinesOf(account.inventory, account.groups, log)),
+  ];
   const wrong = machines.length === 0 ? ['machines: there is none'] : findDuplicates(machines);
   if (wrong.length > 0) refuse(wrong);
   return {
@@ -92,11 +102,18 @@ export async function readAccount(fields: JsonObject, provider: string, log: Pic
 
 type WrittenMachine = z.output<typeof machineSchema>;
 
-async function machinesOf(file: string, groups: readonly string[] | undefined, log: Pick<PluginLog, 'warn'>): Promise<readonly WrittenMachine[]> {
+async function machinesOf(
+  file: string,
+  groups: readonly string[] | undefined,
+  log: Pick<PluginLog, 'warn'>,
+): Promise<readonly WrittenMachine[]> {
   const entries = await readInventory({ file, groups, log });
   const parsed = z.array(machineSchema).safeParse(entries);
   if (parsed.success) return parsed.data;
-  throw new PluginError('Invalid', `inventory ${file} is wrong: ${placesOf(parsed.error, 'machines.').join('; ')}`);
+  throw new PluginError(
+    'Invalid',
+    `inventory ${file} is wrong: ${placesOf(parsed.error, 'machines.').join('; ')}`,
+  );
 }
 
 function placesOf({ issues }: z.ZodError, before: string): readonly string[] {
@@ -110,12 +127,18 @@ interface Credentials {
   readonly agent?: Json | undefined;
 }
 
-/** The machine's own credentials, else the account's; a key file is named, not read: its content stays where it is. */
+/**
+ * The machine's own credentials, else the account's; a key file is named, not read: its content stays where
+ * it is.
+ */
 function credentials(machine: Credentials, account: Credentials): JsonObject {
-  const { password, key, keyFile, agent } = [machine, account].find((from) => from.password ?? from.key ?? from.keyFile ?? from.agent) ?? {};
+  const { password, key, keyFile, agent } =
+    [machine, account].find((from) => from.password ?? from.key ?? from.keyFile ?? from.agent) ?? {};
   const usedKey = key ?? (keyFile === undefined ? undefined : { secret: `file:${keyFile}` });
   return {
-    ...(password === undefined ? {} : { password }), ...(usedKey === undefined ? {} : { key: usedKey }), ...(agent === undefined ? {} : { agent }),
+    ...(password === undefined ? {} : { password }),
+    ...(usedKey === undefined ? {} : { key: usedKey }),
+    ...(agent === undefined ? {} : { agent }),
   };
 }
 
@@ -124,10 +147,14 @@ function findDuplicates(machines: readonly WrittenMachine[]): readonly string[] 
   return machines.flatMap((machine, index) => {
     const before = machines.slice(0, index);
     const sameName = before.some(({ name }) => name === machine.name);
-    const samePlace = before.find(({ address, port: other }) => address === machine.address && other === machine.port);
+    const samePlace = before.find(
+      ({ address, port: other }) => address === machine.address && other === machine.port,
+    );
     return [
       ...(sameName ? [`machines.${index}.name: ${machine.name} is there twice`] : []),
-      ...(samePlace === undefined ? [] : [`machines.${index}.address: ${machine.name} is the same machine as ${samePlace.name}`]),
+      ...(samePlace === undefined
+        ? []
+        : [`machines.${index}.address: ${machine.name} is the same machine as ${samePlace.name}`]),
     ];
   });
 }

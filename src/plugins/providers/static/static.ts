@@ -4,8 +4,18 @@ import { isIP } from 'node:net';
 import { tagNames } from '../../../model/names.js';
 import type { TaskResult } from '../../../model/task.js';
 import {
-  Provider, type AccountQuota, type CanLoad, type CanQuota, type Claims, type CreateInput, type ImageInput,
-  type Knowledge, type LoadOutcome, type Machine, type MachineInput, type PluginContext,
+  Provider,
+  type AccountQuota,
+  type CanLoad,
+  type CanQuota,
+  type Claims,
+  type CreateInput,
+  type ImageInput,
+  type Knowledge,
+  type LoadOutcome,
+  type Machine,
+  type MachineInput,
+  type PluginContext,
 } from '../../contract.js';
 import { PluginError } from '../../errors.js';
 import { hostKeysFor } from '../../known-hosts.js';
@@ -17,15 +27,17 @@ import { standalone } from './verbs.js';
 const askedAtOnce = 32;
 
 /**
- * Machines that exist: CREATE takes one that nobody has, DELETE gives it back and changes nothing on it. Who has which
- * is kept by the engine (claims): machines carry no tags, and workers on different hosts must agree.
+ * Machines that exist: CREATE takes one that nobody has, DELETE gives it back and changes nothing on it. Who
+ * has which is kept by the engine (claims): machines carry no tags, and workers on different hosts must
+ * agree.
  */
 export class StaticProvider extends Provider implements CanLoad, CanQuota {
   private readonly claims: Claims;
 
   constructor(context: PluginContext) {
     super(context);
-    if (context.claims === undefined) throw new PluginError('Invalid', 'provider type static needs an engine that keeps claims');
+    if (context.claims === undefined)
+      throw new PluginError('Invalid', 'provider type static needs an engine that keeps claims');
     this.claims = context.claims;
   }
 
@@ -33,16 +45,30 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   async create({ key, flavor, image }: CreateInput): Promise<TaskResult> {
     const { machines, liveness } = await this.account();
     const { machine: named } = this.fields;
-    const fitting = machines.filter((machine) => (named === undefined || machine.name === named) && (machine.flavor ?? flavor) === flavor && (machine.image ?? image) === image);
+    const fitting = machines.filter(
+      (machine) =>
+        (named === undefined || machine.name === named) &&
+        (machine.flavor ?? flavor) === flavor &&
+        (machine.image ?? image) === image,
+    );
     if (fitting.length === 0) {
-      throw new PluginError('Invalid', `provider ${this.task.provider.name} has no machine${named === undefined ? '' : ` ${JSON.stringify(named)}`} of flavor ${flavor} with image ${image}; `
-        + `its machines are ${machines.map(describe).join(', ')}`);
+      throw new PluginError(
+        'Invalid',
+        `provider ${this.task.provider.name} has no machine${named === undefined ? '' : ` ${JSON.stringify(named)}`} of flavor ${flavor} with image ${image}; ` +
+          `its machines are ${machines.map(describe).join(', ')}`,
+      );
     }
-    const name = liveness === 'none' ? await this.claims.take(key, slotsOf(fitting)) : await this.takeLiving(key, fitting);
+    const name =
+      liveness === 'none'
+        ? await this.claims.take(key, slotsOf(fitting))
+        : await this.takeLiving(key, fitting);
     if (name === undefined) {
       const { limits, used } = await this.quota();
-      throw new PluginError((used['nodes'] ?? 0) < (limits['nodes'] ?? 0) ? 'Capacity' : 'Quota', `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are taken (${fitting.map(describe).join(', ')}); `
-        + 'delete a cluster that uses them, or add machines to heddle.yaml');
+      throw new PluginError(
+        (used['nodes'] ?? 0) < (limits['nodes'] ?? 0) ? 'Capacity' : 'Quota',
+        `all ${fitting.length} machines of provider ${this.task.provider.name} that fit are taken (${fitting.map(describe).join(', ')}); ` +
+          'delete a cluster that uses them, or add machines to heddle.yaml',
+      );
     }
     this.log.info(`took machine ${name}`, { machine: name });
     return { result: { providerid: name, ...sshUser(machines, name) } };
@@ -68,8 +94,11 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
       if (name !== undefined) return name;
     }
     if (free.length === 0 || (await Promise.all(answers.values())).includes(true)) return undefined;
-    throw new PluginError('Capacity', `${answers.size} machines of provider ${this.task.provider.name} are free, and no SSH server answers on any of them (${[...answers.keys()].map(describe).join(', ')}); `
-      + 'switch one on, or set liveness: none where they are reached through a jump host');
+    throw new PluginError(
+      'Capacity',
+      `${answers.size} machines of provider ${this.task.provider.name} are free, and no SSH server answers on any of them (${[...answers.keys()].map(describe).join(', ')}); ` +
+        'switch one on, or set liveness: none where they are reached through a jump host',
+    );
   }
 
   /** Says where the machine is; the engine then looks whether SSH answers there. */
@@ -78,10 +107,15 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
     const { machines, knownHosts } = await this.account();
     const machine = machineOfSlot(machines, name);
     if (machine === undefined) throw this.unlisted(name);
-    const hostKeys = knownHosts === undefined ? machine.hostKeys : [...machine.hostKeys, ...(await readHostKeys(knownHosts, machine))];
+    const hostKeys =
+      knownHosts === undefined
+        ? machine.hostKeys
+        : [...machine.hostKeys, ...(await readHostKeys(knownHosts, machine))];
     return {
       result: {
-        ipaddress: await resolveAddress(machine), 'ssh-port': machine.port, 'ssh-auth': machine.sshAuth,
+        ipaddress: await resolveAddress(machine),
+        'ssh-port': machine.port,
+        'ssh-auth': machine.sshAuth,
         ...(hostKeys.length > 0 ? { 'ssh-host-key': [...new Set(hostKeys)] } : {}),
       },
     };
@@ -94,8 +128,9 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   }
 
   /**
-   * Machines that are taken. They carry no tags: who has them is kept by this installation and for it alone, so each has
-   * whatever installation is asked for, and its key. One that is no longer in the configuration is not shown.
+   * Machines that are taken. They carry no tags: who has them is kept by this installation and for it alone,
+   * so each has whatever installation is asked for, and its key. One that is no longer in the configuration
+   * is not shown.
    */
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {
     const { machines } = await this.account();
@@ -104,10 +139,15 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
       const own = { [tagNames.installation]: tags[tagNames.installation] ?? '', [tagNames.key]: key };
       return machine === undefined ? [] : [{ ...taken(name, machine, key), tags: own }];
     });
-    return held.filter((machine) => Object.entries(tags).every(([name, value]) => machine.tags[name] === value));
+    return held.filter((machine) =>
+      Object.entries(tags).every(([name, value]) => machine.tags[name] === value),
+    );
   }
 
-  /** @throws PluginError Invalid when the key's machine is no longer in the configuration: that may be a mistake, so it is not gone. */
+  /**
+   * @throws PluginError Invalid when the key's machine is no longer in the configuration: that may be a
+   * mistake, so it is not gone.
+   */
   async find(key: string): Promise<readonly Machine[]> {
     const name = await this.findName(key);
     if (name === undefined) return [];
@@ -121,7 +161,10 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   async quota(): Promise<AccountQuota> {
     const { machines } = await this.account();
     const [slots, held] = [slotsOf(machines), await this.claims.held()];
-    return { limits: { nodes: slots.length }, used: { nodes: slots.filter((slot) => held[slot] !== undefined).length } };
+    return {
+      limits: { nodes: slots.length },
+      used: { nodes: slots.filter((slot) => held[slot] !== undefined).length },
+    };
   }
 
   private account(): Promise<StaticAccount> {
@@ -138,15 +181,24 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   }
 
   private unlisted(name = 'of this node'): PluginError {
-    return new PluginError('Invalid', `machine ${name} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml or its inventory, or replace the node`);
+    return new PluginError(
+      'Invalid',
+      `machine ${name} is no longer among the machines of provider ${this.task.provider.name}; put it back into heddle.yaml or its inventory, or replace the node`,
+    );
   }
 
-  /** The name of the key's machine. @throws PluginError Invalid when the key has none, or not the one that the payload names. */
+  /**
+   * The name of the key's machine.
+   * @throws PluginError Invalid when the key has none, or not the one that the payload names.
+   */
   private async ownName({ providerid, key }: MachineInput): Promise<string> {
     const name = await this.findName(key);
     // It may be another's by now.
     if (name !== undefined && (providerid === undefined || providerid === name)) return name;
-    throw new PluginError('Invalid', `machine ${providerid ?? 'of this node'} was given back to provider ${this.task.provider.name}; replace the node`);
+    throw new PluginError(
+      'Invalid',
+      `machine ${providerid ?? 'of this node'} was given back to provider ${this.task.provider.name}; replace the node`,
+    );
   }
 
   private async findName(key: string): Promise<string | undefined> {
@@ -154,7 +206,9 @@ export class StaticProvider extends Provider implements CanLoad, CanQuota {
   }
 }
 
-/** Nobody tells how it is; whether it answers shows over SSH. A host name is looked up when it is confirmed. */
+/**
+ * Nobody tells how it is; whether it answers shows over SSH. A host name is looked up when it is confirmed.
+ */
 function taken(slot: string, { address }: StaticMachine, key: string): Machine {
   return { providerid: slot, key, tags: {}, state: 'running', ...(isIP(address) > 0 ? { address } : {}) };
 }
@@ -165,7 +219,10 @@ function describe({ name, flavor, image }: StaticMachine): string {
 }
 
 /** The account may have lost the machine since the key took it: then CONFIRM says so. */
-function sshUser(machines: readonly StaticMachine[], name: string): { readonly 'ssh-auth'?: { readonly user: string } } {
+function sshUser(
+  machines: readonly StaticMachine[],
+  name: string,
+): { readonly 'ssh-auth'?: { readonly user: string } } {
   const user = machineOfSlot(machines, name)?.sshAuth['user'];
   return typeof user === 'string' ? { 'ssh-auth': { user } } : {};
 }
@@ -177,7 +234,10 @@ async function readHostKeys(file: string, machine: StaticMachine): Promise<reado
   const keys = hostKeysFor(content, machine.address, machine.port);
   if (keys.length > 0 || machine.hostKeys.length > 0) return keys;
   // Without this the first key that answers would be trusted, in spite of the file.
-  throw new PluginError('Invalid', `knownHosts ${file} has no key for ${machine.address} port ${machine.port}; add it with ssh-keyscan after you checked it, or give hostKey`);
+  throw new PluginError(
+    'Invalid',
+    `knownHosts ${file} has no key for ${machine.address} port ${machine.port}; add it with ssh-keyscan after you checked it, or give hostKey`,
+  );
 }
 
 async function resolveAddress({ address, name }: StaticMachine): Promise<string> {
@@ -185,6 +245,8 @@ async function resolveAddress({ address, name }: StaticMachine): Promise<string>
   try {
     return (await lookup(address)).address;
   } catch (error) {
-    throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be looked up`, { cause: error });
+    throw new PluginError('NotReady', `the address ${address} of machine ${name} cannot be looked up`, {
+      cause: error,
+    });
   }
 }

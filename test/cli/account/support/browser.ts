@@ -21,13 +21,27 @@ interface Answer {
   readonly error?: { readonly message: string };
 }
 
-/** Driven over the DevTools protocol, which Chromium speaks on file descriptors 3 and 4: JSON with a zero byte after each message. */
+/**
+ * Driven over the DevTools protocol, which Chromium speaks on file descriptors 3 and 4: JSON with a zero byte
+ * after each message.
+ */
 export async function openBrowser(program: string, profile: string): Promise<Browser> {
-  const child = spawn(program, [
-    '--headless=new', '--remote-debugging-pipe', `--user-data-dir=${profile}`, '--no-first-run', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking',
-    // Root has no other way; the pages are our own.
-    ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), 'about:blank',
-  ], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+  const child = spawn(
+    program,
+    [
+      '--headless=new',
+      '--remote-debugging-pipe',
+      `--user-data-dir=${profile}`,
+      '--no-first-run',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      // Root has no other way; the pages are our own.
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      'about:blank',
+    ],
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+  );
   const [toBrowser, fromBrowser] = [child.stdio[3] as Writable, child.stdio[4] as Readable];
   const waiting = new Map<number, (answer: Answer) => void>();
   let last = 0;
@@ -44,11 +58,17 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
   const ended = once(child, 'close').then(() => {
     for (const answer of waiting.values()) answer({ error: { message: 'the browser ended' } });
   });
-  const call = async (method: string, params: object, sessionId?: string): Promise<Readonly<Record<string, unknown>>> => {
+  const call = async (
+    method: string,
+    params: object,
+    sessionId?: string,
+  ): Promise<Readonly<Record<string, unknown>>> => {
     const id = (last += 1);
     const { result, error } = await new Promise<Answer>((resolve) => {
       waiting.set(id, resolve);
-      toBrowser.write(`${JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) })}\0`);
+      toBrowser.write(
+        `${JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) })}\0`,
+      );
     });
     waiting.delete(id);
     if (error !== undefined) throw new Error(`${method}: ${error.message}`);
@@ -56,17 +76,30 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
   };
 
   const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
-  const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true }) as { readonly sessionId: string };
+  const { sessionId } = (await call('Target.attachToTarget', { targetId, flatten: true })) as {
+    readonly sessionId: string;
+  };
   const see = async (expression: string): Promise<unknown> => {
-    const { result, exceptionDetails } = await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true, userGesture: true }, sessionId) as {
-      readonly result: { readonly value?: unknown; readonly description?: string }; readonly exceptionDetails?: unknown;
+    const { result, exceptionDetails } = (await call(
+      'Runtime.evaluate',
+      { expression, awaitPromise: true, returnByValue: true, userGesture: true },
+      sessionId,
+    )) as {
+      readonly result: { readonly value?: unknown; readonly description?: string };
+      readonly exceptionDetails?: unknown;
     };
     if (exceptionDetails !== undefined) throw new Error(`${expression}: ${result.description ?? 'failed'}`);
     return result.value;
   };
   /** A mark in the window is gone with its document. */
-  const untilReplaced = (what: string): Promise<unknown> => until(what, async () =>
-    (await see(`window.old === undefined && location.href !== 'about:blank' && document.readyState === 'complete'`).catch(() => false)) === true);
+  const untilReplaced = (what: string): Promise<unknown> =>
+    until(
+      what,
+      async () =>
+        (await see(
+          `window.old === undefined && location.href !== 'about:blank' && document.readyState === 'complete'`,
+        ).catch(() => false)) === true,
+    );
   return {
     see,
     async open(url) {

@@ -39,7 +39,12 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
   let ledger: string;
   const config: Record<string, object> = {};
   beforeAll(async () => {
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), kind: 'auto', config });
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      kind: 'auto',
+      config,
+    });
     const folder = join(stack.folder, 'ansible');
     ledger = join(stack.folder, 'ledger');
     const tasks = {
@@ -57,23 +62,33 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
   });
   afterAll(() => stack.stop());
 
-  const spec = (more: object = {}) => closed({
-    name: 'site', nodes: { web: nodes(2, ['web']) },
-    services: {
-      web: {
-        actions: Object.fromEntries(['install', 'start', 'remove'].map((tasksFrom) =>
-          [tasksFrom, { type: 'ansible', fields: { role: 'web', tasksFrom, vars: { ledger }, ...more } }])),
+  const spec = (more: object = {}) =>
+    closed({
+      name: 'site',
+      nodes: { web: nodes(2, ['web']) },
+      services: {
+        web: {
+          actions: Object.fromEntries(
+            ['install', 'start', 'remove'].map((tasksFrom) => [
+              tasksFrom,
+              { type: 'ansible', fields: { role: 'web', tasksFrom, vars: { ledger }, ...more } },
+            ]),
+          ),
+        },
       },
-    },
-  });
+    });
 
   test('goes on when a worker is killed in the middle of a play, whose login is gone with it', async () => {
     const first = await stack.startWorker('first');
     const { operation } = await stack.client.apply(spec());
-    const homes = await until('the play of web-1 to begin', () => {
-      const lines = existsSync(ledger) ? readFileSync(ledger, 'utf8').trim().split('\n') : [];
-      return lines.some((line) => line.endsWith(' web-1')) ? lines : undefined;
-    }, 120_000);
+    const homes = await until(
+      'the play of web-1 to begin',
+      () => {
+        const lines = existsSync(ledger) ? readFileSync(ledger, 'utf8').trim().split('\n') : [];
+        return lines.some((line) => line.endsWith(' web-1')) ? lines : undefined;
+      },
+      120_000,
+    );
     const home = homes.find((line) => line.endsWith(' web-1'))?.split(' ')[0] ?? '';
     expect(readFileSync(join(home, 'inventory.yml'), 'utf8')).toContain('ansible_password');
     await first.kill();
@@ -81,8 +96,12 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
     const second = await stack.startWorker('second');
     const { status, operation: ended } = await stack.client.waitFor('site', operation);
     expect([ended.state, ...status.nodes.flatMap(({ failure }) => failure?.message ?? [])]).toEqual(['done']);
-    for (const { running, payload } of status.nodes) expect([running, payload['greeting_path']]).toEqual([['web'], '/etc/greeting']);
-    const plays = readFileSync(ledger, 'utf8').trim().split('\n').filter((line) => line.endsWith(' web-1'));
+    for (const { running, payload } of status.nodes)
+      expect([running, payload['greeting_path']]).toEqual([['web'], '/etc/greeting']);
+    const plays = readFileSync(ledger, 'utf8')
+      .trim()
+      .split('\n')
+      .filter((line) => line.endsWith(' web-1'));
     expect(plays.length).toBe(2);
     const deletion = await stack.client.delete('site');
     expect((await stack.client.waitFor('site', deletion.operation ?? '')).operation.state).toBe('done');
@@ -90,7 +109,8 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
   });
 
   test('is held after its worker was killed in the middle of a play whose traces the node removed', async () => {
-    const plays = (): number => (existsSync(ledger) ? readFileSync(ledger, 'utf8') : '').match(/^hidden /gm)?.length ?? 0;
+    const plays = (): number =>
+      (existsSync(ledger) ? readFileSync(ledger, 'utf8') : '').match(/^hidden /gm)?.length ?? 0;
     const worker = await stack.startWorker('third');
     const fields = { role: 'web', tasksFrom: 'hide', interrupted: 'hold', vars: { ledger } };
     const services = { web: { actions: { install: { type: 'ansible', fields } } } };
@@ -98,10 +118,14 @@ describe.skipIf(missing !== undefined)('a cluster by ansible', () => {
     await until('the play to begin', () => plays() === 1, 300_000);
     await worker.kill();
     await stack.startWorker('fourth');
-    const failure = await until('the operation to be held', async () => {
-      const [node] = (await stack.client.status('once')).nodes;
-      return node?.failure;
-    }, 300_000);
+    const failure = await until(
+      'the operation to be held',
+      async () => {
+        const [node] = (await stack.client.status('once')).nodes;
+        return node?.failure;
+      },
+      300_000,
+    );
     const why = expect.stringContaining('how far it came is unknown');
     expect([failure.kind, failure.message, plays()]).toEqual(['UnknownOutcome', why, 1]);
   });

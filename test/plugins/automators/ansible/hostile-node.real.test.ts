@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -81,7 +89,9 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     expect(read('lost')).toBe('x\n');
     const said = player.said.length;
     const { stdout } = await play({ fields: { playbook }, more: { ...more, attempt: 3 }, note });
-    expect(player.said.slice(said)).toContain('an earlier attempt was cut off: the playbook is played again from its start');
+    expect(player.said.slice(said)).toContain(
+      'an earlier attempt was cut off: the playbook is played again from its start',
+    );
     expect([stdout, read('lost')]).toEqual([expect.stringContaining('changed'), 'x\nx\n']);
   });
 
@@ -133,7 +143,7 @@ describe.skipIf(missing !== undefined)('a play against a node that its root has 
     expect(existsSync(join(node.home, 'unread'))).toBe(false);
   });
 
-  test('is refused where the node\'s home folder would be more than a path in ansible.cfg', async () => {
+  test("is refused where the node's home folder would be more than a path in ansible.cfg", async () => {
     const home = mkdtempSync(join(tmpdir(), 'heddle-home-'));
     const trap = join(home, 'x\rlocal_tmp = {{ lookup("pipe", "touch trapped") }}');
     mkdirSync(trap);

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -22,9 +30,11 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     admin = mkdtempSync(join(tmpdir(), 'heddle-test-ansible-'));
     const files = {
       'site.yml': '- hosts: group_app\n  gather_facts: false\n  roles: [web]\n',
-      'roles/web/tasks/main.yml': '- ansible.builtin.copy: {dest: "{{ home }}/main", content: "{{ port }} {{ peers }}"}\n',
+      'roles/web/tasks/main.yml':
+        '- ansible.builtin.copy: {dest: "{{ home }}/main", content: "{{ port }} {{ peers }}"}\n',
       'roles/web/tasks/stop.yml': '- ansible.builtin.file: {path: "{{ home }}/main", state: absent}\n',
-      'roles/web/vars/main.yml': 'peers: "{{ groups.service_web | map(\'extract\', hostvars, \'ansible_host\') | join(\',\') }}"\n',
+      'roles/web/vars/main.yml':
+        "peers: \"{{ groups.service_web | map('extract', hostvars, 'ansible_host') | join(',') }}\"\n",
     };
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(admin, name)), { recursive: true });
@@ -42,28 +52,41 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     count += 1;
     return by.play({ more: { taskId: `3f0c/app-2#1/web/INSTALL/op-${count}` }, ...playing });
   };
-  const shell = (text: string): string => JSON.stringify([{ hosts: 'all', gather_facts: false, tasks: [{ 'ansible.builtin.shell': text }] }]);
+  const shell = (text: string): string =>
+    JSON.stringify([{ hosts: 'all', gather_facts: false, tasks: [{ 'ansible.builtin.shell': text }] }]);
   const read = (name: string): string => readFileSync(join(node.home, name), 'utf8');
 
-  test('plays a playbook of the administrator\'s folder with its roles, and a role\'s other tasks', async () => {
-    await play({ fields: { path: 'site.yml', vars: { port: 8080, home: node.home } }, admin: { folder: admin } });
+  test("plays a playbook of the administrator's folder with its roles, and a role's other tasks", async () => {
+    await play({
+      fields: { path: 'site.yml', vars: { port: 8080, home: node.home } },
+      admin: { folder: admin },
+    });
     expect(read('main')).toBe('8080 127.0.0.8,127.0.0.1');
     expect(player.said).toContain('TASK [web : ansible.builtin.copy] changed');
-    await play({ fields: { role: 'web', tasksFrom: 'stop', vars: { home: node.home } }, admin: { folder: admin } });
+    await play({
+      fields: { role: 'web', tasksFrom: 'stop', vars: { home: node.home } },
+      admin: { folder: admin },
+    });
     expect(existsSync(join(node.home, 'main'))).toBe(false);
   });
 
   test('reads no template in what came from nodes, and gives back what set_stats says', async () => {
     const trap = '{{ lookup("pipe", "echo TRAPPED") }}';
-    const playbook = '[{hosts: all, gather_facts: false, tasks: [{ansible.builtin.set_stats: {data: {seen: "{{ heddle.payload.motd }}", user: "{{ mine }}"}}}]}]';
-    const { result } = await play({ fields: { playbook, vars: { mine: '{{ heddle.node }}' } }, more: { taskId: 'trap', config: { ...webTask.config, motd: trap } } });
+    const playbook =
+      '[{hosts: all, gather_facts: false, tasks: [{ansible.builtin.set_stats: {data: {seen: "{{ heddle.payload.motd }}", user: "{{ mine }}"}}}]}]';
+    const { result } = await play({
+      fields: { playbook, vars: { mine: '{{ heddle.node }}' } },
+      more: { taskId: 'trap', config: { ...webTask.config, motd: trap } },
+    });
     expect(result).toEqual({ seen: trap, user: 'app-2' });
   });
 
   test('has no secret in the arguments of any process, and leaves no file behind', async () => {
     const seen = join(node.home, 'arguments');
     // The node is this computer, so that a task sees what runs beside it.
-    const playbook = shell(`cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' > ${seen}; ls ${tmpdir()} > ${seen}.files; echo "{{ token }}" > /dev/null`);
+    const playbook = shell(
+      `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' > ${seen}; ls ${tmpdir()} > ${seen}.files; echo "{{ token }}" > /dev/null`,
+    );
     await play({ fields: { playbook, vars: { token: 'never' } }, data: 'DATA-CANARY', admin: {} });
     const text = readFileSync(seen, 'latin1');
     expect(text).toContain('ansible-playbook');
@@ -85,21 +108,39 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
   test.each([
     ['no play for the node', '[{hosts: group_db, tasks: []}]', 'no play of the playbook is for this node'],
     ['no YAML', '- hosts: [', 'cannot be played'],
-    ['an unknown module', '[{hosts: all, gather_facts: false, tasks: [{no_such_module: {}}]}]', 'no_such_module'],
+    [
+      'an unknown module',
+      '[{hosts: all, gather_facts: false, tasks: [{no_such_module: {}}]}]',
+      'no_such_module',
+    ],
   ])('refuses a playbook with %s', async (_name, playbook, words) => {
-    await expect(play({ fields: { playbook } })).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(words) });
+    await expect(play({ fields: { playbook } })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining(words),
+    });
   });
 
   test('says what is missing on the worker', async () => {
-    await expect(play({ fields: { playbook: '[]' }, admin: { program: '/nowhere/ansible-playbook' } })).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('install ansible-core') });
-    await expect(play({ fields: { path: 'none.yml' }, admin: { folder: admin } })).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('none.yml') });
+    await expect(
+      play({ fields: { playbook: '[]' }, admin: { program: '/nowhere/ansible-playbook' } }),
+    ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('install ansible-core') });
+    await expect(play({ fields: { path: 'none.yml' }, admin: { folder: admin } })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('none.yml'),
+    });
   });
 
   test('is ended on the node when its time is over', async () => {
     const failure = play({ fields: { playbook: shell('echo $$ > ~/pid; sleep 600') }, timeoutMs: 8_000 });
-    await expect(failure).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('ran longer than 8 s') });
+    await expect(failure).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('ran longer than 8 s'),
+    });
     // On a busy computer it may not have begun.
-    await until('the module to end', () => !existsSync(join(node.home, 'pid')) || !existsSync(`/proc/${read('pid').trim()}`));
+    await until(
+      'the module to end',
+      () => !existsSync(join(node.home, 'pid')) || !existsSync(`/proc/${read('pid').trim()}`),
+    );
   });
 
   test('cut off by the end of a worker, is played again from its start, and what was left of it is ended first', async () => {
@@ -124,7 +165,9 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
     await until('the module to begin', () => existsSync(join(node.home, 'held')));
     end.abort(new Error('the worker ends'));
     await expect(first).rejects.toMatchObject({ kind: 'Retryable' });
-    await expect(play({ fields, more: { taskId: 'held', attempt: 2 } })).rejects.toMatchObject({ kind: 'UnknownOutcome' });
+    await expect(play({ fields, more: { taskId: 'held', attempt: 2 } })).rejects.toMatchObject({
+      kind: 'UnknownOutcome',
+    });
     expect(read('held')).toBe('x\n');
   });
 
@@ -151,16 +194,30 @@ describe.skipIf(missing !== undefined)('a real ansible-core', () => {
       const jump = { ...bastion.target, hostKey: makeHostKey().line };
       const stranger = new Player(node.target, webTask);
       others.push(stranger);
-      const refused = stranger.play({ fields: { playbook: shell('touch ~/refused') }, more: { taskId: 'other-jump' }, as: { ...node.target, jump } });
-      await expect(refused).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('host key') });
+      const refused = stranger.play({
+        fields: { playbook: shell('touch ~/refused') },
+        more: { taskId: 'other-jump' },
+        as: { ...node.target, jump },
+      });
+      await expect(refused).rejects.toMatchObject({
+        kind: 'Invalid',
+        message: expect.stringContaining('host key'),
+      });
       expect(existsSync(join(node.home, 'refused'))).toBe(false);
     });
 
     test('refuses a node with another host key before anything is sent', async () => {
       const stranger = new Player(node.target, webTask);
       others.push(stranger);
-      const refused = stranger.play({ fields: { playbook: shell('touch ~/refused') }, more: { taskId: 'refused' }, as: { ...node.target, hostKey: makeHostKey().line } });
-      await expect(refused).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('host key') });
+      const refused = stranger.play({
+        fields: { playbook: shell('touch ~/refused') },
+        more: { taskId: 'refused' },
+        as: { ...node.target, hostKey: makeHostKey().line },
+      });
+      await expect(refused).rejects.toMatchObject({
+        kind: 'Invalid',
+        message: expect.stringContaining('host key'),
+      });
       expect(existsSync(join(node.home, 'refused'))).toBe(false);
     });
   });

@@ -7,7 +7,13 @@ import { loginFiles } from '../../../../src/plugins/automators/ansible/login.js'
 import type { JsonObject, NodeAddress, PluginLog } from '../../../../src/plugins/contract.js';
 import { webTask } from './support/player.js';
 
-const address: NodeAddress = { host: '127.0.0.9', port: 2222, user: 'tester', password: 'PASSWORD-OF-NODE', hostKey: 'ssh-ed25519 AAAA comment' };
+const address: NodeAddress = {
+  host: '127.0.0.9',
+  port: 2222,
+  user: 'tester',
+  password: 'PASSWORD-OF-NODE',
+  hostKey: 'ssh-ed25519 AAAA comment',
+};
 const unsafe = { tag: '!unsafe', resolve: (text: string) => text };
 const read = (text: string): unknown => parse(text, { customTags: [unsafe] });
 const fields = (more: JsonObject = {}) => readFields({ playbook: '[]', ...more });
@@ -16,21 +22,50 @@ describe('the inventory', () => {
   test('has every node with its address, and groups by group and by service', () => {
     expect(read(inventoryOf(webTask, address, fields()))).toMatchObject({
       all: {
-        hosts: { 'app-1': { ansible_host: '127.0.0.8', heddle_nodenum: 1, heddle_services: ['web', 'metrics'] }, 'db-1': { ansible_host: 'shop-db-1' } },
-        children: { group_app: { hosts: { 'app-1': {}, 'app-2': {} } }, group_db: { hosts: { 'db-1': {} } }, service_web: { hosts: { 'app-1': {}, 'app-2': {} } }, service_data_base: { hosts: { 'db-1': {} } } },
+        hosts: {
+          'app-1': { ansible_host: '127.0.0.8', heddle_nodenum: 1, heddle_services: ['web', 'metrics'] },
+          'db-1': { ansible_host: 'shop-db-1' },
+        },
+        children: {
+          group_app: { hosts: { 'app-1': {}, 'app-2': {} } },
+          group_db: { hosts: { 'db-1': {} } },
+          service_web: { hosts: { 'app-1': {}, 'app-2': {} } },
+          service_data_base: { hosts: { 'db-1': {} } },
+        },
       },
     });
   });
 
-  test('tells the login of the task\'s own node, and of no other', () => {
-    const { all: { hosts } } = read(inventoryOf(webTask, address, fields({ become: true }))) as { all: { hosts: Record<string, object> } };
-    expect(hosts['app-2']).toMatchObject({ ansible_host: '127.0.0.9', ansible_port: 2222, ansible_user: 'tester', ansible_password: 'PASSWORD-OF-NODE', ansible_become: true });
-    for (const other of ['app-1', 'db-1']) expect(Object.keys(hosts[other] ?? {}).filter((key) => /user|password|port|become/.test(key))).toEqual([]);
+  test("tells the login of the task's own node, and of no other", () => {
+    const {
+      all: { hosts },
+    } = read(inventoryOf(webTask, address, fields({ become: true }))) as {
+      all: { hosts: Record<string, object> };
+    };
+    expect(hosts['app-2']).toMatchObject({
+      ansible_host: '127.0.0.9',
+      ansible_port: 2222,
+      ansible_user: 'tester',
+      ansible_password: 'PASSWORD-OF-NODE',
+      ansible_become: true,
+    });
+    for (const other of ['app-1', 'db-1'])
+      expect(Object.keys(hosts[other] ?? {}).filter((key) => /user|password|port|become/.test(key))).toEqual(
+        [],
+      );
   });
 
   test('still has a node that leaves its cluster', () => {
     const { 'app-2': _gone, ...nodes } = webTask.nodes;
-    const { all: { hosts } } = read(inventoryOf({ ...webTask, nodes, config: { ...webTask.config, hostname: 'shop-app-2' } }, address, fields())) as { all: { hosts: Record<string, object> } };
+    const {
+      all: { hosts },
+    } = read(
+      inventoryOf(
+        { ...webTask, nodes, config: { ...webTask.config, hostname: 'shop-app-2' } },
+        address,
+        fields(),
+      ),
+    ) as { all: { hosts: Record<string, object> } };
     expect(hosts['app-2']).toMatchObject({ heddle_hostname: 'shop-app-2', ansible_host: '127.0.0.9' });
   });
 });
@@ -40,14 +75,31 @@ describe('the variables', () => {
   const odd = '{{ lookup("pipe", "id") }}\n"\\\' \u0085\u2028\u007f é';
 
   test('tell the task without login and secrets of the provider; no text of theirs is a template', () => {
-    const text = varsOf({ ...webTask, config: { ...webTask.config, motd: odd } }, fields(), odd, place)['heddle.yml'] ?? '';
-    expect(read(text)).toMatchObject({ heddle: { cluster: 'shop', node: 'app-2', action: 'INSTALL', config: { colour: 'blue' }, payload: { 'web.port': '8080', motd: odd }, data: odd, result: '/root/r' } });
+    const text =
+      varsOf({ ...webTask, config: { ...webTask.config, motd: odd } }, fields(), odd, place)['heddle.yml'] ??
+      '';
+    expect(read(text)).toMatchObject({
+      heddle: {
+        cluster: 'shop',
+        node: 'app-2',
+        action: 'INSTALL',
+        config: { colour: 'blue' },
+        payload: { 'web.port': '8080', motd: odd },
+        data: odd,
+        result: '/root/r',
+      },
+    });
     expect(text).not.toMatch(/PASSWORD-OF-NODE|KEY-OF-PROVIDER/);
     for (const [, before] of text.matchAll(/(.{10})"\{\{/g)) expect(before).toBe(': !unsafe ');
   });
 
   test('of the user stand beside them as they were written', () => {
-    expect(JSON.parse(varsOf(webTask, fields({ vars: { port: 80, name: '{{ heddle.node }}' } }), '', place)['vars.json'] ?? '')).toEqual({ port: 80, name: '{{ heddle.node }}' });
+    expect(
+      JSON.parse(
+        varsOf(webTask, fields({ vars: { port: 80, name: '{{ heddle.node }}' } }), '', place)['vars.json'] ??
+          '',
+      ),
+    ).toEqual({ port: 80, name: '{{ heddle.node }}' });
   });
 });
 
@@ -61,10 +113,18 @@ describe('the login', () => {
   });
 
   test('goes through the jump host, which has a key and a password of its own', () => {
-    const jump = { host: '192.0.2.1', port: 22, user: 'hop', password: 'PASSWORD-OF-JUMP', hostKey: ['ssh-ed25519 BBBB', 'ssh-rsa CCCC'] };
+    const jump = {
+      host: '192.0.2.1',
+      port: 22,
+      user: 'hop',
+      password: 'PASSWORD-OF-JUMP',
+      hostKey: ['ssh-ed25519 BBBB', 'ssh-rsa CCCC'],
+    };
     const files = loginFiles({ ...address, jump }, '/tmp/heddle-x');
     expect(files['jump_known_hosts']).toBe('192.0.2.1 ssh-ed25519 BBBB\n192.0.2.1 ssh-rsa CCCC\n');
-    expect(files['ssh_config']).toMatch(/ProxyCommand env SSH_ASKPASS=\/tmp\/heddle-x\/jump_askpass .* ssh -F \/tmp\/heddle-x\/ssh_config -W \[%h\]:%p heddle-jump 2>> \/tmp\/heddle-x\/jump_said/);
+    expect(files['ssh_config']).toMatch(
+      /ProxyCommand env SSH_ASKPASS=\/tmp\/heddle-x\/jump_askpass .* ssh -F \/tmp\/heddle-x\/ssh_config -W \[%h\]:%p heddle-jump 2>> \/tmp\/heddle-x\/jump_said/,
+    );
     expect(files['jump_password']).toBe('PASSWORD-OF-JUMP\n');
     expect([files['ssh_config'], files['jump_askpass']].join('')).not.toContain('PASSWORD-OF');
   });
@@ -108,7 +168,11 @@ test.each([
   expect(() => readFields(written)).toThrow(named);
 });
 
-test.each([[{}], [{ program: 'ansible-playbook' }], [{ program: '/usr/bin/ansible-playbook', folder: 'roles' }]])('says where it is set up when %j is all that the worker has', (written) => {
+test.each([
+  [{}],
+  [{ program: 'ansible-playbook' }],
+  [{ program: '/usr/bin/ansible-playbook', folder: 'roles' }],
+])('says where it is set up when %j is all that the worker has', (written) => {
   expect(() => readSettings(written)).toThrow('automators.ansible.fields.');
 });
 
@@ -120,11 +184,26 @@ test('events show progress and tell how the play ended', () => {
   const log: PluginLog = { debug: () => undefined, info: say, warn: say, error: say };
   const reader = new PlayReader(log);
   const events = [
-    { event: 'play', name: 'site' }, { event: 'ok', task: 'one', changed: true, stdout: 'hello' }, { event: 'skipped', task: 'two' },
-    { event: 'failed', task: 'three', msg: 'not yet', ignored: true, rc: 1 }, { event: 'failed', task: 'four', msg: 'no such\npackage', rc: 3 }, { event: 'stats', custom: { port: 1 } },
+    { event: 'play', name: 'site' },
+    { event: 'ok', task: 'one', changed: true, stdout: 'hello' },
+    { event: 'skipped', task: 'two' },
+    { event: 'failed', task: 'three', msg: 'not yet', ignored: true, rc: 1 },
+    { event: 'failed', task: 'four', msg: 'no such\npackage', rc: 3 },
+    { event: 'stats', custom: { port: 1 } },
   ];
   for (const event of events) reader.read(JSON.stringify(event));
   for (const noise of ['no JSON', '[1]', '{"event": 7}', '{"event": "unknown"}']) reader.read(noise);
-  expect(lines).toEqual(['TASK [one] changed', 'TASK [two] skipped', 'TASK [three] failed: not yet', 'TASK [four] failed: no such']);
-  expect(reader.story()).toMatchObject({ tasks: 3, played: true, failed: { task: 'four', rc: 3 }, custom: { port: 1 }, transcript: expect.stringContaining('TASK [one] changed\nhello\n') });
+  expect(lines).toEqual([
+    'TASK [one] changed',
+    'TASK [two] skipped',
+    'TASK [three] failed: not yet',
+    'TASK [four] failed: no such',
+  ]);
+  expect(reader.story()).toMatchObject({
+    tasks: 3,
+    played: true,
+    failed: { task: 'four', rc: 3 },
+    custom: { port: 1 },
+    transcript: expect.stringContaining('TASK [one] changed\nhello\n'),
+  });
 });

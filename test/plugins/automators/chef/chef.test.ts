@@ -33,29 +33,53 @@ describe('automator chef, by a stand-in executable: not run against real Chef', 
   const read = (name: string): string => readFileSync(join(node.home, name), 'utf8');
 
   test('gets its run list, its configuration and the attributes, and gives results back', async () => {
-    const fields = { runList: ['recipe[web::install]', 'role[base]'], attributes: { size: { y: 3 }, web: { port: 8080 } }, cookbooks: '/srv/it\'s/books', roles: '/srv/roles', sudo: false };
+    const fields = {
+      runList: ['recipe[web::install]', 'role[base]'],
+      attributes: { size: { y: 3 }, web: { port: 8080 } },
+      cookbooks: "/srv/it's/books",
+      roles: '/srv/roles',
+      sudo: false,
+    };
     const { automator } = toolOn(ChefAutomator, node, fields);
     await automator.bootstrap();
-    expect(await automator.install({ user: 'tester' }, '', 'some data')).toEqual({ result: { 'web.version': '1' } });
+    expect(await automator.install({ user: 'tester' }, '', 'some data')).toEqual({
+      result: { 'web.version': '1' },
+    });
     const words = read('words').trim().split('\n');
     expect(words.map((word) => word.replace(/^.*\/(?=solo\.rb|node\.json)/, ''))).toEqual([
-      '--config', 'solo.rb', '--json-attributes', 'node.json', '--override-runlist', 'recipe[web::install],role[base]', '--no-color',
+      '--config',
+      'solo.rb',
+      '--json-attributes',
+      'node.json',
+      '--override-runlist',
+      'recipe[web::install],role[base]',
+      '--no-color',
     ]);
-    expect(read('solo.rb')).toBe('cookbook_path \'/srv/it\\\'s/books\'\nrole_path \'/srv/roles\'\n');
+    expect(read('solo.rb')).toBe("cookbook_path '/srv/it\\'s/books'\nrole_path '/srv/roles'\n");
     expect(JSON.parse(read('node.json'))).toMatchObject({
-      colour: 'blue', size: { x: 1, y: 3 }, web: { port: 8080 },
-      heddle: { cluster: 'shop', node: 'app-1', service: 'web', action: 'INSTALL', data: 'some data', payload: { 'web.port': '8080' }, nodes: { 'app-1': { ipaddress: '127.0.0.8' } } },
+      colour: 'blue',
+      size: { x: 1, y: 3 },
+      web: { port: 8080 },
+      heddle: {
+        cluster: 'shop',
+        node: 'app-1',
+        service: 'web',
+        action: 'INSTALL',
+        data: 'some data',
+        payload: { 'web.port': '8080' },
+        nodes: { 'app-1': { ipaddress: '127.0.0.8' } },
+      },
     });
     expect(read('node.json')).not.toContain('PASSWORD-OF-NODE');
   });
 
   test('finds cookbooks from the store on the node, where each content is brought once', async () => {
-    const cookbooks = storedArchive(node.home, { 'web/metadata.rb': 'name \'web\'\n' });
+    const cookbooks = storedArchive(node.home, { 'web/metadata.rb': "name 'web'\n" });
     const folder = join(node.home, '.heddle', 'resources', cookbooks.digest.slice('sha256:'.length));
     const fields = { runList: ['web'], cookbooks: cookbooks.path, sudo: false };
     await toolOn(ChefAutomator, node, fields, 'one', { cookbooks }).automator.carryOut('', '');
     expect(read('solo.rb')).toBe(`cookbook_path '${folder}'\n`);
-    expect(readFileSync(join(folder, 'web', 'metadata.rb'), 'utf8')).toBe('name \'web\'\n');
+    expect(readFileSync(join(folder, 'web', 'metadata.rb'), 'utf8')).toBe("name 'web'\n");
     const { ino } = statSync(folder);
     await toolOn(ChefAutomator, node, fields, 'two', { cookbooks }).automator.carryOut('', '');
     expect(statSync(folder).ino).toBe(ino);
@@ -65,39 +89,68 @@ describe('automator chef, by a stand-in executable: not run against real Chef', 
   test('that fails says its last words and its exit code', async () => {
     writeFileSync(join(node.home, 'fail'), '');
     const { automator } = toolOn(ChefAutomator, node, { runList: ['web'], sudo: false });
-    await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 42, message: expect.stringContaining('FATAL: no such cookbook') });
+    await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      exitCode: 42,
+      message: expect.stringContaining('FATAL: no such cookbook'),
+    });
   });
 
   test('that is cancelled ends what it started in sessions of their own, and leaves alone what only looks like it', async () => {
-    const waits = (word: string): string => `sh -c "trap : TERM; while :; do sleep 0.1; done; : ${node.home}/${word}" > /dev/null 2>&1 &`;
-    writeFileSync(join(node.home, 'bin', 'chef-solo'), `#!/bin/sh
+    const waits = (word: string): string =>
+      `sh -c "trap : TERM; while :; do sleep 0.1; done; : ${node.home}/${word}" > /dev/null 2>&1 &`;
+    writeFileSync(
+      join(node.home, 'bin', 'chef-solo'),
+      `#!/bin/sh
 setsid ${waits('own')}
 HEDDLE_RUN=$HEDDLE_RUN-2 OF="HEDDLE_RUN=$HEDDLE_RUN" setsid ${waits('other')}
 echo $! > "$HOME/other.pid"
 touch "$HOME/started"
 sleep 61; : ${node.home}/own
-`, { mode: 0o755 });
+`,
+      { mode: 0o755 },
+    );
     const cancel = new AbortController();
-    const { automator } = toolOn(ChefAutomator, node, { runList: ['web'], sudo: false }, 'op', {}, { signal: cancel.signal });
+    const { automator } = toolOn(
+      ChefAutomator,
+      node,
+      { runList: ['web'], sudo: false },
+      'op',
+      {},
+      { signal: cancel.signal },
+    );
     const run = automator.install({ user: 'tester' }, '', '').catch((error: unknown) => error);
     await until('it runs', () => existsSync(join(node.home, 'started')));
     cancel.abort();
-    expect(await run).toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('was cancelled') });
+    expect(await run).toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('was cancelled'),
+    });
     const left = [processesWith(`${node.home}/own`), processesWith(`${node.home}/other`).length];
     process.kill(Number(read('other.pid')), 'SIGKILL');
     expect(left).toEqual([[], 1]);
   });
 
   test.each([
-    [{ runList: [] }, 'runList'], [{ runList: ['--help'] }, 'runList[0]'], [{ runList: ['web,other'] }, 'runList[0]'],
-    [{ runList: ['web'], cookbooks: 'books' }, 'cookbooks'], [{ runList: ['web'], roles: '/a\nsystem("id")' }, 'roles'], [{ runList: ['web'], attributes: [] }, 'attributes'],
+    [{ runList: [] }, 'runList'],
+    [{ runList: ['--help'] }, 'runList[0]'],
+    [{ runList: ['web,other'] }, 'runList[0]'],
+    [{ runList: ['web'], cookbooks: 'books' }, 'cookbooks'],
+    [{ runList: ['web'], roles: '/a\nsystem("id")' }, 'roles'],
+    [{ runList: ['web'], attributes: [] }, 'attributes'],
   ])('refuses %j', async (fields, named) => {
-    await expect(toolOn(ChefAutomator, node, fields).automator.carryOut('', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(`field ${named} `) });
+    await expect(toolOn(ChefAutomator, node, fields).automator.carryOut('', '')).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining(`field ${named} `),
+    });
   });
 
   test('says what a node without it needs', async () => {
     const bare = await startNode();
-    await expect(toolOn(ChefAutomator, bare, {}).automator.bootstrap()).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('the node has no cinc-solo or chef-solo') });
+    await expect(toolOn(ChefAutomator, bare, {}).automator.bootstrap()).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('the node has no cinc-solo or chef-solo'),
+    });
     await closeAll();
     await bare.close();
   });

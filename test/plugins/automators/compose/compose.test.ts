@@ -17,27 +17,58 @@ describe('automator compose', () => {
 
   test('says what a node without a compose program needs', async () => {
     const admin = { program: '/no/such/podman-compose' };
-    await expect(toolOn(ComposeAutomator, node, {}, 'op', {}, { admin }).automator.bootstrap()).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('/no/such/podman-compose does not run') });
+    await expect(
+      toolOn(ComposeAutomator, node, {}, 'op', {}, { admin }).automator.bootstrap(),
+    ).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('/no/such/podman-compose does not run'),
+    });
     // Docker without its compose plugin answers so too.
     const bin = join(node.home, 'bin');
     mkdirSync(bin);
-    for (const name of ['docker', 'docker-compose', 'podman-compose']) writeFileSync(join(bin, name), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    for (const name of ['docker', 'docker-compose', 'podman-compose'])
+      writeFileSync(join(bin, name), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     node.env['PATH'] = `${bin}:/usr/bin:/bin`;
-    await expect(toolOn(ComposeAutomator, node, {}).automator.bootstrap()).rejects.toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining('docker-compose-plugin') });
+    await expect(toolOn(ComposeAutomator, node, {}).automator.bootstrap()).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      message: expect.stringContaining('docker-compose-plugin'),
+    });
   });
 
   test.each([
-    [{ file: ' ' }, 'file: is empty'], [{ files: { 'a.conf': '' } }, 'files: belongs to a compose file'], [{ environment: { A: 'b' } }, 'environment: belongs to a compose file'],
-    [{ file: 'a', files: { '../a': '' } }, 'files.../a'], [{ file: 'a', files: { '/etc/passwd': '' } }, 'files./etc/passwd'], [{ file: 'a', files: { 'compose.yaml': '' } }, 'set by Heddle'],
-    [{ file: 'a', files: { 'a b': '' } }, 'files.a b'], [{ file: 'a', environment: { 'A-B': '' } }, 'environment.A-B'], [{ file: 'a', environment: { COMPOSE_FILE: 'x' } }, 'set by Heddle'],
-    [{ file: 'a', environment: { A: ['x'] } }, 'environment.A: not a text'], [{ project: 'Big' }, 'project: lower-case'], [{ run: { service: '--help' } }, 'run.service'], [{ run: { service: 'a', comand: [] } }, 'run'],
+    [{ file: ' ' }, 'file: is empty'],
+    [{ files: { 'a.conf': '' } }, 'files: belongs to a compose file'],
+    [{ environment: { A: 'b' } }, 'environment: belongs to a compose file'],
+    [{ file: 'a', files: { '../a': '' } }, 'files.../a'],
+    [{ file: 'a', files: { '/etc/passwd': '' } }, 'files./etc/passwd'],
+    [{ file: 'a', files: { 'compose.yaml': '' } }, 'set by Heddle'],
+    [{ file: 'a', files: { 'a b': '' } }, 'files.a b'],
+    [{ file: 'a', environment: { 'A-B': '' } }, 'environment.A-B'],
+    [{ file: 'a', environment: { COMPOSE_FILE: 'x' } }, 'set by Heddle'],
+    [{ file: 'a', environment: { A: ['x'] } }, 'environment.A: not a text'],
+    [{ project: 'Big' }, 'project: lower-case'],
+    [{ run: { service: '--help' } }, 'run.service'],
+    [{ run: { service: 'a', comand: [] } }, 'run'],
     [{ wait: 0 }, 'wait'],
   ])('refuses %j', async (fields, named) => {
-    await expect(toolOn(ComposeAutomator, node, fields).automator.carryOut('', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(named) });
+    await expect(toolOn(ComposeAutomator, node, fields).automator.carryOut('', '')).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining(named),
+    });
   });
 
   test('refuses an INITIALIZE that has nothing to run', async () => {
-    const { automator } = toolOn(ComposeAutomator, node, { file: 'services: {}' }, 'op', {}, { taskName: 'INITIALIZE' });
-    await expect(automator.carryOut('', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('run: INITIALIZE') });
+    const { automator } = toolOn(
+      ComposeAutomator,
+      node,
+      { file: 'services: {}' },
+      'op',
+      {},
+      { taskName: 'INITIALIZE' },
+    );
+    await expect(automator.carryOut('', '')).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('run: INITIALIZE'),
+    });
   });
 });

@@ -22,23 +22,67 @@ afterEach(async () => {
   await node.close();
 });
 
-const log: PluginLog = { debug() { /* not looked at */ }, info() { /* nor this */ }, warn() { /* nor this */ }, error() { /* nor this */ } };
+const log: PluginLog = {
+  debug() {
+    /* not looked at */
+  },
+  info() {
+    /* nor this */
+  },
+  warn() {
+    /* nor this */
+  },
+  error() {
+    /* nor this */
+  },
+};
 
 /** One attempt of INSTALL of service web; `run` tells the runs of one task apart. */
-function install(fields: JsonObject, { run = 1, attempt = 1, signal = new AbortController().signal } = {}): Promise<TaskResult> {
+function install(
+  fields: JsonObject,
+  { run = 1, attempt = 1, signal = new AbortController().signal } = {},
+): Promise<TaskResult> {
   const task: Task = {
-    taskId: `u/app-1#1/web/INSTALL/${JSON.stringify(fields)}`, taskName: 'INSTALL', clusterId: 'shop', clusterUid: 'u', nodeId: 'app-1', incarnation: 1, attempt,
-    config: {}, nodes: {}, cluster: {}, provider: { name: 'lab', type: 'local', fields: {} }, service: { name: 'web', action: { type: 'fake', fields } },
+    taskId: `u/app-1#1/web/INSTALL/${JSON.stringify(fields)}`,
+    taskName: 'INSTALL',
+    clusterId: 'shop',
+    clusterUid: 'u',
+    nodeId: 'app-1',
+    incarnation: 1,
+    attempt,
+    config: {},
+    nodes: {},
+    cluster: {},
+    provider: { name: 'lab', type: 'local', fields: {} },
+    service: { name: 'web', action: { type: 'fake', fields } },
   };
-  const shell = createShell({ pool, target: node.target, signal, runId: `${task.taskId}.${run}`, log, onOutput: (_stream, chunk) => { printed += String(Buffer.from(chunk)); } });
+  const shell = createShell({
+    pool,
+    target: node.target,
+    signal,
+    runId: `${task.taskId}.${run}`,
+    log,
+    onOutput: (_stream, chunk) => {
+      printed += String(Buffer.from(chunk));
+    },
+  });
   return new FakeAutomator({ task, log, signal, fields: {}, shell }).carryOut();
 }
 
-const failureOf = (call: Promise<unknown>): Promise<unknown> => call.then(() => 'nothing', (error: unknown) => (isPluginError(error) ? `${error.kind} ${error.exitCode ?? ''}`.trim() : error));
-const done = (): readonly string[] => (existsSync(join(node.home, '.heddle-fake/done')) ? readFileSync(join(node.home, '.heddle-fake/done'), 'utf8').trim().split('\n') : []);
+const failureOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => 'nothing',
+    (error: unknown) => (isPluginError(error) ? `${error.kind} ${error.exitCode ?? ''}`.trim() : error),
+  );
+const done = (): readonly string[] =>
+  existsSync(join(node.home, '.heddle-fake/done'))
+    ? readFileSync(join(node.home, '.heddle-fake/done'), 'utf8').trim().split('\n')
+    : [];
 
 test('prints and returns what it is told, and takes the time it is told', async () => {
-  expect(await install({ for: '0.1s', output: '100% "done"', results: { 'web.port': '80' } })).toEqual({ result: { 'web.port': '80' } });
+  expect(await install({ for: '0.1s', output: '100% "done"', results: { 'web.port': '80' } })).toEqual({
+    result: { 'web.port': '80' },
+  });
   expect(printed).toBe('100% "done"');
   expect(done()).toEqual(['begins web.INSTALL', 'ends web.INSTALL']);
 });
@@ -58,7 +102,9 @@ test('throws the kind it is told, for as many attempts as it is told, and runs n
   expect(await failureOf(install(fields, { attempt: 2 }))).toBe('UnknownOutcome');
   expect(done()).toEqual([]);
   expect(await failureOf(install(fields, { attempt: 3 }))).toBe('nothing');
-  expect(await failureOf(install({ throw: 'Internal' }))).toMatchObject({ message: expect.stringContaining('was told to fail as Internal') });
+  expect(await failureOf(install({ throw: 'Internal' }))).toMatchObject({
+    message: expect.stringContaining('was told to fail as Internal'),
+  });
 });
 
 test('loses its answer: what it did is done once, and the next attempt hears of it', async () => {

@@ -22,45 +22,91 @@ describe.skipIf(!isThere)('a real puppet', () => {
   });
 
   test('changes what is not as the manifest says, once, and says so', async () => {
-    const manifest = 'file { "${facts[\'target\']}": ensure => file, content => "${facts[\'heddle_node\']} ${facts[\'heddle_data\']} ${facts[\'port\']}\\n" }';
+    const manifest =
+      "file { \"${facts['target']}\": ensure => file, content => \"${facts['heddle_node']} ${facts['heddle_data']} ${facts['port']}\\n\" }";
     const target = join(node.home, 'file');
-    const { automator, said } = toolOn(PuppetAutomator, node, { manifest, facts: { target, port: 8080 }, sudo: false });
+    const { automator, said } = toolOn(PuppetAutomator, node, {
+      manifest,
+      facts: { target, port: 8080 },
+      sudo: false,
+    });
     await automator.bootstrap();
     await automator.install({ user: 'tester' }, '', '{"a": "b c"}');
     expect(readFileSync(target, 'utf8')).toBe('app-1 {"a": "b c"} 8080\n');
-    const again = toolOn(PuppetAutomator, node, { manifest, facts: { target, port: 8080 }, sudo: false }, 'again');
+    const again = toolOn(
+      PuppetAutomator,
+      node,
+      { manifest, facts: { target, port: 8080 }, sudo: false },
+      'again',
+    );
     await again.automator.install({ user: 'tester' }, '', '{"a": "b c"}');
-    expect([said, again.said]).toEqual([expect.arrayContaining(['Puppet changed what was not as the manifest says']), expect.arrayContaining(['Puppet found everything as the manifest says'])]);
+    expect([said, again.said]).toEqual([
+      expect.arrayContaining(['Puppet changed what was not as the manifest says']),
+      expect.arrayContaining(['Puppet found everything as the manifest says']),
+    ]);
   });
 
   test('tells what failed from what was changed', async () => {
     const manifest = `file { '${join(node.home, 'good')}': ensure => file }\nfile { '${join(node.home, 'no/such/bad')}': ensure => file }`;
     const { automator } = toolOn(PuppetAutomator, node, { manifest, sudo: false });
-    await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 6, message: expect.stringContaining('No such file or directory') });
+    await expect(automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      exitCode: 6,
+      message: expect.stringContaining('No such file or directory'),
+    });
     expect(existsSync(join(node.home, 'good'))).toBe(true);
     const broken = toolOn(PuppetAutomator, node, { manifest: 'file {', sudo: false }, 'broken');
-    await expect(broken.automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({ kind: 'ScriptFailed', exitCode: 1, message: expect.stringContaining('Syntax error') });
+    await expect(broken.automator.install({ user: 'tester' }, '', '')).rejects.toMatchObject({
+      kind: 'ScriptFailed',
+      exitCode: 1,
+      message: expect.stringContaining('Syntax error'),
+    });
   });
 
-  test.each(['cancelled', 'out of time'])('%s, ends what its execs started, in whatever session, and nothing else', async (how) => {
-    const started = join(node.home, 'started');
-    // Puppet gives each exec a session of its own; what an exec starts aside has yet another, and no parent.
-    const family = (word: string): string => `setsid sh -c "trap : TERM; while :; do sleep 0.1; done; : ${node.home}/${word}" > /dev/null 2>&1 & echo x >> ${started}; sleep 61; : ${node.home}/${word}`;
-    const manifest = (word: string): string => `exec { 'waits': command => '${family(word)}', provider => shell, timeout => 0 }\n`;
-    const others = new AbortController();
-    const other = toolOn(PuppetAutomator, node, { manifest: manifest('other'), sudo: false }, 'other', {}, { signal: others.signal }).automator.install({ user: 'tester' }, '', '').catch((error: unknown) => error);
-    await until('the other run waits', () => countLines(started) === 1);
-    const cancel = new AbortController();
-    const place = how === 'cancelled' ? { signal: cancel.signal } : { timeoutMs: 15_000 };
-    const { automator } = toolOn(PuppetAutomator, node, { manifest: manifest('own'), sudo: false }, how, {}, place);
-    const run = automator.install({ user: 'tester' }, '', '').catch((error: unknown) => error);
-    await until('it waits as well', () => countLines(started) === 2);
-    cancel.abort();
-    expect(await run).toMatchObject({ kind: 'ScriptFailed', message: expect.stringContaining(how === 'cancelled' ? 'was cancelled' : 'ran longer than 15 s') });
-    expect(processesWith(`${node.home}/own`)).toEqual([]);
-    expect(processesWith(`${node.home}/other`)).not.toEqual([]);
-    others.abort();
-    expect(await other).toMatchObject({ kind: 'ScriptFailed' });
-    expect(processesWith(`${node.home}/other`)).toEqual([]);
-  });
+  test.each(['cancelled', 'out of time'])(
+    '%s, ends what its execs started, in whatever session, and nothing else',
+    async (how) => {
+      const started = join(node.home, 'started');
+      // Puppet gives each exec a session of its own; what an exec starts aside has yet another, and no
+      // parent.
+      const family = (word: string): string =>
+        `setsid sh -c "trap : TERM; while :; do sleep 0.1; done; : ${node.home}/${word}" > /dev/null 2>&1 & echo x >> ${started}; sleep 61; : ${node.home}/${word}`;
+      const manifest = (word: string): string =>
+        `exec { 'waits': command => '${family(word)}', provider => shell, timeout => 0 }\n`;
+      const others = new AbortController();
+      const other = toolOn(
+        PuppetAutomator,
+        node,
+        { manifest: manifest('other'), sudo: false },
+        'other',
+        {},
+        { signal: others.signal },
+      )
+        .automator.install({ user: 'tester' }, '', '')
+        .catch((error: unknown) => error);
+      await until('the other run waits', () => countLines(started) === 1);
+      const cancel = new AbortController();
+      const place = how === 'cancelled' ? { signal: cancel.signal } : { timeoutMs: 15_000 };
+      const { automator } = toolOn(
+        PuppetAutomator,
+        node,
+        { manifest: manifest('own'), sudo: false },
+        how,
+        {},
+        place,
+      );
+      const run = automator.install({ user: 'tester' }, '', '').catch((error: unknown) => error);
+      await until('it waits as well', () => countLines(started) === 2);
+      cancel.abort();
+      expect(await run).toMatchObject({
+        kind: 'ScriptFailed',
+        message: expect.stringContaining(how === 'cancelled' ? 'was cancelled' : 'ran longer than 15 s'),
+      });
+      expect(processesWith(`${node.home}/own`)).toEqual([]);
+      expect(processesWith(`${node.home}/other`)).not.toEqual([]);
+      others.abort();
+      expect(await other).toMatchObject({ kind: 'ScriptFailed' });
+      expect(processesWith(`${node.home}/other`)).toEqual([]);
+    },
+  );
 });

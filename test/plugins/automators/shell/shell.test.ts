@@ -19,15 +19,44 @@ afterEach(async () => {
   await node.close();
 });
 
-const log: PluginLog = { debug() { /* not looked at */ }, info() { /* nor this */ }, warn() { /* nor this */ }, error() { /* nor this */ } };
+const log: PluginLog = {
+  debug() {
+    /* not looked at */
+  },
+  info() {
+    /* nor this */
+  },
+  warn() {
+    /* nor this */
+  },
+  error() {
+    /* nor this */
+  },
+};
 const auth = { user: 'tester' };
 
 const task: Task = {
-  taskId: '3f0c/app-2#1/web/INSTALL/op-1', taskName: 'INSTALL', clusterId: 'shop', clusterUid: '3f0c', nodeId: 'app-2', incarnation: 1, attempt: 1,
-  config: { ipaddress: '127.0.0.9', 'ssh-auth': { user: 'tester', password: 'PASSWORD-OF-NODE' }, 'web.port': '8080' },
+  taskId: '3f0c/app-2#1/web/INSTALL/op-1',
+  taskName: 'INSTALL',
+  clusterId: 'shop',
+  clusterUid: '3f0c',
+  nodeId: 'app-2',
+  incarnation: 1,
+  attempt: 1,
+  config: {
+    ipaddress: '127.0.0.9',
+    'ssh-auth': { user: 'tester', password: 'PASSWORD-OF-NODE' },
+    'web.port': '8080',
+  },
   nodes: {
     'db-1': { hostname: 'shop-db-1', services: [], nodenum: 3, group: 'db' },
-    'app-1': { hostname: 'shop-app-1', ipaddress: '127.0.0.8', services: ['web', 'metrics'], nodenum: 1, group: 'app' },
+    'app-1': {
+      hostname: 'shop-app-1',
+      ipaddress: '127.0.0.8',
+      services: ['web', 'metrics'],
+      nodenum: 1,
+      group: 'app',
+    },
     'app-2': { hostname: 'shop-app-2', ipaddress: '127.0.0.9', services: ['web'], nodenum: 2, group: 'app' },
   },
   cluster: { colour: 'blue' },
@@ -36,13 +65,22 @@ const task: Task = {
 
 function automator(fields: JsonObject = {}, more: Partial<Task> = {}, output: Buffer[] = []): ShellAutomator {
   const full: Task = { ...task, ...more, service: { name: 'web', action: { type: 'shell', fields } } };
-  const shell = createShell({ pool, target: node.target, runId: `${full.taskId}.1`, log, onOutput: (_stream, chunk) => { output.push(chunk); } });
+  const shell = createShell({
+    pool,
+    target: node.target,
+    runId: `${full.taskId}.1`,
+    log,
+    onOutput: (_stream, chunk) => {
+      output.push(chunk);
+    },
+  });
   return new ShellAutomator({ task: full, log, signal: new AbortController().signal, fields: {}, shell });
 }
 
 test('gives a script its data, on standard input and as a file that ends with the run', async () => {
   const output: Buffer[] = [];
-  const script = 'cat; echo; cmp "$HEDDLE_DATA" - < "$HEDDLE_DATA" && cat "$HEDDLE_DATA"; ls -l "$HEDDLE_DATA" | cut -c1-10; echo "file=$HEDDLE_DATA" > "$HEDDLE_RESULT"';
+  const script =
+    'cat; echo; cmp "$HEDDLE_DATA" - < "$HEDDLE_DATA" && cat "$HEDDLE_DATA"; ls -l "$HEDDLE_DATA" | cut -c1-10; echo "file=$HEDDLE_DATA" > "$HEDDLE_RESULT"';
   const { result } = await automator({}, {}, output).install(auth, script, 'listen 80;\ntls off;');
   expect(Buffer.concat(output).toString()).toBe('listen 80;\ntls off;\nlisten 80;\ntls off;-rw-------\n');
   expect(existsSync(result?.['file'] as string)).toBe(false);
@@ -52,28 +90,53 @@ test('tells a script the facts of its task plainly', async () => {
   const output: Buffer[] = [];
   await automator({}, {}, output).start(auth, 'env | grep ^HEDDLE_ | grep -v /.heddle/ | LC_ALL=C sort', '');
   expect(Buffer.concat(output).toString().trim().split('\n')).toEqual([
-    'HEDDLE_ACTION=INSTALL', 'HEDDLE_CLUSTER=shop', 'HEDDLE_HOSTNAME=shop-app-2', 'HEDDLE_IPADDRESS=127.0.0.9', 'HEDDLE_NODE=app-2', 'HEDDLE_NODENUM=2', 'HEDDLE_SERVICE=web',
+    'HEDDLE_ACTION=INSTALL',
+    'HEDDLE_CLUSTER=shop',
+    'HEDDLE_HOSTNAME=shop-app-2',
+    'HEDDLE_IPADDRESS=127.0.0.9',
+    'HEDDLE_NODE=app-2',
+    'HEDDLE_NODENUM=2',
+    'HEDDLE_SERVICE=web',
   ]);
 });
 
 test('lists the peers a line each, which a POSIX shell reads with while read', async () => {
   const output: Buffer[] = [];
-  const script = 'while read -r node hostname address number services; do echo "$number:$node:$hostname:$address:$services"; done < "$HEDDLE_NODES"';
+  const script =
+    'while read -r node hostname address number services; do echo "$number:$node:$hostname:$address:$services"; done < "$HEDDLE_NODES"';
   await automator({}, {}, output).configure(auth, script, '');
-  expect(Buffer.concat(output).toString()).toBe('1:app-1:shop-app-1:127.0.0.8:web,metrics\n2:app-2:shop-app-2:127.0.0.9:web\n3:db-1:shop-db-1:-:-\n');
+  expect(Buffer.concat(output).toString()).toBe(
+    '1:app-1:shop-app-1:127.0.0.8:web,metrics\n2:app-2:shop-app-2:127.0.0.9:web\n3:db-1:shop-db-1:-:-\n',
+  );
 });
 
-test('gives the task as JSON without the login, the provider\'s fields and its own', async () => {
+test("gives the task as JSON without the login, the provider's fields and its own", async () => {
   const output: Buffer[] = [];
-  await automator({ script: 'x', environment: { TOKEN: 'SECRET-OF-USER' } }, {}, output).init(auth, 'cat "$HEDDLE_TASK"', '');
+  await automator({ script: 'x', environment: { TOKEN: 'SECRET-OF-USER' } }, {}, output).init(
+    auth,
+    'cat "$HEDDLE_TASK"',
+    '',
+  );
   const text = Buffer.concat(output).toString();
-  expect(JSON.parse(text)).toMatchObject({ taskId: task.taskId, config: { 'web.port': '8080' }, provider: { name: 'lab' }, service: { name: 'web' }, cluster: { colour: 'blue' } });
+  expect(JSON.parse(text)).toMatchObject({
+    taskId: task.taskId,
+    config: { 'web.port': '8080' },
+    provider: { name: 'lab' },
+    service: { name: 'web' },
+    cluster: { colour: 'blue' },
+  });
   expect(text).not.toMatch(/PASSWORD-OF-NODE|KEY-OF-PROVIDER|SECRET-OF-USER/);
 });
 
 test('has a look-up for scripts that read no JSON', async () => {
   const output: Buffer[] = [];
-  const cluster = { colour: 'blue', odd: 'a\\nb\n\tc %s $HOME "', list: ['x', 2, { deep: true }], none: null, flag: false };
+  const cluster = {
+    colour: 'blue',
+    odd: 'a\\nb\n\tc %s $HOME "',
+    list: ['x', 2, { deep: true }],
+    none: null,
+    flag: false,
+  };
   const script = `
     for path in cluster/colour cluster/odd cluster/list cluster/list/2/deep cluster/none cluster/flag config/web.port nodes nodes/app-1/services nodes/app-1/ipaddress data/port service/name; do
       printf '[%s]' "$(heddle-get "$path")"
@@ -83,18 +146,38 @@ test('has a look-up for scripts that read no JSON', async () => {
     heddle-get config/ssh-auth/password 2>&1 || echo "exit $?"`;
   await automator({}, { cluster }, output).configure(auth, script, '{"port": 80}');
   const values = [
-    'blue', cluster.odd, 'x\n2\n{"deep":true}', 'true', '', 'false', '8080', 'db-1\napp-1\napp-2', 'web\nmetrics', '127.0.0.8', '80', 'web', 'otherwise', 'INSTALL',
+    'blue',
+    cluster.odd,
+    'x\n2\n{"deep":true}',
+    'true',
+    '',
+    'false',
+    '8080',
+    'db-1\napp-1\napp-2',
+    'web\nmetrics',
+    '127.0.0.8',
+    '80',
+    'web',
+    'otherwise',
+    'INSTALL',
   ];
-  expect(Buffer.concat(output).toString()).toBe(`${values.map((value) => `[${value}]`).join('')}heddle-get: there is no clus*\nheddle-get: there is no config/ssh-auth/password\nexit 1\n`);
+  expect(Buffer.concat(output).toString()).toBe(
+    `${values.map((value) => `[${value}]`).join('')}heddle-get: there is no clus*\nheddle-get: there is no config/ssh-auth/password\nexit 1\n`,
+  );
 });
 
 test('passes arguments and environment as they are', async () => {
   const output: Buffer[] = [];
   const words = ['two words', `it's "quoted"`, '$HOME `id` \\', '', 'line\nbreak', '-n', '*', 7, true];
   const environment = { PLAIN: 'a b', ODD: `'"$(id)\`\\\n!`, NUMBER: 3 };
-  await automator({ arguments: words, environment }, {}, output)
-    .install(auth, 'for word in "$@"; do printf "<%s>" "$word"; done; printf "[%s]" "$PLAIN" "$ODD" "$NUMBER" "$#" "${HEDDLE_WORDS-unset}"', '');
-  expect(Buffer.concat(output).toString()).toBe(`${words.map((word) => `<${word}>`).join('')}[a b][${environment.ODD}][3][9][unset]`);
+  await automator({ arguments: words, environment }, {}, output).install(
+    auth,
+    'for word in "$@"; do printf "<%s>" "$word"; done; printf "[%s]" "$PLAIN" "$ODD" "$NUMBER" "$#" "${HEDDLE_WORDS-unset}"',
+    '',
+  );
+  expect(Buffer.concat(output).toString()).toBe(
+    `${words.map((word) => `<${word}>`).join('')}[a b][${environment.ODD}][3][9][unset]`,
+  );
 });
 
 test.each([
@@ -107,24 +190,37 @@ test.each([
 });
 
 test('says who failed, with which exit code and what last words', async () => {
-  await expect(automator().install(auth, 'echo working; echo "no such package: foo" >&2; exit 4', '')).rejects.toMatchObject({
-    name: 'PluginError', kind: 'ScriptFailed', exitCode: 4, stdout: 'working\n', stderr: 'no such package: foo\n',
+  await expect(
+    automator().install(auth, 'echo working; echo "no such package: foo" >&2; exit 4', ''),
+  ).rejects.toMatchObject({
+    name: 'PluginError',
+    kind: 'ScriptFailed',
+    exitCode: 4,
+    stdout: 'working\n',
+    stderr: 'no such package: foo\n',
     message: 'the script ended with exit code 4 and last printed: no such package: foo',
   });
 });
 
 test('takes other exit codes for success where they are expected', async () => {
   await expect(automator({ expectedExitCodes: [0, 3] }).stop(auth, 'exit 3', '')).resolves.toEqual({});
-  await expect(automator({ expectedExitCodes: [1] }, { taskId: 'other' }).stop(auth, 'exit 0', '')).rejects.toMatchObject({ kind: 'ScriptFailed' });
+  await expect(
+    automator({ expectedExitCodes: [1] }, { taskId: 'other' }).stop(auth, 'exit 0', ''),
+  ).rejects.toMatchObject({ kind: 'ScriptFailed' });
 });
 
 test('hands on what the script wrote to HEDDLE_RESULT', async () => {
-  const { result } = await automator().install(auth, 'echo port=8080 > "$HEDDLE_RESULT"; echo "url=http://x/?a=b" >> "$HEDDLE_RESULT"', '');
+  const { result } = await automator().install(
+    auth,
+    'echo port=8080 > "$HEDDLE_RESULT"; echo "url=http://x/?a=b" >> "$HEDDLE_RESULT"',
+    '',
+  );
   expect(result).toEqual({ port: '8080', url: 'http://x/?a=b' });
 });
 
 test('runs the script of one task once, however often the task is attempted', async () => {
-  for (let attempt = 1; attempt <= 3; attempt++) await automator({}, { attempt }).install(auth, 'echo run >> "$HOME/runs"', '');
+  for (let attempt = 1; attempt <= 3; attempt++)
+    await automator({}, { attempt }).install(auth, 'echo run >> "$HOME/runs"', '');
   expect(readFileSync(join(node.home, 'runs'), 'utf8')).toBe('run\n');
 });
 
@@ -139,7 +235,10 @@ test('leaves no data, script or environment on the node', async () => {
 test('prepares a node as often as asked, and installs nothing there', async () => {
   await automator().bootstrap();
   await automator().bootstrap();
-  expect(readdirSync(node.home, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual(['.heddle', '.heddle/runs']);
+  expect(readdirSync(node.home, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual([
+    '.heddle',
+    '.heddle/runs',
+  ]);
   expect(statSync(join(node.home, '.heddle')).mode & 0o777).toBe(0o700);
 });
 
@@ -152,16 +251,25 @@ test.each([
   [{ expectedExitCodes: [256] }, 'expectedExitCodes[0]'],
   [{ interpreter: ' ' }, 'interpreter'],
 ])('refuses %j before anything is started', async (fields, named) => {
-  await expect(automator(fields).install(auth, 'touch started', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(named) });
+  await expect(automator(fields).install(auth, 'touch started', '')).rejects.toMatchObject({
+    kind: 'Invalid',
+    message: expect.stringContaining(named),
+  });
   expect(existsSync(join(node.home, 'started'))).toBe(false);
 });
 
 test('refuses an empty script', async () => {
-  await expect(automator().install(auth, ' \n', '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('is empty') });
+  await expect(automator().install(auth, ' \n', '')).rejects.toMatchObject({
+    kind: 'Invalid',
+    message: expect.stringContaining('is empty'),
+  });
 });
 
 test('runs a script of a folder from the store, which is on the node with all that it needs', async () => {
-  const scripts = storedArchive(node.home, { 'bin/go': '#!/usr/bin/env sh\n. "$HEDDLE_SCRIPTS/lib.sh"\nhello "$1"\n', 'lib.sh': 'hello() { echo "hello $1"; }\n' });
+  const scripts = storedArchive(node.home, {
+    'bin/go': '#!/usr/bin/env sh\n. "$HEDDLE_SCRIPTS/lib.sh"\nhello "$1"\n',
+    'lib.sh': 'hello() { echo "hello $1"; }\n',
+  });
   const output: Buffer[] = [];
   const fields = { scripts: scripts.path, file: 'bin/go', arguments: ['you'] };
   await automator(fields, { resources: { scripts } }, output).install(auth, '', '');
@@ -171,17 +279,33 @@ test('runs a script of a folder from the store, which is on the node with all th
 test('runs a script that is a file of the store, and a text beside a folder of the store', async () => {
   const scripts = storedArchive(node.home, { 'lib.sh': 'echo from lib\n' });
   const output: Buffer[] = [];
-  await automator({ scriptFile: join(scripts.path, 'lib.sh') }, { taskId: 'one' }, output).install(auth, '', '');
-  await automator({ scripts: scripts.path }, { taskId: 'two', resources: { scripts } }, output).install(auth, 'sh "$HEDDLE_SCRIPTS/lib.sh"', '');
+  await automator({ scriptFile: join(scripts.path, 'lib.sh') }, { taskId: 'one' }, output).install(
+    auth,
+    '',
+    '',
+  );
+  await automator({ scripts: scripts.path }, { taskId: 'two', resources: { scripts } }, output).install(
+    auth,
+    'sh "$HEDDLE_SCRIPTS/lib.sh"',
+    '',
+  );
   expect(Buffer.concat(output).toString()).toBe('from lib\nfrom lib\n');
 });
 
 test.each([
   ['two scripts', { scriptFile: '/x' }, 'echo', 'script and scriptFile are given'],
   ['a file and no folder', { file: 'a' }, '', 'file is given, and no scripts'],
-  ['a file outside of the folder', { scripts: '/x', file: 'a/../../b' }, '', 'file is no path inside of scripts'],
+  [
+    'a file outside of the folder',
+    { scripts: '/x', file: 'a/../../b' },
+    '',
+    'file is no path inside of scripts',
+  ],
   ['an absolute file', { scripts: '/x', file: '/etc/passwd' }, '', 'file is no path inside of scripts'],
   ['a file that is not there', { scripts: '/x', file: 'a' }, '', 'there is no file a in the resource'],
 ])('refuses %s', async (_what, fields, script, wrong) => {
-  await expect(automator(fields).install(auth, script, '')).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining(wrong) });
+  await expect(automator(fields).install(auth, script, '')).rejects.toMatchObject({
+    kind: 'Invalid',
+    message: expect.stringContaining(wrong),
+  });
 });

@@ -4,57 +4,111 @@ import { readFields } from '../../../../src/plugins/providers/aws/fields.js';
 import { asksForRootVolume, choosePlace, makeLaunch } from '../../../../src/plugins/providers/aws/launch.js';
 
 const input = {
-  flavor: 't3.small', image: 'ami-1', hostname: 'web-app-1', key: 'uid/app-1/3', token: 'a'.repeat(64), tags: { 'heddle-key': 'uid/app-1/3', 'heddle-installation': 'x' }, fields: {},
+  flavor: 't3.small',
+  image: 'ami-1',
+  hostname: 'web-app-1',
+  key: 'uid/app-1/3',
+  token: 'a'.repeat(64),
+  tags: { 'heddle-key': 'uid/app-1/3', 'heddle-installation': 'x' },
+  fields: {},
 };
 const fields = (more: JsonObject = {}) => readFields({ region: 'eu-central-1', ...more });
 const launch = (more: JsonObject = {}, rootDevice?: string) => makeLaunch(input, fields(more), rootDevice);
 
 describe('what EC2 is asked for', () => {
   it('is one instance, with its token, with tags from the first moment on, and with IMDSv2 alone', () => {
-    const tags = [{ Key: 'Name', Value: 'web-app-1' }, { Key: 'heddle-key', Value: 'uid/app-1/3' }, { Key: 'heddle-installation', Value: 'x' }];
+    const tags = [
+      { Key: 'Name', Value: 'web-app-1' },
+      { Key: 'heddle-key', Value: 'uid/app-1/3' },
+      { Key: 'heddle-installation', Value: 'x' },
+    ];
     expect(launch()).toMatchObject({
-      ClientToken: input.token, MinCount: 1, MaxCount: 1, InstanceType: 't3.small', ImageId: 'ami-1',
-      TagSpecifications: [{ ResourceType: 'instance', Tags: tags }, { ResourceType: 'volume', Tags: tags }],
+      ClientToken: input.token,
+      MinCount: 1,
+      MaxCount: 1,
+      InstanceType: 't3.small',
+      ImageId: 'ami-1',
+      TagSpecifications: [
+        { ResourceType: 'instance', Tags: tags },
+        { ResourceType: 'volume', Tags: tags },
+      ],
       MetadataOptions: { HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
     });
   });
 
   it('is the same each time, or its token would not match', () => {
-    const all = { hostKeySecret: 'a secret of a test that is long enough', publicKeys: ['ssh-ed25519 AAAA me'], userData: '#!/bin/sh\ntrue', spot: true, subnets: ['subnet-1', 'subnet-2'] };
+    const all = {
+      hostKeySecret: 'a secret of a test that is long enough',
+      publicKeys: ['ssh-ed25519 AAAA me'],
+      userData: '#!/bin/sh\ntrue',
+      spot: true,
+      subnets: ['subnet-1', 'subnet-2'],
+    };
     expect(launch(all)).toEqual(launch(all));
   });
 
   it('carries the host key in its user data, and its public half in a tag', () => {
-    const { UserData = '', TagSpecifications = [] } = launch({ hostKeySecret: 'a secret of a test that is long enough' });
+    const { UserData = '', TagSpecifications = [] } = launch({
+      hostKeySecret: 'a secret of a test that is long enough',
+    });
     const tag = TagSpecifications[0]?.Tags?.find(({ Key }) => Key === 'heddle-host-key')?.Value ?? 'none';
     expect(tag).toMatch(/^ssh-ed25519 /);
     expect(Buffer.from(UserData, 'base64').toString()).toContain(tag);
   });
 
   it('names network, key pair, profile and root volume as the fields do', () => {
-    expect(launch({ subnets: ['subnet-1'], securityGroups: ['sg-1'], keyName: 'k', instanceProfile: 'p' })).toMatchObject({
-      SubnetId: 'subnet-1', SecurityGroupIds: ['sg-1'], KeyName: 'k', IamInstanceProfile: { Name: 'p' },
+    expect(
+      launch({ subnets: ['subnet-1'], securityGroups: ['sg-1'], keyName: 'k', instanceProfile: 'p' }),
+    ).toMatchObject({
+      SubnetId: 'subnet-1',
+      SecurityGroupIds: ['sg-1'],
+      KeyName: 'k',
+      IamInstanceProfile: { Name: 'p' },
     });
     const open = launch({ subnets: ['subnet-1'], securityGroups: ['sg-1'], publicAddress: true });
-    expect(open.NetworkInterfaces).toEqual([{ DeviceIndex: 0, AssociatePublicIpAddress: true, DeleteOnTermination: true, SubnetId: 'subnet-1', Groups: ['sg-1'] }]);
+    expect(open.NetworkInterfaces).toEqual([
+      {
+        DeviceIndex: 0,
+        AssociatePublicIpAddress: true,
+        DeleteOnTermination: true,
+        SubnetId: 'subnet-1',
+        Groups: ['sg-1'],
+      },
+    ]);
     expect([open.SubnetId, open.SecurityGroupIds]).toEqual([undefined, undefined]);
     const volume = { rootVolumeGb: 30, rootVolumeType: 'gp3', rootVolumeEncrypted: true };
     expect(asksForRootVolume(fields(volume))).toBe(true);
     expect(asksForRootVolume(fields())).toBe(false);
-    expect(launch(volume, '/dev/xvda').BlockDeviceMappings).toEqual([{ DeviceName: '/dev/xvda', Ebs: { DeleteOnTermination: true, VolumeSize: 30, VolumeType: 'gp3', Encrypted: true } }]);
+    expect(launch(volume, '/dev/xvda').BlockDeviceMappings).toEqual([
+      {
+        DeviceName: '/dev/xvda',
+        Ebs: { DeleteOnTermination: true, VolumeSize: 30, VolumeType: 'gp3', Encrypted: true },
+      },
+    ]);
   });
 
   it('is a spot instance that ends for good, where the fields say so', () => {
     expect(launch({ spot: true, spotMaxPrice: '0.05' })).toMatchObject({
       InstanceInitiatedShutdownBehavior: 'terminate',
-      InstanceMarketOptions: { MarketType: 'spot', SpotOptions: { SpotInstanceType: 'one-time', InstanceInterruptionBehavior: 'terminate', MaxPrice: '0.05' } },
+      InstanceMarketOptions: {
+        MarketType: 'spot',
+        SpotOptions: {
+          SpotInstanceType: 'one-time',
+          InstanceInterruptionBehavior: 'terminate',
+          MaxPrice: '0.05',
+        },
+      },
     });
     expect(launch().InstanceMarketOptions).toBeUndefined();
   });
 
-  it('is asked for in one place, which only the machine\'s key tells: the next incarnation is asked for in the next', () => {
+  it("is asked for in one place, which only the machine's key tells: the next incarnation is asked for in the next", () => {
     const subnets = ['a', 'b', 'c'];
-    expect([1, 2, 3, 4].map((incarnation) => choosePlace({ subnets, zones: undefined }, `uid/app-1/${incarnation}`))).toEqual(['a', 'b', 'c', 'a'].map((SubnetId) => ({ SubnetId })));
+    expect(
+      [1, 2, 3, 4].map((incarnation) =>
+        choosePlace({ subnets, zones: undefined }, `uid/app-1/${incarnation}`),
+      ),
+    ).toEqual(['a', 'b', 'c', 'a'].map((SubnetId) => ({ SubnetId })));
     expect(choosePlace({ subnets: undefined, zones: ['x', 'y'] }, 'uid/app-1/2')).toEqual({ zone: 'y' });
     expect(choosePlace({ subnets: undefined, zones: undefined }, 'uid/app-1/2')).toEqual({});
   });
@@ -62,9 +116,16 @@ describe('what EC2 is asked for', () => {
 
 describe('fields of provider aws', () => {
   it.each<readonly [JsonObject, RegExp]>([
-    [{ accessKeyId: 'AKIA' }, /belong together/], [{ secretAccessKey: 'x' }, /belong together/], [{ sessionToken: 'x' }, /nothing without accessKeyId/],
-    [{ subnets: ['a'], zones: ['b'] }, /subnets or zones, not both/], [{ spotMaxPrice: '0.1' }, /nothing without spot: true/], [{ spot: true, spotMaxPrice: 'cheap' }, /spotMaxPrice: is no price/],
-    [{ region: 'Frankfurt!' }, /region: is no region/], [{ endpoint: 'ec2.example.com' }, /endpoint: is no address/], [{ subnets: [] }, /subnets: /], [{ rootVolumeGb: 0 }, /rootVolumeGb: /],
+    [{ accessKeyId: 'AKIA' }, /belong together/],
+    [{ secretAccessKey: 'x' }, /belong together/],
+    [{ sessionToken: 'x' }, /nothing without accessKeyId/],
+    [{ subnets: ['a'], zones: ['b'] }, /subnets or zones, not both/],
+    [{ spotMaxPrice: '0.1' }, /nothing without spot: true/],
+    [{ spot: true, spotMaxPrice: 'cheap' }, /spotMaxPrice: is no price/],
+    [{ region: 'Frankfurt!' }, /region: is no region/],
+    [{ endpoint: 'ec2.example.com' }, /endpoint: is no address/],
+    [{ subnets: [] }, /subnets: /],
+    [{ rootVolumeGb: 0 }, /rootVolumeGb: /],
   ])('are refused with their place: %j', (more, words) => {
     expect(() => fields(more)).toThrow(words);
   });

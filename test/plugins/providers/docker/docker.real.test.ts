@@ -10,41 +10,76 @@ import { podmanIsMissing, startPodman, type Podman } from './support/podman.js';
 
 const missing = podmanIsMissing();
 
-describe.skipIf(missing !== undefined)(`a cluster of containers on Podman${missing === undefined ? '' : ` (${missing})`}`, () => {
-  let podman: Podman;
-  let stack: Stack;
-  beforeAll(async () => {
-    podman = await startPodman();
-    const keyFile = join(podman.folder, 'login-key');
-    const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' }).toString();
-    writeFileSync(keyFile, key, { mode: 0o600 });
-    const fields = { endpoint: `unix://${podman.socket}`, network: podman.network, privateKey: { secret: `file:${keyFile}` }, publicKeys: [publicLine(key)] };
-    const account = { type: 'docker', fields, hardware: { small: '0.5x256m' }, images: { debian: podman.image }, hostKeys: 'provided' };
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { providers: { here: account } } });
-    await stack.startWorker();
-  });
-  afterAll(async () => {
-    await stack?.stop();
-    await podman?.close();
-  });
-
-  const containers = (): string[] => podman.run('ps', '--all', '--quiet', '--filter', 'label=heddle-cluster=web').split('\n').filter((line) => line !== '');
-
-  test('over its socket: nodes in one network, with their limits and host keys that were never guessed, and nothing in the end', async () => {
-    const script = 'echo "name=$(hostname)" >>"$HEDDLE_RESULT"';
-    const parsed = parseSpec({
-      name: 'web', nodes: { app: { count: 2, provider: 'here', hardware: 'small', image: 'debian', services: ['web'] } }, services: { web: { actions: { install: { type: 'shell', fields: { script } } } } },
+describe.skipIf(missing !== undefined)(
+  `a cluster of containers on Podman${missing === undefined ? '' : ` (${missing})`}`,
+  () => {
+    let podman: Podman;
+    let stack: Stack;
+    beforeAll(async () => {
+      podman = await startPodman();
+      const keyFile = join(podman.folder, 'login-key');
+      const key = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+        .privateKey.export({ type: 'sec1', format: 'pem' })
+        .toString();
+      writeFileSync(keyFile, key, { mode: 0o600 });
+      const fields = {
+        endpoint: `unix://${podman.socket}`,
+        network: podman.network,
+        privateKey: { secret: `file:${keyFile}` },
+        publicKeys: [publicLine(key)],
+      };
+      const account = {
+        type: 'docker',
+        fields,
+        hardware: { small: '0.5x256m' },
+        images: { debian: podman.image },
+        hostKeys: 'provided',
+      };
+      stack = await startStack({
+        temporalAddress: inject('temporalAddress'),
+        distPath: inject('distPath'),
+        config: { providers: { here: account } },
+      });
+      await stack.startWorker();
     });
-    if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
-    const { operation } = await stack.client.apply(parsed.spec);
-    expect((await stack.client.waitFor('web', operation)).operation).toMatchObject({ state: 'done' });
-    const [first, second] = await Promise.all(['app-1', 'app-2'].map((node) => stack.client.payload('web', node)));
-    expect([first?.['name'], second?.['name']]).toEqual(['web-app-1', 'web-app-2']);
-    expect(first?.['ipaddress']).not.toBe(second?.['ipaddress']);
-    expect(containers()).toHaveLength(2);
-    expect(podman.run('inspect', '--format', '{{.HostConfig.Memory}} {{.Config.Hostname}}', containers()[0] ?? '')).toMatch(/^268435456 web-app-/);
-    const removal = await stack.client.delete('web');
-    expect((await stack.client.waitFor('web', removal.operation ?? '')).operation.state).toBe('done');
-    expect(containers()).toEqual([]);
-  });
-});
+    afterAll(async () => {
+      await stack?.stop();
+      await podman?.close();
+    });
+
+    const containers = (): string[] =>
+      podman
+        .run('ps', '--all', '--quiet', '--filter', 'label=heddle-cluster=web')
+        .split('\n')
+        .filter((line) => line !== '');
+
+    test('over its socket: nodes in one network, with their limits and host keys that were never guessed, and nothing in the end', async () => {
+      const script = 'echo "name=$(hostname)" >>"$HEDDLE_RESULT"';
+      const parsed = parseSpec({
+        name: 'web',
+        nodes: { app: { count: 2, provider: 'here', hardware: 'small', image: 'debian', services: ['web'] } },
+        services: { web: { actions: { install: { type: 'shell', fields: { script } } } } },
+      });
+      if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
+      const { operation } = await stack.client.apply(parsed.spec);
+      expect((await stack.client.waitFor('web', operation)).operation).toMatchObject({ state: 'done' });
+      const [first, second] = await Promise.all(
+        ['app-1', 'app-2'].map((node) => stack.client.payload('web', node)),
+      );
+      expect([first?.['name'], second?.['name']]).toEqual(['web-app-1', 'web-app-2']);
+      expect(first?.['ipaddress']).not.toBe(second?.['ipaddress']);
+      expect(containers()).toHaveLength(2);
+      expect(
+        podman.run(
+          'inspect',
+          '--format',
+          '{{.HostConfig.Memory}} {{.Config.Hostname}}',
+          containers()[0] ?? '',
+        ),
+      ).toMatch(/^268435456 web-app-/);
+      const removal = await stack.client.delete('web');
+      expect((await stack.client.waitFor('web', removal.operation ?? '')).operation.state).toBe('done');
+      expect(containers()).toEqual([]);
+    });
+  },
+);

@@ -9,18 +9,40 @@ import { DockerProvider } from '../../../../src/plugins/providers/docker/docker.
 import { readFields } from '../../../../src/plugins/providers/docker/fields.js';
 import { detailsSchema, machineOf, placeOf } from '../../../../src/plugins/providers/docker/machines.js';
 
-const input = { flavor: 'any', image: 'node', hostname: 'web-app-1', key: 'uid/app-1/1', token: '', tags: { 'heddle-key': 'uid/app-1/1' }, fields: {} };
+const input = {
+  flavor: 'any',
+  image: 'node',
+  hostname: 'web-app-1',
+  key: 'uid/app-1/1',
+  token: '',
+  tags: { 'heddle-key': 'uid/app-1/1' },
+  fields: {},
+};
 
 describe('the container that is asked for', () => {
   test('carries tags, public keys, and the SSH server as its command', () => {
-    const body = makeContainer(input, readFields({ publicKeys: ['ssh-ed25519 AAAA me'], environment: { LANG: 'C', DEPTH: 3 } })) as JsonObject;
-    expect(body).toMatchObject({ Hostname: 'web-app-1', Image: 'node', Labels: input.tags, Env: ['LANG=C', 'DEPTH=3', 'HEDDLE_PUBLIC_KEYS=ssh-ed25519 AAAA me'], HostConfig: { Init: true } });
+    const body = makeContainer(
+      input,
+      readFields({ publicKeys: ['ssh-ed25519 AAAA me'], environment: { LANG: 'C', DEPTH: 3 } }),
+    ) as JsonObject;
+    expect(body).toMatchObject({
+      Hostname: 'web-app-1',
+      Image: 'node',
+      Labels: input.tags,
+      Env: ['LANG=C', 'DEPTH=3', 'HEDDLE_PUBLIC_KEYS=ssh-ed25519 AAAA me'],
+      HostConfig: { Init: true },
+    });
     expect(JSON.stringify(body)).not.toContain('PortBindings');
     expect(makeContainer(input, readFields({ command: ['/start'] }))).toMatchObject({ Cmd: ['/start'] });
   });
 
   test('is published on loopback alone where loopback is how it is reached', () => {
-    const bindings = (address: string) => (makeContainer(input, readFields({ reachBy: 'port', address })) as { readonly HostConfig: { readonly PortBindings: unknown } }).HostConfig.PortBindings;
+    const bindings = (address: string) =>
+      (
+        makeContainer(input, readFields({ reachBy: 'port', address })) as {
+          readonly HostConfig: { readonly PortBindings: unknown };
+        }
+      ).HostConfig.PortBindings;
     expect(bindings('127.0.0.1')).toEqual({ '22/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }] });
     expect(bindings('docker.example.com')).toEqual({ '22/tcp': [{ HostIp: '', HostPort: '' }] });
   });
@@ -30,26 +52,48 @@ describe('the container that is asked for', () => {
     expect(new Set(['uid/app-1/1', 'uid/app-1/2', 'uid/app-2/1'].map(containerName)).size).toBe(3);
   });
 
-  test.each<readonly [string, object]>([['any', {}], ['2x1g', { NanoCpus: 2e9, Memory: 1024 ** 3 }], ['0.5x512m', { NanoCpus: 5e8, Memory: 512 * 1024 ** 2 }]])('of flavor %s has its limits', (flavor, limits) => {
+  test.each<readonly [string, object]>([
+    ['any', {}],
+    ['2x1g', { NanoCpus: 2e9, Memory: 1024 ** 3 }],
+    ['0.5x512m', { NanoCpus: 5e8, Memory: 512 * 1024 ** 2 }],
+  ])('of flavor %s has its limits', (flavor, limits) => {
     expect(makeContainer({ ...input, flavor }, readFields({}))).toMatchObject({ HostConfig: limits });
   });
 
   test.each(['small', '0x1g', '2x0m', '2x1t', '-1x1g', '1e9x1g'])('of flavor %s is refused', (flavor) => {
-    expect(() => makeContainer({ ...input, flavor }, readFields({}))).toThrow(/flavor .* write processors and memory/);
+    expect(() => makeContainer({ ...input, flavor }, readFields({}))).toThrow(
+      /flavor .* write processors and memory/,
+    );
   });
 });
 
 test.each<readonly [JsonObject, RegExp]>([
-  [{ endpoint: 'docker.sock' }, /endpoint: must begin with unix/], [{ cert: 'x' }, /cert and key belong together/], [{ publicKeys: ['a\nb'] }, /publicKeys\.0: one key on one line/], [{ environment: { A: [1] } }, /environment\.A/],
+  [{ endpoint: 'docker.sock' }, /endpoint: must begin with unix/],
+  [{ cert: 'x' }, /cert and key belong together/],
+  [{ publicKeys: ['a\nb'] }, /publicKeys\.0: one key on one line/],
+  [{ environment: { A: [1] } }, /environment\.A/],
 ])('fields %j are refused with their place', (fields, words) => {
   expect(() => readFields(fields)).toThrow(words);
 });
 
 describe('a container as the daemon shows it', () => {
-  const show = (Status: string, NetworkSettings: object = {}) => detailsSchema.parse({ Id: 'abc', Created: '2026-11-21T18:49:03.9Z', State: { Status }, Config: { Labels: null }, NetworkSettings });
+  const show = (Status: string, NetworkSettings: object = {}) =>
+    detailsSchema.parse({
+      Id: 'abc',
+      Created: '2026-11-21T18:49:03.9Z',
+      State: { Status },
+      Config: { Labels: null },
+      NetworkSettings,
+    });
 
   test.each([
-    ['created', 'starting'], ['configured', 'starting'], ['running', 'running'], ['paused', 'stopped'], ['exited', 'stopped'], ['dead', 'failed'], ['removing', 'gone'],
+    ['created', 'starting'],
+    ['configured', 'starting'],
+    ['running', 'running'],
+    ['paused', 'stopped'],
+    ['exited', 'stopped'],
+    ['dead', 'failed'],
+    ['removing', 'gone'],
   ])('%s is %s', (status, state) => {
     expect(machineOf(show(status), readFields({})).state).toBe(state);
   });
@@ -59,7 +103,11 @@ describe('a container as the daemon shows it', () => {
   });
 
   test('is reached in the network that was asked for, or by its port', () => {
-    const networks = show('running', { IPAddress: '', Networks: { one: { IPAddress: '10.0.0.2' }, two: { IPAddress: '10.1.0.2' } }, Ports: { '22/tcp': [{ HostPort: '40022' }] } });
+    const networks = show('running', {
+      IPAddress: '',
+      Networks: { one: { IPAddress: '10.0.0.2' }, two: { IPAddress: '10.1.0.2' } },
+      Ports: { '22/tcp': [{ HostPort: '40022' }] },
+    });
     expect(placeOf(networks, readFields({}))).toEqual({ host: '10.0.0.2', port: 22 });
     expect(placeOf(networks, readFields({ network: 'two' }))).toEqual({ host: '10.1.0.2', port: 22 });
     expect(placeOf(networks, readFields({ reachBy: 'port' }))).toEqual({ host: '127.0.0.1', port: 40_022 });
@@ -72,28 +120,50 @@ test('the one file of an archive is read, and of what is none nothing', () => {
   header.write('file', 0);
   header.write('00000000005\0', 124);
   header.write('0', 156);
-  expect(readSingleFile(Buffer.concat([header, Buffer.from('hello'.padEnd(512, '\0')), Buffer.alloc(1024)]))).toBe('hello');
+  expect(
+    readSingleFile(Buffer.concat([header, Buffer.from('hello'.padEnd(512, '\0')), Buffer.alloc(1024)])),
+  ).toBe('hello');
   expect(readSingleFile(Buffer.alloc(1024))).toBeUndefined();
   expect(readSingleFile(Buffer.from('<html>'))).toBeUndefined();
 });
 
 describe('what answers at the endpoint', () => {
   let server: Server | undefined;
-  afterEach(() => { server?.close(); });
+  afterEach(() => {
+    server?.close();
+  });
 
-  async function answering(status: number, body: string, headers: Readonly<Record<string, string>> = {}, decide: (path: string) => readonly [number, string] = () => [status, body]): Promise<DockerProvider> {
+  async function answering(
+    status: number,
+    body: string,
+    headers: Readonly<Record<string, string>> = {},
+    decide: (path: string) => readonly [number, string] = () => [status, body],
+  ): Promise<DockerProvider> {
     server?.close();
     server = createServer((incoming, answer) => {
       const [code, text] = decide((incoming.url ?? '').replace(/\?.*/, ''));
-      incoming.resume().on('end', () => answer.writeHead(code, { connection: 'close', ...headers }).end(text));
+      incoming
+        .resume()
+        .on('end', () => answer.writeHead(code, { connection: 'close', ...headers }).end(text));
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new DockerProvider({
       task: {
-        taskId: 't', taskName: 'DELETE', clusterId: 'c', clusterUid: 'u', nodeId: 'n-1', incarnation: 1, attempt: 1, config: {}, nodes: {}, cluster: {}, provider: { name: 'here', type: 'docker', fields: {} },
+        taskId: 't',
+        taskName: 'DELETE',
+        clusterId: 'c',
+        clusterUid: 'u',
+        nodeId: 'n-1',
+        incarnation: 1,
+        attempt: 1,
+        config: {},
+        nodes: {},
+        cluster: {},
+        provider: { name: 'here', type: 'docker', fields: {} },
       },
-      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }, signal: new AbortController().signal,
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+      signal: new AbortController().signal,
       fields: { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
     });
   }
@@ -101,41 +171,87 @@ describe('what answers at the endpoint', () => {
   const docker = { 'api-version': '1.43' };
 
   test('is believed that a container is gone when it is Docker, and not when it is another server', async () => {
-    await expect((await answering(404, '{"message": "No such container: abc"}', docker)).delete(machine)).resolves.toBeUndefined();
-    await expect((await answering(404, '<html>Not found</html>')).delete(machine)).rejects.toMatchObject({ kind: 'Retryable', message: expect.stringContaining('something else than Docker') as string });
+    await expect(
+      (await answering(404, '{"message": "No such container: abc"}', docker)).delete(machine),
+    ).resolves.toBeUndefined();
+    await expect((await answering(404, '<html>Not found</html>')).delete(machine)).rejects.toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('something else than Docker') as string,
+    });
     await expect((await answering(200, '[]')).list({})).rejects.toMatchObject({ kind: 'Retryable' });
     expect(await (await answering(200, '[]', docker)).list({})).toEqual([]);
   });
 
   test.each([
-    [404, 'No such image: node:1', 'Invalid'], [500, 'unable to find network with name or ID x: network not found', 'Invalid'], [500, 'write /x: no space left on device', 'Capacity'],
-    [500, 'something broke', 'Retryable'], [503, 'busy', 'Retryable'], [429, 'slowly', 'Retryable'], [403, 'no', 'Auth'], [400, 'bad parameter', 'Invalid'],
+    [404, 'No such image: node:1', 'Invalid'],
+    [500, 'unable to find network with name or ID x: network not found', 'Invalid'],
+    [500, 'write /x: no space left on device', 'Capacity'],
+    [500, 'something broke', 'Retryable'],
+    [503, 'busy', 'Retryable'],
+    [429, 'slowly', 'Retryable'],
+    [403, 'no', 'Auth'],
+    [400, 'bad parameter', 'Invalid'],
   ])('and says %i %s, is %s', async (status, message, kind) => {
-    await expect((await answering(status, JSON.stringify({ message }), docker)).create(input)).rejects.toMatchObject({ kind, message: expect.stringContaining(message) as string });
+    await expect(
+      (await answering(status, JSON.stringify({ message }), docker)).create(input),
+    ).rejects.toMatchObject({ kind, message: expect.stringContaining(message) as string });
   });
 
-  test.each([409, 500])('and says %i of a taken name, is asked for the container of that name, which must be the key\'s own', async (status) => {
-    const name = `/v1.40/containers/${containerName(input.key)}/json`;
-    const of = (key: string) => ({ Id: 'abc', Created: '', State: { Status: 'created' }, Config: { Labels: { 'heddle-key': key } }, NetworkSettings: {} });
-    const taken = (key: string) => answering(0, '', docker, (path) => (path === name ? [200, JSON.stringify(of(key))] : path.endsWith('/start') ? [204, ''] : [status, '{"message": "the container name is already in use"}']));
-    await expect((await taken(input.key)).create(input)).resolves.toEqual({ result: { providerid: 'abc', 'ssh-auth': { user: 'root' } } });
-    await expect((await taken('other')).create(input)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('has the key other') as string });
-  });
+  test.each([409, 500])(
+    "and says %i of a taken name, is asked for the container of that name, which must be the key's own",
+    async (status) => {
+      const name = `/v1.40/containers/${containerName(input.key)}/json`;
+      const of = (key: string) => ({
+        Id: 'abc',
+        Created: '',
+        State: { Status: 'created' },
+        Config: { Labels: { 'heddle-key': key } },
+        NetworkSettings: {},
+      });
+      const taken = (key: string) =>
+        answering(0, '', docker, (path) =>
+          path === name
+            ? [200, JSON.stringify(of(key))]
+            : path.endsWith('/start')
+              ? [204, '']
+              : [status, '{"message": "the container name is already in use"}'],
+        );
+      await expect((await taken(input.key)).create(input)).resolves.toEqual({
+        result: { providerid: 'abc', 'ssh-auth': { user: 'root' } },
+      });
+      await expect((await taken('other')).create(input)).rejects.toMatchObject({
+        kind: 'Invalid',
+        message: expect.stringContaining('has the key other') as string,
+      });
+    },
+  );
 
   test('and has no address left for a container that was just made, takes it away again', async () => {
     const calls: string[] = [];
     const provider = await answering(0, '', docker, (path) => {
       calls.push(path.replace('/v1.40', ''));
-      return path.endsWith('/create') ? [201, '{"Id": "abc"}'] : path.endsWith('/start') ? [500, '{"message": "no available IPv4 addresses on this network"}'] : [204, ''];
+      return path.endsWith('/create')
+        ? [201, '{"Id": "abc"}']
+        : path.endsWith('/start')
+          ? [500, '{"message": "no available IPv4 addresses on this network"}']
+          : [204, ''];
     });
     await expect(provider.create(input)).rejects.toMatchObject({ kind: 'Capacity' });
     expect(calls).toEqual(['/containers/create', '/containers/abc/start', '/containers/abc']);
   });
 
   test('in the middle of a removal is asked again', async () => {
-    const container = { Id: 'abc', Created: '', State: { Status: 'running' }, Config: { Labels: { 'heddle-key': machine.key } }, NetworkSettings: {} };
+    const container = {
+      Id: 'abc',
+      Created: '',
+      State: { Status: 'running' },
+      Config: { Labels: { 'heddle-key': machine.key } },
+      NetworkSettings: {},
+    };
     const removing = '{"message": "removal of container abc is already in progress"}';
-    const provider = await answering(0, '', docker, (path) => (path.endsWith('/json') ? [200, JSON.stringify(container)] : [409, removing]));
+    const provider = await answering(0, '', docker, (path) =>
+      path.endsWith('/json') ? [200, JSON.stringify(container)] : [409, removing],
+    );
     await expect(provider.delete(machine)).rejects.toMatchObject({ kind: 'NotReady' });
   });
 });

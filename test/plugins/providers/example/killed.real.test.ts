@@ -28,21 +28,38 @@ interface Things {
 }
 
 async function things(): Promise<Things> {
-  const count = async (kind: string): Promise<number> => (await service.call('GET', `/v1/${kind}`) as Readonly<Record<string, readonly unknown[]>>)[kind]?.length ?? 0;
-  return { volumes: await count('volumes'), addresses: await count('addresses'), machines: (await service.machines()).filter(({ state }) => state !== 'deleting').length };
+  const count = async (kind: string): Promise<number> =>
+    ((await service.call('GET', `/v1/${kind}`)) as Readonly<Record<string, readonly unknown[]>>)[kind]
+      ?.length ?? 0;
+  return {
+    volumes: await count('volumes'),
+    addresses: await count('addresses'),
+    machines: (await service.machines()).filter(({ state }) => state !== 'deleting').length,
+  };
 }
 
 function taskFile(taskName: string, incarnation: number): string {
   const file = join(folder, `${taskName}.json`);
   const provider = { fields: { endpoint: proxy.endpoint, apiKey: service.apiKey } };
-  writeFileSync(file, JSON.stringify({ taskName, incarnation, config: { flavor: 'tiny', image: 'host' }, provider }));
+  writeFileSync(
+    file,
+    JSON.stringify({ taskName, incarnation, config: { flavor: 'tiny', image: 'host' }, provider }),
+  );
   return file;
 }
 
-const words = (taskName: string, incarnation: number): readonly string[] => ['plugins', 'run', 'example', taskFile(taskName, incarnation)];
+const words = (taskName: string, incarnation: number): readonly string[] => [
+  'plugins',
+  'run',
+  'example',
+  taskFile(taskName, incarnation),
+];
 const options = () => ({ distPath: inject('distPath'), cwd: folder });
 
-/** Kills the process that carries out the task while its n-th call waits for an answer; false when there was no n-th call. */
+/**
+ * Kills the process that carries out the task while its n-th call waits for an answer; false when there was
+ * no n-th call.
+ */
 async function killAt(number: number, taskName: string, incarnation: number): Promise<boolean> {
   let met = false;
   proxy.set((call) => {
@@ -61,7 +78,11 @@ async function killAt(number: number, taskName: string, incarnation: number): Pr
   return met;
 }
 
-const gone = (incarnation: number): Promise<true> => until('it is gone', async () => (await runHeddle(words('DELETE', incarnation), options())).code === 0 && true);
+const gone = (incarnation: number): Promise<true> =>
+  until(
+    'it is gone',
+    async () => (await runHeddle(words('DELETE', incarnation), options())).code === 0 && true,
+  );
 
 test('CREATE that is killed at each of its steps goes on where it was: one of each thing, and DELETE leaves none', async () => {
   for (let number = 1, met = true; met; number += 1) {

@@ -3,79 +3,105 @@ import { type Stack, startStack } from '../../../support/stack.js';
 import { buildRack, noEmulators, type Rack } from '../../../support/bmc/racks.js';
 import { type Ground, host, openGround } from '../../../workflows/machine/support/ground.js';
 
-describe.skipIf(noEmulators !== undefined)(`real machines by IPMI${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`, () => {
-  let stack: Stack;
-  let rack: Rack;
-  let ground: Ground;
+describe.skipIf(noEmulators !== undefined)(
+  `real machines by IPMI${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`,
+  () => {
+    let stack: Stack;
+    let rack: Rack;
+    let ground: Ground;
 
-  beforeAll(async () => {
-    const accounts: Record<string, object | 'service'> = {};
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts });
-    rack = await buildRack(stack.service, stack.folder, ['plain', 'nocycle', 'deaf', 'hung'], { shutDownSeconds: 2 });
-    // As many calls as ever: a limit that nobody kept would be refused at the start of the worker.
-    accounts['rack'] = { type: 'ipmi', fields: rack.fields, limits: { callsPerSecond: 1_000 } };
-    await stack.startWorker();
-    ground = openGround(stack);
-    await Promise.all(['plain', 'nocycle', 'deaf', 'hung'].map((name) => ground.add(name, { provider: 'rack', fields: { machine: name } })));
-  }, 120_000);
-  afterAll(async () => {
-    await rack.stop();
-    await stack.stop();
-  });
+    beforeAll(async () => {
+      const accounts: Record<string, object | 'service'> = {};
+      stack = await startStack({
+        temporalAddress: inject('temporalAddress'),
+        distPath: inject('distPath'),
+        accounts,
+      });
+      rack = await buildRack(stack.service, stack.folder, ['plain', 'nocycle', 'deaf', 'hung'], {
+        shutDownSeconds: 2,
+      });
+      // As many calls as ever: a limit that nobody kept would be refused at the start of the worker.
+      accounts['rack'] = { type: 'ipmi', fields: rack.fields, limits: { callsPerSecond: 1_000 } };
+      await stack.startWorker();
+      ground = openGround(stack);
+      await Promise.all(
+        ['plain', 'nocycle', 'deaf', 'hung'].map((name) =>
+          ground.add(name, { provider: 'rack', fields: { machine: name } }),
+        ),
+      );
+    }, 120_000);
+    afterAll(async () => {
+      await rack.stop();
+      await stack.stop();
+    });
 
-  const power = async (name: string, verb: 'on' | 'off' | 'reset' | 'status') => (await ground.operate(name, { kind: 'power', verb })).operation;
+    const power = async (name: string, verb: 'on' | 'off' | 'reset' | 'status') =>
+      (await ground.operate(name, { kind: 'power', verb })).operation;
 
-  it('power verbs command only what is not so, and are done when it is read', async () => {
-    expect((await power('plain', 'status')).result?.power).toEqual({ power: 'on' });
-    expect(await power('plain', 'on')).toMatchObject({ answer: 'done' });
-    expect(await rack.commands('plain')).toEqual([]);
-    expect(await power('plain', 'off')).toMatchObject({ answer: 'done' });
-    expect(await power('plain', 'off')).toMatchObject({ answer: 'done' });
-    expect((await power('plain', 'status')).result?.power).toEqual({ power: 'off' });
-    // A machine that is off is switched on by a reset.
-    expect(await power('plain', 'reset')).toMatchObject({ answer: 'done' });
-    expect(await power('plain', 'reset')).toMatchObject({ answer: 'done' });
-    expect(await rack.commands('plain')).toEqual(['soft', 'on', 'cycle']);
-  });
+    it('power verbs command only what is not so, and are done when it is read', async () => {
+      expect((await power('plain', 'status')).result?.power).toEqual({ power: 'on' });
+      expect(await power('plain', 'on')).toMatchObject({ answer: 'done' });
+      expect(await rack.commands('plain')).toEqual([]);
+      expect(await power('plain', 'off')).toMatchObject({ answer: 'done' });
+      expect(await power('plain', 'off')).toMatchObject({ answer: 'done' });
+      expect((await power('plain', 'status')).result?.power).toEqual({ power: 'off' });
+      // A machine that is off is switched on by a reset.
+      expect(await power('plain', 'reset')).toMatchObject({ answer: 'done' });
+      expect(await power('plain', 'reset')).toMatchObject({ answer: 'done' });
+      expect(await rack.commands('plain')).toEqual(['soft', 'on', 'cycle']);
+    });
 
-  it('a controller without power cycle gets off and on; a system that does not shut down is cut off', async () => {
-    expect(await power('nocycle', 'reset')).toMatchObject({ answer: 'done' });
-    expect(await rack.commands('nocycle')).toEqual(['cycle', 'off', 'on']);
-    expect(await power('deaf', 'off')).toMatchObject({ answer: 'done' });
-    expect(await rack.commands('deaf')).toEqual(['soft', 'off']);
-    expect(await power('deaf', 'on')).toMatchObject({ answer: 'done' });
-  });
+    it('a controller without power cycle gets off and on; a system that does not shut down is cut off', async () => {
+      expect(await power('nocycle', 'reset')).toMatchObject({ answer: 'done' });
+      expect(await rack.commands('nocycle')).toEqual(['cycle', 'off', 'on']);
+      expect(await power('deaf', 'off')).toMatchObject({ answer: 'done' });
+      expect(await rack.commands('deaf')).toEqual(['soft', 'off']);
+      expect(await power('deaf', 'on')).toMatchObject({ answer: 'done' });
+    });
 
-  it('an image is loaded and captured, and every switching is seen once at the controller', async () => {
-    const load = await ground.operate('plain', { kind: 'load', image: host });
-    expect(load.operation.failure).toBeUndefined();
-    expect(load.machine).toMatchObject({ state: 'available', image: host });
-    const before = await rack.commands('plain');
-    expect(before.slice(-3)).toEqual(['soft', 'boot network', 'on']);
-    const image = { name: 'plain-work', revision: '2' };
-    const capture = await ground.operate('plain', { kind: 'capture', image, prove: true });
-    expect(capture.operation.failure).toBeUndefined();
-    expect(capture.operation.result).toMatchObject({ image, sizeMb: 1 });
-    expect((await rack.commands('plain')).slice(before.length)).toEqual(['soft', 'boot network', 'on']);
-  });
+    it('an image is loaded and captured, and every switching is seen once at the controller', async () => {
+      const load = await ground.operate('plain', { kind: 'load', image: host });
+      expect(load.operation.failure).toBeUndefined();
+      expect(load.machine).toMatchObject({ state: 'available', image: host });
+      const before = await rack.commands('plain');
+      expect(before.slice(-3)).toEqual(['soft', 'boot network', 'on']);
+      const image = { name: 'plain-work', revision: '2' };
+      const capture = await ground.operate('plain', { kind: 'capture', image, prove: true });
+      expect(capture.operation.failure).toBeUndefined();
+      expect(capture.operation.result).toMatchObject({ image, sizeMb: 1 });
+      expect((await rack.commands('plain')).slice(before.length)).toEqual(['soft', 'boot network', 'on']);
+    });
 
-  it('controllers that hang are not a reason to load a machine that answers', async () => {
-    await ground.operate('hung', { kind: 'load', image: host });
-    const before = await rack.commands('hung');
-    rack.controllers.kill('SIGSTOP');
-    const status = await ground.operate('hung', { kind: 'status' });
-    expect(status.operation.result?.status).toMatchObject({ status: 'READY', rpower: null, ssh: 1 });
-    expect(status.operation.result?.status?.evidence.notes.join(' ')).toContain('Unable to establish');
-    expect((await ground.operate('hung', { kind: 'load', image: host })).operation.result).toMatchObject({ did: 'nothing' });
-    // Now nothing answers at all.
-    const { id } = (await stack.service.machines()).find(({ hostname }) => hostname === 'machine-hung') as { readonly id: string };
-    await stack.service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
-    const silent = await ground.operate('hung', { kind: 'load', image: host });
-    expect(silent.operation).toMatchObject({ state: 'failed', answer: 'unknown', failure: { action: 'NODE_STATUS' } });
-    expect(silent.machine.state).toBe('available');
-    rack.controllers.kill('SIGCONT');
-    // The controller says that it is off: that is certain.
-    expect((await ground.operate('hung', { kind: 'status' })).operation.result?.status).toMatchObject({ status: 'RELOAD', rpower: 0, ssh: 0 });
-    expect(await rack.commands('hung')).toEqual(before);
-  });
-});
+    it('controllers that hang are not a reason to load a machine that answers', async () => {
+      await ground.operate('hung', { kind: 'load', image: host });
+      const before = await rack.commands('hung');
+      rack.controllers.kill('SIGSTOP');
+      const status = await ground.operate('hung', { kind: 'status' });
+      expect(status.operation.result?.status).toMatchObject({ status: 'READY', rpower: null, ssh: 1 });
+      expect(status.operation.result?.status?.evidence.notes.join(' ')).toContain('Unable to establish');
+      expect((await ground.operate('hung', { kind: 'load', image: host })).operation.result).toMatchObject({
+        did: 'nothing',
+      });
+      // Now nothing answers at all.
+      const { id } = (await stack.service.machines()).find(({ hostname }) => hostname === 'machine-hung') as {
+        readonly id: string;
+      };
+      await stack.service.call('POST', `/v1/machines/${id}/power`, { power: 'off' });
+      const silent = await ground.operate('hung', { kind: 'load', image: host });
+      expect(silent.operation).toMatchObject({
+        state: 'failed',
+        answer: 'unknown',
+        failure: { action: 'NODE_STATUS' },
+      });
+      expect(silent.machine.state).toBe('available');
+      rack.controllers.kill('SIGCONT');
+      // The controller says that it is off: that is certain.
+      expect((await ground.operate('hung', { kind: 'status' })).operation.result?.status).toMatchObject({
+        status: 'RELOAD',
+        rpower: 0,
+        ssh: 0,
+      });
+      expect(await rack.commands('hung')).toEqual(before);
+    });
+  },
+);

@@ -12,74 +12,114 @@ const missing = env['HEDDLE_BOOTS'] === undefined ? 'only when HEDDLE_BOOTS asks
 /** An emulated processor boots in some seconds, and in minutes where others are busy. */
 const patienceMs = 600_000;
 
-describe.skipIf(missing !== undefined)(`virtual machines that boot, on an emulated processor${missing === undefined ? '' : ` (${missing})`}`, () => {
-  let lab: Lab;
-  let stack: Stack;
-  let ground: Ground;
-  beforeAll(async () => {
-    lab = await openLab();
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), accounts: { lab: lab.account } });
-    await stack.startWorker();
-    ground = openGround(stack);
-  }, patienceMs);
-  afterAll(async () => {
-    await stack?.stop();
-    await lab?.close();
-  }, patienceMs);
+describe.skipIf(missing !== undefined)(
+  `virtual machines that boot, on an emulated processor${missing === undefined ? '' : ` (${missing})`}`,
+  () => {
+    let lab: Lab;
+    let stack: Stack;
+    let ground: Ground;
+    beforeAll(async () => {
+      lab = await openLab();
+      stack = await startStack({
+        temporalAddress: inject('temporalAddress'),
+        distPath: inject('distPath'),
+        accounts: { lab: lab.account },
+      });
+      await stack.startWorker();
+      ground = openGround(stack);
+    }, patienceMs);
+    afterAll(async () => {
+      await stack?.stop();
+      await lab?.close();
+    }, patienceMs);
 
-  const on = (payload: JsonObject | undefined, line: string): Promise<string> => {
-    const { ipaddress, 'ssh-host-key': hostKey } = payload as { readonly 'ipaddress': string; readonly 'ssh-host-key': string };
-    return lab.run(ipaddress, hostKey, line);
-  };
+    const on = (payload: JsonObject | undefined, line: string): Promise<string> => {
+      const { ipaddress, 'ssh-host-key': hostKey } = payload as {
+        readonly ipaddress: string;
+        readonly 'ssh-host-key': string;
+      };
+      return lab.run(ipaddress, hostKey, line);
+    };
 
-  test.concurrent('of a cluster: an address by DHCP, a host key that was never guessed, a script that ran once, and nothing in the end', async () => {
-    const script = 'echo run >>/root/runs; echo "name=$(hostname)" >>"$HEDDLE_RESULT"; echo "runs=$(wc -l </root/runs)" >>"$HEDDLE_RESULT"';
-    const parsed = parseSpec({
-      name: 'web', nodes: { app: { count: 1, provider: 'lab', hardware: 'small', image: 'system', services: ['web'] } }, services: { web: { actions: { install: { type: 'shell', fields: { script } } } } },
+    test.concurrent(
+      'of a cluster: an address by DHCP, a host key that was never guessed, a script that ran once, and nothing in the end',
+      async () => {
+        const script =
+          'echo run >>/root/runs; echo "name=$(hostname)" >>"$HEDDLE_RESULT"; echo "runs=$(wc -l </root/runs)" >>"$HEDDLE_RESULT"';
+        const parsed = parseSpec({
+          name: 'web',
+          nodes: {
+            app: { count: 1, provider: 'lab', hardware: 'small', image: 'system', services: ['web'] },
+          },
+          services: { web: { actions: { install: { type: 'shell', fields: { script } } } } },
+        });
+        if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
+        const { operation } = await stack.client.apply(parsed.spec);
+        expect((await stack.client.waitFor('web', operation)).operation).toMatchObject({ state: 'done' });
+        const payload = await stack.client.payload('web', 'app-1');
+        expect(payload).toMatchObject({
+          name: 'web-app-1',
+          runs: '1',
+          ipaddress: expect.stringMatching(/^192\.168\.77\.\d+$/),
+          'ssh-host-key': expect.stringMatching(/^ssh-ed25519 /),
+        });
+        expect(await on(payload, 'cat /root/runs')).toBe('run');
+        expect(lab.domains()).toContain(payload?.['providerid']);
+        const removal = await stack.client.delete('web');
+        expect((await stack.client.waitFor('web', removal.operation ?? '')).operation.state).toBe('done');
+        expect(lab.domains()).not.toContain(payload?.['providerid']);
+      },
+      patienceMs,
+    );
+
+    test.concurrent(
+      'registered by itself: captured, loaded with what was captured, and booted again with all that was on it',
+      async () => {
+        await ground.add('box', { provider: 'lab', flavor: '1x256m', image: 'system@1' });
+        const before = await stack.client.machines.payload('box');
+        await on(before, 'echo kept >/root/work');
+        const instance = await on(before, 'cat /etc/boot/instances');
+        const boot = await on(before, 'cat /proc/sys/kernel/random/boot_id');
+
+        const image = { name: 'work', revision: '2' };
+        const { operation, machine } = await ground.operate('box', { kind: 'capture', image, prove: true });
+        expect(operation.failure).toBeUndefined();
+        expect(operation.result).toMatchObject({ image, sizeMb: expect.any(Number) });
+        expect(operation.result?.sizeMb).toBeGreaterThan(50);
+        expect(machine).toMatchObject({ state: 'available', image });
+        expect(lab.volumes()).toContain('work@2');
+
+        const after = await stack.client.machines.payload('box');
+        expect(after['ssh-host-key']).toEqual(before['ssh-host-key']);
+        expect(await on(after, 'cat /root/work')).toBe('kept');
+        // It was asked to shut down, and did; the loaded disk is a new instance to whoever reads the seed.
+        expect(await on(after, 'cat /var/log/power-button')).toBe('pressed');
+        expect((await on(after, 'cat /etc/boot/instances')).split('\n')).toEqual([
+          instance,
+          expect.stringMatching(new RegExp(`^${instance}-`)),
+        ]);
+        expect(await on(after, 'cat /proc/sys/kernel/random/boot_id')).not.toBe(boot);
+        expect((await ground.operate('box', { kind: 'status' })).operation.result?.status).toMatchObject({
+          status: 'READY',
+          rpower: 1,
+          ssh: 1,
+          currentimage: 'work',
+        });
+
+        expect((await ground.operate('box', { kind: 'power', verb: 'off' })).operation).toMatchObject({
+          answer: 'done',
+        });
+        expect(
+          (await ground.operate('box', { kind: 'power', verb: 'status' })).operation.result?.power,
+        ).toEqual({ power: 'off' });
+        expect((await ground.operate('box', { kind: 'remove' })).operation).toMatchObject({ state: 'done' });
+      },
+      patienceMs,
+    );
+
+    test('leave nothing but images', () => {
+      expect(lab.domains()).toEqual([]);
+      expect(lab.volumes().toSorted()).toEqual(['system@1', 'work@2']);
     });
-    if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
-    const { operation } = await stack.client.apply(parsed.spec);
-    expect((await stack.client.waitFor('web', operation)).operation).toMatchObject({ state: 'done' });
-    const payload = await stack.client.payload('web', 'app-1');
-    expect(payload).toMatchObject({ 'name': 'web-app-1', 'runs': '1', 'ipaddress': expect.stringMatching(/^192\.168\.77\.\d+$/), 'ssh-host-key': expect.stringMatching(/^ssh-ed25519 /) });
-    expect(await on(payload, 'cat /root/runs')).toBe('run');
-    expect(lab.domains()).toContain(payload?.['providerid']);
-    const removal = await stack.client.delete('web');
-    expect((await stack.client.waitFor('web', removal.operation ?? '')).operation.state).toBe('done');
-    expect(lab.domains()).not.toContain(payload?.['providerid']);
-  }, patienceMs);
-
-  test.concurrent('registered by itself: captured, loaded with what was captured, and booted again with all that was on it', async () => {
-    await ground.add('box', { provider: 'lab', flavor: '1x256m', image: 'system@1' });
-    const before = await stack.client.machines.payload('box');
-    await on(before, 'echo kept >/root/work');
-    const instance = await on(before, 'cat /etc/boot/instances');
-    const boot = await on(before, 'cat /proc/sys/kernel/random/boot_id');
-
-    const image = { name: 'work', revision: '2' };
-    const { operation, machine } = await ground.operate('box', { kind: 'capture', image, prove: true });
-    expect(operation.failure).toBeUndefined();
-    expect(operation.result).toMatchObject({ image, sizeMb: expect.any(Number) });
-    expect(operation.result?.sizeMb).toBeGreaterThan(50);
-    expect(machine).toMatchObject({ state: 'available', image });
-    expect(lab.volumes()).toContain('work@2');
-
-    const after = await stack.client.machines.payload('box');
-    expect(after['ssh-host-key']).toEqual(before['ssh-host-key']);
-    expect(await on(after, 'cat /root/work')).toBe('kept');
-    // It was asked to shut down, and did; the loaded disk is a new instance to whoever reads the seed.
-    expect(await on(after, 'cat /var/log/power-button')).toBe('pressed');
-    expect((await on(after, 'cat /etc/boot/instances')).split('\n')).toEqual([instance, expect.stringMatching(new RegExp(`^${instance}-`))]);
-    expect(await on(after, 'cat /proc/sys/kernel/random/boot_id')).not.toBe(boot);
-    expect((await ground.operate('box', { kind: 'status' })).operation.result?.status).toMatchObject({ status: 'READY', rpower: 1, ssh: 1, currentimage: 'work' });
-
-    expect((await ground.operate('box', { kind: 'power', verb: 'off' })).operation).toMatchObject({ answer: 'done' });
-    expect((await ground.operate('box', { kind: 'power', verb: 'status' })).operation.result?.power).toEqual({ power: 'off' });
-    expect((await ground.operate('box', { kind: 'remove' })).operation).toMatchObject({ state: 'done' });
-  }, patienceMs);
-
-  test('leave nothing but images', () => {
-    expect(lab.domains()).toEqual([]);
-    expect(lab.volumes().toSorted()).toEqual(['system@1', 'work@2']);
-  });
-});
+  },
+);

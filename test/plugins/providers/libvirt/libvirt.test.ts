@@ -9,24 +9,48 @@ import { machine, provider } from './support/account.js';
 describe('provider libvirt', () => {
   test('gives a key the same name, id and interface for ever, and another key others', () => {
     expect(identify('u/app-1/1')).toEqual(identify('u/app-1/1'));
-    expect(identify('u/app-1/1')).toMatchObject({ name: expect.stringMatching(/^heddle-[0-9a-f]{32}$/), uuid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/), mac: expect.stringMatching(/^52:54(:[0-9a-f]{2}){4}$/) });
-    for (const part of ['name', 'uuid', 'mac'] as const) expect(identify('u/app-1/2')[part]).not.toBe(identify('u/app-1/1')[part]);
+    expect(identify('u/app-1/1')).toMatchObject({
+      name: expect.stringMatching(/^heddle-[0-9a-f]{32}$/),
+      uuid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      mac: expect.stringMatching(/^52:54(:[0-9a-f]{2}){4}$/),
+    });
+    for (const part of ['name', 'uuid', 'mac'] as const)
+      expect(identify('u/app-1/2')[part]).not.toBe(identify('u/app-1/1')[part]);
   });
 
   test('writes values into XML that nothing in them changes', () => {
     const odd = '<a b="c" d=\'e\'>&amp;\n\t ü';
     const input = machine({ tags: { odd } });
-    const xml = domainXml({ identity: identify(input.key), input, fields: readFields({}), size: readFlavor('2x1g'), createdAt: '2026-01-01T00:00:00.000Z' });
-    const tags = elementsAt(parseXml(xml.trim()), 'metadata', 'heddle:machine', 'heddle:tag').map(({ attributes }) => attributes);
-    expect(tags).toEqual([{ name: 'odd', value: odd }, { name: 'heddle-key', value: input.key }]);
-    expect(xml).toContain('<memory unit=\'MiB\'>1024</memory>');
+    const xml = domainXml({
+      identity: identify(input.key),
+      input,
+      fields: readFields({}),
+      size: readFlavor('2x1g'),
+      createdAt: '2026-01-01T00:00:00.000Z',
+    });
+    const tags = elementsAt(parseXml(xml.trim()), 'metadata', 'heddle:machine', 'heddle:tag').map(
+      ({ attributes }) => attributes,
+    );
+    expect(tags).toEqual([
+      { name: 'odd', value: odd },
+      { name: 'heddle-key', value: input.key },
+    ]);
+    expect(xml).toContain("<memory unit='MiB'>1024</memory>");
   });
 
   test('switches a domain to the volumes of a load, and changes nothing else of it', () => {
     const odd = '<a b="c" d=\'e\'>&amp;\n\t ü';
     const input = machine({ tags: { odd }, hostname: odd });
     const [before, after] = [identify(input.key), identify(input.key, 'some token')];
-    const domain = parseXml(domainXml({ identity: before, input, fields: readFields({}), size: readFlavor('2x1g'), createdAt: '2026-01-01T00:00:00.000Z' }).trim());
+    const domain = parseXml(
+      domainXml({
+        identity: before,
+        input,
+        fields: readFields({}),
+        size: readFlavor('2x1g'),
+        createdAt: '2026-01-01T00:00:00.000Z',
+      }).trim(),
+    );
     expect(volumesOf(domain)).toEqual({ disk: before.disk, seed: before.seed });
     const switched = parseXml(withVolumes(domain, after, 'base@2'));
     expect(volumesOf(switched)).toEqual({ disk: after.disk, seed: after.seed });
@@ -39,26 +63,62 @@ describe('provider libvirt', () => {
     const load = identify('u/app-1/1', 'some token');
     expect(load).toMatchObject({ name: one.name, uuid: one.uuid, mac: one.mac });
     expect(identify('u/app-1/1', 'another token').disk).not.toBe(load.disk);
-    const volumes = [one.disk, one.seed, load.disk, load.seed, other.disk, `${one.name}-mine.qcow2`, `${one.disk}.bak`, 'base@1'];
-    expect(volumes.filter((volume) => isVolumeOf(one, volume))).toEqual([one.disk, one.seed, load.disk, load.seed]);
+    const volumes = [
+      one.disk,
+      one.seed,
+      load.disk,
+      load.seed,
+      other.disk,
+      `${one.name}-mine.qcow2`,
+      `${one.disk}.bak`,
+      'base@1',
+    ];
+    expect(volumes.filter((volume) => isVolumeOf(one, volume))).toEqual([
+      one.disk,
+      one.seed,
+      load.disk,
+      load.seed,
+    ]);
   });
 
   test('reads what libvirt writes: entities, comments, raw text, elements without an end', () => {
-    const xml = parseXml('<?xml version="1.0"?>\n<!-- <b/> -->\n<a k=\'1 &gt; &#x41;&#66;\' l="/">\n <b/><b x=""> t &amp; <![CDATA[<c>]]></b><c:d/></a>\n');
+    const xml = parseXml(
+      '<?xml version="1.0"?>\n<!-- <b/> -->\n<a k=\'1 &gt; &#x41;&#66;\' l="/">\n <b/><b x=""> t &amp; <![CDATA[<c>]]></b><c:d/></a>\n',
+    );
     expect(xml.attributes).toEqual({ k: '1 > AB', l: '/' });
     expect(elementsAt(xml, 'b').map(({ attributes }) => attributes)).toEqual([{}, { x: '' }]);
-    expect([textAt(xml, 'b'), textAt({ ...xml, children: xml.children.slice(2) }, 'b'), textAt(xml, 'none')]).toEqual(['', ' t & <c>', undefined]);
+    expect([
+      textAt(xml, 'b'),
+      textAt({ ...xml, children: xml.children.slice(2) }, 'b'),
+      textAt(xml, 'none'),
+    ]).toEqual(['', ' t & <c>', undefined]);
     expect(writeXml(parseXml(writeXml(xml)))).toBe(writeXml(xml));
   });
 
-  test.each(['', '<html>', '<a><b></a></b>', '<a/><b/>', '<a', '<a b=c/>', '<a>x', 'error: no', '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', '<a></a>x', '<a b="1/>', '</a>'])('takes %j for no answer of libvirt\'s', (text) => {
+  test.each([
+    '',
+    '<html>',
+    '<a><b></a></b>',
+    '<a/><b/>',
+    '<a',
+    '<a b=c/>',
+    '<a>x',
+    'error: no',
+    '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>',
+    '<a></a>x',
+    '<a b="1/>',
+    '</a>',
+  ])("takes %j for no answer of libvirt's", (text) => {
     expect(() => parseXml(text)).toThrow(expect.objectContaining({ kind: 'Retryable' }));
   });
 
   test.each([
     [' vnet0 52:54:00:aa:bb:cc ipv4 10.0.0.7/24', '10.0.0.7'],
     ['', undefined],
-    [' lo 00:00:00:00:00:00 ipv4 127.0.0.1/8\n docker0 02:42:00:00:00:01 ipv4 172.17.0.1/16\n eth0 52:54:00:aa:bb:cc ipv6 fe80::1/64\n - - ipv4 10.0.0.8/24', '10.0.0.8'],
+    [
+      ' lo 00:00:00:00:00:00 ipv4 127.0.0.1/8\n docker0 02:42:00:00:00:01 ipv4 172.17.0.1/16\n eth0 52:54:00:aa:bb:cc ipv6 fe80::1/64\n - - ipv4 10.0.0.8/24',
+      '10.0.0.8',
+    ],
     [' eth0 52:54:00:AA:BB:CC ipv6 2001:db8::7/64\n eth0 52:54:00:aa:bb:cc ipv4 10.0.0.9/24', '10.0.0.9'],
     [' eth0 52:54:00:aa:bb:cc ipv6 2001:db8::7/64', '2001:db8::7'],
   ])('reads the address of its own interface from %j', (table, address) => {
@@ -66,17 +126,29 @@ describe('provider libvirt', () => {
   });
 
   test.each(['2x', 'x1g', '0x1g', '1x0g', '1x1t', '1x1gx0g', 'tiny'])('refuses the flavor %s', (flavor) => {
-    expect(() => readFlavor(flavor)).toThrow(expect.objectContaining({ kind: 'Invalid', message: expect.stringContaining('flavor') }));
+    expect(() => readFlavor(flavor)).toThrow(
+      expect.objectContaining({ kind: 'Invalid', message: expect.stringContaining('flavor') }),
+    );
   });
 
   test.each([
-    [{ uri: 'nowhere' }, 'uri'], [{ pool: 'a b' }, 'pool'], [{ pool: '--all' }, 'pool'], [{ network: 'a;b' }, 'network'], [{ sshPort: 0 }, 'sshPort'], [{ addresses: { 'app-1': 1 } }, 'addresses.app-1'],
+    [{ uri: 'nowhere' }, 'uri'],
+    [{ pool: 'a b' }, 'pool'],
+    [{ pool: '--all' }, 'pool'],
+    [{ network: 'a;b' }, 'network'],
+    [{ sshPort: 0 }, 'sshPort'],
+    [{ addresses: { 'app-1': 1 } }, 'addresses.app-1'],
     [{ cloudInit: false, publicKeys: ['ssh-ed25519 A'] }, 'need cloudInit'],
   ])('refuses the fields %j', (fields, named) => {
-    expect(() => readFields(fields)).toThrow(expect.objectContaining({ kind: 'Invalid', message: expect.stringContaining(named) }));
+    expect(() => readFields(fields)).toThrow(
+      expect.objectContaining({ kind: 'Invalid', message: expect.stringContaining(named) }),
+    );
   });
 
   test('says what to install where there is no virsh', async () => {
-    await expect(provider({ program: '/no/such/virsh' }).list({})).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('libvirt-clients') });
+    await expect(provider({ program: '/no/such/virsh' }).list({})).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('libvirt-clients'),
+    });
   });
 });

@@ -12,13 +12,31 @@ import { TestService, until } from '../../../local/support/service.js';
 import { connect } from '../../../local/support/ssh.js';
 
 let counter = 0;
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const quiet = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 const task: PluginContext['task'] = {
-  taskId: 'u/n-1#1/-/CREATE/o', taskName: 'CREATE', clusterId: 'c', clusterUid: 'u', nodeId: 'n-1', incarnation: 1, attempt: 1,
-  config: {}, nodes: {}, cluster: {}, provider: { name: 'here', type: 'local', fields: {} },
+  taskId: 'u/n-1#1/-/CREATE/o',
+  taskName: 'CREATE',
+  clusterId: 'c',
+  clusterUid: 'u',
+  nodeId: 'n-1',
+  incarnation: 1,
+  attempt: 1,
+  config: {},
+  nodes: {},
+  cluster: {},
+  provider: { name: 'here', type: 'local', fields: {} },
 };
 
-function providerAt(endpoint: string, apiKey: string, signal: AbortSignal = new AbortController().signal): LocalProvider {
+function providerAt(
+  endpoint: string,
+  apiKey: string,
+  signal: AbortSignal = new AbortController().signal,
+): LocalProvider {
   return new LocalProvider({ task, log: quiet, signal, fields: { endpoint, apiKey } });
 }
 
@@ -26,13 +44,23 @@ function createInput() {
   counter += 1;
   const key = `uid/n-${counter}/1`;
   return {
-    flavor: 'tiny', image: 'host', hostname: `n-${counter}`, fields: {}, key, token: createHash('sha256').update(key + process.pid).digest('hex'),
+    flavor: 'tiny',
+    image: 'host',
+    hostname: `n-${counter}`,
+    fields: {},
+    key,
+    token: createHash('sha256')
+      .update(key + process.pid)
+      .digest('hex'),
     tags: { 'heddle-key': key, 'heddle-installation': 'test' },
   };
 }
 
 async function failureOf(call: Promise<unknown>): Promise<PluginError> {
-  const error: unknown = await call.then(() => undefined, (reason: unknown) => reason);
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   if (error instanceof PluginError) return error;
   throw new Error(`no PluginError but ${String(error)}`);
 }
@@ -40,7 +68,9 @@ async function failureOf(call: Promise<unknown>): Promise<PluginError> {
 describe('provider local', () => {
   let service: TestService;
   let provider: LocalProvider;
-  beforeAll(async () => { service = await TestService.start(['--kind', 'directory']); });
+  beforeAll(async () => {
+    service = await TestService.start(['--kind', 'directory']);
+  });
   beforeEach(async () => {
     await service.call('DELETE', '/v1/faults');
     provider = providerAt(service.about.endpoint, service.apiKey);
@@ -56,15 +86,28 @@ describe('provider local', () => {
     const created = await provider.create(input);
     expect(created.result).toMatchObject({ 'ssh-auth': { user: expect.any(String) as string } });
     const machine = { ...input, providerid: z.string().parse(created.result?.['providerid']) };
-    const confirmed = await until(async () => provider.confirm(machine).catch((error: unknown) => {
-      expect(error).toMatchObject({ kind: 'NotReady', retryAfterMs: 300 });
-      return undefined;
-    }));
+    const confirmed = await until(async () =>
+      provider.confirm(machine).catch((error: unknown) => {
+        expect(error).toMatchObject({ kind: 'NotReady', retryAfterMs: 300 });
+        return undefined;
+      }),
+    );
     const { address, port, password, hostKey, user } = await service.describe(machine.providerid);
-    expect(confirmed.result).toEqual({ providerid: machine.providerid, ipaddress: address, 'ssh-port': port, 'ssh-auth': { user, password }, 'ssh-host-key': hostKey });
+    expect(confirmed.result).toEqual({
+      providerid: machine.providerid,
+      ipaddress: address,
+      'ssh-port': port,
+      'ssh-auth': { user, password },
+      'ssh-host-key': hostKey,
+    });
     (await connect(await service.describe(machine.providerid))).end();
     expect(await failureOf(provider.delete(machine))).toMatchObject({ kind: 'NotReady' });
-    await until(async () => provider.delete(machine).then(() => true, () => false));
+    await until(async () =>
+      provider.delete(machine).then(
+        () => true,
+        () => false,
+      ),
+    );
     expect((await service.call('GET', `/v1/machines/${machine.providerid}`)).status).toBe(410);
     await expect(provider.delete(machine)).resolves.toBeUndefined();
   });
@@ -75,13 +118,25 @@ describe('provider local', () => {
     expect(await failureOf(provider.create(input))).toMatchObject({ kind: 'Retryable' });
     const first = await provider.create(input);
     expect((await provider.create(input)).result).toEqual(first.result);
-    expect(await provider.find(input.key)).toMatchObject([{ providerid: first.result?.['providerid'], key: input.key, created: first.result, address: expect.any(String) as string }]);
+    expect(await provider.find(input.key)).toMatchObject([
+      {
+        providerid: first.result?.['providerid'],
+        key: input.key,
+        created: first.result,
+        address: expect.any(String) as string,
+      },
+    ]);
   });
 
   it('finds and deletes by key alone', async () => {
     const { key, tags, fields, providerid } = await create();
     expect(await provider.find(key)).toMatchObject([{ providerid, tags }]);
-    await until(async () => provider.delete({ key, tags, fields }).then(() => true, () => false));
+    await until(async () =>
+      provider.delete({ key, tags, fields }).then(
+        () => true,
+        () => false,
+      ),
+    );
     await service.waitUntilGone(providerid);
     expect(await provider.find(key)).toEqual([]);
   });
@@ -100,11 +155,20 @@ describe('provider local', () => {
     const died = await create();
     await service.waitForState(died.providerid, 'running');
     await service.call('POST', `/v1/machines/${died.providerid}/kill`);
-    expect(await failureOf(provider.confirm(died))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('it was killed') as string });
+    expect(await failureOf(provider.confirm(died))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('it was killed') as string,
+    });
     await service.call('DELETE', `/v1/machines/${died.providerid}`);
     await service.waitUntilGone(died.providerid);
-    expect(await failureOf(provider.confirm(died))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('was deleted') as string });
-    expect(await failureOf(provider.create(died))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('never gets a second machine') as string });
+    expect(await failureOf(provider.confirm(died))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('was deleted') as string,
+    });
+    expect(await failureOf(provider.create(died))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('never gets a second machine') as string,
+    });
   });
 
   it('waits for a machine that the service does not show yet', async () => {
@@ -124,22 +188,42 @@ describe('provider local', () => {
 
   it('tells quota, credentials and wrong parameters apart', async () => {
     await service.call('PUT', '/v1/quota', { machines: 0 });
-    expect(await failureOf(provider.create(createInput()))).toMatchObject({ kind: 'Quota', message: expect.stringContaining('of 0 machines') as string });
+    expect(await failureOf(provider.create(createInput()))).toMatchObject({
+      kind: 'Quota',
+      message: expect.stringContaining('of 0 machines') as string,
+    });
     await service.call('PUT', '/v1/quota', { machines: 2_000 });
-    expect(await failureOf(providerAt(service.about.endpoint, 'wrong').create(createInput()))).toMatchObject({ kind: 'Auth' });
-    expect(await failureOf(provider.create({ ...createInput(), flavor: 'huge' }))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('flavor') as string });
+    expect(await failureOf(providerAt(service.about.endpoint, 'wrong').create(createInput()))).toMatchObject({
+      kind: 'Auth',
+    });
+    expect(await failureOf(provider.create({ ...createInput(), flavor: 'huge' }))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('flavor') as string,
+    });
     const input = await create();
-    expect(await failureOf(provider.create({ ...input, image: 'host', hostname: 'other' }))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('other parameters') as string });
+    expect(await failureOf(provider.create({ ...input, image: 'host', hostname: 'other' }))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('other parameters') as string,
+    });
   });
 
   it('says that nothing answers, and that something else does', async () => {
-    const server: Server = createServer((_request, response) => response.end('<html>')).listen(0, '127.0.0.1');
+    const server: Server = createServer((_request, response) => response.end('<html>')).listen(
+      0,
+      '127.0.0.1',
+    );
     await once(server, 'listening');
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    expect(await failureOf(providerAt(endpoint, 'key').create(createInput()))).toMatchObject({ kind: 'Retryable', message: expect.stringContaining('not JSON') as string });
+    expect(await failureOf(providerAt(endpoint, 'key').create(createInput()))).toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('not JSON') as string,
+    });
     server.close();
     await once(server, 'close');
-    expect(await failureOf(providerAt(endpoint, 'key').create(createInput()))).toMatchObject({ kind: 'Retryable', message: expect.stringContaining('ECONNREFUSED') as string });
+    expect(await failureOf(providerAt(endpoint, 'key').create(createInput()))).toMatchObject({
+      kind: 'Retryable',
+      message: expect.stringContaining('ECONNREFUSED') as string,
+    });
   });
 
   it('ends at once when its task is cancelled', async () => {
@@ -151,12 +235,28 @@ describe('provider local', () => {
   });
 
   it('names the field that is missing', async () => {
-    const bare = new LocalProvider({ task, log: quiet, signal: new AbortController().signal, fields: { endpoint: service.about.endpoint } });
-    expect(await failureOf(bare.create(createInput()))).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('apiKey') as string });
+    const bare = new LocalProvider({
+      task,
+      log: quiet,
+      signal: new AbortController().signal,
+      fields: { endpoint: service.about.endpoint },
+    });
+    expect(await failureOf(bare.create(createInput()))).toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('apiKey') as string,
+    });
   });
 
   it('is described by a descriptor that names its class, fields and deadline', () => {
-    const descriptor: unknown = JSON.parse(readFileSync(new URL('../../../../src/plugins/providers/local/local.json', import.meta.url), 'utf8'));
-    expect(descriptor).toMatchObject({ name: 'local', type: 'provider', class: LocalProvider.name, idempotency: 'token', callDeadlineMs: 10_000 });
+    const descriptor: unknown = JSON.parse(
+      readFileSync(new URL('../../../../src/plugins/providers/local/local.json', import.meta.url), 'utf8'),
+    );
+    expect(descriptor).toMatchObject({
+      name: 'local',
+      type: 'provider',
+      class: LocalProvider.name,
+      idempotency: 'token',
+      callDeadlineMs: 10_000,
+    });
   });
 });

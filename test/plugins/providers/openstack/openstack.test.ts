@@ -8,41 +8,112 @@ import { makeServer, OpenStackProvider } from '../../../../src/plugins/providers
 import { novaTags } from '../../../../src/plugins/providers/openstack/tags.js';
 import { flavor, image, recorded, secret, startCloud, type Cloud } from './support/cloud.js';
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const quiet = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 let cloud: Cloud;
 let count = 0;
-beforeAll(async () => { cloud = await startCloud(); });
-beforeEach(() => { cloud.quota = 100; });
+beforeAll(async () => {
+  cloud = await startCloud();
+});
+beforeEach(() => {
+  cloud.quota = 100;
+});
 afterAll(() => cloud.close());
 
-const account = (more: JsonObject = {}): JsonObject => ({ authUrl: cloud.authUrl, gateway: true, applicationCredentialId: 'credential-1', applicationCredentialSecret: secret, ...more });
-const provider = (more: JsonObject = {}): OpenStackProvider => new OpenStackProvider({
-  task: {
-    taskId: 't', taskName: 'CREATE', clusterId: 'c', clusterUid: 'u', nodeId: 'n-1', incarnation: 1, attempt: 1, config: {}, nodes: {}, cluster: {}, provider: { name: 'cloud', type: 'openstack', fields: {} },
-  }, log: quiet, signal: new AbortController().signal, fields: account(more),
+const account = (more: JsonObject = {}): JsonObject => ({
+  authUrl: cloud.authUrl,
+  gateway: true,
+  applicationCredentialId: 'credential-1',
+  applicationCredentialSecret: secret,
+  ...more,
 });
+const provider = (more: JsonObject = {}): OpenStackProvider =>
+  new OpenStackProvider({
+    task: {
+      taskId: 't',
+      taskName: 'CREATE',
+      clusterId: 'c',
+      clusterUid: 'u',
+      nodeId: 'n-1',
+      incarnation: 1,
+      attempt: 1,
+      config: {},
+      nodes: {},
+      cluster: {},
+      provider: { name: 'cloud', type: 'openstack', fields: {} },
+    },
+    log: quiet,
+    signal: new AbortController().signal,
+    fields: account(more),
+  });
 const input = (incarnation = 1): CreateInput => {
   count += 1;
   const key = `0a1b2c3d-0000-4000-8000-000000000000/app-${count}/${incarnation}`;
-  return { flavor, image, hostname: `web-app-${count}`, key, token: '', tags: { 'heddle-installation': '11111111-1111-4111-8111-111111111111', 'heddle-key': key, 'heddle-cluster': 'web' }, fields: {} };
+  return {
+    flavor,
+    image,
+    hostname: `web-app-${count}`,
+    key,
+    token: '',
+    tags: {
+      'heddle-installation': '11111111-1111-4111-8111-111111111111',
+      'heddle-key': key,
+      'heddle-cluster': 'web',
+    },
+    fields: {},
+  };
 };
 
 describe('what a machine is asked for by', () => {
   test('its tags are words that Nova takes, and stand in full in its metadata', () => {
     const { tags } = input();
     const words = novaTags(tags);
-    expect(words).toEqual(['heddle-installation=11111111-1111-4111-8111-111111111111', expect.stringMatching(/^heddle-key=[0-9a-f]{49}$/), 'heddle-cluster=web']);
+    expect(words).toEqual([
+      'heddle-installation=11111111-1111-4111-8111-111111111111',
+      expect.stringMatching(/^heddle-key=[0-9a-f]{49}$/),
+      'heddle-cluster=web',
+    ]);
     expect(words.every((word) => word.length <= 60 && !/[/,]/.test(word))).toBe(true);
-    expect(makeServer(input(), readFields(account()), { flavorRef: 'f', imageRef: 'i' })).toMatchObject({ metadata: { 'heddle-cluster': 'web' } });
+    expect(makeServer(input(), readFields(account()), { flavorRef: 'f', imageRef: 'i' })).toMatchObject({
+      metadata: { 'heddle-cluster': 'web' },
+    });
   });
 
   test('zone, key pair, groups, drive, volume and host key are as the fields say', () => {
-    const fields = readFields(account({ zones: ['a', 'b'], keyName: 'k', securityGroups: ['ssh'], configDrive: true, rootVolumeGb: 20, hostKeySecret: 'a secret of a test that is long enough' }));
+    const fields = readFields(
+      account({
+        zones: ['a', 'b'],
+        keyName: 'k',
+        securityGroups: ['ssh'],
+        configDrive: true,
+        rootVolumeGb: 20,
+        hostKeySecret: 'a secret of a test that is long enough',
+      }),
+    );
     const kind = { flavorRef: 'f', imageRef: 'i' };
-    expect([1, 2, 3].map((incarnation) => (makeServer(input(incarnation), fields, kind) as JsonObject)['availability_zone'])).toEqual(['a', 'b', 'a']);
+    expect(
+      [1, 2, 3].map(
+        (incarnation) => (makeServer(input(incarnation), fields, kind) as JsonObject)['availability_zone'],
+      ),
+    ).toEqual(['a', 'b', 'a']);
     expect(makeServer(input(), fields, kind)).toMatchObject({
-      key_name: 'k', security_groups: [{ name: 'ssh' }], config_drive: true, metadata: { 'heddle-host-key': expect.stringMatching(/^ssh-ed25519 /) as string },
-      block_device_mapping_v2: [{ uuid: 'i', source_type: 'image', destination_type: 'volume', volume_size: 20, delete_on_termination: true }],
+      key_name: 'k',
+      security_groups: [{ name: 'ssh' }],
+      config_drive: true,
+      metadata: { 'heddle-host-key': expect.stringMatching(/^ssh-ed25519 /) as string },
+      block_device_mapping_v2: [
+        {
+          uuid: 'i',
+          source_type: 'image',
+          destination_type: 'volume',
+          volume_size: 20,
+          delete_on_termination: true,
+        },
+      ],
     });
     expect(makeServer(input(), fields, kind)).not.toHaveProperty('imageRef');
   });
@@ -50,18 +121,37 @@ describe('what a machine is asked for by', () => {
 
 describe('refusals that were recorded', () => {
   test.each([
-    ['create refused for the quota', 'Quota'], ['create refused for its flavor', 'Invalid'], ['create refused for its image', 'Invalid'], ['create refused for its zone', 'Invalid'],
-    ['create refused for its key pair', 'Invalid'], ['token refused', 'Auth'], ['token unknown to nova', 'Auth'],
+    ['create refused for the quota', 'Quota'],
+    ['create refused for its flavor', 'Invalid'],
+    ['create refused for its image', 'Invalid'],
+    ['create refused for its zone', 'Invalid'],
+    ['create refused for its key pair', 'Invalid'],
+    ['token refused', 'Auth'],
+    ['token unknown to nova', 'Auth'],
   ])('%s is %s', (name, kind) => {
     const { status, body } = recorded(name);
-    expect(refusal({ status, body, headers: new Headers() }, { method: 'POST', url: 'http://cloud/v2.1/servers' })).toMatchObject({ kind, message: expect.stringContaining(`refused (${status})`) as string });
+    expect(
+      refusal({ status, body, headers: new Headers() }, { method: 'POST', url: 'http://cloud/v2.1/servers' }),
+    ).toMatchObject({ kind, message: expect.stringContaining(`refused (${status})`) as string });
   });
 
   test.each([
-    [403, { forbidden: { message: 'Policy doesn\'t allow os_compute_api:servers:create to be performed.' } }, 'Auth'], [500, { computeFault: { message: 'Unexpected API Error' } }, 'Retryable'],
-    [409, { NeutronError: { message: 'No more IP addresses available on network x.' } }, 'Capacity'], [409, { NeutronError: { message: 'Quota exceeded for resources: [\'port\'].' } }, 'Quota'], [413, { overLimit: { message: 'slowly' } }, 'Retryable'],
+    [
+      403,
+      { forbidden: { message: "Policy doesn't allow os_compute_api:servers:create to be performed." } },
+      'Auth',
+    ],
+    [500, { computeFault: { message: 'Unexpected API Error' } }, 'Retryable'],
+    [409, { NeutronError: { message: 'No more IP addresses available on network x.' } }, 'Capacity'],
+    [409, { NeutronError: { message: "Quota exceeded for resources: ['port']." } }, 'Quota'],
+    [413, { overLimit: { message: 'slowly' } }, 'Retryable'],
   ])('and %i %j is %s', (status, body, kind) => {
-    expect(refusal({ status, body, headers: new Headers({ 'retry-after': '3' }) }, { method: 'POST', url: 'http://cloud/x' })).toMatchObject({ kind, retryAfterMs: 3_000 });
+    expect(
+      refusal(
+        { status, body, headers: new Headers({ 'retry-after': '3' }) },
+        { method: 'POST', url: 'http://cloud/x' },
+      ),
+    ).toMatchObject({ kind, retryAfterMs: 3_000 });
   });
 });
 
@@ -73,17 +163,26 @@ describe('an account', () => {
     expect(cloud.calls.slice(before)).toEqual(['GET /v2.1/servers/detail']);
     cloud.revoke();
     expect(await provider().list({ 'heddle-cluster': 'none' })).toEqual([]);
-    expect(cloud.calls.slice(before + 1)).toEqual(['GET /v2.1/servers/detail', 'POST /v3/auth/tokens', 'GET /v2.1/servers/detail']);
+    expect(cloud.calls.slice(before + 1)).toEqual([
+      'GET /v2.1/servers/detail',
+      'POST /v3/auth/tokens',
+      'GET /v2.1/servers/detail',
+    ]);
   });
 
   test.each<readonly [JsonObject, RegExp]>([
-    [{ applicationCredentialSecret: null, applicationCredentialId: null }, /applicationCredential/], [{ authUrl: 'cloud' }, /authUrl: is no address/], [{ username: 'u' }, /not both/],
+    [{ applicationCredentialSecret: null, applicationCredentialId: null }, /applicationCredential/],
+    [{ authUrl: 'cloud' }, /authUrl: is no address/],
+    [{ username: 'u' }, /not both/],
   ])('with %j is refused', (more, words) => {
     expect(() => readFields(account(more))).toThrow(words);
   });
 
   test('in a region that the catalogue does not have is refused, with the service', async () => {
-    await expect(provider({ region: 'Mars' }).list({})).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('no public endpoint of the service compute in region Mars') as string });
+    await expect(provider({ region: 'Mars' }).list({})).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('no public endpoint of the service compute in region Mars') as string,
+    });
   });
 });
 
@@ -96,7 +195,10 @@ describe('a machine', () => {
   });
 
   test('of an image that there is not is refused by its name', async () => {
-    await expect(provider().create({ ...input(), image: 'nothing' })).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('no active image nothing') as string });
+    await expect(provider().create({ ...input(), image: 'nothing' })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('no active image nothing') as string,
+    });
   });
 
   test('that failed says why', async () => {
@@ -107,13 +209,19 @@ describe('a machine', () => {
 
   test('over the quota leaves no port and no floating address, for nobody would look for them', async () => {
     cloud.quota = 0;
-    await expect(provider({ floatingNetwork: 'public', networks: ['net-1'] }).create(input())).rejects.toMatchObject({ kind: 'Quota' });
+    await expect(
+      provider({ floatingNetwork: 'public', networks: ['net-1'] }).create(input()),
+    ).rejects.toMatchObject({ kind: 'Quota' });
     expect([cloud.ports.size, cloud.floating.size]).toEqual([0, 0]);
     expect(cloud.calls.slice(-12)).toContain('POST /v2.0/floatingips');
   });
 
   test('with a floating address is a port, the address and the server, each made once and all taken away', async () => {
-    const floats = { floatingNetwork: 'public', networks: ['net-1', 'net-2'], hostKeySecret: 'a secret of a test that is long enough' };
+    const floats = {
+      floatingNetwork: 'public',
+      networks: ['net-1', 'net-2'],
+      hostKeySecret: 'a secret of a test that is long enough',
+    };
     const asked = input();
     const { result } = await provider(floats).create(asked);
     const machine = { ...asked, providerid: String(result?.['providerid'] as string) };
@@ -121,15 +229,28 @@ describe('a machine', () => {
     const [port = ''] = cloud.ports.keys();
     expect(cloud.asked.at(-1)).toMatchObject({ networks: [{ port }, { uuid: 'net-2' }] });
     await expect(provider(floats).confirm(machine)).rejects.toMatchObject({ kind: 'NotReady' });
-    expect(await provider(floats).confirm(machine)).toMatchObject({ result: { 'ipaddress': '198.51.100.7', 'ssh-host-key': expect.stringMatching(/^ssh-ed25519 /) as string } });
+    expect(await provider(floats).confirm(machine)).toMatchObject({
+      result: { ipaddress: '198.51.100.7', 'ssh-host-key': expect.stringMatching(/^ssh-ed25519 /) as string },
+    });
     // Cut before the server was made, CREATE goes on with what is there.
-    await expect(provider(floats).create({ ...asked, flavor: 'none' })).rejects.toMatchObject({ kind: 'Invalid' });
+    await expect(provider(floats).create({ ...asked, flavor: 'none' })).rejects.toMatchObject({
+      kind: 'Invalid',
+    });
     expect([cloud.ports.size, cloud.floating.size]).toEqual([1, 1]);
-    await expect(provider(floats).delete(machine)).rejects.toMatchObject({ kind: 'NotReady', message: expect.stringContaining('server') as string });
+    await expect(provider(floats).delete(machine)).rejects.toMatchObject({
+      kind: 'NotReady',
+      message: expect.stringContaining('server') as string,
+    });
     expect(cloud.floating.size).toBe(1);
-    await provider(floats).confirm(machine).catch(() => undefined);
+    await provider(floats)
+      .confirm(machine)
+      .catch(() => undefined);
     await provider(floats).delete(machine);
-    expect([cloud.servers.has(machine.providerid), cloud.ports.size, cloud.floating.size]).toEqual([false, 0, 0]);
+    expect([cloud.servers.has(machine.providerid), cloud.ports.size, cloud.floating.size]).toEqual([
+      false,
+      0,
+      0,
+    ]);
     await provider(floats).delete(machine);
   });
 });

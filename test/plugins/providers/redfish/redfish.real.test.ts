@@ -1,72 +1,124 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PowerDriver } from '../../../../src/plugins/bare-metal/index.js';
-import { controllerSchema, RedfishHttp, type Controller } from '../../../../src/plugins/providers/redfish/http.js';
+import {
+  controllerSchema,
+  RedfishHttp,
+  type Controller,
+} from '../../../../src/plugins/providers/redfish/http.js';
 import { powerDriverOf } from '../../../../src/plugins/providers/redfish/redfish.js';
 import { RedfishSystem } from '../../../../src/plugins/providers/redfish/system.js';
 import { CountedCalls } from '../../../../src/testing/attempt.js';
 import { noRedfish, type RedfishService, startRedfish } from '../../../support/bmc/redfish.js';
 import { until } from '../../../support/until.js';
 
-describe.skipIf(noRedfish !== undefined)(`a Redfish controller that switches seconds after it said yes${noRedfish === undefined ? '' : ` (left out: ${noRedfish})`}`, () => {
-  let service: RedfishService;
-  const signal = new AbortController().signal;
-  const calls = new CountedCalls();
+describe.skipIf(noRedfish !== undefined)(
+  `a Redfish controller that switches seconds after it said yes${noRedfish === undefined ? '' : ` (left out: ${noRedfish})`}`,
+  () => {
+    let service: RedfishService;
+    const signal = new AbortController().signal;
+    const calls = new CountedCalls();
 
-  beforeAll(async () => {
-    service = await startRedfish([{ name: 'idle', power: 'Off' }, { name: 'busy', power: 'On' }, { name: 'cycled', power: 'On' }]);
-  }, 90_000);
-  afterAll(async () => { await service.stop(); });
+    beforeAll(async () => {
+      service = await startRedfish([
+        { name: 'idle', power: 'Off' },
+        { name: 'busy', power: 'On' },
+        { name: 'cycled', power: 'On' },
+      ]);
+    }, 90_000);
+    afterAll(async () => {
+      await service.stop();
+    });
 
-  const controllerOf = (part: Partial<Controller> = {}): Controller => controllerSchema.parse({ url: service.url, ca: service.ca, user: 'admin', password: 'secret', ...part });
-  const systemOf = (part: Partial<Controller>): RedfishSystem => {
-    const controller = controllerOf(part);
-    // Who distrusts the certificate hangs up before anything is asked.
-    return new RedfishSystem(new RedfishHttp(controller, signal, controller.ca === undefined ? new CountedCalls() : calls), controller, signal);
-  };
-  const driverOf = (system: string): PowerDriver => powerDriverOf(systemOf({ system }), { settleMs: 30_000, shutDownMs: 20_000, everyMs: 250, readings: 2 }, signal);
+    const controllerOf = (part: Partial<Controller> = {}): Controller =>
+      controllerSchema.parse({
+        url: service.url,
+        ca: service.ca,
+        user: 'admin',
+        password: 'secret',
+        ...part,
+      });
+    const systemOf = (part: Partial<Controller>): RedfishSystem => {
+      const controller = controllerOf(part);
+      // Who distrusts the certificate hangs up before anything is asked.
+      return new RedfishSystem(
+        new RedfishHttp(controller, signal, controller.ca === undefined ? new CountedCalls() : calls),
+        controller,
+        signal,
+      );
+    };
+    const driverOf = (system: string): PowerDriver =>
+      powerDriverOf(
+        systemOf({ system }),
+        { settleMs: 30_000, shutDownMs: 20_000, everyMs: 250, readings: 2 },
+        signal,
+      );
 
-  it.concurrent('switches on, and is done only when that is read; again it says nothing to the controller', async () => {
-    const driver = driverOf('idle');
-    expect(await driver.status()).toEqual({ power: 'off' });
-    expect(await driver.on()).toEqual({ answer: 'done' });
-    expect(await systemOf({ system: 'idle' }).power()).toEqual({ power: 'on' });
-    expect(await driver.on()).toEqual({ answer: 'done' });
-  });
+    it.concurrent('switches on, and is done only when that is read; again it says nothing to the controller', async () => {
+      const driver = driverOf('idle');
+      expect(await driver.status()).toEqual({ power: 'off' });
+      expect(await driver.on()).toEqual({ answer: 'done' });
+      expect(await systemOf({ system: 'idle' }).power()).toEqual({ power: 'on' });
+      expect(await driver.on()).toEqual({ answer: 'done' });
+    });
 
-  it.concurrent('shuts down gently', async () => {
-    expect(await driverOf('busy').off()).toEqual({ answer: 'done' });
-    expect(await systemOf({ system: 'busy' }).power()).toEqual({ power: 'off' });
-  });
+    it.concurrent('shuts down gently', async () => {
+      expect(await driverOf('busy').off()).toEqual({ answer: 'done' });
+      expect(await systemOf({ system: 'busy' }).power()).toEqual({ power: 'off' });
+    });
 
-  it.concurrent('resets by the type that the controller allows, and says which it does not', async () => {
-    expect(await driverOf('cycled').reset()).toEqual({ answer: 'done' });
-    expect(await systemOf({ system: 'cycled' }).reset(['PowerCycle'])).toMatchObject({ told: false, why: expect.stringContaining('allows none of PowerCycle, only On') });
-  });
+    it.concurrent('resets by the type that the controller allows, and says which it does not', async () => {
+      expect(await driverOf('cycled').reset()).toEqual({ answer: 'done' });
+      expect(await systemOf({ system: 'cycled' }).reset(['PowerCycle'])).toMatchObject({
+        told: false,
+        why: expect.stringContaining('allows none of PowerCycle, only On'),
+      });
+    });
 
-  it.concurrent('sets what is booted next, also by the name that leads to the system', async () => {
-    const system = systemOf({ system: 'cycled' });
-    expect(await system.setBoot('Pxe', 'Once')).toEqual({ answer: 'done' });
-    expect(await system.bootTarget()).toBe('pxe');
-    expect(await system.setBoot('Hdd', 'Continuous')).toEqual({ answer: 'done' });
-    expect(await system.bootTarget()).toBe('hdd');
-  });
+    it.concurrent('sets what is booted next, also by the name that leads to the system', async () => {
+      const system = systemOf({ system: 'cycled' });
+      expect(await system.setBoot('Pxe', 'Once')).toEqual({ answer: 'done' });
+      expect(await system.bootTarget()).toBe('pxe');
+      expect(await system.setBoot('Hdd', 'Continuous')).toEqual({ answer: 'done' });
+      expect(await system.bootTarget()).toBe('hdd');
+    });
 
-  it.concurrent.each<readonly [what: string, Partial<Controller>, kind: string, words: string]>([
-    ['a wrong password', { password: 'wrong' }, 'Auth', 'check user and password'],
-    ['an unknown system', { system: 'none' }, 'Invalid', 'has no system'],
-    ['several systems and none named', {}, 'Invalid', 'has 3 systems; name one'],
-    ['a certificate of an unknown authority', { ca: undefined as never, system: 'idle' }, 'Retryable', 'got no answer'],
-  ])('%s is told for what it is', async (_, part, kind, words) => {
-    await expect(systemOf(part).power()).rejects.toMatchObject({ kind, message: expect.stringContaining(words) });
-  });
+    it.concurrent.each<readonly [what: string, Partial<Controller>, kind: string, words: string]>([
+      ['a wrong password', { password: 'wrong' }, 'Auth', 'check user and password'],
+      ['an unknown system', { system: 'none' }, 'Invalid', 'has no system'],
+      ['several systems and none named', {}, 'Invalid', 'has 3 systems; name one'],
+      [
+        'a certificate of an unknown authority',
+        { ca: undefined as never, system: 'idle' },
+        'Retryable',
+        'got no answer',
+      ],
+    ])('%s is told for what it is', async (_, part, kind, words) => {
+      await expect(systemOf(part).power()).rejects.toMatchObject({
+        kind,
+        message: expect.stringContaining(words),
+      });
+    });
 
-  it.concurrent('takes any certificate where that was asked for', async () => {
-    const controller = controllerSchema.parse({ url: service.url, user: 'admin', password: 'secret', system: 'idle', insecure: true });
-    expect((await new RedfishSystem(new RedfishHttp(controller, signal, calls), controller, signal).power()).power).toMatch(/on|off/);
-  });
+    it.concurrent('takes any certificate where that was asked for', async () => {
+      const controller = controllerSchema.parse({
+        url: service.url,
+        user: 'admin',
+        password: 'secret',
+        system: 'idle',
+        insecure: true,
+      });
+      expect(
+        (await new RedfishSystem(new RedfishHttp(controller, signal, calls), controller, signal).power())
+          .power,
+      ).toMatch(/on|off/);
+    });
 
-  it('waited for leave before each of these requests, those that were redirected too', async () => {
-    await until('the emulator to have written down what it was asked', () => service.requests() >= calls.taken);
-    expect([calls.taken > 20, service.requests()]).toEqual([true, calls.taken]);
-  });
-});
+    it('waited for leave before each of these requests, those that were redirected too', async () => {
+      await until(
+        'the emulator to have written down what it was asked',
+        () => service.requests() >= calls.taken,
+      );
+      expect([calls.taken > 20, service.requests()]).toEqual([true, calls.taken]);
+    });
+  },
+);

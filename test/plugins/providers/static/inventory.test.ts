@@ -3,7 +3,11 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
-import { hostsOf, variablesOf, type Groups } from '../../../../src/plugins/providers/static/inventory/groups.js';
+import {
+  hostsOf,
+  variablesOf,
+  type Groups,
+} from '../../../../src/plugins/providers/static/inventory/groups.js';
 import { readIni, splitWords } from '../../../../src/plugins/providers/static/inventory/ini.js';
 import { expandRanges } from '../../../../src/plugins/providers/static/inventory/ranges.js';
 import { readInventory } from '../../../../src/plugins/providers/static/inventory/read-inventory.js';
@@ -14,8 +18,12 @@ const fixtures = join(import.meta.dirname, 'inventories');
 const warnings: string[] = [];
 const log = { warn: (message: string) => void warnings.push(message) };
 let folder: string;
-beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'heddle-inventory-')); });
-afterAll(() => { rmSync(folder, { recursive: true, force: true }); });
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-inventory-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
 
 let count = 0;
 /** An inventory in a folder of its own, with files beside it. */
@@ -32,97 +40,190 @@ function write(content: string, ending = 'ini', beside: Readonly<Record<string, 
 const read = (file: string, groups?: readonly string[]) => readInventory({ file, groups, log });
 
 describe('an Ansible inventory', () => {
-  const recorded = JSON.parse(readFileSync(join(import.meta.dirname, 'recorded', 'ansible-inventory.json'), 'utf8')) as { readonly hostvars: Readonly<Record<string, JsonObject>> };
-  const readers: readonly (readonly [string, (text: string) => Groups])[] = [['hosts.ini', readIni], ['hosts.yml', (text) => readYaml(parseYaml(text))]];
+  const recorded = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'recorded', 'ansible-inventory.json'), 'utf8'),
+  ) as { readonly hostvars: Readonly<Record<string, JsonObject>> };
+  const readers: readonly (readonly [string, (text: string) => Groups])[] = [
+    ['hosts.ini', readIni],
+    ['hosts.yml', (text) => readYaml(parseYaml(text))],
+  ];
 
   test.each(readers)('%s says of its hosts what Ansible itself says', async (file, reader) => {
     const groups = reader(readFileSync(join(fixtures, file), 'utf8'));
     const files = await readVariableFiles(fixtures, log);
-    expect(Object.fromEntries(hostsOf(groups, undefined).map((host) => [host, variablesOf(groups, host, files)]))).toEqual(recorded.hostvars);
+    expect(
+      Object.fromEntries(hostsOf(groups, undefined).map((host) => [host, variablesOf(groups, host, files)])),
+    ).toEqual(recorded.hostvars);
   });
 
-  test.each(['hosts.ini', 'hosts.yml'])('%s gives machines, without those that are not reached by SSH', async (file) => {
-    warnings.length = 0;
-    const machines = await read(join(fixtures, file));
-    const by = (name: string) => machines.find((machine) => (machine as JsonObject)['name'] === name);
-    expect(machines).toHaveLength(12);
-    expect(by('jump')).toEqual({ name: 'jump', address: '192.0.2.50', port: 2200, image: 'debian' });
-    expect(by('web01.example.com')).toEqual({
-      name: 'web01.example.com', address: '192.0.2.71', user: 'deploy', keyFile: join(fixtures, 'keys/prod'), flavor: 'small', image: 'debian', slots: 2,
-    });
-    expect(by('old')).toMatchObject({ address: '192.0.2.60', port: 2223, user: 'a b', password: 'p#1 =\'x\'', flavor: 'big' });
-    expect(warnings).toEqual([expect.stringContaining('host localhost of inventory')]);
-  });
+  test.each(['hosts.ini', 'hosts.yml'])(
+    '%s gives machines, without those that are not reached by SSH',
+    async (file) => {
+      warnings.length = 0;
+      const machines = await read(join(fixtures, file));
+      const by = (name: string) => machines.find((machine) => (machine as JsonObject)['name'] === name);
+      expect(machines).toHaveLength(12);
+      expect(by('jump')).toEqual({ name: 'jump', address: '192.0.2.50', port: 2200, image: 'debian' });
+      expect(by('web01.example.com')).toEqual({
+        name: 'web01.example.com',
+        address: '192.0.2.71',
+        user: 'deploy',
+        keyFile: join(fixtures, 'keys/prod'),
+        flavor: 'small',
+        image: 'debian',
+        slots: 2,
+      });
+      expect(by('old')).toMatchObject({
+        address: '192.0.2.60',
+        port: 2223,
+        user: 'a b',
+        password: "p#1 ='x'",
+        flavor: 'big',
+      });
+      expect(warnings).toEqual([expect.stringContaining('host localhost of inventory')]);
+    },
+  );
 
   test('can be cut down to groups, and to those in them', async () => {
-    const names = async (...groups: string[]) => (await read(join(fixtures, 'hosts.ini'), groups)).map((machine) => (machine as JsonObject)['name']);
-    expect(await names('web')).toEqual(['web01.example.com', 'web02.example.com', 'web03.example.com', 'web04.example.com', 'web06.example.com', 'web08.example.com']);
+    const names = async (...groups: string[]) =>
+      (await read(join(fixtures, 'hosts.ini'), groups)).map((machine) => (machine as JsonObject)['name']);
+    expect(await names('web')).toEqual([
+      'web01.example.com',
+      'web02.example.com',
+      'web03.example.com',
+      'web04.example.com',
+      'web06.example.com',
+      'web08.example.com',
+    ]);
     expect(await names('prod')).toHaveLength(10);
     expect(await names('all')).toHaveLength(12);
-    await expect(read(join(fixtures, 'hosts.ini'), ['wbe'])).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('has no group wbe; its groups are all, ungrouped, web, db, prod, local') as string });
+    await expect(read(join(fixtures, 'hosts.ini'), ['wbe'])).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining(
+        'has no group wbe; its groups are all, ungrouped, web, db, prod, local',
+      ) as string,
+    });
   });
 
   test('takes the group nearest to the host, then the higher priority', async () => {
-    const file = write('[a]\nh\n[b]\nh\n[top:children]\na\n[top:vars]\nansible_user=top\nansible_port=1\n[a:vars]\nansible_user=a\n[b:vars]\nansible_user=b\n');
+    const file = write(
+      '[a]\nh\n[b]\nh\n[top:children]\na\n[top:vars]\nansible_user=top\nansible_port=1\n[a:vars]\nansible_user=a\n[b:vars]\nansible_user=b\n',
+    );
     expect(await read(file)).toEqual([{ name: 'h', address: 'h', user: 'a', port: 1 }]);
-    const weighed = write('[a]\nh\n[b]\nh\n[a:vars]\nansible_user=a\nansible_group_priority=10\n[b:vars]\nansible_user=b\n');
+    const weighed = write(
+      '[a]\nh\n[b]\nh\n[a:vars]\nansible_user=a\nansible_group_priority=10\n[b:vars]\nansible_user=b\n',
+    );
     expect(await read(weighed)).toEqual([{ name: 'h', address: 'h', user: 'a' }]);
   });
 
   test('names key files from the home folder, absolutely, or from its own folder', async () => {
-    const file = write('a ansible_ssh_private_key_file=~/.ssh/id\nb ansible_ssh_private_key_file=/keys/id\nc ansible_private_key_file=id\n');
-    expect((await read(file)).map((machine) => (machine as JsonObject)['keyFile'])).toEqual([join(homedir(), '.ssh/id'), '/keys/id', join(dirname(file), 'id')]);
+    const file = write(
+      'a ansible_ssh_private_key_file=~/.ssh/id\nb ansible_ssh_private_key_file=/keys/id\nc ansible_private_key_file=id\n',
+    );
+    expect((await read(file)).map((machine) => (machine as JsonObject)['keyFile'])).toEqual([
+      join(homedir(), '.ssh/id'),
+      '/keys/id',
+      join(dirname(file), 'id'),
+    ]);
   });
 
   test('passes over files of variables that are encrypted, and says so', async () => {
     warnings.length = 0;
-    const file = write('[web]\nh\n', 'ini', { 'group_vars/web/vault.yml': '$ANSIBLE_VAULT;1.1;AES256\n6638\n', 'group_vars/web/plain.yml': 'ansible_user: deploy\n' });
+    const file = write('[web]\nh\n', 'ini', {
+      'group_vars/web/vault.yml': '$ANSIBLE_VAULT;1.1;AES256\n6638\n',
+      'group_vars/web/plain.yml': 'ansible_user: deploy\n',
+    });
     expect(await read(file)).toEqual([{ name: 'h', address: 'h', user: 'deploy' }]);
     expect(warnings).toEqual([expect.stringContaining('vault.yml is encrypted by ansible-vault')]);
   });
 });
 
-describe('an inventory of Heddle\'s own', () => {
+describe("an inventory of Heddle's own", () => {
   test('has machines as heddle.yaml does, with references', async () => {
-    const file = write('machines:\n  - {name: r1, address: 192.0.2.1, key: {secret: "env:KEY"}, slots: 3}\n', 'yaml');
-    expect(await read(file)).toEqual([{ name: 'r1', address: '192.0.2.1', key: { secret: 'env:KEY' }, slots: 3 }]);
+    const file = write(
+      'machines:\n  - {name: r1, address: 192.0.2.1, key: {secret: "env:KEY"}, slots: 3}\n',
+      'yaml',
+    );
+    expect(await read(file)).toEqual([
+      { name: 'r1', address: '192.0.2.1', key: { secret: 'env:KEY' }, slots: 3 },
+    ]);
   });
 });
 
 describe('an inventory that is wrong is refused with its place', () => {
   test.each<readonly [string, string, string, RegExp]>([
-    ['a section that is none', '[web:hosts_]\nx', 'ini', /line 1: \[web:hosts_\] is no section/], ['a word after a host', 'web1\nweb2 secret', 'ini', /line 2: after a host come variables/],
-    ['an open quote', 'a x="1', 'ini', /line 1: a " is not closed/], ['a variable without a name', '[a:vars]\n=x', 'ini', /line 2: a variable is NAME=VALUE/],
-    ['a range downwards', 'web[3:1]', 'ini', /line 1: \[3:1\] in web\[3:1\] is no range/], ['a range without an end', 'web[3:]', 'ini', /has a range that nobody understands/],
-    ['too many hosts', 'web[1:100000]', 'ini', /line 1: /], ['groups in each other', '[a:children]\nb\n[b:children]\na\n', 'ini', /the groups a, b are in each other/],
-    ['broken YAML', 'all: {hosts: [', 'yml', /line 1/], ['hosts as a list', 'all: {hosts: [a]}', 'yml', /all\.hosts: must be a mapping/], ['a key that no group has', 'all: {host: {}}', 'yml', /all\.host: a group has hosts, children, vars/],
-    ['text', 'hello', 'yml', /is no inventory/], ['a program', '#!/bin/sh\necho', 'ini', /is a program.*--list --yaml/],
-    ['a template', 'h ansible_user="{{ who }}"', 'ini', /host h: ansible_user is a template/], ['an encrypted value', 'all:\n  hosts:\n    h:\n      ansible_password: !vault |\n        $ANSIBLE_VAULT;1.1;AES256\n        66\n', 'yml', /host h: ansible_password is encrypted/],
+    ['a section that is none', '[web:hosts_]\nx', 'ini', /line 1: \[web:hosts_\] is no section/],
+    ['a word after a host', 'web1\nweb2 secret', 'ini', /line 2: after a host come variables/],
+    ['an open quote', 'a x="1', 'ini', /line 1: a " is not closed/],
+    ['a variable without a name', '[a:vars]\n=x', 'ini', /line 2: a variable is NAME=VALUE/],
+    ['a range downwards', 'web[3:1]', 'ini', /line 1: \[3:1\] in web\[3:1\] is no range/],
+    ['a range without an end', 'web[3:]', 'ini', /has a range that nobody understands/],
+    ['too many hosts', 'web[1:100000]', 'ini', /line 1: /],
+    [
+      'groups in each other',
+      '[a:children]\nb\n[b:children]\na\n',
+      'ini',
+      /the groups a, b are in each other/,
+    ],
+    ['broken YAML', 'all: {hosts: [', 'yml', /line 1/],
+    ['hosts as a list', 'all: {hosts: [a]}', 'yml', /all\.hosts: must be a mapping/],
+    ['a key that no group has', 'all: {host: {}}', 'yml', /all\.host: a group has hosts, children, vars/],
+    ['text', 'hello', 'yml', /is no inventory/],
+    ['a program', '#!/bin/sh\necho', 'ini', /is a program.*--list --yaml/],
+    ['a template', 'h ansible_user="{{ who }}"', 'ini', /host h: ansible_user is a template/],
+    [
+      'an encrypted value',
+      'all:\n  hosts:\n    h:\n      ansible_password: !vault |\n        $ANSIBLE_VAULT;1.1;AES256\n        66\n',
+      'yml',
+      /host h: ansible_password is encrypted/,
+    ],
   ])('%s', async (_what, content, ending, words) => {
     const file = write(content, ending);
-    await expect(read(file)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringMatching(words) as string });
+    await expect(read(file)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringMatching(words) as string,
+    });
     await expect(read(file)).rejects.toMatchObject({ message: expect.stringContaining(file) as string });
   });
 
   test('no file, and a folder', async () => {
-    await expect(read(join(folder, 'absent'))).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('cannot be read on this worker') as string });
-    await expect(read(folder)).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('is a folder') as string });
+    await expect(read(join(folder, 'absent'))).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('cannot be read on this worker') as string,
+    });
+    await expect(read(folder)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('is a folder') as string,
+    });
   });
 
   test('passwords are not quoted', async () => {
-    await expect(read(write('h ansible_password=hunter2 and more'))).rejects.toMatchObject({ message: expect.not.stringContaining('hunter2') as string });
+    await expect(read(write('h ansible_password=hunter2 and more'))).rejects.toMatchObject({
+      message: expect.not.stringContaining('hunter2') as string,
+    });
   });
 });
 
 test.each<readonly [string, readonly string[]]>([
-  ['web', ['web']], ['web[1:3]', ['web1', 'web2', 'web3']], ['web[08:10]', ['web08', 'web09', 'web10']], ['[a:c]x', ['ax', 'bx', 'cx']], ['w[1:5:2]', ['w1', 'w3', 'w5']], ['w[1:2]-[a:b]', ['w1-a', 'w1-b', 'w2-a', 'w2-b']],
+  ['web', ['web']],
+  ['web[1:3]', ['web1', 'web2', 'web3']],
+  ['web[08:10]', ['web08', 'web09', 'web10']],
+  ['[a:c]x', ['ax', 'bx', 'cx']],
+  ['w[1:5:2]', ['w1', 'w3', 'w5']],
+  ['w[1:2]-[a:b]', ['w1-a', 'w1-b', 'w2-a', 'w2-b']],
 ])('the range %s stands for %j', (pattern, hosts) => {
   expect(expandRanges(pattern)).toEqual(hosts);
 });
 
 test.each<readonly [string, readonly string[]]>([
   // `#` ends a line in the middle of a word too: so does Ansible.
-  ['a b=1', ['a', 'b=1']], ['a b="x y" c=\'d "e"\'', ['a', 'b=x y', 'c=d "e"']], ['a # b', ['a']], ['a x=p#b c', ['a', 'x=p']], ['a b="\\"x\\\\"', ['a', 'b="x\\']], ['a\\ b', ['a b']], ['', []],
+  ['a b=1', ['a', 'b=1']],
+  ['a b="x y" c=\'d "e"\'', ['a', 'b=x y', 'c=d "e"']],
+  ['a # b', ['a']],
+  ['a x=p#b c', ['a', 'x=p']],
+  ['a b="\\"x\\\\"', ['a', 'b="x\\']],
+  ['a\\ b', ['a b']],
+  ['', []],
 ])('the line %s is %j', (line, words) => {
   expect(splitWords(line)).toEqual(words);
 });

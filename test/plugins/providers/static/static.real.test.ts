@@ -20,9 +20,15 @@ interface Described {
 /** A machine that somebody else made: the provider only hears of its address. */
 async function makeMachine(stack: Stack, name: string): Promise<object> {
   const token = createHash('sha256').update(name).digest('hex');
-  const { id } = await stack.service.call('POST', '/v1/machines', { key: name, token, hostname: name, flavor: 'small', image: 'host' }) as { readonly id: string };
+  const { id } = (await stack.service.call('POST', '/v1/machines', {
+    key: name,
+    token,
+    hostname: name,
+    flavor: 'small',
+    image: 'host',
+  })) as { readonly id: string };
   const machine = await until(`machine ${name} runs`, async () => {
-    const described = await stack.service.call('GET', `/v1/machines/${id}`) as Described;
+    const described = (await stack.service.call('GET', `/v1/machines/${id}`)) as Described;
     return described.state === 'running' && described;
   });
   const passwordFile = join(stack.folder, `${name}.password`);
@@ -35,7 +41,8 @@ async function makeMachine(stack: Stack, name: string): Promise<object> {
 function spec(name: string): ClusterSpec {
   const script = `echo ${name} >>"$HOME/guests"; echo "guests=$(tr '\\n' ' ' <"$HOME/guests")" >>"$HEDDLE_RESULT"`;
   const parsed = parseSpec({
-    name, nodes: { app: { count: 1, provider: 'rack', services: ['app'] } },
+    name,
+    nodes: { app: { count: 1, provider: 'rack', services: ['app'] } },
     services: { app: { actions: { install: { type: 'shell', fields: { script } } } } },
   });
   if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join('\n'));
@@ -47,8 +54,15 @@ describe('a cluster on machines that exist', () => {
   beforeAll(async () => {
     // The worker reads its configuration when it starts: by then the machines are known.
     const providers: Record<string, object> = {};
-    stack = await startStack({ temporalAddress: inject('temporalAddress'), distPath: inject('distPath'), config: { providers } });
-    providers['rack'] = { type: 'static', fields: { machines: [await makeMachine(stack, 'one'), await makeMachine(stack, 'two')] } };
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: { providers },
+    });
+    providers['rack'] = {
+      type: 'static',
+      fields: { machines: [await makeMachine(stack, 'one'), await makeMachine(stack, 'two')] },
+    };
     await stack.startWorker();
   });
   afterAll(() => stack.stop());

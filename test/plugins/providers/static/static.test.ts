@@ -10,22 +10,31 @@ import { parseResult } from '../../../../src/schema/result.js';
 
 const hostKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIEZwYWCaL3CKsAZs6Y7Ex4Mr9oXhwdmKBZHjPJUm0yB';
 const machines = [
-  { name: 'one', address: '192.0.2.1', hostKey }, { name: 'two', address: '192.0.2.2', port: 2222, user: 'admin', key: { secret: 'env:KEY' } },
+  { name: 'one', address: '192.0.2.1', hostKey },
+  { name: 'two', address: '192.0.2.2', port: 2222, user: 'admin', key: { secret: 'env:KEY' } },
   { name: 'big', address: 'localhost', flavor: 'big', password: { secret: 'file:/run/password' } },
 ];
 
 let folder: string;
 let claims: Claims;
-beforeAll(() => { folder = mkdtempSync(join(tmpdir(), 'heddle-static-')); });
-afterAll(() => { rmSync(folder, { recursive: true, force: true }); });
-beforeEach(() => { claims = createClaims(); });
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-static-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => {
+  claims = createClaims();
+});
 
 /** The port as the engine keeps it: one order for all callers, one machine for a key. */
 function createClaims(): Claims {
   const holders: Record<string, string> = {};
   return {
     take: (key, candidates) => {
-      const name = Object.keys(holders).find((held) => holders[held] === key) ?? candidates.find((candidate) => holders[candidate] === undefined);
+      const name =
+        Object.keys(holders).find((held) => holders[held] === key) ??
+        candidates.find((candidate) => holders[candidate] === undefined);
       if (name !== undefined) holders[name] = key;
       return Promise.resolve(name);
     },
@@ -39,22 +48,43 @@ function createClaims(): Claims {
 
 function provider(fields: JsonObject = {}): StaticProvider {
   const task: Task = {
-    taskId: 't', taskName: 'CREATE', clusterId: 'web', clusterUid: 'u', nodeId: 'app-1', incarnation: 1, attempt: 1, config: {}, nodes: {}, cluster: {},
+    taskId: 't',
+    taskName: 'CREATE',
+    clusterId: 'web',
+    clusterUid: 'u',
+    nodeId: 'app-1',
+    incarnation: 1,
+    attempt: 1,
+    config: {},
+    nodes: {},
+    cluster: {},
     provider: { name: 'rack', type: 'static', fields: {} },
   };
   const silent = (): void => undefined;
   const context: PluginContext = {
-    task, log: { debug: silent, info: silent, warn: silent, error: silent }, signal: new AbortController().signal, fields: { machines, ...fields }, claims,
+    task,
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    signal: new AbortController().signal,
+    fields: { machines, ...fields },
+    claims,
   };
   return new StaticProvider(context);
 }
 
 const create = (key: string, flavor = 'default', fields: JsonObject = {}) =>
   provider(fields).create({ key, flavor, image: 'default', hostname: 'h', fields: {}, token: '', tags: {} });
-const machine = (key: string, providerid?: string) => ({ key, tags: {}, fields: {}, ...(providerid === undefined ? {} : { providerid }) });
+const machine = (key: string, providerid?: string) => ({
+  key,
+  tags: {},
+  fields: {},
+  ...(providerid === undefined ? {} : { providerid }),
+});
 
 async function failure(promise: Promise<unknown>): Promise<readonly [string, string]> {
-  const error: unknown = await promise.then(() => undefined, (reason: unknown) => reason);
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   return error instanceof PluginError ? [error.kind, error.message] : ['nothing', String(error)];
 }
 
@@ -66,8 +96,13 @@ describe('CREATE', () => {
   });
 
   test('gives each of many at once a machine of its own', async () => {
-    const many = Array.from({ length: 20 }, (_, index) => ({ name: `m${index}`, address: `192.0.2.${index + 1}` }));
-    const results = await Promise.all(many.map((_, index) => create(`k${index}`, 'default', { machines: many })));
+    const many = Array.from({ length: 20 }, (_, index) => ({
+      name: `m${index}`,
+      address: `192.0.2.${index + 1}`,
+    }));
+    const results = await Promise.all(
+      many.map((_, index) => create(`k${index}`, 'default', { machines: many })),
+    );
     expect(new Set(results.map(({ result }) => result?.['providerid'])).size).toBe(20);
   });
 
@@ -75,21 +110,54 @@ describe('CREATE', () => {
     expect(await create('a', 'big')).toMatchObject({ result: { providerid: 'one' } });
     expect(await create('b', 'big')).toMatchObject({ result: { providerid: 'two' } });
     expect(await create('c', 'big')).toMatchObject({ result: { providerid: 'big' } });
-    expect(await failure(create('d', 'small'))).toEqual(['Quota', expect.stringContaining('all 2 machines of provider rack that fit are taken (one, two)')]);
+    expect(await failure(create('d', 'small'))).toEqual([
+      'Quota',
+      expect.stringContaining('all 2 machines of provider rack that fit are taken (one, two)'),
+    ]);
   });
 
   test('says which machines there are when none can ever fit', async () => {
-    expect(await failure(create('a', 'small', { machines: [machines[2] ?? {}] }))).toEqual(['Invalid', expect.stringContaining('its machines are big (big)')]);
+    expect(await failure(create('a', 'small', { machines: [machines[2] ?? {}] }))).toEqual([
+      'Invalid',
+      expect.stringContaining('its machines are big (big)'),
+    ]);
   });
 
   test.each<readonly [string, JsonObject, string]>([
-    ['no machine', { machines: [] }, 'machines'], ['no address', { machines: [{ name: 'a' }] }, 'machines.0.address'],
-    ['an address that is an option', { machines: [{ name: 'a', address: '-oProxyCommand=x' }] }, 'machines.0.address'],
-    ['an unknown key', { machines: [{ name: 'a', address: 'b', adress: 'c' }] }, 'adress'], ['a broken host key', { machines: [{ name: 'a', address: 'b', hostKey: 'x y' }] }, 'hostKey'],
-    ['a name twice', { machines: [{ name: 'a', address: 'b' }, { name: 'a', address: 'c' }] }, 'a is there twice'],
-    ['a machine twice', { machines: [{ name: 'a', address: 'b' }, { name: 'c', address: 'b' }] }, 'c is the same machine as a'],
+    ['no machine', { machines: [] }, 'machines'],
+    ['no address', { machines: [{ name: 'a' }] }, 'machines.0.address'],
+    [
+      'an address that is an option',
+      { machines: [{ name: 'a', address: '-oProxyCommand=x' }] },
+      'machines.0.address',
+    ],
+    ['an unknown key', { machines: [{ name: 'a', address: 'b', adress: 'c' }] }, 'adress'],
+    ['a broken host key', { machines: [{ name: 'a', address: 'b', hostKey: 'x y' }] }, 'hostKey'],
+    [
+      'a name twice',
+      {
+        machines: [
+          { name: 'a', address: 'b' },
+          { name: 'a', address: 'c' },
+        ],
+      },
+      'a is there twice',
+    ],
+    [
+      'a machine twice',
+      {
+        machines: [
+          { name: 'a', address: 'b' },
+          { name: 'c', address: 'b' },
+        ],
+      },
+      'c is the same machine as a',
+    ],
   ])('with %s in the account is Invalid and takes nothing', async (_, fields, expected) => {
-    expect(await failure(create('k', 'default', fields))).toEqual(['Invalid', expect.stringContaining(expected)]);
+    expect(await failure(create('k', 'default', fields))).toEqual([
+      'Invalid',
+      expect.stringContaining(expected),
+    ]);
     expect(await claims.held()).toEqual({});
   });
 });
@@ -99,10 +167,19 @@ describe('CONFIRM', () => {
     await create('a');
     await create('b');
     expect(await provider({ keyFile: '/keys/id' }).confirm(machine('a', 'one'))).toEqual({
-      result: { ipaddress: '192.0.2.1', 'ssh-port': 22, 'ssh-auth': { user: 'root', key: { secret: 'file:/keys/id' } }, 'ssh-host-key': [hostKey] },
+      result: {
+        ipaddress: '192.0.2.1',
+        'ssh-port': 22,
+        'ssh-auth': { user: 'root', key: { secret: 'file:/keys/id' } },
+        'ssh-host-key': [hostKey],
+      },
     });
     expect(await provider({ keyFile: '/keys/id' }).confirm(machine('b', 'two'))).toEqual({
-      result: { ipaddress: '192.0.2.2', 'ssh-port': 2222, 'ssh-auth': { user: 'admin', key: { secret: 'env:KEY' } } },
+      result: {
+        ipaddress: '192.0.2.2',
+        'ssh-port': 2222,
+        'ssh-auth': { user: 'admin', key: { secret: 'env:KEY' } },
+      },
     });
   });
 
@@ -118,19 +195,32 @@ describe('CONFIRM', () => {
     writeFileSync(knownHosts, `[192.0.2.2]:2222 ${hostKey}\n`);
     await claims.take('b', ['two']);
     await claims.take('c', ['big']);
-    expect(await provider({ knownHosts }).confirm(machine('b', 'two'))).toMatchObject({ result: { 'ssh-host-key': [hostKey] } });
-    expect(await failure(provider({ knownHosts }).confirm(machine('c', 'big')))).toEqual(['Invalid', expect.stringContaining('has no key for localhost port 22')]);
-    expect(await failure(provider({ knownHosts: join(folder, 'absent') }).confirm(machine('b', 'two')))).toEqual(['Invalid', expect.stringContaining('cannot be read')]);
+    expect(await provider({ knownHosts }).confirm(machine('b', 'two'))).toMatchObject({
+      result: { 'ssh-host-key': [hostKey] },
+    });
+    expect(await failure(provider({ knownHosts }).confirm(machine('c', 'big')))).toEqual([
+      'Invalid',
+      expect.stringContaining('has no key for localhost port 22'),
+    ]);
+    expect(
+      await failure(provider({ knownHosts: join(folder, 'absent') }).confirm(machine('b', 'two'))),
+    ).toEqual(['Invalid', expect.stringContaining('cannot be read')]);
   });
 
-  test('of a machine that was given back says so: it may be another\'s by now', async () => {
+  test("of a machine that was given back says so: it may be another's by now", async () => {
     await claims.take('other', ['one']);
-    expect(await failure(provider().confirm(machine('a', 'one')))).toEqual(['Invalid', expect.stringContaining('machine one was given back')]);
+    expect(await failure(provider().confirm(machine('a', 'one')))).toEqual([
+      'Invalid',
+      expect.stringContaining('machine one was given back'),
+    ]);
   });
 
   test('of a machine that left the account says so', async () => {
     await claims.take('a', ['gone']);
-    expect(await failure(provider().confirm(machine('a', 'gone')))).toEqual(['Invalid', expect.stringContaining('machine gone is no longer among the machines')]);
+    expect(await failure(provider().confirm(machine('a', 'gone')))).toEqual([
+      'Invalid',
+      expect.stringContaining('machine gone is no longer among the machines'),
+    ]);
   });
 });
 
@@ -158,10 +248,27 @@ describe('what is taken', () => {
     await create('b');
     await create('c', 'big');
     expect(await provider().list({ 'heddle-installation': 'i' })).toEqual([
-      { providerid: 'one', key: 'a', state: 'running', address: '192.0.2.1', tags: { 'heddle-installation': 'i', 'heddle-key': 'a' } },
-      { providerid: 'two', key: 'b', state: 'running', address: '192.0.2.2', tags: { 'heddle-installation': 'i', 'heddle-key': 'b' } },
+      {
+        providerid: 'one',
+        key: 'a',
+        state: 'running',
+        address: '192.0.2.1',
+        tags: { 'heddle-installation': 'i', 'heddle-key': 'a' },
+      },
+      {
+        providerid: 'two',
+        key: 'b',
+        state: 'running',
+        address: '192.0.2.2',
+        tags: { 'heddle-installation': 'i', 'heddle-key': 'b' },
+      },
       // A host name is looked up by CONFIRM alone.
-      { providerid: 'big', key: 'c', state: 'running', tags: { 'heddle-installation': 'i', 'heddle-key': 'c' } },
+      {
+        providerid: 'big',
+        key: 'c',
+        state: 'running',
+        tags: { 'heddle-installation': 'i', 'heddle-key': 'c' },
+      },
     ]);
     expect(await provider().list({ 'heddle-installation': 'i', 'heddle-key': 'b' })).toHaveLength(1);
     expect(await provider().list({ 'heddle-cluster': 'web' })).toEqual([]);
@@ -177,11 +284,20 @@ describe('what is taken', () => {
     await create('a');
     const other = provider({ machines: [{ name: 'other', address: '192.0.2.9' }] });
     expect(await other.list({})).toEqual([]);
-    expect(await failure(other.find('a'))).toEqual(['Invalid', expect.stringContaining('machine one is no longer among the machines')]);
+    expect(await failure(other.find('a'))).toEqual([
+      'Invalid',
+      expect.stringContaining('machine one is no longer among the machines'),
+    ]);
   });
 });
 
 test('an account that names neither machines nor an inventory is refused', async () => {
-  expect(await failure(create('a', 'default', { machines: [] }))).toEqual(['Invalid', expect.stringContaining('machines: there is none')]);
-  expect(await failure(create('a', 'default', { groups: ['web'] }))).toEqual(['Invalid', expect.stringContaining('groups: are those of an inventory')]);
+  expect(await failure(create('a', 'default', { machines: [] }))).toEqual([
+    'Invalid',
+    expect.stringContaining('machines: there is none'),
+  ]);
+  expect(await failure(create('a', 'default', { groups: ['web'] }))).toEqual([
+    'Invalid',
+    expect.stringContaining('groups: are those of an inventory'),
+  ]);
 });

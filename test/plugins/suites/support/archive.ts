@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { create } from 'tar';
 
 /** A tar archive with one small file in a folder, to be uploaded as an image. */
-export async function archiveOf(folder: string, name: string): Promise<{ readonly file: string; readonly remove: () => void }> {
+export async function archiveOf(
+  folder: string,
+  name: string,
+): Promise<{ readonly file: string; readonly remove: () => void }> {
   const place = mkdtempSync(join(tmpdir(), 'heddle-upload-'));
   mkdirSync(join(place, folder));
   writeFileSync(join(place, folder, name), 'hello\n');

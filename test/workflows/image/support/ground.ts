@@ -31,11 +31,21 @@ export function openGround(stack: Stack): Ground {
       const { build } = await images.build(name);
       return images.waitForBuild(name, build, { everyMs: 100 });
     },
-    see: (name) => until(`image ${name} answers`, () => images.show(name).catch((error: unknown) => {
-      if (error instanceof HeddleError && error.code === 'NoWorker') return undefined;
-      throw error;
-    }), 120_000),
-    has: async (image) => stack.service.call('GET', `/v1/images/${image}`).then(() => true, () => false),
+    see: (name) =>
+      until(
+        `image ${name} answers`,
+        () =>
+          images.show(name).catch((error: unknown) => {
+            if (error instanceof HeddleError && error.code === 'NoWorker') return undefined;
+            throw error;
+          }),
+        120_000,
+      ),
+    has: async (image) =>
+      stack.service.call('GET', `/v1/images/${image}`).then(
+        () => true,
+        () => false,
+      ),
     hostnames: async () => (await stack.service.machines()).map(({ hostname }) => String(hostname)),
     openGate: (gate) => writeFile(gate, ''),
   };

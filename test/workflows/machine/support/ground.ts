@@ -29,38 +29,64 @@ export function openGround(stack: Stack): Ground {
   const end: Ground['end'] = (name, operation) => machines.waitFor(name, operation, { everyMs: 100 });
   const begin: Ground['begin'] = async (name, intent) => (await machines.operate(name, intent)).operation;
   return {
-    begin, end,
+    begin,
+    end,
     operate: async (name, intent) => end(name, await begin(name, intent)),
     onMachine: async (name, line) => runLine(await machines.payload(name), line),
     add: async (name, registration = {}) => {
-      const { operation } = await machines.add(name, { provider: 'local', flavor: 'tiny', image: 'host', fields: {}, system: 'linux', ...registration });
-      const { machine, operation: { failure, state } } = await end(name, operation);
+      const { operation } = await machines.add(name, {
+        provider: 'local',
+        flavor: 'tiny',
+        image: 'host',
+        fields: {},
+        system: 'linux',
+        ...registration,
+      });
+      const {
+        machine,
+        operation: { failure, state },
+      } = await end(name, operation);
       expect(failure).toBeUndefined();
       expect(state).toBe('done');
       return machine;
     },
     calls: async (operation, name) =>
-      (await stack.service.journal(operation)).filter(({ hostname, repeated }) => hostname === `machine-${name}` && repeated !== true),
+      (await stack.service.journal(operation)).filter(
+        ({ hostname, repeated }) => hostname === `machine-${name}` && repeated !== true,
+      ),
   };
 }
 
 function runLine(payload: JsonObject, line: string): Promise<string> {
-  const { ipaddress, 'ssh-port': port, 'ssh-auth': auth } = payload as { readonly ipaddress: string; readonly 'ssh-port': number; readonly 'ssh-auth': { readonly user: string; readonly password: string } };
+  const {
+    ipaddress,
+    'ssh-port': port,
+    'ssh-auth': auth,
+  } = payload as {
+    readonly ipaddress: string;
+    readonly 'ssh-port': number;
+    readonly 'ssh-auth': { readonly user: string; readonly password: string };
+  };
   return new Promise((resolve, reject) => {
     const ssh = new Client();
-    ssh.on('error', reject).on('ready', () => {
-      ssh.exec(line, (error, channel) => {
-        if (error) {
-          reject(error);
-          return;
-        }
-        let output = '';
-        channel.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-        channel.on('close', () => {
-          ssh.end();
-          resolve(output.trim());
+    ssh
+      .on('error', reject)
+      .on('ready', () => {
+        ssh.exec(line, (error, channel) => {
+          if (error) {
+            reject(error);
+            return;
+          }
+          let output = '';
+          channel.on('data', (chunk: Buffer) => {
+            output += chunk.toString();
+          });
+          channel.on('close', () => {
+            ssh.end();
+            resolve(output.trim());
+          });
         });
-      });
-    }).connect({ host: ipaddress, port, username: auth.user, password: auth.password });
+      })
+      .connect({ host: ipaddress, port, username: auth.user, password: auth.password });
   });
 }

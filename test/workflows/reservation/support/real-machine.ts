@@ -5,8 +5,10 @@ import type { Stack } from '../../../support/stack.js';
 import { until } from '../../../support/until.js';
 
 /** Why there can be no machines with accounts here; undefined where there can. */
-export const unable = process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/sbin/sshd')
-  ? undefined : 'sandboxes with accounts need Linux, root and OpenSSH';
+export const unable =
+  process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/sbin/sshd')
+    ? undefined
+    : 'sandboxes with accounts need Linux, root and OpenSSH';
 
 /** A sandbox with OpenSSH and root's password: what an administrator lists for provider static. */
 export interface RealMachine {
@@ -28,32 +30,54 @@ export type Place = Pick<RealMachine, 'address' | 'port'>;
 
 /** Boots a machine that no account of the stack created. */
 export async function bootMachine(stack: Stack, name: string): Promise<RealMachine> {
-  const request = { key: `by-hand/${name}/1`, token: randomUUID(), hostname: name, flavor: 'tiny', image: 'host' };
-  const { id } = await stack.service.call('POST', '/v1/machines', request) as { readonly id: string };
+  const request = {
+    key: `by-hand/${name}/1`,
+    token: randomUUID(),
+    hostname: name,
+    flavor: 'tiny',
+    image: 'host',
+  };
+  const { id } = (await stack.service.call('POST', '/v1/machines', request)) as { readonly id: string };
   return until(`machine ${name} runs`, async () => {
-    const machine = await stack.service.call('GET', `/v1/machines/${id}`) as RealMachine & { readonly state: string };
+    const machine = (await stack.service.call('GET', `/v1/machines/${id}`)) as RealMachine & {
+      readonly state: string;
+    };
     const { state, address, port, user, password, hostKey } = machine;
     return state === 'running' && { name, address, port, user, password, hostKey };
   });
 }
 
-/** Runs a line over a new SSH connection, and gives what it printed. @throws Error where the login is refused */
-export function runAs({ address, port }: Place, { user, ...credential }: Credential, line: string): Promise<string> {
+/**
+ * Runs a line over a new SSH connection, and gives what it printed.
+ * @throws Error where the login is refused
+ */
+export function runAs(
+  { address, port }: Place,
+  { user, ...credential }: Credential,
+  line: string,
+): Promise<string> {
   const config: ConnectConfig = { host: address, port, username: user, ...credential };
   return new Promise((resolve, reject) => {
     const ssh = new Client();
-    ssh.on('error', reject).on('ready', () => {
-      ssh.exec(line, (error, channel) => {
-        if (error) return reject(error);
-        let output = '';
-        channel.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-        channel.stderr.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-        channel.on('close', () => {
-          ssh.end();
-          resolve(output.trim());
+    ssh
+      .on('error', reject)
+      .on('ready', () => {
+        ssh.exec(line, (error, channel) => {
+          if (error) return reject(error);
+          let output = '';
+          channel.on('data', (chunk: Buffer) => {
+            output += chunk.toString();
+          });
+          channel.stderr.on('data', (chunk: Buffer) => {
+            output += chunk.toString();
+          });
+          channel.on('close', () => {
+            ssh.end();
+            resolve(output.trim());
+          });
         });
-      });
-    }).connect(config);
+      })
+      .connect(config);
   });
 }
 

@@ -32,25 +32,49 @@ export function groupIn(groups: Groups, name: string): Group {
   return made;
 }
 
-/** Hosts of these groups and of the groups in them, in the order of the inventory; all hosts when no group is named. */
+/**
+ * Hosts of these groups and of the groups in them, in the order of the inventory; all hosts when no group is
+ * named.
+ */
 export function hostsOf(groups: Groups, names: readonly string[] | undefined): readonly string[] {
-  const within = names === undefined || names.includes('all') ? [...groups.keys()] : [...groups.keys()].filter((name) => names.some((one) => one === name || isBelow(groups, name, one)));
+  const within =
+    names === undefined || names.includes('all')
+      ? [...groups.keys()]
+      : [...groups.keys()].filter((name) => names.some((one) => one === name || isBelow(groups, name, one)));
   return [...new Set(within.flatMap((name) => [...(groups.get(name)?.hosts.keys() ?? [])]))];
 }
 
-/** All that holds for a host, the nearest word last: groups from the farthest to the nearest, their files, the host, its file. */
+/**
+ * All that holds for a host, the nearest word last: groups from the farthest to the nearest, their files, the
+ * host, its file.
+ */
 export function variablesOf(groups: Groups, host: string, files: VariableFiles): JsonObject {
   const direct = [...groups.keys()].filter((name) => groups.get(name)?.hosts.has(host) === true);
-  const around = [...groups.keys()].filter((name) => name === 'all' || direct.some((one) => one === name || isBelow(groups, one, name)));
-  const ordered = around.map((name) => ({ name, depth: depthOf(groups, name), priority: priorityOf(groups.get(name)?.vars) }))
-    .toSorted((one, other) => one.depth - other.depth || one.priority - other.priority || (one.name < other.name ? -1 : 1)).map(({ name }) => name);
-  return Object.assign({}, ...ordered.map((name) => groups.get(name)?.vars), ...ordered.map((name) => files.groups.get(name)), ...direct.map((name) => groups.get(name)?.hosts.get(host)), files.hosts.get(host)) as JsonObject;
+  const around = [...groups.keys()].filter(
+    (name) => name === 'all' || direct.some((one) => one === name || isBelow(groups, one, name)),
+  );
+  const ordered = around
+    .map((name) => ({ name, depth: depthOf(groups, name), priority: priorityOf(groups.get(name)?.vars) }))
+    .toSorted(
+      (one, other) =>
+        one.depth - other.depth || one.priority - other.priority || (one.name < other.name ? -1 : 1),
+    )
+    .map(({ name }) => name);
+  return Object.assign(
+    {},
+    ...ordered.map((name) => groups.get(name)?.vars),
+    ...ordered.map((name) => files.groups.get(name)),
+    ...direct.map((name) => groups.get(name)?.hosts.get(host)),
+    files.hosts.get(host),
+  ) as JsonObject;
 }
 
 /** @returns the groups of a circle, which is a mistake; undefined when there is none. */
 export function findCircle(groups: Groups): readonly string[] | undefined {
   const name = [...groups.keys()].find((one) => isBelow(groups, one, one));
-  return name === undefined ? undefined : [...groups.keys()].filter((one) => isBelow(groups, one, name) && isBelow(groups, name, one));
+  return name === undefined
+    ? undefined
+    : [...groups.keys()].filter((one) => isBelow(groups, one, name) && isBelow(groups, name, one));
 }
 
 function isBelow(groups: Groups, name: string, above: string, seen = new Set<string>()): boolean {
@@ -72,9 +96,15 @@ function depthOf(groups: Groups, name: string): number {
 
 function priorityOf(vars: JsonObject = {}): number {
   const { ansible_group_priority: priority } = vars;
-  return typeof priority === 'number' ? priority : Number(typeof priority === 'string' && /^\d+$/.test(priority) ? priority : 1);
+  return typeof priority === 'number'
+    ? priority
+    : Number(typeof priority === 'string' && /^\d+$/.test(priority) ? priority : 1);
 }
 
 export function asVariables(value: unknown): JsonObject | undefined {
-  return value === undefined || value === null ? {} : isJsonObject(value as JsonObject) ? value as JsonObject : undefined;
+  return value === undefined || value === null
+    ? {}
+    : isJsonObject(value as JsonObject)
+      ? (value as JsonObject)
+      : undefined;
 }

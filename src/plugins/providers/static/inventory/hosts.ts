@@ -3,7 +3,10 @@ import { join, resolve } from 'node:path';
 import type { Json, JsonObject } from '../../../../model/json.js';
 import { vaulted } from './yaml.js';
 
-/** Names of Ansible's variables for what a machine's entry calls so; the first that is there counts, as in Ansible's SSH connection. */
+/**
+ * Names of Ansible's variables for what a machine's entry calls so; the first that is there counts, as in
+ * Ansible's SSH connection.
+ */
 const names = {
   address: ['ansible_ssh_host', 'ansible_host'],
   port: ['ansible_ssh_port', 'ansible_port'],
@@ -23,7 +26,9 @@ const overSsh = /^(?:ansible\.(?:builtin|netcommon)\.)?(?:smart|ssh|paramiko|par
 
 /** Why a host is none for us; undefined when it is. */
 export function notOverSsh({ ansible_connection: connection }: JsonObject): string | undefined {
-  return connection === undefined || (typeof connection === 'string' && overSsh.test(connection)) ? undefined : 'it is not reached by SSH (ansible_connection)';
+  return connection === undefined || (typeof connection === 'string' && overSsh.test(connection))
+    ? undefined
+    : 'it is not reached by SSH (ansible_connection)';
 }
 
 /**
@@ -33,13 +38,27 @@ export function notOverSsh({ ansible_connection: connection }: JsonObject): stri
 export function toMachine(host: string, variables: JsonObject, folder: string): JsonObject {
   const entry: Record<string, Json> = { name: host, address: host };
   for (const [key, candidates] of Object.entries(names)) {
-    const name = candidates.find((candidate) => variables[candidate] !== undefined && variables[candidate] !== null);
+    const name = candidates.find(
+      (candidate) => variables[candidate] !== undefined && variables[candidate] !== null,
+    );
     const value = name === undefined ? undefined : variables[name];
     if (name === undefined || value === undefined) continue;
-    if (typeof value === 'string' && value.startsWith(vaulted)) throw new Error(`${name} is encrypted by ansible-vault, which Heddle does not read; give the account a keyFile, or the machine a password by heddle.yaml`);
-    if (typeof value === 'string' && value.includes('{{')) throw new Error(`${name} is a template, which Heddle does not fill in; write the value, or make a plain inventory: ansible-inventory -i FILE --list --yaml`);
-    entry[key] = numbers.includes(key) && typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+    if (typeof value === 'string' && value.startsWith(vaulted))
+      throw new Error(
+        `${name} is encrypted by ansible-vault, which Heddle does not read; give the account a keyFile, or the machine a password by heddle.yaml`,
+      );
+    if (typeof value === 'string' && value.includes('{{'))
+      throw new Error(
+        `${name} is a template, which Heddle does not fill in; write the value, or make a plain inventory: ansible-inventory -i FILE --list --yaml`,
+      );
+    entry[key] =
+      numbers.includes(key) && typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   }
   const { keyFile } = entry;
-  return typeof keyFile === 'string' ? { ...entry, keyFile: keyFile.startsWith('~/') ? join(homedir(), keyFile.slice(2)) : resolve(folder, keyFile) } : entry;
+  return typeof keyFile === 'string'
+    ? {
+        ...entry,
+        keyFile: keyFile.startsWith('~/') ? join(homedir(), keyFile.slice(2)) : resolve(folder, keyFile),
+      }
+    : entry;
 }

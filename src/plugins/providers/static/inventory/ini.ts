@@ -20,7 +20,9 @@ export function readIni(text: string): Groups {
         groupIn(groups, section.group);
       }
     } catch (error) {
-      throw new Error(`line ${index + 1}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`line ${index + 1}: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
     }
   }
   return groups;
@@ -35,7 +37,9 @@ function readSection(line: string): Section | undefined {
   const [, group = '', kind = 'hosts'] = /^\[([^:\]\s]+)(?::(\w+))?\]\s*(?:[#;].*)?$/.exec(line) ?? [];
   if (group === '') return undefined;
   if (kind === 'hosts' || kind === 'children' || kind === 'vars') return { group, kind };
-  throw new Error(`[${group}:${kind}] is no section; there are [${group}], [${group}:children] and [${group}:vars]`);
+  throw new Error(
+    `[${group}:${kind}] is no section; there are [${group}], [${group}:children] and [${group}:vars]`,
+  );
 }
 
 function readLine(groups: Groups, { group, kind }: Section, line: string): void {
@@ -54,7 +58,10 @@ function readLine(groups: Groups, { group, kind }: Section, line: string): void 
   }
   const [pattern = '', ...words] = splitWords(line);
   const { host, port } = splitPort(pattern);
-  const vars: JsonObject = { ...(port === undefined ? {} : { ansible_port: port }), ...Object.fromEntries(words.map(readVariable)) };
+  const vars: JsonObject = {
+    ...(port === undefined ? {} : { ansible_port: port }),
+    ...Object.fromEntries(words.map(readVariable)),
+  };
   const { hosts } = groupIn(groups, group);
   for (const name of expandRanges(host)) hosts.set(name, { ...hosts.get(name), ...vars });
 }
@@ -62,7 +69,8 @@ function readLine(groups: Groups, { group, kind }: Section, line: string): void 
 function readVariable(word: string): readonly [string, Json] {
   const at = word.indexOf('=');
   // The word is not shown: it may be a piece of a password with a blank in it.
-  if (at < 1) throw new Error('after a host come variables, NAME=VALUE; a value with blanks stands in quotes');
+  if (at < 1)
+    throw new Error('after a host come variables, NAME=VALUE; a value with blanks stands in quotes');
   return [word.slice(0, at), valueOf(word.slice(at + 1))];
 }
 
@@ -76,13 +84,18 @@ function valueOf(text: string): Json {
 
 /** `host:22`, also with a range in it; an IPv6 address has its port after brackets. */
 function splitPort(pattern: string): { readonly host: string; readonly port?: number } {
-  const [, bracketed, portAfter] = /^\[([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\](?::(\d{1,5}))?$/.exec(pattern) ?? [];
-  if (bracketed !== undefined) return { host: bracketed, ...(portAfter === undefined ? {} : { port: Number(portAfter) }) };
+  const [, bracketed, portAfter] =
+    /^\[([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\](?::(\d{1,5}))?$/.exec(pattern) ?? [];
+  if (bracketed !== undefined)
+    return { host: bracketed, ...(portAfter === undefined ? {} : { port: Number(portAfter) }) };
   const [, host, port] = /^((?:[^:[\]]|\[[^\]]*\])+):(\d{1,5})$/.exec(pattern) ?? [];
   return host === undefined ? { host: pattern } : { host, port: Number(port) };
 }
 
-/** Words as a shell has them, without its expansions: quotes hold blanks together, and `#` outside of them begins a comment, even in a word. */
+/**
+ * Words as a shell has them, without its expansions: quotes hold blanks together, and `#` outside of them
+ * begins a comment, even in a word.
+ */
 export function splitWords(line: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;
@@ -91,16 +104,17 @@ export function splitWords(line: string): readonly string[] {
     const character = line.charAt(index);
     if (quote !== undefined) {
       if (character === quote) quote = undefined;
-      else if (character === '\\' && quote === '"' && /["\\]/.test(line.charAt(index + 1))) word = (word ?? '') + line.charAt(index += 1);
+      else if (character === '\\' && quote === '"' && /["\\]/.test(line.charAt(index + 1)))
+        word = (word ?? '') + line.charAt((index += 1));
       else word = (word ?? '') + character;
     } else if (/\s/.test(character)) {
       if (word !== undefined) words.push(word);
       word = undefined;
     } else if (character === '#') break;
-    else if (character === '"' || character === '\'') {
+    else if (character === '"' || character === "'") {
       quote = character;
       word ??= '';
-    } else if (character === '\\') word = (word ?? '') + line.charAt(index += 1);
+    } else if (character === '\\') word = (word ?? '') + line.charAt((index += 1));
     else word = (word ?? '') + character;
   }
   if (quote !== undefined) throw new Error(`a ${quote} is not closed`);

@@ -4,7 +4,8 @@ const mostHosts = 10_000;
 const range = /\[(\d+|[A-Za-z]):(\d+|[A-Za-z])(?::(\d+))?\]/;
 
 /**
- * The hosts of a pattern such as `web[01:03]-[a:b].example.com`, both ends included, with as many digits as the first end has.
+ * The hosts of a pattern such as `web[01:03]-[a:b].example.com`, both ends included, with as many digits as
+ * the first end has.
  * @throws Error in words.
  */
 export function expandRanges(pattern: string): readonly string[] {
@@ -17,8 +18,12 @@ export function expandRanges(pattern: string): readonly string[] {
   const tails = expandRanges(pattern.slice(found.index + whole.length));
   const head = pattern.slice(0, found.index);
   const steps = stepsOf(first, last, Number(step));
-  if (steps === undefined) throw new Error(`${whole} in ${pattern} is no range: it must go upwards, from number to number or from letter to letter`);
-  if (steps.length * tails.length > mostHosts) throw new Error(`${pattern} stands for more than ${mostHosts} hosts`);
+  if (steps === undefined)
+    throw new Error(
+      `${whole} in ${pattern} is no range: it must go upwards, from number to number or from letter to letter`,
+    );
+  if (steps.length * tails.length > mostHosts)
+    throw new Error(`${pattern} stands for more than ${mostHosts} hosts`);
   return steps.flatMap((one) => tails.map((tail) => `${head}${one}${tail}`));
 }
 

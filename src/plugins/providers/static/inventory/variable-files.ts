@@ -8,35 +8,50 @@ import { parseYaml, vaulted } from './yaml.js';
 const endings = ['.yml', '.yaml', '.json', ''];
 
 /**
- * Variables in `group_vars` and `host_vars` beside the inventory: NAME, NAME.yml, NAME.yaml, NAME.json, or a folder NAME of such.
- * One that ansible-vault has encrypted is passed over with a warning.
+ * Variables in `group_vars` and `host_vars` beside the inventory: NAME, NAME.yml, NAME.yaml, NAME.json, or a
+ * folder NAME of such. One that ansible-vault has encrypted is passed over with a warning.
  * @throws Error in words, with the file.
  */
-export async function readVariableFiles(folder: string, log: Pick<PluginLog, 'warn'>): Promise<VariableFiles> {
-  const [groups, hosts] = await Promise.all(['group_vars', 'host_vars'].map((name) => readFolder(join(folder, name), log)));
+export async function readVariableFiles(
+  folder: string,
+  log: Pick<PluginLog, 'warn'>,
+): Promise<VariableFiles> {
+  const [groups, hosts] = await Promise.all(
+    ['group_vars', 'host_vars'].map((name) => readFolder(join(folder, name), log)),
+  );
   return { groups: groups ?? new Map(), hosts: hosts ?? new Map() };
 }
 
-async function readFolder(folder: string, log: Pick<PluginLog, 'warn'>): Promise<ReadonlyMap<string, JsonObject>> {
+async function readFolder(
+  folder: string,
+  log: Pick<PluginLog, 'warn'>,
+): Promise<ReadonlyMap<string, JsonObject>> {
   const found = new Map<string, JsonObject>();
   for (const { path, name } of await entriesOf(folder)) {
-    const files = (await stat(path)).isDirectory() ? (await entriesOf(path)).map((file) => file.path) : [path];
+    const files = (await stat(path)).isDirectory()
+      ? (await entriesOf(path)).map((file) => file.path)
+      : [path];
     for (const file of files) found.set(name, { ...found.get(name), ...(await readVariables(file, log)) });
   }
   return found;
 }
 
-async function entriesOf(folder: string): Promise<readonly { readonly path: string; readonly name: string }[]> {
+async function entriesOf(
+  folder: string,
+): Promise<readonly { readonly path: string; readonly name: string }[]> {
   const entries = await readdir(folder).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
   });
-  return entries.filter((entry) => !entry.startsWith('.') && !entry.endsWith('~')).toSorted().flatMap((entry) => {
-    const path = join(folder, entry);
-    const ending = extname(entry);
-    // A host's name has dots in it too.
-    return [{ path, name: endings.includes(ending) ? basename(entry, ending) : entry }];
-  });
+  return entries
+    .filter((entry) => !entry.startsWith('.') && !entry.endsWith('~'))
+    .toSorted()
+    .flatMap((entry) => {
+      const path = join(folder, entry);
+      const ending = extname(entry);
+      // A host's name has dots in it too.
+      return [{ path, name: endings.includes(ending) ? basename(entry, ending) : entry }];
+    });
 }
 
 async function readVariables(file: string, log: Pick<PluginLog, 'warn'>): Promise<JsonObject> {

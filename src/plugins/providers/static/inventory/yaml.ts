@@ -8,7 +8,10 @@ export const vaulted = '$ANSIBLE_VAULT';
 /** @throws Error in words, with line and column. */
 export function parseYaml(text: string): unknown {
   const document = parseDocument(text, {
-    customTags: [{ tag: '!vault', resolve: () => vaulted }, { tag: '!unsafe', resolve: (value: string) => value }],
+    customTags: [
+      { tag: '!vault', resolve: () => vaulted },
+      { tag: '!unsafe', resolve: (value: string) => value },
+    ],
   });
   const [fault] = document.errors;
   if (fault !== undefined) throw new Error(fault.message.split('\n')[0]?.replace(/:$/, '') ?? 'is no YAML');
@@ -22,7 +25,10 @@ export function parseYaml(text: string): unknown {
 export function readYaml(content: unknown): Groups {
   const groups = newGroups();
   const top = asVariables(content);
-  if (top === undefined) throw new Error('is no inventory: it holds groups by their names, such as all: {hosts: …}, or machines: [...]');
+  if (top === undefined)
+    throw new Error(
+      'is no inventory: it holds groups by their names, such as all: {hosts: …}, or machines: [...]',
+    );
   for (const [name, group] of Object.entries(top)) readGroup(groups, name, group, name);
   return groups;
 }
@@ -35,7 +41,8 @@ function readGroup(groups: Groups, name: string, written: unknown, place: string
   if (other !== undefined) throw new Error(`${place}.${other}: a group has ${known.join(', ')}`);
   for (const [pattern, vars] of Object.entries(mapping(content['hosts'], `${place}.hosts`))) {
     const variables = mapping(vars, `${place}.hosts.${pattern}`);
-    for (const host of expandRanges(pattern)) group.hosts.set(host, { ...group.hosts.get(host), ...variables });
+    for (const host of expandRanges(pattern))
+      group.hosts.set(host, { ...group.hosts.get(host), ...variables });
   }
   group.vars = { ...group.vars, ...mapping(content['vars'], `${place}.vars`) };
   for (const [child, below] of Object.entries(mapping(content['children'], `${place}.children`))) {

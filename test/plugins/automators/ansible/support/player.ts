@@ -92,11 +92,27 @@ export class Player {
 }
 
 export const webTask: Task = {
-  taskId: '3f0c/app-2#1/web/INSTALL/op-1', taskName: 'INSTALL', clusterId: 'shop', clusterUid: '3f0c', nodeId: 'app-2', incarnation: 1, attempt: 1,
-  config: { ipaddress: '127.0.0.9', 'ssh-auth': { user: 'tester', password: 'PASSWORD-OF-NODE' }, 'web.port': '8080' },
+  taskId: '3f0c/app-2#1/web/INSTALL/op-1',
+  taskName: 'INSTALL',
+  clusterId: 'shop',
+  clusterUid: '3f0c',
+  nodeId: 'app-2',
+  incarnation: 1,
+  attempt: 1,
+  config: {
+    ipaddress: '127.0.0.9',
+    'ssh-auth': { user: 'tester', password: 'PASSWORD-OF-NODE' },
+    'web.port': '8080',
+  },
   nodes: {
     'db-1': { hostname: 'shop-db-1', services: ['data-base'], nodenum: 3, group: 'db' },
-    'app-1': { hostname: 'shop-app-1', ipaddress: '127.0.0.8', services: ['web', 'metrics'], nodenum: 1, group: 'app' },
+    'app-1': {
+      hostname: 'shop-app-1',
+      ipaddress: '127.0.0.8',
+      services: ['web', 'metrics'],
+      nodenum: 1,
+      group: 'app',
+    },
     'app-2': { hostname: 'shop-app-2', ipaddress: '127.0.0.9', services: ['web'], nodenum: 2, group: 'app' },
   },
   cluster: { colour: 'blue' },

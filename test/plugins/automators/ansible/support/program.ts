@@ -7,5 +7,7 @@ export const ansibleProgram = join(loadConfig().cacheFolder, 'ansible', 'bin', '
 
 /** Why nothing can be played here; undefined when it can. */
 export function ansibleIsMissing(): string | undefined {
-  return existsSync(ansibleProgram) ? undefined : `there is no ${ansibleProgram}: npm run setup:extras installs it`;
+  return existsSync(ansibleProgram)
+    ? undefined
+    : `there is no ${ansibleProgram}: npm run setup:extras installs it`;
 }

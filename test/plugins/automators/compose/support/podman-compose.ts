@@ -7,7 +7,10 @@ const installed = join(loadConfig({ cwd: '/' }).cacheFolder, 'podman-compose', '
 
 /** Why no compose file can be run here; undefined when one can. */
 export function composeIsMissing(): string | undefined {
-  return podmanIsMissing() ?? (existsSync(installed) ? undefined : 'podman-compose is not installed: npm run setup:extras');
+  return (
+    podmanIsMissing() ??
+    (existsSync(installed) ? undefined : 'podman-compose is not installed: npm run setup:extras')
+  );
 }
 
 export interface PodmanCompose {
@@ -20,6 +23,8 @@ export interface PodmanCompose {
 export async function startPodmanCompose(): Promise<PodmanCompose> {
   const podman = await startPodman();
   const program = join(podman.folder, 'podman-compose');
-  writeFileSync(program, `#!/bin/sh\nexec '${installed}' --podman-path '${podman.command}' "$@"\n`, { mode: 0o755 });
+  writeFileSync(program, `#!/bin/sh\nexec '${installed}' --podman-path '${podman.command}' "$@"\n`, {
+    mode: 0o755,
+  });
   return { podman, admin: { program, engine: podman.command } };
 }

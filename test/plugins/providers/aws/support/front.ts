@@ -26,7 +26,10 @@ export interface Ec2Front {
   readonly accessKeyId: string;
   readonly sshPort: number;
   readonly faults: Ec2Faults;
-  /** What RunInstances was asked for and moto was told of, oldest first: an answer that was given again is not among them. */
+  /**
+   * What RunInstances was asked for and moto was told of, oldest first: an answer that was given again is not
+   * among them.
+   */
   readonly launches: readonly URLSearchParams[];
   /** Machines with a real SSH server, by instance. */
   readonly nodes: ReadonlyMap<string, TestNode>;
@@ -36,9 +39,10 @@ export interface Ec2Front {
 }
 
 /**
- * EC2 as far as machines go: moto behind a proxy that keeps client tokens (each in its zone, and not after the end of its
- * instance), refuses unknown access keys, has no room where a test says so, throttles, shows new instances late, and gives each
- * instance an address on loopback where a real SSH server answers under the host key that its user data brought.
+ * EC2 as far as machines go: moto behind a proxy that keeps client tokens (each in its zone, and not after
+ * the end of its instance), refuses unknown access keys, has no room where a test says so, throttles, shows
+ * new instances late, and gives each instance an address on loopback where a real SSH server answers under
+ * the host key that its user data brought.
  */
 export async function startEc2(): Promise<Ec2Front> {
   const moto = await startMoto();
@@ -54,36 +58,60 @@ export async function startEc2(): Promise<Ec2Front> {
   const block = `127.${64 + (process.pid % 128)}.${sshPort % 250}`;
 
   const server = createServer((incoming, outgoing) => {
-    void readAll(incoming).then((body) => serve(incoming, new URLSearchParams(body))).then(({ status, body }) => {
-      outgoing.writeHead(status, { 'content-type': 'text/xml', 'content-length': Buffer.byteLength(body) });
-      outgoing.end(body);
-    }, () => incoming.socket.destroy());
+    void readAll(incoming)
+      .then((body) => serve(incoming, new URLSearchParams(body)))
+      .then(
+        ({ status, body }) => {
+          outgoing.writeHead(status, {
+            'content-type': 'text/xml',
+            'content-length': Buffer.byteLength(body),
+          });
+          outgoing.end(body);
+        },
+        () => incoming.socket.destroy(),
+      );
   });
 
   async function serve(incoming: IncomingMessage, asked: URLSearchParams): Promise<Answer> {
     const action = asked.get('Action') ?? '';
-    if (incoming.headers.authorization?.includes(`Credential=${accessKeyId}/`) !== true) return errorXml(401, 'AuthFailure', 'AWS was not able to validate the provided access credentials');
+    if (incoming.headers.authorization?.includes(`Credential=${accessKeyId}/`) !== true)
+      return errorXml(401, 'AuthFailure', 'AWS was not able to validate the provided access credentials');
     if (faults.throttle > 0) {
       faults.throttle -= 1;
       return errorXml(503, 'RequestLimitExceeded', 'Request limit exceeded.');
     }
     if (action === 'RunInstances') return launchOnce(asked);
-    if (faults.pageSize !== undefined && asked.has('MaxResults')) asked.set('MaxResults', String(faults.pageSize));
+    if (faults.pageSize !== undefined && asked.has('MaxResults'))
+      asked.set('MaxResults', String(faults.pageSize));
     const answer = await forward(asked);
-    if (action === 'TerminateInstances' && answer.status === 200) await Promise.all(idsIn(answer.body).map(powerOff));
+    if (action === 'TerminateInstances' && answer.status === 200)
+      await Promise.all(idsIn(answer.body).map(powerOff));
     return action === 'DescribeInstances' ? shown(answer) : answer;
   }
 
   async function launchOnce(asked: URLSearchParams): Promise<Answer> {
-    const place = asked.get('SubnetId') ?? asked.get('NetworkInterface.1.SubnetId') ?? asked.get('Placement.AvailabilityZone') ?? 'anywhere';
+    const place =
+      asked.get('SubnetId') ??
+      asked.get('NetworkInterface.1.SubnetId') ??
+      asked.get('Placement.AvailabilityZone') ??
+      'anywhere';
     const token = `${asked.get('ClientToken') ?? ''} ${place}`;
-    const words = [...asked].map(([name, value]) => `${name}=${value}`).toSorted().join('&');
+    const words = [...asked]
+      .map(([name, value]) => `${name}=${value}`)
+      .toSorted()
+      .join('&');
     const before = answered.get(token);
     if (before !== undefined) {
-      if (before.asked !== words) return errorXml(400, 'IdempotentParameterMismatch', 'Arguments on this idempotent request are inconsistent with arguments used in previous request(s).');
+      if (before.asked !== words)
+        return errorXml(
+          400,
+          'IdempotentParameterMismatch',
+          'Arguments on this idempotent request are inconsistent with arguments used in previous request(s).',
+        );
       const { status, body } = await before.answer;
       const [id = ''] = idsIn(body);
-      if (status === 200 && !nodes.has(id)) return errorXml(400, 'IdempotentInstanceTerminated', `The instance ${id} was terminated`);
+      if (status === 200 && !nodes.has(id))
+        return errorXml(400, 'IdempotentInstanceTerminated', `The instance ${id} was terminated`);
       return { status, body };
     }
     const answer = launch(asked, place);
@@ -94,8 +122,14 @@ export async function startEc2(): Promise<Ec2Front> {
   }
 
   async function launch(asked: URLSearchParams, place: string): Promise<Answer> {
-    if (faults.refuse !== undefined) return errorXml(faults.refuse.status, faults.refuse.code, 'as the test says');
-    if (faults.full.includes(place)) return errorXml(500, 'InsufficientInstanceCapacity', `We currently do not have sufficient ${asked.get('InstanceType') ?? ''} capacity in ${place}.`);
+    if (faults.refuse !== undefined)
+      return errorXml(faults.refuse.status, faults.refuse.code, 'as the test says');
+    if (faults.full.includes(place))
+      return errorXml(
+        500,
+        'InsufficientInstanceCapacity',
+        `We currently do not have sufficient ${asked.get('InstanceType') ?? ''} capacity in ${place}.`,
+      );
     const answer = await forward(asked);
     if (answer.status !== 200) return answer;
     launches.push(asked);
@@ -103,7 +137,13 @@ export async function startEc2(): Promise<Ec2Front> {
       const host = `${block}.${addresses.size + 2}`;
       addresses.set(id, host);
       const hostKey = bootedKey(asked.get('UserData') ?? '');
-      nodes.set(id, await startNode({ listen: { host, port: sshPort }, ...(hostKey === undefined ? {} : { hostKeys: [hostKey] }) }));
+      nodes.set(
+        id,
+        await startNode({
+          listen: { host, port: sshPort },
+          ...(hostKey === undefined ? {} : { hostKeys: [hostKey] }),
+        }),
+      );
     }
     return answer;
   }
@@ -111,10 +151,15 @@ export async function startEc2(): Promise<Ec2Front> {
   /** With addresses of loopback in place of moto's own. */
   function shown({ status, body }: Answer): Answer {
     const visible = faults.lag ? withoutReservations(body) : body;
-    return { status, body: mapReservations(visible, (reservation) => {
-      const address = addresses.get(idsIn(reservation)[0] ?? '');
-      return address === undefined ? reservation : reservation.replaceAll(/<(privateIpAddress|ipAddress)>[^<]*</g, `<$1>${address}<`);
-    }) };
+    return {
+      status,
+      body: mapReservations(visible, (reservation) => {
+        const address = addresses.get(idsIn(reservation)[0] ?? '');
+        return address === undefined
+          ? reservation
+          : reservation.replaceAll(/<(privateIpAddress|ipAddress)>[^<]*</g, `<$1>${address}<`);
+      }),
+    };
   }
 
   async function powerOff(id: string): Promise<void> {
@@ -130,8 +175,14 @@ export async function startEc2(): Promise<Ec2Front> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, accessKeyId, sshPort, faults, launches, nodes,
-    call: async (action, parameters = {}) => (await ask(moto.endpoint, { Action: action, ...parameters })).body,
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    accessKeyId,
+    sshPort,
+    faults,
+    launches,
+    nodes,
+    call: async (action, parameters = {}) =>
+      (await ask(moto.endpoint, { Action: action, ...parameters })).body,
     async close() {
       server.close();
       server.closeAllConnections();

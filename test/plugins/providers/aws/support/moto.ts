@@ -22,10 +22,19 @@ export interface Moto {
 /** Moto, which emulates EC2's API in memory, with all the checks that it has. It makes no real machines. */
 export async function startMoto(): Promise<Moto> {
   const port = await freePort();
-  const checks = { MOTO_ENABLE_AMI_VALIDATION: 'true', MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION: 'true', MOTO_ENABLE_KEYPAIR_VALIDATION: 'true' };
-  const child = spawn(program, ['-H', '127.0.0.1', '-p', String(port)], { env: { PATH: '/usr/bin:/bin', ...checks }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const checks = {
+    MOTO_ENABLE_AMI_VALIDATION: 'true',
+    MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION: 'true',
+    MOTO_ENABLE_KEYPAIR_VALIDATION: 'true',
+  };
+  const child = spawn(program, ['-H', '127.0.0.1', '-p', String(port)], {
+    env: { PATH: '/usr/bin:/bin', ...checks },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { said = (said + text).slice(-2_000); });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-2_000);
+  });
   const close = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
@@ -39,7 +48,8 @@ export async function startMoto(): Promise<Moto> {
       return (await fetch(`${endpoint}/moto-api/data.json`).catch(() => undefined))?.ok;
     });
     // It loads what it knows of images and types at the first call, which takes seconds.
-    for (const action of ['DescribeImages', 'DescribeInstanceTypes', 'DescribeSubnets']) await ask(endpoint, { Action: action });
+    for (const action of ['DescribeImages', 'DescribeInstanceTypes', 'DescribeSubnets'])
+      await ask(endpoint, { Action: action });
   } catch (error) {
     await close();
     throw error;
@@ -47,11 +57,18 @@ export async function startMoto(): Promise<Moto> {
   return { endpoint, close };
 }
 
-/** Calls an action of EC2's API. Moto reads the region and the service from the signature, and does not check it. */
+/**
+ * Calls an action of EC2's API. Moto reads the region and the service from the signature, and does not check
+ * it.
+ */
 export async function ask(endpoint: string, parameters: Readonly<Record<string, string>>): Promise<Answer> {
   const response = await fetch(endpoint, {
-    method: 'POST', body: new URLSearchParams({ Version: '2016-11-15', ...parameters }),
-    headers: { authorization: 'AWS4-HMAC-SHA256 Credential=AKIATESTTESTTESTTEST/20260101/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0' },
+    method: 'POST',
+    body: new URLSearchParams({ Version: '2016-11-15', ...parameters }),
+    headers: {
+      authorization:
+        'AWS4-HMAC-SHA256 Credential=AKIATESTTESTTESTTEST/20260101/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0',
+    },
   });
   return { status: response.status, body: await response.text() };
 }

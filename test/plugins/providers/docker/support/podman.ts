@@ -38,15 +38,42 @@ export async function startPodman(): Promise<Podman> {
   const network = `heddle${process.pid}`;
   mkdirSync(join(folder, 'networks'));
   // What a machine without systemd and without the right to raise limits allows.
-  writeFileSync(join(folder, 'containers.conf'), '[containers]\ndefault_ulimits = ["nofile=4096:4096","nproc=4096:4096"]\n[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n');
-  const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder, CONTAINERS_CONF: join(folder, 'containers.conf') };
+  writeFileSync(
+    join(folder, 'containers.conf'),
+    '[containers]\ndefault_ulimits = ["nofile=4096:4096","nproc=4096:4096"]\n[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n',
+  );
+  const environment = {
+    PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+    HOME: folder,
+    CONTAINERS_CONF: join(folder, 'containers.conf'),
+  };
   const global = [
-    '--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--tmpdir', join(folder, 'tmp'), '--storage-driver', 'overlay', '--network-config-dir', join(folder, 'networks'),
+    '--root',
+    join(folder, 'storage'),
+    '--runroot',
+    join(folder, 'run'),
+    '--tmpdir',
+    join(folder, 'tmp'),
+    '--storage-driver',
+    'overlay',
+    '--network-config-dir',
+    join(folder, 'networks'),
   ];
-  const run = (...words: readonly string[]): string => execFileSync('/usr/bin/podman', [...global, ...words], { env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const run = (...words: readonly string[]): string =>
+    execFileSync('/usr/bin/podman', [...global, ...words], {
+      env: environment,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
   const command = join(folder, 'podman');
-  const words = Object.entries(environment).filter(([name]) => name !== 'PATH').map(([name, value]) => `${name}='${value}'`);
-  writeFileSync(command, `#!/bin/sh\nexec env ${words.join(' ')} /usr/bin/podman ${global.map((word) => `'${word}'`).join(' ')} "$@"\n`, { mode: 0o755 });
+  const words = Object.entries(environment)
+    .filter(([name]) => name !== 'PATH')
+    .map(([name, value]) => `${name}='${value}'`);
+  writeFileSync(
+    command,
+    `#!/bin/sh\nexec env ${words.join(' ')} /usr/bin/podman ${global.map((word) => `'${word}'`).join(' ')} "$@"\n`,
+    { mode: 0o755 },
+  );
   const servers: ReturnType<typeof spawn>[] = [];
   const close = async (): Promise<void> => {
     run('rm', '--all', '--force', '--time', '0');
@@ -68,10 +95,18 @@ export async function startPodman(): Promise<Podman> {
     const socket = join(folder, 'podman.sock');
     const port = await freePort();
     for (const address of [`unix://${socket}`, `tcp://127.0.0.1:${port}`]) {
-      servers.push(spawn('/usr/bin/podman', [...global, 'system', 'service', '--time=0', address], { env: environment, stdio: 'ignore' }));
+      servers.push(
+        spawn('/usr/bin/podman', [...global, 'system', 'service', '--time=0', address], {
+          env: environment,
+          stdio: 'ignore',
+        }),
+      );
     }
     const http = `http://127.0.0.1:${port}`;
-    await until('podman to answer', async () => existsSync(socket) && (await fetch(`${http}/_ping`).catch(() => undefined))?.ok);
+    await until(
+      'podman to answer',
+      async () => existsSync(socket) && (await fetch(`${http}/_ping`).catch(() => undefined))?.ok,
+    );
     return { http, socket, network, image: 'localhost/node:test', folder, command, run, close };
   } catch (error) {
     await close().catch(() => undefined);

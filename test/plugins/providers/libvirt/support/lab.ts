@@ -15,7 +15,8 @@ const bootImage = join(loadConfig({ cwd: '/' }).cacheFolder, 'boot-image-1.qcow2
 /** Why no virtual machine can be booted here; undefined when one can. */
 export function labIsMissing(): string | undefined {
   if (process.arch !== 'x64') return 'the disk that is booted is one for x86_64';
-  if (!existsSync(bootImage) || !existsSync('/usr/sbin/dnsmasq')) return 'the disk that is booted is not made: npm run setup:extras';
+  if (!existsSync(bootImage) || !existsSync('/usr/sbin/dnsmasq'))
+    return 'the disk that is booted is not made: npm run setup:extras';
   return libvirtIsMissing() ?? sshdIsMissing();
 }
 
@@ -32,7 +33,10 @@ export interface Lab {
   close(): Promise<void>;
 }
 
-/** A libvirt whose machines boot for real: a network with DHCP that nothing outside of it reaches but through a jump host, and a pool with an image. */
+/**
+ * A libvirt whose machines boot for real: a network with DHCP that nothing outside of it reaches but through
+ * a jump host, and a pool with an image.
+ */
 export async function openLab(): Promise<Lab> {
   const libvirtd = await startLibvirtd();
   const { folder, qemu, inNetwork } = libvirtd;
@@ -42,7 +46,10 @@ export async function openLab(): Promise<Lab> {
   copyFileSync(bootImage, join(pool, 'system@1'));
   virsh('pool-create-as', 'disks', 'dir', '--target', pool);
   const network = join(folder, 'network.xml');
-  writeFileSync(network, `<network><name>lab</name><bridge name='heddle1' stp='off'/><ip address='192.168.77.1' netmask='255.255.255.0'><dhcp><range start='192.168.77.10' end='192.168.77.99'/></dhcp></ip></network>`);
+  writeFileSync(
+    network,
+    `<network><name>lab</name><bridge name='heddle1' stp='off'/><ip address='192.168.77.1' netmask='255.255.255.0'><dhcp><range start='192.168.77.10' end='192.168.77.99'/></dhcp></ip></network>`,
+  );
   virsh('net-create', network);
   const keyFile = (name: string): string => {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
@@ -55,19 +62,57 @@ export async function openLab(): Promise<Lab> {
   return {
     libvirtd,
     account: {
-      type: 'libvirt', hostKeys: 'provided', hardware: { small: '1x256m' }, images: { system: 'system@1' },
+      type: 'libvirt',
+      hostKeys: 'provided',
+      hardware: { small: '1x256m' },
+      images: { system: 'system@1' },
       fields: {
-        uri: qemu, pool: 'disks', network: 'lab', hypervisor: 'qemu', shutDownSeconds: 240, hostKeySecret: { secret: `file:${join(folder, 'host-key-secret')}` }, privateKey: { secret: `file:${login}` }, publicKeys: [publicOf(login)],
+        uri: qemu,
+        pool: 'disks',
+        network: 'lab',
+        hypervisor: 'qemu',
+        shutDownSeconds: 240,
+        hostKeySecret: { secret: `file:${join(folder, 'host-key-secret')}` },
+        privateKey: { secret: `file:${login}` },
+        publicKeys: [publicOf(login)],
       },
-      jump: { host: '127.0.0.1', port: jump.port, user: 'root', key: { secret: `file:${jumpLogin}` }, hostKey: publicOf(jumpHost).split(' ').slice(0, 2).join(' ') },
+      jump: {
+        host: '127.0.0.1',
+        port: jump.port,
+        user: 'root',
+        key: { secret: `file:${jumpLogin}` },
+        hostKey: publicOf(jumpHost).split(' ').slice(0, 2).join(' '),
+      },
     },
-    volumes: () => virsh('vol-list', 'disks').split('\n').flatMap((line) => line.trim().split(/\s+/)[0] || []),
-    domains: () => virsh('list', '--all', '--uuid').split('\n').map((line) => line.trim()).filter((line) => line !== ''),
+    volumes: () =>
+      virsh('vol-list', 'disks')
+        .split('\n')
+        .flatMap((line) => line.trim().split(/\s+/)[0] || []),
+    domains: () =>
+      virsh('list', '--all', '--uuid')
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== ''),
     run: async (address, hostKey, line) => {
       const known = join(folder, `known-${address}`);
       writeFileSync(known, `${address} ${hostKey}\n`);
-      const options = ['-F', 'none', '-i', login, '-o', 'BatchMode=yes', '-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${known}`, '-o', 'GlobalKnownHostsFile=/dev/null'];
-      return (await promisify(execFile)('nsenter', [inNetwork, 'ssh', ...options, `root@${address}`, line])).stdout.trim();
+      const options = [
+        '-F',
+        'none',
+        '-i',
+        login,
+        '-o',
+        'BatchMode=yes',
+        '-o',
+        'StrictHostKeyChecking=yes',
+        '-o',
+        `UserKnownHostsFile=${known}`,
+        '-o',
+        'GlobalKnownHostsFile=/dev/null',
+      ];
+      return (
+        await promisify(execFile)('nsenter', [inNetwork, 'ssh', ...options, `root@${address}`, line])
+      ).stdout.trim();
     },
     close: async () => {
       await jump.close();
@@ -76,17 +121,38 @@ export async function openLab(): Promise<Lab> {
   };
 }
 
-/** OpenSSH itself, one process for each connection: it is reached on loopback, and reaches what is in the machines' network. */
-async function openJumpHost(folder: string, inNetwork: string, hostKey: string, login: string): Promise<{ readonly port: number; close(): Promise<void> }> {
+/**
+ * OpenSSH itself, one process for each connection: it is reached on loopback, and reaches what is in the
+ * machines' network.
+ */
+async function openJumpHost(
+  folder: string,
+  inNetwork: string,
+  hostKey: string,
+  login: string,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
   const config = join(folder, 'jump-config');
-  writeFileSync(config, [
-    `HostKey ${hostKey}`, `AuthorizedKeysFile ${login}.pub`, 'StrictModes no', 'UsePAM no', 'PermitRootLogin yes', 'PasswordAuthentication no', 'KbdInteractiveAuthentication no', 'UseDNS no',
-    'AllowTcpForwarding yes', '',
-  ].join('\n'));
+  writeFileSync(
+    config,
+    [
+      `HostKey ${hostKey}`,
+      `AuthorizedKeysFile ${login}.pub`,
+      'StrictModes no',
+      'UsePAM no',
+      'PermitRootLogin yes',
+      'PasswordAuthentication no',
+      'KbdInteractiveAuthentication no',
+      'UseDNS no',
+      'AllowTcpForwarding yes',
+      '',
+    ].join('\n'),
+  );
   const served = new Set<ReturnType<typeof spawn>>();
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     socket.on('error', () => undefined);
-    const child = spawn('nsenter', [inNetwork, '/usr/sbin/sshd', '-i', '-f', config], { stdio: [socket, socket, 'ignore'] });
+    const child = spawn('nsenter', [inNetwork, '/usr/sbin/sshd', '-i', '-f', config], {
+      stdio: [socket, socket, 'ignore'],
+    });
     served.add(child);
     child.once('exit', () => served.delete(child));
     // It has the connection; this process is to let go of it.

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 export interface WatchedVirsh {
   /** For the field `program`. */
   readonly program: string;
-  /** Lets the nth command from now on end as with a lost connection: before libvirt was asked, or when it has done what it was asked for. */
+  /**
+   * Lets the nth command from now on end as with a lost connection: before libvirt was asked, or when it has
+   * done what it was asked for.
+   */
   lose(nth: number, what: 'question' | 'answer'): void;
   /** Loses nothing more; whether anything was lost. */
   end(): boolean;
@@ -14,9 +17,13 @@ export interface WatchedVirsh {
 
 /** The real virsh behind a script that writes down its commands, and loses one where it is told to. */
 export function watchVirsh(folder: string): WatchedVirsh {
-  const [program, log, plan, met] = ['virsh', 'commands', 'plan', 'met'].map((name) => join(folder, `watched-${name}`)) as [string, string, string, string];
+  const [program, log, plan, met] = ['virsh', 'commands', 'plan', 'met'].map((name) =>
+    join(folder, `watched-${name}`),
+  ) as [string, string, string, string];
   writeFileSync(log, '');
-  writeFileSync(program, `#!/bin/sh
+  writeFileSync(
+    program,
+    `#!/bin/sh
 echo "$4" >>'${log}'
 if [ -e '${plan}' ]; then
   read left what <'${plan}'
@@ -29,7 +36,9 @@ if [ -e '${plan}' ]; then
   echo "$((left - 1)) $what" >'${plan}'
 fi
 exec virsh "$@"
-`, { mode: 0o755 });
+`,
+    { mode: 0o755 },
+  );
   return {
     program,
     lose: (nth, what) => {
@@ -41,7 +50,9 @@ exec virsh "$@"
       return existsSync(met);
     },
     commands: () => {
-      const lines = readFileSync(log, 'utf8').split('\n').filter((line) => line !== '');
+      const lines = readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '');
       writeFileSync(log, '');
       return lines.map((line) => line.split(' ')[0] ?? '');
     },

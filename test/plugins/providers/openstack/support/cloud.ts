@@ -11,7 +11,9 @@ interface Reply {
   readonly body: JsonObject | null;
 }
 
-const recording = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'recorded', 'replies.json'), 'utf8')) as { readonly replies: Readonly<Record<string, Reply>> };
+const recording = JSON.parse(
+  readFileSync(join(import.meta.dirname, '..', 'recorded', 'replies.json'), 'utf8'),
+) as { readonly replies: Readonly<Record<string, Reply>> };
 
 export const secret = 'application-secret-of-the-tests';
 export const flavor = 'heddle.small';
@@ -35,8 +37,10 @@ export interface Cloud {
 }
 
 /**
- * A project whose services answer at one address what a real Keystone, Nova, Glance and Neutron answered (`recorded`), with what was asked for put into it.
- * A server is BUILD when it is first looked at, ACTIVE afterwards, and gone at the second look after DELETE. Floating addresses are this double's own: they were not recorded.
+ * A project whose services answer at one address what a real Keystone, Nova, Glance and Neutron answered
+ * (`recorded`), with what was asked for put into it. A server is BUILD when it is first looked at, ACTIVE
+ * afterwards, and gone at the second look after DELETE. Floating addresses are this double's own: they were
+ * not recorded.
  */
 export async function startCloud(): Promise<Cloud> {
   const servers = new Map<string, JsonObject>();
@@ -51,40 +55,87 @@ export async function startCloud(): Promise<Cloud> {
 
   const answerTo = (method: string, url: URL, body: JsonObject, given: string | undefined): Reply => {
     const path = url.pathname;
-    if (path === '/v3/auth/tokens') return (body as { auth: { identity: { application_credential: { secret: string } } } }).auth.identity.application_credential.secret === secret ? tokenReply() : recorded('token refused');
+    if (path === '/v3/auth/tokens')
+      return (body as { auth: { identity: { application_credential: { secret: string } } } }).auth.identity
+        .application_credential.secret === secret
+        ? tokenReply()
+        : recorded('token refused');
     if (given !== token) return recorded('token unknown to nova');
     const kind = `${method} ${path.replace(/(servers|ports|floatingips)\/(?!detail$)[^/]+/, '$1/ID')}`;
     const id = path.split('/')[3] ?? '';
     switch (kind) {
-      case 'GET /v2.1/flavors': return recorded('flavors');
-      case 'GET /v2/images': return url.searchParams.get('name') === `in:"${image}"` ? recorded('images') : recorded('images none');
-      case 'POST /v2.1/servers': return create(body['server'] as JsonObject);
-      case 'GET /v2.1/servers/detail': return list((url.searchParams.get('tags') ?? '').split(','));
-      case 'GET /v2.1/servers/ID': return servers.has(id) ? show(id) : recorded('server gone');
-      case 'DELETE /v2.1/servers/ID': return remove(id);
-      case 'GET /v2.0/ports': return { status: 200, body: { ports: [...ports.values()].filter(({ name }) => name === url.searchParams.get('name')) } };
-      case 'POST /v2.0/ports': return add(ports, 'port', body);
-      case 'DELETE /v2.0/ports/ID': return { status: ports.delete(id) ? 204 : 404, body: null };
-      case 'GET /v2.0/floatingips': return { status: 200, body: { floatingips: [...floating.values()].filter((one) => one['port_id'] === url.searchParams.get('port_id')) } };
-      case 'POST /v2.0/floatingips': return add(floating, 'floatingip', body);
-      case 'DELETE /v2.0/floatingips/ID': return { status: floating.delete(id) ? 204 : 404, body: null };
-      default: return { status: 404, body: null };
+      case 'GET /v2.1/flavors':
+        return recorded('flavors');
+      case 'GET /v2/images':
+        return url.searchParams.get('name') === `in:"${image}"`
+          ? recorded('images')
+          : recorded('images none');
+      case 'POST /v2.1/servers':
+        return create(body['server'] as JsonObject);
+      case 'GET /v2.1/servers/detail':
+        return list((url.searchParams.get('tags') ?? '').split(','));
+      case 'GET /v2.1/servers/ID':
+        return servers.has(id) ? show(id) : recorded('server gone');
+      case 'DELETE /v2.1/servers/ID':
+        return remove(id);
+      case 'GET /v2.0/ports':
+        return {
+          status: 200,
+          body: { ports: [...ports.values()].filter(({ name }) => name === url.searchParams.get('name')) },
+        };
+      case 'POST /v2.0/ports':
+        return add(ports, 'port', body);
+      case 'DELETE /v2.0/ports/ID':
+        return { status: ports.delete(id) ? 204 : 404, body: null };
+      case 'GET /v2.0/floatingips':
+        return {
+          status: 200,
+          body: {
+            floatingips: [...floating.values()].filter(
+              (one) => one['port_id'] === url.searchParams.get('port_id'),
+            ),
+          },
+        };
+      case 'POST /v2.0/floatingips':
+        return add(floating, 'floatingip', body);
+      case 'DELETE /v2.0/floatingips/ID':
+        return { status: floating.delete(id) ? 204 : 404, body: null };
+      default:
+        return { status: 404, body: null };
     }
   };
 
   function tokenReply(): Reply {
     const reply = recorded('token');
-    return { ...reply, body: { ...reply.body, token: { ...(reply.body?.['token'] as JsonObject), expires_at: new Date(Date.now() + 3_600_000).toISOString() } } };
+    return {
+      ...reply,
+      body: {
+        ...reply.body,
+        token: {
+          ...(reply.body?.['token'] as JsonObject),
+          expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+        },
+      },
+    };
   }
 
   function create(request: JsonObject): Reply {
-    const wanted = ((recorded('flavors').body ?? {})['flavors'] as readonly JsonObject[]).find(({ name }) => name === flavor);
+    const wanted = ((recorded('flavors').body ?? {})['flavors'] as readonly JsonObject[]).find(
+      ({ name }) => name === flavor,
+    );
     if (request['flavorRef'] !== wanted?.['id']) return recorded('create refused for its flavor');
     if (servers.size >= state.quota) return recorded('create refused for the quota');
-    if ((request['tags'] as readonly string[]).some((tag) => /[/,]/.test(tag) || tag.length > 60)) return recorded('create refused for its tag');
+    if ((request['tags'] as readonly string[]).some((tag) => /[/,]/.test(tag) || tag.length > 60))
+      return recorded('create refused for its tag');
     asked.push(request);
     const id = randomUUID();
-    servers.set(id, { id, name: request['name'] ?? '', metadata: request['metadata'] ?? {}, tags: request['tags'] ?? [], networks: request['networks'] ?? [] });
+    servers.set(id, {
+      id,
+      name: request['name'] ?? '',
+      metadata: request['metadata'] ?? {},
+      tags: request['tags'] ?? [],
+      networks: request['networks'] ?? [],
+    });
     const reply = recorded('create');
     return { ...reply, body: { server: { ...(reply.body?.['server'] as JsonObject), id } } };
   }
@@ -99,17 +150,31 @@ export async function startCloud(): Promise<Cloud> {
 
   function shown(template: JsonObject, id: string): JsonObject {
     const { networks, ...own } = servers.get(id) ?? {};
-    const port = Array.isArray(networks) ? (networks as readonly JsonObject[]).find((one) => one['port'] !== undefined)?.['port'] : undefined;
+    const port = Array.isArray(networks)
+      ? (networks as readonly JsonObject[]).find((one) => one['port'] !== undefined)?.['port']
+      : undefined;
     const address = [...floating.values()].find((one) => one['port_id'] === port && port !== undefined);
     const addresses = template['addresses'] as Readonly<Record<string, readonly JsonObject[]>>;
-    const reachable = address === undefined ? addresses : Object.fromEntries(Object.entries(addresses).map(([name, list]) => [name, [...list, { 'addr': '198.51.100.7', 'version': 4, 'OS-EXT-IPS:type': 'floating' }]]));
+    const reachable =
+      address === undefined
+        ? addresses
+        : Object.fromEntries(
+            Object.entries(addresses).map(([name, list]) => [
+              name,
+              [...list, { addr: '198.51.100.7', version: 4, 'OS-EXT-IPS:type': 'floating' }],
+            ]),
+          );
     return { ...template, ...own, addresses: reachable };
   }
 
   function list(tags: readonly string[]): Reply {
-    const found = [...servers].filter(([, one]) => tags.every((tag) => (one['tags'] as readonly string[]).includes(tag)));
+    const found = [...servers].filter(([, one]) =>
+      tags.every((tag) => (one['tags'] as readonly string[]).includes(tag)),
+    );
     const template = recorded('server').body?.['server'] as JsonObject;
-    return found.length === 0 ? recorded('list none') : { status: 200, body: { servers: found.map(([id]) => shown(template, id)) } };
+    return found.length === 0
+      ? recorded('list none')
+      : { status: 200, body: { servers: found.map(([id]) => shown(template, id)) } };
   }
 
   function remove(id: string): Reply {
@@ -129,18 +194,37 @@ export async function startCloud(): Promise<Cloud> {
     void readAll(incoming).then((text) => {
       const url = new URL(incoming.url ?? '/', 'http://cloud');
       calls.push(`${incoming.method ?? ''} ${url.pathname}`);
-      const { status, body } = answerTo(incoming.method ?? '', url, (text === '' ? {} : JSON.parse(text)) as JsonObject, incoming.headers['x-auth-token']?.toString());
-      outgoing.writeHead(status, { 'content-type': 'application/json', ...(url.pathname === '/v3/auth/tokens' && status === 201 ? { 'x-subject-token': token } : {}) });
+      const { status, body } = answerTo(
+        incoming.method ?? '',
+        url,
+        (text === '' ? {} : JSON.parse(text)) as JsonObject,
+        incoming.headers['x-auth-token']?.toString(),
+      );
+      outgoing.writeHead(status, {
+        'content-type': 'application/json',
+        ...(url.pathname === '/v3/auth/tokens' && status === 201 ? { 'x-subject-token': token } : {}),
+      });
       outgoing.end(body === null ? '' : JSON.stringify(body));
     });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    authUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, servers, ports, floating, asked, calls,
-    get quota() { return state.quota; },
-    set quota(value) { state.quota = value; },
-    revoke: () => { token = randomUUID(); },
+    authUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    servers,
+    ports,
+    floating,
+    asked,
+    calls,
+    get quota() {
+      return state.quota;
+    },
+    set quota(value) {
+      state.quota = value;
+    },
+    revoke: () => {
+      token = randomUUID();
+    },
     async close() {
       const closed = once(server, 'close');
       server.close();

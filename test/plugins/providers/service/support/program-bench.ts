@@ -1,4 +1,12 @@
-import type { CurrentReading, ImageInput, JsonObject, Knowledge, Outcome, PluginContext, SizeReading } from '../../../../../src/plugins/contract.js';
+import type {
+  CurrentReading,
+  ImageInput,
+  JsonObject,
+  Knowledge,
+  Outcome,
+  PluginContext,
+  SizeReading,
+} from '../../../../../src/plugins/contract.js';
 import { parseImageRef } from '../../../../../src/model/machine/image.js';
 import { ServiceProvider } from '../../../../../src/plugins/providers/service/service.js';
 
@@ -26,28 +34,67 @@ export interface ProgramBench {
   readonly told: readonly string[];
 }
 
-const silentLog: PluginContext['log'] = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const silentLog: PluginContext['log'] = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 export function openProgramBench(admin: JsonObject): ProgramBench {
   const told: string[] = [];
   const [first] = admin['resources'] as readonly { readonly name: string }[];
   const machine = { key: 'uid/bench/1', tags: {}, fields: admin, providerid: first?.name ?? '' };
-  const open = ({ signal = new AbortController().signal, detach, fields = {} }: CallOptions = {}): ServiceProvider => {
+  const open = ({
+    signal = new AbortController().signal,
+    detach,
+    fields = {},
+  }: CallOptions = {}): ServiceProvider => {
     const all = { ...admin, ...fields };
     const task: PluginContext['task'] = {
-      taskId: '-', taskName: 'CONFIRM', clusterId: 'c', clusterUid: 'uid', nodeId: 'bench', incarnation: 1, attempt: 1, config: {}, nodes: {}, cluster: {}, provider: { name: 'bench', type: 'service', fields: all },
+      taskId: '-',
+      taskName: 'CONFIRM',
+      clusterId: 'c',
+      clusterUid: 'uid',
+      nodeId: 'bench',
+      incarnation: 1,
+      attempt: 1,
+      config: {},
+      nodes: {},
+      cluster: {},
+      provider: { name: 'bench', type: 'service', fields: all },
     };
-    const claims = { take: () => Promise.resolve(first?.name), release: () => Promise.resolve(), held: () => Promise.resolve({ [first?.name ?? '']: machine.key }) };
-    return new ServiceProvider({ task, log: silentLog, signal, fields: all, claims, ...(detach === undefined ? {} : { detach }) });
+    const claims = {
+      take: () => Promise.resolve(first?.name),
+      release: () => Promise.resolve(),
+      held: () => Promise.resolve({ [first?.name ?? '']: machine.key }),
+    };
+    return new ServiceProvider({
+      task,
+      log: silentLog,
+      signal,
+      fields: all,
+      claims,
+      ...(detach === undefined ? {} : { detach }),
+    });
   };
   const input = (name: string, { token = `token of ${name}` }: CallOptions = {}): ImageInput => {
     const image = parseImageRef(name);
     if (image === undefined) throw new Error(`${name} is no image`);
-    return { ...machine, image, providerImage: name, token, progress: (text) => { told.push(text); } };
+    return {
+      ...machine,
+      image,
+      providerImage: name,
+      token,
+      progress: (text) => {
+        told.push(text);
+      },
+    };
   };
   const capture: ProgramBench['capture'] = (image, options) => open(options).capture(input(image, options));
   return {
-    told, capture,
+    told,
+    capture,
     reach: (options) => open(options).reach(machine),
     current: () => open().currentImage(machine),
     exists: (image, options) => open(options).imageExists(input(image)),
