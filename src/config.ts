@@ -86,7 +86,7 @@ export interface BuilderConfig {
 
 export interface LoadConfigOptions {
   /** The value of --config. */
-  readonly configFlag?: string | undefined;
+  readonly configFlag?: string;
   /** The folder of `./heddle.yaml`; the process's own unless given. */
   readonly cwd?: string;
   /** The process's own unless given. */
@@ -249,7 +249,12 @@ interface FoundConfig {
 }
 
 function findConfigFile(
-  { configFlag: flag, cwd, env, mayBeMissing }: Required<LoadConfigOptions>,
+  {
+    configFlag: flag,
+    cwd,
+    env,
+    mayBeMissing,
+  }: Required<Omit<LoadConfigOptions, 'configFlag'>> & Pick<LoadConfigOptions, 'configFlag'>,
   home: string,
 ): FoundConfig | undefined {
   const variable = nonEmpty(env['HEDDLE_CONFIG']);

@@ -50,5 +50,5 @@ async function main(): Promise<void> {
 function secretSourcesOf({ environment }: Config): SecretSources {
   const { VAULT_ADDR: address, VAULT_TOKEN: token, VAULT_NAMESPACE: namespace } = environment;
   if (address === undefined || token === undefined) return { environment };
-  return { environment, vault: { address, token, ...(namespace === undefined ? {} : { namespace }) } };
+  return { environment, vault: { address, token, namespace } };
 }

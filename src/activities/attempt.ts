@@ -67,7 +67,7 @@ export function openAttempt(
       request.operation.startsWith('-')
         ? noTaskLog
         : openTaskLog(parts.logs, logName(action, request), redactor),
-    ...(within === undefined ? {} : { within }),
+    within,
   });
   attempt.output.note('info', `attempt ${attempt.number}`, { run: request.run });
   return attempt;
@@ -98,7 +98,7 @@ export function beginAttempt(
   let mark = markBefore();
   const heartbeat = (): void => {
     beat = Date.now();
-    context.heartbeat({ step: step.step, ...(mark === undefined ? {} : { mark }) } satisfies Heartbeat);
+    context.heartbeat({ step: step.step, mark } satisfies Heartbeat);
   };
   const timer = setInterval(heartbeat, Math.max(250, (info.heartbeatTimeoutMs ?? 5_000) / 4));
   const forget = parts.inFlight.add({

@@ -99,6 +99,6 @@ function toTask(action: Action, request: TaskRequest, nodes: Task['nodes']): Tas
     nodes,
     cluster,
     provider,
-    ...(service === undefined ? {} : { service: { name: service.name, action: service.action } }),
+    service: service === undefined ? undefined : { name: service.name, action: service.action },
   };
 }

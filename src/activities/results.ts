@@ -31,8 +31,8 @@ export function refuseFailure(plugin: string, kind: 'ScriptFailed' | 'Invalid', 
   const { status, stdout, stderr, result } = taken;
   throw new PluginError(kind, `plugin ${plugin} ended with status ${status}`, {
     exitCode: status,
-    ...(stdout === undefined ? {} : { stdout }),
-    ...(stderr === undefined ? {} : { stderr }),
+    stdout,
+    stderr,
     ...(isJsonObject(result) ? { result } : {}),
   });
 }

@@ -53,8 +53,7 @@ export function openTaskLog(store: LogStore, name: string, redactor: () => Redac
   };
   return {
     name,
-    note: (level, message, attributes) =>
-      writer.line({ level, message, ...(attributes === undefined ? {} : { attributes }) }),
+    note: (level, message, attributes) => writer.line({ level, message, attributes }),
     async print(stream, chunk) {
       for (let at = 0, pieces = 1; at < chunk.length; at += pieceBytes, pieces += 1) {
         keep(stream, printed[stream].redact(chunk.subarray(at, at + pieceBytes)));

@@ -56,13 +56,7 @@ export async function describeLatest({ temporal }: Session, name: string): Promi
   const uid = await readUid(temporal, info?.memo?.fields?.['heddleUid']);
   const phase = phaseOf(info);
   const ended = endOf(info);
-  return {
-    name,
-    createdAt: timeText(info?.startTime),
-    ...(uid === undefined ? {} : { uid }),
-    ...(phase === undefined ? {} : { phase }),
-    ...(ended === undefined ? {} : { ended }),
-  };
+  return { name, createdAt: timeText(info?.startTime), uid, phase, ended };
 }
 
 /** Without the key that it was encrypted with, everything else can be told all the same. */

@@ -68,7 +68,7 @@ export function describeError(error: unknown): ErrorReport {
 }
 
 function withNext(code: CliErrorCode, message: string, next: string | undefined): ErrorReport {
-  return { code, message, ...(next === undefined ? {} : { next }) };
+  return { code, message, next };
 }
 
 /** An unexpected error: the reasons behind it are all there is to go by. */

@@ -103,7 +103,7 @@ export class HeddleClient {
       spec: await this.resources.pin(spec),
       by: this.#by,
       ...(createOnly ? { createOnly } : {}),
-      ...(width === undefined ? {} : { width }),
+      width,
       ...(queue ? { queue } : {}),
     };
     return call(this.temporal, `apply ${spec.name}`, () =>
@@ -136,12 +136,7 @@ export class HeddleClient {
   /** What an apply of this spec would do; nothing is changed. */
   async plan(spec: ClusterSpec, options: Pick<ApplyOptions, 'width'> = {}): Promise<PlanPreview> {
     const { width } = options;
-    return preview(
-      this.temporal,
-      spec.name,
-      { kind: 'apply', ...(width === undefined ? {} : { width }) },
-      await this.resources.pin(spec),
-    );
+    return preview(this.temporal, spec.name, { kind: 'apply', width }, await this.resources.pin(spec));
   }
 
   /**
@@ -204,7 +199,7 @@ export class HeddleClient {
    * confirmed are deleted.
    */
   async cancel(name: string, operation?: string): Promise<ApplyReply> {
-    const request = { by: this.#by, ...(operation === undefined ? {} : { operation }) };
+    const request = { by: this.#by, operation };
     return this.#update(name, 'cancel', (handle) => handle.executeUpdate(cancelUpdate, { args: [request] }));
   }
 

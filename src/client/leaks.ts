@@ -38,13 +38,13 @@ export async function readLeaks(temporal: Client): Promise<LeaksView> {
   const report = await lastReport(temporal, described);
   const { spec, state, info } = described;
   return {
-    ...(report === undefined ? {} : { report }),
+    report,
     schedule: {
       everyMs: spec.intervals?.[0]?.every ?? 0,
       policy: inputOf(described).policy,
       running: info.runningActions.length > 0,
       ...(state.paused ? { paused: state.note ?? 'paused' } : {}),
-      ...(info.nextActionTimes[0] === undefined ? {} : { next: info.nextActionTimes[0].toISOString() }),
+      next: info.nextActionTimes[0]?.toISOString(),
     },
   };
 }

@@ -37,7 +37,7 @@ export async function listClusters(temporal: Client): Promise<readonly ClusterLi
       createdAt: new Date(
         Number(startTime?.seconds ?? 0) * 1_000 + Number(startTime?.nanos ?? 0) / 1e6,
       ).toISOString(),
-      ...(phase === undefined ? {} : { phase }),
+      phase,
     });
   }
   return listings.toSorted((a, b) => a.name.localeCompare(b.name));
@@ -77,7 +77,7 @@ async function* listOpen(
       namespace,
       query,
       pageSize: 1_000,
-      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      nextPageToken,
     });
     yield* page.executions;
     ({ nextPageToken } = page);

@@ -28,12 +28,7 @@ export async function preview(
   spec?: ClusterSpec,
 ): Promise<PlanPreview> {
   const current = await currentOf(temporal, name);
-  const request: PlanRequest = {
-    clusterName: name,
-    intent,
-    current,
-    ...(spec === undefined ? {} : { spec }),
-  };
+  const request: PlanRequest = { clusterName: name, intent, current, spec };
   const what = `plan ${name}`;
   const handle = await call(temporal, what, () =>
     temporal.workflow.start<(input: PlanRequest) => Promise<Plan>>(planWorkflowType, {

@@ -73,7 +73,7 @@ export class Extras {
       key,
       tags,
       createdAt: new Date().toISOString(),
-      ...(sizeGb === undefined ? {} : { sizeGb }),
+      sizeGb,
     };
     this.#save([...this.#all, made]);
     return { status: 201, body: shown(made) };

@@ -55,20 +55,7 @@ export type MachineRecord = z.infer<typeof machineSchema>;
 /** A machine as lists show it. */
 export function summaryOf(machine: MachineRecord) {
   const { id, state, reason, key, hostname, flavor, image, tags, kind, address, port, createdAt } = machine;
-  return {
-    id,
-    state,
-    ...(reason === undefined ? {} : { reason }),
-    key,
-    hostname,
-    flavor,
-    image,
-    tags,
-    kind,
-    address,
-    port,
-    createdAt,
-  };
+  return { id, state, reason, key, hostname, flavor, image, tags, kind, address, port, createdAt };
 }
 
 /** A machine as describe shows it: with what is needed to log in. */

@@ -87,11 +87,7 @@ export class Machines {
       .map((machine) => ({ machine, place: `${machine.createdAt}_${machine.id}` }))
       .filter(({ place }) => request.page === undefined || place > request.page)
       .toSorted((one, other) => (one.place < other.place ? -1 : 1));
-    this.#parts.journal.append({
-      operation: 'list',
-      tags: Object.fromEntries(wanted),
-      ...(request.key === undefined ? {} : { key: request.key }),
-    });
+    this.#parts.journal.append({ operation: 'list', tags: Object.fromEntries(wanted), key: request.key });
     const page = found.slice(0, request.limit);
     const last = page.at(-1);
     return {
@@ -192,7 +188,7 @@ export class Machines {
       faults: {
         ...(faults.meet('never-boots', call) ? { neverBoots: true } : {}),
         ...(faults.meet('no-ssh', call) ? { noSsh: true } : {}),
-        ...(diesAfterMs === undefined ? {} : { diesAfterMs }),
+        diesAfterMs,
       },
     };
   }

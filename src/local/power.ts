@@ -57,7 +57,7 @@ export class Power {
 
   /** Pulls the plug: the machine has the state at once, its last process is gone soon after. */
   turnOff(id: string, state: 'stopped' | 'failed', reason?: string): void {
-    this.#inventory.update(id, { state, ...(reason === undefined ? {} : { reason }) });
+    this.#inventory.update(id, { state, reason });
     this.#lives.get(id)?.cut.abort();
   }
 

@@ -201,12 +201,5 @@ export function failureOf(
   { action, service, kind, message, at }: FailureRecord,
 ): OperationFailure {
   const short = message.length > 300 ? `${message.slice(0, 297)}...` : message;
-  return {
-    nodeId: nodeIdOf,
-    action,
-    ...(service === undefined ? {} : { service }),
-    kind,
-    message: short,
-    at,
-  };
+  return { nodeId: nodeIdOf, action, service, kind, message: short, at };
 }

@@ -14,7 +14,7 @@ export interface ClientPlan {
 }
 
 export function clientPlan({ name, type, fields }: Descriptor): ClientPlan {
-  return { plugin: name, type, ...(fields === undefined ? {} : { adminFields: Object.keys(fields.admin) }) };
+  return { plugin: name, type, adminFields: fields === undefined ? undefined : Object.keys(fields.admin) };
 }
 
 /** Longest time that a client takes to start, in ms. */
@@ -101,10 +101,7 @@ export class Clients {
     } catch (cause) {
       const words = `plugin ${this.#plan.plugin} could not start its client for ${account.name}: ${cause instanceof Error ? cause.message : String(cause)}`;
       if (!isPluginError(cause)) throw new PluginError('Retryable', words, { cause });
-      throw new PluginError(cause.kind, words, {
-        cause,
-        ...(cause.retryAfterMs === undefined ? {} : { retryAfterMs: cause.retryAfterMs }),
-      });
+      throw new PluginError(cause.kind, words, { cause, retryAfterMs: cause.retryAfterMs });
     }
   }
 

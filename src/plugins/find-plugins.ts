@@ -122,7 +122,7 @@ function readPluginFolder(
           root,
           folder,
           entry: path,
-          ...(command === undefined ? {} : { command }),
+          command,
           digest: digest.value,
           place: place([]),
         });

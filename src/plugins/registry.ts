@@ -206,14 +206,7 @@ async function registerAll<Context, Instance>(
         place,
       });
     if (close !== undefined) closers.push(close);
-    registered.push({
-      descriptor,
-      digest,
-      folder,
-      abilities,
-      create,
-      ...(reserve === undefined ? {} : { reserve }),
-    });
+    registered.push({ descriptor, digest, folder, abilities, create, reserve });
   }
   return registered.toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
 }

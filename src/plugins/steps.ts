@@ -73,11 +73,11 @@ async function naming<Value, Subject>(
     const { kind, message, retryAfterMs, stdout, stderr, exitCode, result } = error;
     throw new PluginError(kind, `${what} ${name}: ${message}`, {
       cause: error,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(result === undefined ? {} : { result }),
-      ...(stdout === undefined ? {} : { stdout }),
-      ...(stderr === undefined ? {} : { stderr }),
-      ...(exitCode === undefined ? {} : { exitCode }),
+      retryAfterMs,
+      result,
+      stdout,
+      stderr,
+      exitCode,
     });
   }
 }

@@ -45,7 +45,7 @@ export async function findEvent(
 
 export function viewEvent(event: HistoryEvent): EventView {
   const about = aboutOf(event);
-  return { id: idOf(event), type: typeOf(event), ...(about === undefined ? {} : { about }) };
+  return { id: idOf(event), type: typeOf(event), about };
 }
 
 /**

@@ -94,7 +94,7 @@ function createBench({
 
   function replayerFor(sealed: boolean): Replayer {
     if (!sealed || keyRing === undefined) return (replayers.plain ??= createReplayer({ bundlePath }));
-    const encryption = { keys: keyRing, namespace, ...(onPlaintext === undefined ? {} : { onPlaintext }) };
+    const encryption = { keys: keyRing, namespace, onPlaintext };
     return (replayers.sealed ??= createReplayer({ bundlePath, encryption }));
   }
 
@@ -143,12 +143,7 @@ async function replayAndExplain(
     failure,
     async (part) => (await replayer.replay(workflowId, part)) === undefined,
   );
-  return {
-    kind: failure.kind,
-    message: explain(failure, event),
-    ...(event === undefined ? {} : { event }),
-    detail: failure.message,
-  };
+  return { kind: failure.kind, message: explain(failure, event), event, detail: failure.message };
 }
 
 function undecryptable(history: History, id: number, message: string): ReplayFault {
@@ -156,6 +151,6 @@ function undecryptable(history: History, id: number, message: string): ReplayFau
   return {
     kind: 'undecryptable',
     message: `cannot be decrypted: ${message}`,
-    ...(event === undefined ? {} : { event: viewEvent(event) }),
+    event: event === undefined ? undefined : viewEvent(event),
   };
 }

@@ -35,7 +35,7 @@ export class ProblemsError extends Error {
 }
 
 export function errorAt(path: Path, wrong: string, right?: string): Problem {
-  return { severity: 'error', path, wrong, ...(right === undefined ? {} : { right }) };
+  return { severity: 'error', path, wrong, right };
 }
 
 export function warningAt(path: Path, wrong: string, right?: string): Problem {

@@ -46,7 +46,7 @@ export function parseResult(value: unknown, source: ResultSource): ParsedResult 
   const status = entries['status'];
   return {
     ...(typeof status === 'number' ? { status } : {}),
-    ...(result === undefined ? {} : { result }),
+    result,
     ...outputOf('stdout', entries),
     ...outputOf('stderr', entries),
   };

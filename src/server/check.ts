@@ -54,7 +54,7 @@ export async function checkServer(location: ServerLocation, limitMs = 10_000): P
       connection.workflowService.getSystemInfo({}),
     );
     const warning = floorProblem(serverVersion);
-    return { address: location.address, serverVersion, ...(warning === undefined ? {} : { warning }) };
+    return { address: location.address, serverVersion, warning };
   } catch (cause) {
     throw unreachable(location.address, cause, limitMs);
   } finally {

@@ -56,7 +56,7 @@ async function makeOrUpdate(
       spec,
       action,
       policies,
-      state: { paused, ...(note === undefined ? {} : { note }) },
+      state: { paused, note },
     }));
   }
 }

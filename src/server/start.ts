@@ -108,7 +108,7 @@ function describeServer(
 ): RunningServer {
   return {
     address,
-    ...(ports.uiPort === undefined ? {} : { uiAddress: `http://127.0.0.1:${ports.uiPort}` }),
+    uiAddress: ports.uiPort === undefined ? undefined : `http://127.0.0.1:${ports.uiPort}`,
     namespace,
     pid: server.pid,
     logFile,

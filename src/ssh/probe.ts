@@ -35,7 +35,7 @@ export async function probe(target: SshTarget, options: ProbeOptions = {}): Prom
   try {
     const bootId = await withLimits(readBootId(connection), target, limits);
     connection.close();
-    return { hostKey: connection.hostKey, ...(bootId === undefined ? {} : { bootId }) };
+    return { hostKey: connection.hostKey, bootId };
   } catch (error) {
     // It may not answer any more: no farewell.
     connection.destroy();

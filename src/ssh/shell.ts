@@ -73,12 +73,7 @@ function toOutcome(
   const { stdout, stderr, exitCode } = end;
   const name = script.name === undefined ? 'the script' : `script ${script.name}`;
   const failed = (text: string, cause?: unknown) =>
-    new PluginError('ScriptFailed', `${name} on ${where} ${text}`, {
-      stdout,
-      stderr,
-      cause,
-      ...(exitCode === undefined ? {} : { exitCode }),
-    });
+    new PluginError('ScriptFailed', `${name} on ${where} ${text}`, { stdout, stderr, cause, exitCode });
   switch (end.reason) {
     case 'timeout':
       throw failed(

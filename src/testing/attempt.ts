@@ -74,7 +74,7 @@ export function makeTask({
     nodes: nodes ?? { [nodeId]: { hostname: `suite-${nodeId}`, services: [], nodenum: 1, group: 'app' } },
     cluster: {},
     provider,
-    ...(service === undefined ? {} : { service }),
+    service,
   };
 }
 

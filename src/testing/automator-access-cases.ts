@@ -64,7 +64,7 @@ async function runAs(
   const { host, port, hostKey } = node.target;
   const pool = createPool();
   try {
-    const target = { host, port, user: login, password, ...(hostKey === undefined ? {} : { hostKey }) };
+    const target = { host, port, user: login, password, hostKey };
     return (await createShell({ pool, target, runId: 'user' }).exec(['sh', '-c', line])).stdout.trim();
   } finally {
     await pool.closeAll();

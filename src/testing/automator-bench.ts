@@ -144,7 +144,7 @@ export class AutomatorBench {
       attempt,
       provider: { name: 'suite', type: 'suite', fields: {} },
       config: { hostname: 'suite-app-1', ipaddress: host, 'ssh-port': port, 'ssh-auth': { user } },
-      ...(fields === undefined ? {} : { service: { name: 'suite', action: { type: name, fields } } }),
+      service: fields === undefined ? undefined : { name: 'suite', action: { type: name, fields } },
     });
     const pool = createPool();
     const over = new AbortController();
@@ -186,15 +186,7 @@ export class AutomatorBench {
 }
 
 function addressOf({ host, port, user, password, privateKey, agent, hostKey }: SshTarget): NodeAddress {
-  return {
-    host,
-    port,
-    user,
-    ...(password === undefined ? {} : { password }),
-    ...(privateKey === undefined ? {} : { key: privateKey }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(hostKey === undefined ? {} : { hostKey }),
-  };
+  return { host, port, user, password, key: privateKey, agent, hostKey };
 }
 
 const methods = {

@@ -55,7 +55,7 @@ export async function startMachineService(
     const response = await fetch(`${endpoint}${path}`, {
       method,
       headers: { authorization: `Bearer ${apiKey}` },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);

@@ -70,12 +70,7 @@ function listPage(
   nextPageToken?: Uint8Array,
 ): Promise<Page> {
   const { namespace } = temporal.options;
-  return temporal.workflowService.listWorkflowExecutions({
-    namespace,
-    query,
-    pageSize,
-    ...(nextPageToken === undefined ? {} : { nextPageToken }),
-  });
+  return temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize, nextPageToken });
 }
 
 async function living(temporal: Client): Promise<readonly LivingCluster[]> {
@@ -88,7 +83,7 @@ async function living(temporal: Client): Promise<readonly LivingCluster[]> {
     for (const { execution, memo } of page.executions) {
       const workflowId = execution?.workflowId ?? '';
       const uid = await readUid(temporal, workflowId, memo?.fields ?? {});
-      found.push({ name: workflowId.replace(/^cluster\//, ''), ...(uid === undefined ? {} : { uid }) });
+      found.push({ name: workflowId.replace(/^cluster\//, ''), uid });
     }
     ({ nextPageToken } = page);
   }

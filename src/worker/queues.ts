@@ -30,9 +30,7 @@ export function taskWorkers(config: Config, providers: Config['providers']): rea
     ...accounts.map(([name, { limits }]) => ({
       taskQueue: providerQueue(config.site, name),
       maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
-      ...(limits?.ratePerSecond === undefined
-        ? {}
-        : { maxTaskQueueActivitiesPerSecond: limits.ratePerSecond }),
+      maxTaskQueueActivitiesPerSecond: limits?.ratePerSecond === undefined ? undefined : limits.ratePerSecond,
     })),
   ];
 }

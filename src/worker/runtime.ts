@@ -35,7 +35,7 @@ function optionsOf(log: Logger, metricsAddress: string | undefined): RuntimeOpti
     },
     telemetryOptions: {
       logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
-      ...(metricsAddress === undefined ? {} : { metrics: { prometheus: { bindAddress: metricsAddress } } }),
+      metrics: metricsAddress === undefined ? undefined : { prometheus: { bindAddress: metricsAddress } },
     },
     shutdownSignals: [],
   };

@@ -62,12 +62,7 @@ async function search(temporal: Client, query: string): Promise<readonly Executi
   for (let nextPageToken: Uint8Array | undefined; nextPageToken === undefined || nextPageToken.length > 0;) {
     const page: Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>> =
       await temporal.withDeadline(Date.now() + patienceMs, () =>
-        temporal.workflowService.listWorkflowExecutions({
-          namespace,
-          query,
-          pageSize: 1_000,
-          ...(nextPageToken === undefined ? {} : { nextPageToken }),
-        }),
+        temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, nextPageToken }),
       );
     for (const { execution } of page.executions) {
       const { workflowId, runId } = execution ?? {};
@@ -101,8 +96,8 @@ async function describeRun(
     firstRunId: info.firstRunId ?? runId,
     status: nameOf(info.status),
     startedAt: optionalTsToMs(info.startTime) ?? 0,
-    ...(resetAt === undefined ? {} : { resetAt }),
-    ...(clusterUid === undefined ? {} : { clusterUid }),
+    resetAt,
+    clusterUid,
     pending: await Promise.all(
       (answer?.pendingActivities ?? []).map(async ({ activityId, attempt, heartbeatDetails }) => {
         const heartbeat = await readHeartbeat(
@@ -111,11 +106,7 @@ async function describeRun(
           activityId ?? '',
           heartbeatDetails?.payloads ?? [],
         );
-        return {
-          activityId: activityId ?? '',
-          attempt: attempt ?? 0,
-          ...(heartbeat === undefined ? {} : { heartbeat }),
-        };
+        return { activityId: activityId ?? '', attempt: attempt ?? 0, heartbeat };
       }),
     ),
   };

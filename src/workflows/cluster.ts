@@ -88,13 +88,7 @@ export async function cluster(input: ClusterInput): Promise<string> {
 
 async function live(input: ClusterInput, cancelled: Promise<never>): Promise<string> {
   const { halt, ...state } = openState(input);
-  const memory: Memory = {
-    state,
-    sending: [],
-    placing: 0,
-    stale: false,
-    ...(halt === undefined ? {} : { halt }),
-  };
+  const memory: Memory = { state, sending: [], placing: 0, stale: false, halt };
   handleMessages(memory);
   cancelled.catch(() => cancelFromOutside(memory));
   if (isRawSpec(input))

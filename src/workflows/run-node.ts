@@ -247,11 +247,6 @@ function stopped(owner: NodeOwner): ChainEnd {
 
 function note(owner: NodeOwner, step: Step, state: CurrentTask['state']): void {
   const { action, service } = step;
-  const current: CurrentTask = {
-    action,
-    ...(service === undefined ? {} : { service }),
-    state,
-    since: owner.now(),
-  };
+  const current: CurrentTask = { action, service, state, since: owner.now() };
   owner.change((node) => ({ ...node, current }));
 }

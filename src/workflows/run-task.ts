@@ -89,7 +89,7 @@ export async function runTask(
       (ownLimit === undefined ? row.attemptMs : ownLimit + 60_000) + (request.check?.withinMs ?? 0),
     heartbeatTimeout: row.heartbeatMs,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    ...(budgetMs === undefined ? {} : { scheduleToCloseTimeout: budgetMs }),
+    scheduleToCloseTimeout: budgetMs,
     retry:
       options.mayFail === true && row.target === 'automator' ? { ...takeOver, maximumAttempts: 3 } : takeOver,
   });
@@ -112,7 +112,7 @@ export async function runTogether(
     startToCloseTimeout: attemptMs,
     heartbeatTimeout: heartbeatMs,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    ...(timeMs === undefined ? {} : { scheduleToCloseTimeout: timeMs }),
+    scheduleToCloseTimeout: timeMs,
     retry: takeOver,
   });
 }

@@ -52,7 +52,7 @@ export async function sweep(input: SweepInput): Promise<SweepReport> {
       name,
       machines,
       leaks: suspects.length + more,
-      ...(unable === undefined ? {} : { unable }),
+      unable,
     })),
   };
   setCurrentDetails(detailsOfSweep(report));

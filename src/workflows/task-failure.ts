@@ -23,10 +23,7 @@ export function readTaskFailure(
     timedOut === undefined ? said : `${timedOut}${said === '' ? '' : `; the last attempt said: ${said}`}`;
   const { result = {}, ...rest } = details;
   const { taskId, action, service } = task;
-  return {
-    record: { taskId, action, ...(service === undefined ? {} : { service }), kind, message, ...rest, at },
-    result,
-  };
+  return { record: { taskId, action, service, kind, message, ...rest, at }, result };
 }
 
 function unwrap(error: unknown): { readonly cause: unknown; readonly timedOut?: string } {

@@ -48,7 +48,7 @@ export function requestFor(owner: NodeOwner, step: Step, run: number): TaskReque
           service: {
             name: service,
             action: { type: spec.type, fields: spec.fields },
-            ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+            timeoutMs: spec.timeoutMs,
           },
         }),
   };

@@ -21,7 +21,7 @@ async function confirm(account: Partial<ProviderAccount>, hostKey?: string) {
     ipaddress: '127.0.0.1',
     'ssh-port': impostor.target.port,
     'ssh-auth': { user: 'root', password },
-    ...(hostKey === undefined ? {} : { 'ssh-host-key': hostKey }),
+    'ssh-host-key': hostKey,
   };
   bench = await openBench(
     `async create() {} async delete() {} async confirm() { return { result: ${JSON.stringify(result)} }; }`,

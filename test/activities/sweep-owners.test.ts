@@ -26,11 +26,7 @@ function records(
   };
 }
 
-const machine = (key: string, cluster?: string): OwnMachine => ({
-  key,
-  providerid: `id-of-${key}`,
-  ...(cluster === undefined ? {} : { cluster }),
-});
+const machine = (key: string, cluster?: string): OwnMachine => ({ key, providerid: `id-of-${key}`, cluster });
 
 describe('whose a machine is', () => {
   const group = { is: 'elsewhere', workflowId: 'cluster/web/group/1' } as const;

@@ -17,11 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function open(logLimit?: number): TaskLog {
-  return openTaskLog(
-    createFolderStore({ folder, ...(logLimit === undefined ? {} : { logLimit }) }),
-    name,
-    () => redactor,
-  );
+  return openTaskLog(createFolderStore({ folder, logLimit }), name, () => redactor);
 }
 
 function written(): Promise<string> {

@@ -35,11 +35,7 @@ it.each([
   ['settings name another one', undefined, 'temporal.example:7777', 'configuration', false],
   ['a flag goes over settings that name it', 'temporal.example:7777', '127.0.0.1:7777', 'flag', false],
 ])('a worker beside heddle dev has what its worker has, or not: %s', async (_, flag, setting, from, has) => {
-  const env = {
-    HOME: folder,
-    HEDDLE_DATA_FOLDER: folder,
-    ...(setting === undefined ? {} : { TEMPORAL_ADDRESS: setting }),
-  };
+  const env = { HOME: folder, HEDDLE_DATA_FOLDER: folder, TEMPORAL_ADDRESS: setting };
   const choice = await chooseServer(loadConfig({ env }), flag === undefined ? {} : { address: flag });
   expect(choice).toMatchObject({ from, address: flag ?? setting ?? '127.0.0.1:7777' });
   expect(choice.dev?.workerConfig).toBe(has ? '/its/dev-worker.yaml' : undefined);

@@ -37,10 +37,10 @@ const node = (nodeId: string, failure?: Partial<FailureRecord>): NodeStatus => (
   running: [],
   state: failure === undefined ? 'ready' : 'failed',
   payload: {},
-  ...(failure === undefined
-    ? {}
-    : {
-        failure: {
+  failure:
+    failure === undefined
+      ? undefined
+      : {
           taskId: 't',
           action: 'START',
           kind: 'ScriptFailed',
@@ -48,7 +48,6 @@ const node = (nodeId: string, failure?: Partial<FailureRecord>): NodeStatus => (
           at: '2026-01-01T00:00:30Z',
           ...failure,
         },
-      }),
 });
 const status = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
   name: 'web',
@@ -80,7 +79,7 @@ function record(options: { readonly json?: boolean; readonly columns?: number } 
   const output: Output = {
     json,
     live: false,
-    ...(columns === undefined ? {} : { columns }),
+    columns,
     style: (_style, text) => text,
     line: (text = '') => void (json || lines.push(text)),
     document: () => undefined,

@@ -125,7 +125,7 @@ describe.runIf(isRoot)('the networks of the container stack', () => {
     const options = {
       method,
       headers: { authorization: `Bearer ${apiKey}` },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      body: body === undefined ? undefined : JSON.stringify(body),
     };
     const { stdout, stderr } = inside(
       'worker',

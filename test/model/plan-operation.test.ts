@@ -74,7 +74,7 @@ function plan(wanted: ClusterSpec | undefined, current: CurrentCluster = emptyCl
   const placements = Object.fromEntries(Object.keys(wanted?.groups ?? {}).map((name) => [name, [placement]]));
   return planOperation({
     intent: { kind: wanted === undefined ? 'delete' : 'apply' },
-    ...(wanted === undefined ? {} : { spec: wanted }),
+    spec: wanted,
     current,
     placements,
     digest,

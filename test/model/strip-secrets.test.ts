@@ -1,8 +1,9 @@
+import type { JsonObject } from '../../src/model/json.js';
 import { expect, it } from 'vitest';
 import { stripSecrets } from '../../src/model/strip-secrets.js';
 
 it('leaves of a payload what people may see, at any depth, and does not change it', () => {
-  const payload = {
+  const payload: JsonObject = {
     providerid: 'i-1',
     ipaddress: '127.0.0.1',
     'ssh-port': 22,

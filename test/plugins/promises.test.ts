@@ -104,7 +104,7 @@ function onNode(action: Action, service?: TaskRequest['service']): Promise<TaskO
   };
   return bench.run(action, '', {
     plugin: 'my_provider',
-    more: { taskId: `u/app-1#1/web/${action}/1`, config, ...(service === undefined ? {} : { service }) },
+    more: { taskId: `u/app-1#1/web/${action}/1`, config, service },
   });
 }
 

@@ -53,7 +53,8 @@ describe('a key that names or reaches the machine', () => {
     '$key from $action: allowed is $allowed, whatever its value',
     ({ action, key, allowed }) => {
       expect(fault({ [key]: valid[key] }, action) === 'nothing').toBe(allowed);
-      for (const value of [null, { user: null }, ['x'], 'x', 7, {}]) {
+      const values: readonly Json[] = [null, { user: null }, ['x'], 'x', 7, {}];
+      for (const value of values) {
         if (allowed) continue;
         expect(fault({ [key]: value }, action)).toMatch(
           new RegExp(

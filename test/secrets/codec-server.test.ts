@@ -69,7 +69,8 @@ describe('a codec server', () => {
           expect.stringContaining('does not serve'),
         ]);
       }
-      for (const headers of [{ 'X-Namespace': '' }, {}]) {
+      const withoutNamespace: readonly Record<string, string>[] = [{ 'X-Namespace': '' }, {}];
+      for (const headers of withoutNamespace) {
         const reply = await post(open.url, verb, { body: sent, namespace: null, headers });
         expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('X-Namespace')]);
       }

@@ -1,3 +1,4 @@
+import type { Json } from '../../src/model/json.js';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -271,11 +272,15 @@ describe('vault:', () => {
 });
 
 it('takes for a reference only an object whose one key is secret', () => {
-  expect(
-    [{ secret: 'env:A' }, { secret: 1 }, { secret: 'a', b: 1 }, 'secret', null, [], undefined].map(
-      isSecretReference,
-    ),
-  ).toEqual([true, false, false, false, false, false, false]);
+  const values: readonly Json[] = [
+    { secret: 'env:A' },
+    { secret: 1 },
+    { secret: 'a', b: 1 },
+    'secret',
+    null,
+    [],
+  ];
+  expect(values.map((value) => isSecretReference(value))).toEqual([true, false, false, false, false, false]);
 });
 
 function resolve(

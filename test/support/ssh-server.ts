@@ -96,10 +96,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const hostKeys = options.hostKeys ?? [defaultKey.private];
   const algorithms = options.withoutStrict === true ? withoutStrict(options.algorithms) : options.algorithms;
   let last: Connection | undefined;
-  const server = new ssh2.Server({
-    hostKeys: [...hostKeys],
-    ...(algorithms === undefined ? {} : { algorithms }),
-  });
+  const server = new ssh2.Server({ hostKeys: [...hostKeys], algorithms });
 
   server.on('connection', (client) => {
     sockets.add(client);

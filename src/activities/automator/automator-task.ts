@@ -211,7 +211,7 @@ function open(
     log: attempt.log,
     turn: turnOf(request),
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
   });
   const { startToCloseTimeoutMs } = activityInfo();
   return plugin.create({
@@ -222,7 +222,7 @@ function open(
     shell,
     address: node.address,
     detach: attempt.detach,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
     endsAt: Date.now() + startToCloseTimeoutMs - Math.min(lastWordsMs, startToCloseTimeoutMs / 10),
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
     note: {

@@ -37,7 +37,7 @@ export async function checkServices(
         incarnation,
         service,
         well,
-        ...(why === undefined ? {} : { why: attempt.redact(why) }),
+        why: why === undefined ? undefined : attempt.redact(why),
       });
     }
     return sightings;

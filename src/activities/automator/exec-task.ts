@@ -25,7 +25,7 @@ export async function runCommand(
     log: attempt.log,
     turn: turnOf(request),
     onOutput: (stream, chunk) => attempt.output.print(stream, chunk),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
   });
   attempt.at('runs the command');
   const { hostname, ipaddress } = task.config;

@@ -58,7 +58,7 @@ export function createCheckImageActivity(parts: CheckParts): {
           : (accounts[source.cluster.groups[recipeGroup]?.provider ?? '']?.site ?? '');
       return {
         spec: asWritten,
-        ...(placement === undefined ? {} : { placement }),
+        placement,
         accounts,
         site,
         recipe: createHash('sha256')

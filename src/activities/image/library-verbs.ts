@@ -39,10 +39,7 @@ export const libraryVerbs = {
     askProvider(call, async (open) => {
       const { folder } = builderOf(call);
       const { path, format, sha256 } = fileIn(call);
-      const file = await checkFile(
-        { path: checkInside(folder, path), format, ...(sha256 === undefined ? {} : { sha256 }) },
-        call.attempt.signal,
-      );
+      const file = await checkFile({ path: checkInside(folder, path), format, sha256 }, call.attempt.signal);
       const input = {
         ...libraryInput(call, open),
         file: file.path,

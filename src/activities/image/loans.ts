@@ -65,7 +65,7 @@ export async function findNode(
     hostname,
     payload,
     placement,
-    ...(busy === undefined ? {} : { busy }),
+    busy,
   };
 }
 
@@ -76,14 +76,7 @@ async function borrowNode(
   const owner = workflowOfNode(ref);
   // Nodes of pools are held by people meanwhile.
   const refusal =
-    ref.of === 'pool'
-      ? undefined
-      : await loans.lend(owner, {
-          nodeId: ref.node,
-          loan,
-          to,
-          ...(rewrites === undefined ? {} : { rewrites }),
-        });
+    ref.of === 'pool' ? undefined : await loans.lend(owner, { nodeId: ref.node, loan, to, rewrites });
   if (refusal !== undefined) throw invalid(refusal);
   const { busy, ...found } = await findNode(loans, ref);
   if (busy === undefined) return found;

@@ -60,7 +60,7 @@ export async function askProvider<Value>(
     claims: parts.claims(request.provider.name),
     calls: admission.calls(signal),
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
-    ...(reservation === undefined ? {} : { reservation }),
+    reservation,
   });
   const name = plugin.descriptor.name;
   attempt.at(`${call.action} by ${name}`);

@@ -58,11 +58,7 @@ export async function askPower(
       // Who does not answer the one question is not asked more.
       if (reading.power === 'unknown') return { power: reading.power };
       const [bootTarget, assigned] = [await word('bootTarget'), await word('assignedImage')];
-      return {
-        power: reading.power,
-        ...(bootTarget === undefined ? {} : { bootTarget }),
-        ...(assigned === undefined ? {} : { assigned }),
-      };
+      return { power: reading.power, bootTarget, assigned };
     });
   } catch (error) {
     notes.push(whyOf(error, attempt.signal));

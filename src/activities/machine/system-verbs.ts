@@ -81,7 +81,7 @@ async function proveLogin(call: MachineCall): Promise<void> {
   const {
     address: { host, port, hostKey, jump },
   } = await reachNode(parts, request, attempt);
-  const way = { ...(hostKey === undefined ? {} : { hostKey }), ...(jump === undefined ? {} : { jump }) };
+  const way = { hostKey, jump };
   const address = { host, port, user: login, password, ...way };
   try {
     await parts.nodes.probe(address, anySignal([attempt.signal, attempt.detach]));
@@ -110,13 +110,7 @@ function accessInput({
 }: MachineCall): AccessInput {
   if (access === undefined) throw new PluginError('Invalid', 'the task names no account');
   const { login, password, publicKey, until, accounts } = access;
-  return {
-    login,
-    ...(password === undefined ? {} : { password }),
-    ...(publicKey === undefined ? {} : { publicKey }),
-    ...(until === undefined ? {} : { until }),
-    ...(accounts === undefined ? {} : { renewed: true }),
-  };
+  return { login, password, publicKey, until, renewed: accounts === undefined ? undefined : true };
 }
 
 type Ask = (automator: AutomatorWithAbilities) => Promise<unknown> | undefined;
@@ -154,7 +148,7 @@ function inputOf(call: MachineCall): SystemInput {
     image: order.image,
     machine: { id: clusterUid, hostname },
     at: order.at,
-    ...(order.user === undefined ? {} : { user: order.user }),
+    user: order.user,
     resetNode: () => resetNode(call),
   };
 }

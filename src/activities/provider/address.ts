@@ -145,11 +145,7 @@ function credentialsOf(source: JsonObject): Pick<NodeAddress, 'password' | 'key'
   const text = (key: string): string | undefined =>
     typeof source[key] === 'string' ? source[key] : undefined;
   const [password, key, agent] = [text('password'), text('key'), text('agent')];
-  return {
-    ...(password === undefined ? {} : { password }),
-    ...(key === undefined ? {} : { key }),
-    ...(agent === undefined ? {} : { agent }),
-  };
+  return { password, key, agent };
 }
 
 function hostKeyOf(value: unknown): string | readonly string[] | undefined {

@@ -53,8 +53,8 @@ export async function admit(
       waitedMs: begunAt - since,
       release,
       calls: (signal) => callsOf(pace, signal, begunAt),
-      ...(turn === undefined ? {} : { turn }),
-      ...(reservation === undefined ? {} : { reservation }),
+      turn,
+      reservation,
     };
   } catch (error) {
     await release();

@@ -33,17 +33,7 @@ export async function findMachines(
       if (machine.tags[tagNames.cluster] !== clusterId && !uids.includes(clusterUid)) return [];
       const { providerid, state, createdAt } = machine;
       const placement = machine.tags[tagNames.placement];
-      return [
-        {
-          providerid,
-          keyUid: clusterUid,
-          nodeId,
-          incarnation,
-          state,
-          ...(placement === undefined ? {} : { placement }),
-          ...(createdAt === undefined ? {} : { createdAt }),
-        },
-      ];
+      return [{ providerid, keyUid: clusterUid, nodeId, incarnation, state, placement, createdAt }];
     }),
   };
 }

@@ -32,7 +32,7 @@ export async function runProviderTask(
   const machine = machineInput(
     parts.installation,
     clusterId,
-    { nodeId, incarnation, keyUid, config, ...(placement === undefined ? {} : { placement }) },
+    { nodeId, incarnation, keyUid, config, placement },
     fields,
   );
   if (request.swept === true)
@@ -69,7 +69,7 @@ export async function runProviderTask(
     calls: admission.calls(signal),
     pools: parts.pools,
     resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
-    ...(reservation === undefined ? {} : { reservation }),
+    reservation,
   });
   attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
   const call: ProviderCall = {
@@ -80,7 +80,7 @@ export async function runProviderTask(
     machine,
     absences: parts.absences,
     runs: parts.runs,
-    ...(turn === undefined ? {} : { turn }),
+    turn,
   };
   try {
     // After the deadline began: whoever takes this attempt's place from now on waits at least as long as its

@@ -69,7 +69,7 @@ async function carry(carryOut: CarryOut, action: TogetherAction, request: TaskRe
   try {
     const outcome = await carryOut(action, request);
     const confirmed = action === 'CREATE' ? await lookAtOnce(carryOut, request, outcome) : undefined;
-    return { outcome, ...(confirmed === undefined ? {} : { confirmed }) };
+    return { outcome, confirmed };
   } catch (error) {
     return endOf(error);
   }

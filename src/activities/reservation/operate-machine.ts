@@ -76,7 +76,7 @@ async function begin(
 
 function endOf({ state, answer, failure, result, notes }: MachineOperation): OperateMachineReply {
   const verdict = result?.status?.status;
-  if (state === 'done') return { is: 'done', notes, ...(verdict === undefined ? {} : { verdict }) };
+  if (state === 'done') return { is: 'done', notes, verdict };
   const why = failure?.message ?? (state === 'cancelled' ? 'somebody cancelled it' : 'no reason was given');
   return { is: 'not done', answer: answer === 'unknown' ? 'unknown' : 'not done', why };
 }

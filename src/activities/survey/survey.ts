@@ -39,7 +39,7 @@ export async function survey(
   );
   const health = checked.length === 0 ? undefined : await checkServices(parts, request, checked, attempt);
   return {
-    ...(health === undefined ? {} : { health }),
+    health,
     sightings: nodes.flatMap(({ nodeId, incarnation }, index): readonly Sighting[] => {
       const verdict = verdicts[index];
       return verdict?.kind === 'drift'

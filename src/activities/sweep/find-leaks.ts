@@ -65,13 +65,7 @@ interface Upload extends Machine {
 
 /** An image belongs to an image's workflow as a machine does to whoever made it. */
 function asMachine({ providerImage, tags, createdAt }: UploadedImage): Upload {
-  return {
-    isImage: true,
-    providerid: providerImage,
-    tags,
-    state: 'stopped',
-    ...(createdAt === undefined ? {} : { createdAt }),
-  };
+  return { isImage: true, providerid: providerImage, tags, state: 'stopped', createdAt };
 }
 
 function isImage(machine: Machine): machine is Upload {

@@ -32,18 +32,14 @@ export async function add(name: string, options: AddOptions): Promise<number> {
   const output = createOutput(options);
   const descriptor = prepare(workspace, name, options);
   const fields = await gatherFields(descriptor, options);
-  const saved = addAccount(
-    workspace,
-    { name, type, fields, ...(site === undefined ? {} : { site }) },
-    { replace },
-  );
+  const saved = addAccount(workspace, { name, type, fields, site }, { replace });
   output.line(`provider ${name} (${type}) is in ${workspace.file}`);
   for (const file of saved.stored) output.line(`its secret is in ${file}`);
   output.line(whenItCounts);
   output.document({
     provider: name,
     type,
-    ...(site === undefined ? {} : { site }),
+    site,
     file: workspace.file,
     fields: hideSecrets(descriptor, saved.fields),
     stored: saved.stored,

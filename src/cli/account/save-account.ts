@@ -55,11 +55,7 @@ export function addAccount(
     ...Object.fromEntries(secrets.map(([key]): [string, Json] => [key, secretReference(place, key)])),
   };
 
-  const text = putAccount(before, draft.name, {
-    type: draft.type,
-    fields,
-    ...(draft.site === undefined ? {} : { site: draft.site }),
-  });
+  const text = putAccount(before, draft.name, { type: draft.type, fields, site: draft.site });
   const stored = storedFiles(place, fields);
   const stale = storedFiles(place, providers[draft.name]?.fields ?? {}).filter(
     (path) => !stored.includes(path),

@@ -67,7 +67,7 @@ async function readRun(
     const page = await client.workflowService.getWorkflowExecutionHistoryReverse({
       namespace,
       execution,
-      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      nextPageToken,
     });
     for (const event of page.history?.events ?? []) {
       if (timeOf(event) < since) return { events: events.toReversed(), earlier: undefined };

@@ -91,7 +91,7 @@ async function lookAtWorkflow(
       id,
       runId: info?.execution?.runId ?? '',
       events: Number(String(info?.historyLength ?? 0)),
-      ...(stuck ? { task: { attempt, since, ...(failure === undefined ? {} : { failure }) } } : {}),
+      ...(stuck ? { task: { attempt, since, failure } } : {}),
     },
     activities: await Promise.all(
       (pendingActivities ?? []).map((activity) => describeActivity(client, activity)),
@@ -124,15 +124,14 @@ async function describeActivity(client: Client, activity: PendingActivity): Prom
       task === undefined
         ? (activityType?.name ?? 'activity')
         : `${task.action} ${task.service === undefined ? '' : `${task.service} on `}${task.nodeId}`,
-    ...(task === undefined ? {} : { nodeId: task.nodeId }),
+    nodeId: task?.nodeId,
     state: states[activity.state ?? 0] ?? 'waits for a worker',
     attempt: attempt ?? 1,
     since: sinceOf(activity),
     ...(queue ? { queue } : {}),
     ...(lastWorkerIdentity ? { worker: lastWorkerIdentity } : {}),
-    ...(failure === undefined
-      ? {}
-      : { failure: { kind: failure.type ?? 'unknown', message: failure.message } }),
+    failure:
+      failure === undefined ? undefined : { kind: failure.type ?? 'unknown', message: failure.message },
   };
 }
 

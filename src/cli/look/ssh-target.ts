@@ -48,11 +48,7 @@ function credentialsOf(source: JsonObject): Pick<SshTarget, 'password' | 'privat
   const text = (key: string): string | undefined =>
     typeof source[key] === 'string' ? source[key] : undefined;
   const [password, privateKey, agent] = [text('password'), text('key'), text('agent')];
-  return {
-    ...(password === undefined ? {} : { password }),
-    ...(privateKey === undefined ? {} : { privateKey }),
-    ...(agent === undefined ? {} : { agent }),
-  };
+  return { password, privateKey, agent };
 }
 
 /** What of a payload says how to log in. */

@@ -130,7 +130,7 @@ async function reportWhatIsKnown(
     server,
     troubles,
     next: steps,
-    error: { code, message, ...(next === undefined ? {} : { next }) },
+    error: { code, message, next },
   });
   if (!output.json) {
     // The error's own comes with it.

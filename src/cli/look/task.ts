@@ -92,21 +92,20 @@ async function describeTask({ temporal, config }: Session, { run, pending }: Fou
     scheduledAt: new Date(scheduledAt).toISOString(),
     taskQueue,
     ...(end === undefined ? {} : { endedAt: new Date(end.at).toISOString(), tookMs: end.at - scheduledAt }),
-    ...(worker === undefined ? {} : { worker }),
+    worker,
     input: stripSecrets(input),
     ...(isJsonObject(outcome['result']) && Object.keys(outcome['result']).length > 0
       ? { result: stripSecrets(outcome['result']) }
       : {}),
-    ...(failure === undefined
-      ? {}
-      : {
-          failure: {
+    failure:
+      failure === undefined
+        ? undefined
+        : {
             ...(failure.type === undefined ? {} : { kind: failure.type }),
             message: failure.message,
             ...(details['exitCode'] === undefined ? {} : { exitCode: details['exitCode'] }),
           },
-        }),
-    ...(log === undefined ? {} : { log }),
+    log,
     tail: await readTail(config.storeFolder, log, report),
   };
 }

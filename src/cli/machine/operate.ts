@@ -29,7 +29,7 @@ export async function status(
   options: MachineOptions & { readonly image?: ImageRef },
 ): Promise<number> {
   const { image } = options;
-  return operate(name, { kind: 'status', ...(image === undefined ? {} : { image }) }, options);
+  return operate(name, { kind: 'status', image }, options);
 }
 
 export async function load(

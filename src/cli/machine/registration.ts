@@ -31,8 +31,8 @@ export async function add(name: string, options: AddOptions): Promise<number> {
       image,
       fields,
       system: system === 'none' ? null : system,
-      ...(correct === undefined ? {} : { correct }),
-      ...(defaultImage === undefined ? {} : { defaultImage }),
+      correct,
+      defaultImage,
     });
     return finishOperation(session, output, name, operation, { wait });
   });
@@ -46,12 +46,7 @@ export async function move(
     ServerOptions,
 ): Promise<number> {
   const { provider, flavor, image, field, wait } = options;
-  const to = {
-    provider,
-    ...(flavor === undefined ? {} : { flavor }),
-    ...(image === undefined ? {} : { image }),
-    ...(field === undefined ? {} : { fields: readFields(field) }),
-  };
+  const to = { provider, flavor, image, fields: field === undefined ? undefined : readFields(field) };
   const output = createOutput(options);
   return withSession(options, async (session) => {
     await requireWorker(session);

@@ -23,18 +23,9 @@ export async function apply(written: ClusterSpec, file: string, options: ApplyOp
     // made.
     const preview = await previewApply(session, spec, file, options);
     if (options.plan === true)
-      return showPreview(
-        output,
-        spec.name,
-        { kind: 'apply', ...(rolling === undefined ? {} : { width: rolling }) },
-        preview,
-      );
+      return showPreview(output, spec.name, { kind: 'apply', width: rolling }, preview);
     if (!isEmptyPlan(preview.plan)) output.line(describeCounts(preview.plan));
-    const reply = await session.client.apply(spec, {
-      createOnly,
-      queue,
-      ...(rolling === undefined ? {} : { width: rolling }),
-    });
+    const reply = await session.client.apply(spec, { createOnly, queue, width: rolling });
     return finish(session, output, spec.name, reply, { ...options, since });
   });
 }

@@ -82,7 +82,7 @@ function reportResults(output: Output, end: WaitResult, results: readonly ExecRe
     clusterUid: status.uid,
     operation,
     results,
-    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, next: error.next } }),
+    error: error === undefined ? undefined : { code: error.code, message: error.message, next: error.next },
   });
   if (error === undefined) return exitCodes.ok;
   if (output.json) return exitCodes.failed;

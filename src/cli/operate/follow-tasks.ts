@@ -60,12 +60,7 @@ async function followWorkflow(
     let token: Uint8Array | undefined;
     runId = undefined;
     do {
-      const request = {
-        namespace,
-        execution,
-        waitNewEvent: true,
-        ...(token === undefined ? {} : { nextPageToken: token }),
-      };
+      const request = { namespace, execution, waitNewEvent: true, nextPageToken: token };
       const page = await withAbort(signal, (once) =>
         connection.withAbortSignal(once, () => workflowService.getWorkflowExecutionHistory(request)),
       );

@@ -87,5 +87,5 @@ export function scopeOf({ nodes, rolling }: OperationOptions): {
   readonly nodes?: readonly string[];
   readonly width?: number;
 } {
-  return { ...(nodes === undefined ? {} : { nodes }), ...(rolling === undefined ? {} : { width: rolling }) };
+  return { nodes, width: rolling };
 }

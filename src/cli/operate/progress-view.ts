@@ -60,7 +60,7 @@ function renderNodes(nodes: readonly NodeStatus[], room: number, now: number): r
   const rows = formatTable(['', '', '', ''], cells).slice(1);
   const lines = rows.map((text, index): ViewLine => {
     const style = styles[shown[index]?.state ?? 'new'];
-    return { text: `  ${text}`, ...(style === undefined ? {} : { style }) };
+    return { text: `  ${text}`, style };
   });
   return shown.length === nodes.length
     ? lines

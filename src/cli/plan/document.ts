@@ -62,9 +62,9 @@ function tasksOf(kind: Kind, place: number): readonly object[] {
     purpose: kind.purpose,
     nodes,
     action,
-    ...(service === undefined ? {} : { service }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(after === undefined ? {} : { after }),
-    ...(turn === undefined ? {} : { turn }),
+    service,
+    reason,
+    after,
+    turn,
   }));
 }

@@ -38,10 +38,7 @@ async function show(file: string, options: PlanOptions): Promise<number> {
   return withSession(options, async (session) => {
     await requireWorker(session);
     if (options.look) await lookFirst(session, spec.name);
-    const intent = {
-      kind: 'apply',
-      ...(options.rolling === undefined ? {} : { width: options.rolling }),
-    } as const;
+    const intent = { kind: 'apply', width: options.rolling } as const;
     return showPreview(output, spec.name, intent, await previewApply(session, spec, file, options), options);
   });
 }

@@ -116,7 +116,7 @@ async function resolveTask(
   const split = (kept: boolean): JsonObject =>
     Object.fromEntries(Object.entries(provider.fields).filter(([key]) => passed.includes(key) === kept));
   const fields = { ...(await resolve(split(false), 'provider.fields')), ...split(true) };
-  const login = isJsonObject(config['ssh-auth'])
+  const login: JsonObject = isJsonObject(config['ssh-auth'])
     ? { 'ssh-auth': await resolve(config['ssh-auth'], 'config.ssh-auth') }
     : {};
   const action =

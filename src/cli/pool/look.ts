@@ -138,7 +138,7 @@ async function withTroubles({ temporal }: Session, name: string, error: unknown)
     : new HeddleError(
         'NoWorker',
         `pool ${name} does not answer\n${troubles.map(({ text }) => `stuck: ${text}`).join('\n')}`,
-        { cause: error, ...(next === undefined ? {} : { next }) },
+        { cause: error, next },
       );
 }
 

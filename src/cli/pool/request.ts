@@ -26,13 +26,7 @@ export async function create(
   options: CreateOptions,
 ): Promise<number> {
   const { count, priority, requester, tenant, providerPool, lease } = options;
-  const demand: DemandOptions = {
-    ...(priority === undefined ? {} : { priority }),
-    ...(requester === undefined ? {} : { requester }),
-    ...(tenant === undefined ? {} : { tenant }),
-    ...(providerPool === undefined ? {} : { providerPool }),
-    ...(lease === undefined ? {} : { leaseMs: lease }),
-  };
+  const demand: DemandOptions = { priority, requester, tenant, providerPool, leaseMs: lease };
   return withPool(name, options, async (pool, output) => {
     if (count !== undefined)
       return createMany(pool, output, await pool.requestMany(count, labels, demand), options);

@@ -20,11 +20,7 @@ export async function list(options: ListOptions): Promise<number> {
   const { all = false, user, machine } = options;
   const output = createOutput(options);
   const reservations = await withSession(options, ({ client }) =>
-    client.reservations.list({
-      all,
-      ...(user === undefined ? {} : { user }),
-      ...(machine === undefined ? {} : { machine }),
-    }),
+    client.reservations.list({ all, user, machine }),
   );
   output.document({ reservations });
   if (reservations.length === 0) {

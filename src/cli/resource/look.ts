@@ -60,10 +60,7 @@ export async function get(
   return withSession(options, async (session) => {
     const catalogue = await readCatalogue(session);
     recordOf(catalogue, name);
-    const pinned = pinReference(catalogue, {
-      resource: name,
-      ...(options.version === undefined ? {} : { version: options.version }),
-    });
+    const pinned = pinReference(catalogue, { resource: name, version: options.version });
     if (pinned === undefined)
       throw new CliError('NotFound', `resource ${name} has no version ${options.version ?? 'that is set'}`, {
         next: `heddle resource list ${name}`,

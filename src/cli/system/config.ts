@@ -56,7 +56,7 @@ export async function show(options: ServerOptions): Promise<number> {
     output.line(`heddle dev runs here, with what its workers have in ${dev.workerConfig}`);
   output.document({
     file: file ?? null,
-    ...(dev === undefined ? {} : { devWorkerConfig: dev.workerConfig }),
+    devWorkerConfig: dev?.workerConfig,
     ...settings,
     pluginFolders,
     providers,

@@ -30,11 +30,7 @@ export async function decodeFailure(client: Client, failure: Failure): Promise<H
   const error = failureConverter.failureToError(await decrypt(client, failure), payloadConverter);
   if (!(error instanceof ApplicationFailure)) return { message: error.message };
   const [details] = error.details ?? [];
-  return {
-    message: error.message,
-    ...(error.type ? { type: error.type } : {}),
-    ...(details === undefined ? {} : { details }),
-  };
+  return { message: error.message, ...(error.type ? { type: error.type } : {}), details };
 }
 
 /** A failure with its payloads decrypted, causes included. */

@@ -56,7 +56,7 @@ export async function writeWorkerConfig(
     automators,
     scale: limits,
     loadsAtOnce,
-    ...(metricsAddress === undefined ? {} : { metrics: { address: metricsAddress } }),
+    metrics: metricsAddress === undefined ? undefined : { address: metricsAddress },
     reservations: {
       prepare: `${settings.prepareMs}ms`,
       remind: `${settings.remindMs}ms`,
@@ -66,7 +66,7 @@ export async function writeWorkerConfig(
     builder,
     rounds: { every: `${roundsEveryMs}ms` },
     sweep: { every: `${everyMs}ms`, minimumAge: `${minimumAgeMs}ms`, ...policy },
-    ...(allowedReferences === undefined ? {} : { secrets: { allow: allowedReferences } }),
+    secrets: allowedReferences === undefined ? undefined : { allow: allowedReferences },
     pluginLimits: Object.fromEntries(
       Object.entries(programs.limits).map(([name, { timeMs, ...more }]) => [
         name,

@@ -149,7 +149,7 @@ async function startServerAndCodec(
     codecEndpoint: codec.url,
     searchAttributes: heddleSearchAttributes,
     say,
-    ...(uiPort === undefined ? {} : { uiPort }),
+    uiPort,
   });
   running.push(() => server.stop());
   namespaces.push(server.namespace);

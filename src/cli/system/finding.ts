@@ -12,11 +12,11 @@ export function ok(check: string, text: string): Finding {
 }
 
 export function warn(check: string, text: string, next?: string): Finding {
-  return { check, state: 'warn', text, ...(next === undefined ? {} : { next }) };
+  return { check, state: 'warn', text, next };
 }
 
 export function fail(check: string, text: string, next?: string): Finding {
-  return { check, state: 'fail', text, ...(next === undefined ? {} : { next }) };
+  return { check, state: 'fail', text, next };
 }
 
 export function skipped(check: string, text: string): Finding {

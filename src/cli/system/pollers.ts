@@ -37,6 +37,6 @@ export async function lookAtQueue(
   return {
     queue,
     workers: new Set(seen.filter(({ at }) => Date.now() - at <= staleMs).map(({ worker }) => worker)).size,
-    ...(last === undefined ? {} : { last: { worker: last.worker, at: new Date(last.at).toISOString() } }),
+    last: last === undefined ? undefined : { worker: last.worker, at: new Date(last.at).toISOString() },
   };
 }

@@ -113,9 +113,9 @@ function replayOptions(
     );
   return {
     namespace,
-    ...(keys === undefined ? {} : { keys }),
+    keys,
     ...(encryption === 'optional' ? { onPlaintext: 'pass' } : {}),
-    ...(bundle === undefined ? {} : { bundlePath: bundle }),
+    bundlePath: bundle,
   };
 }
 
@@ -138,7 +138,7 @@ async function replayAll(
     total: reports.length,
     ok: replayed,
     failed: reports.length - replayed,
-    ...(next === undefined ? {} : { next }),
+    next,
   });
   if (next !== undefined) {
     output.line(

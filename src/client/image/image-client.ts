@@ -114,9 +114,7 @@ export class ImageClient {
    */
   async delete(name: string, build?: number): Promise<void> {
     await this.#ask(name, 'delete', (handle) =>
-      handle.executeUpdate(deleteImageUpdate, {
-        args: [{ by: this.#by, ...(build === undefined ? {} : { build }) }],
-      }),
+      handle.executeUpdate(deleteImageUpdate, { args: [{ by: this.#by, build }] }),
     );
   }
 

@@ -17,7 +17,7 @@ export async function listNamesOf(temporal: Client, type: string): Promise<reado
         namespace,
         query,
         pageSize: 1_000,
-        ...(nextPageToken === undefined ? {} : { nextPageToken }),
+        nextPageToken,
       });
     names.push(
       ...page.executions.flatMap(({ execution }) => execution?.workflowId?.slice(type.length + 1) ?? []),

@@ -19,12 +19,7 @@ export async function listPools(temporal: Client): Promise<readonly PoolListing[
       temporal,
       'pools',
       () =>
-        temporal.workflowService.listWorkflowExecutions({
-          namespace,
-          query,
-          pageSize: 1_000,
-          ...(nextPageToken === undefined ? {} : { nextPageToken }),
-        }),
+        temporal.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1_000, nextPageToken }),
     );
     for (const { execution, startTime } of page.executions) {
       found.set(

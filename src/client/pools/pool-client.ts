@@ -253,7 +253,7 @@ export class PoolClient {
   }
 
   async hold(nodeId: string, comment: string, forMs?: number): Promise<void> {
-    const request = { nodeId, by: this.#by, comment, ...(forMs === undefined ? {} : { forMs }) };
+    const request = { nodeId, by: this.#by, comment, forMs };
     await this.#call('hold', (handle) => handle.executeUpdate(holdUpdate, { args: [request] }));
   }
 

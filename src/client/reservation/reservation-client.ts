@@ -132,7 +132,7 @@ export class ReservationClient {
   ): Promise<readonly OpenedMachine[]> {
     const publicKey = line === undefined ? undefined : readPublicKey(line);
     if (line !== undefined && publicKey === undefined) throw new HeddleError('Invalid', notAPublicKey);
-    const request = { id, by: this.#by, ...(publicKey === undefined ? {} : { publicKey }) };
+    const request = { id, by: this.#by, publicKey };
     await this.#update('log-in', (handle) => handle.executeUpdate(enterUpdate, { args: [request] }));
     const { machines } = await this.waitUntil(
       id,

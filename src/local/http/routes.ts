@@ -107,16 +107,7 @@ export function routesOf({ machines, quota, journal, faults, library, about }: R
       path: '/v1/journal',
       handle: ({ query }) => {
         const { after, limit, operation } = check(journalSchema, queryOf(query, ['operation']));
-        return {
-          accept: () =>
-            ok({
-              entries: journal.read({
-                after,
-                limit,
-                ...(operation === undefined ? {} : { operations: operation }),
-              }),
-            }),
-        };
+        return { accept: () => ok({ entries: journal.read({ after, limit, operations: operation }) }) };
       },
     },
     { method: 'GET', path: '/v1/faults', handle: () => ({ accept: () => ok({ faults: faults.list() }) }) },

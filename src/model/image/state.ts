@@ -81,15 +81,11 @@ export function viewOfImage(state: ImageState, now: number): ImageView {
     doing: doingWords(state, now),
     ...(spec === undefined
       ? {}
-      : {
-          source: describeSource(spec.source),
-          keep: spec.keep,
-          ...(spec.rebuildAgeMs === undefined ? {} : { rebuildAgeMs: spec.rebuildAgeMs }),
-        }),
-    ...(newest === undefined ? {} : { newest }),
-    ...(paused === undefined ? {} : { paused }),
-    ...(request === undefined ? {} : { request }),
-    ...(leaving === undefined ? {} : { leaving }),
+      : { source: describeSource(spec.source), keep: spec.keep, rebuildAgeMs: spec.rebuildAgeMs }),
+    newest,
+    paused,
+    request,
+    leaving,
     ...(pools.length === 0 ? {} : { pools }),
   };
 }

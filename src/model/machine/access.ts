@@ -85,10 +85,5 @@ export function accessFor(
   } = payload;
   if (access === undefined) return { address: ipaddress, port, hostKey };
   const { login, password } = access;
-  return {
-    address: ipaddress,
-    port,
-    hostKey,
-    login: { user: login, ...(password === undefined ? {} : { password }) },
-  };
+  return { address: ipaddress, port, hostKey, login: { user: login, password } };
 }

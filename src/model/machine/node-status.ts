@@ -57,7 +57,7 @@ export function decideNodeStatus(evidence: Evidence, wanted: ImageRef | undefine
       postLoad: (record === undefined ? undefined : postLoadOf(record)) ?? null,
       check: evidence.check ?? null,
       notes: evidence.notes,
-      ...(evidence.by === undefined ? {} : { by: evidence.by }),
+      by: evidence.by,
     },
   };
 }

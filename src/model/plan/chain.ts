@@ -59,7 +59,7 @@ export function workToRun(
     started: differs('START'),
     cut,
   });
-  return { actions: work.filter(declared), ...(reason === undefined ? {} : { reason }) };
+  return { actions: work.filter(declared), reason };
 }
 
 /**
@@ -76,11 +76,7 @@ export function workToFollow(
   const { INSTALL, CONFIGURE } = facts;
   // Stopped by this very operation, to be configured.
   const START = facts.START ?? (facts.redone?.includes('STOP') === true ? digests.START : undefined);
-  const kept = {
-    CONFIGURE,
-    ...(INSTALL === undefined ? {} : { INSTALL }),
-    ...(START === undefined ? {} : { START }),
-  };
+  const kept = { CONFIGURE, INSTALL, START };
   const work = workToRun(outline, kept, facts, circumstances);
   return { ...work, actions: work.actions.filter((action) => action !== 'INITIALIZE') };
 }

@@ -78,7 +78,7 @@ export function desiredServices(input: PlanningInput, postponed: ReadonlySet<str
       intent.kind === 'replace'
         ? replacedMembership(input, intent.nodes, postponed)
         : changedMembership(input, { outlines, held, postponed }),
-    ...(width === undefined ? {} : { width }),
+    width,
   };
 }
 

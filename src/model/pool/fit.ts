@@ -113,6 +113,6 @@ function tenantLimits({ spec }: PoolState, tenant: string | undefined): Amounts 
 export function tenantCost(provider: ProviderPoolSpec, labels: readonly string[]): Amounts {
   return labels.reduce<Amounts>((sum, label) => {
     const { slots, uses = {} } = provider.labels[label] ?? {};
-    return plus(sum, tenantUse({ uses, ...(slots === undefined ? {} : { backing: label }) }));
+    return plus(sum, tenantUse({ uses, backing: slots === undefined ? undefined : label }));
   }, {});
 }

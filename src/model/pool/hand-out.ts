@@ -34,9 +34,9 @@ export function addRequest(pool: PoolState, demand: NodeDemand, now: number): vo
     declined: {},
     failures: 0,
     version: nextVersion(pool),
-    ...(tenant === undefined ? {} : { tenant }),
-    ...(prefers === undefined ? {} : { prefers }),
-    ...(tags === undefined ? {} : { tags }),
+    tenant,
+    prefers,
+    tags,
   };
 }
 
@@ -139,10 +139,7 @@ export function holdNode(pool: PoolState, id: string, { by, comment, forMs }: Ho
   const limits = [forMs, ownMs].filter((limit) => limit !== undefined);
   const until = limits.length === 0 ? undefined : now + Math.min(...limits);
   setNodeState(pool, id, 'hold', now);
-  changePoolNode(pool, id, (before) => ({
-    ...before,
-    hold: { by, comment, ...(until === undefined ? {} : { until }) },
-  }));
+  changePoolNode(pool, id, (before) => ({ ...before, hold: { by, comment, until } }));
   return true;
 }
 

@@ -23,7 +23,7 @@ export function makeNode(pool: PoolState, offer: OfferSpec, { providerPool, labe
     attempt: 1,
     uses: offer.uses,
     handedOut: 0,
-    ...(offer.slots === undefined ? {} : { slots: offer.slots }),
+    slots: offer.slots,
     machine: {
       nodeId: id,
       group: label,

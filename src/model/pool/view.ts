@@ -160,12 +160,12 @@ export function viewRequest(pool: PoolState, request: NodeRequest): RequestView 
     createdAt,
     since,
     version,
-    ...(tenant === undefined ? {} : { tenant }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(providerPool === undefined ? {} : { providerPool }),
+    tenant,
+    tags,
+    providerPool,
     ...(Object.keys(declined).length === 0 ? {} : { declined }),
     ...(waits === undefined || state === 'fulfilled' ? {} : { waits }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
+    expiresAt,
     ...(state === 'fulfilled' ? { nodes: nodes.map((node) => grantedNode(pool, request, node)) } : {}),
     ...(state === 'pending' ? { making: nodes } : {}),
   };
@@ -253,17 +253,17 @@ export function viewNode(pool: PoolState, node: PoolNode): PoolNodeView {
     since,
     createdAt,
     handedOut,
-    ...(request === undefined ? {} : { request }),
-    ...(requester === undefined ? {} : { requester }),
-    ...(tenant === undefined ? {} : { tenant }),
+    request,
+    requester,
+    tenant,
     ...(typeof ipaddress === 'string' ? { ipaddress } : {}),
     ...(typeof providerid === 'string' ? { providerid } : {}),
-    ...(placement?.built === undefined ? {} : { image: formatImageRef(placement.built) }),
+    image: placement?.built === undefined ? undefined : formatImageRef(placement.built),
     ...(standing === 'current' ? {} : { replaced: standing }),
-    ...(hold === undefined ? {} : { hold }),
-    ...(why === undefined ? {} : { why }),
-    ...(backing === undefined ? {} : { backing }),
-    ...(slots === undefined ? {} : { slots }),
+    hold,
+    why,
+    backing,
+    slots,
   };
 }
 
@@ -276,7 +276,7 @@ export function viewPool(pool: PoolState, now: number): PoolView {
     name,
     uid,
     requests,
-    ...(leaving === undefined ? {} : { leaving }),
+    leaving,
     labels: Object.fromEntries(
       Object.keys(spec?.labels ?? {}).map((label) => [label, viewLabel(pool, label)]),
     ),
@@ -284,17 +284,7 @@ export function viewPool(pool: PoolState, now: number): PoolView {
       Object.entries(spec?.providerPools ?? {}).map(([key, { provider, priority, limits }]) => {
         const paused = pool.paused[provider]?.why;
         const quota = pool.quotas[provider]?.limits;
-        return [
-          key,
-          {
-            provider,
-            priority,
-            limits,
-            used: book.used[key] ?? {},
-            ...(quota === undefined ? {} : { quota }),
-            ...(paused === undefined ? {} : { paused }),
-          },
-        ];
+        return [key, { provider, priority, limits, used: book.used[key] ?? {}, quota, paused }];
       }),
     ),
     tenants: Object.fromEntries(
@@ -316,15 +306,7 @@ function viewLabel(pool: PoolState, label: string): LabelView {
       const slots = labels[label]?.slots;
       return labels[label] === undefined
         ? []
-        : [
-            {
-              providerPool,
-              provider,
-              priority,
-              ...(slots === undefined ? {} : { slots }),
-              ...servedImage(pool, providerPool, label),
-            },
-          ];
+        : [{ providerPool, provider, priority, slots, ...servedImage(pool, providerPool, label) }];
     })
     .toSorted((one, other) => one.priority - other.priority);
   return {
@@ -341,11 +323,5 @@ function servedImage(pool: PoolState, providerPool: string, label: string): { re
   if (name === undefined) return {};
   const built = placementFor(pool, providerPool, label)?.built;
   const lacks = lacksImage(pool, providerPool, label);
-  return {
-    image: {
-      name,
-      ...(built === undefined ? {} : { version: formatImageRef(built) }),
-      ...(lacks === undefined ? {} : { lacks }),
-    },
-  };
+  return { image: { name, version: built === undefined ? undefined : formatImageRef(built), lacks } };
 }

@@ -87,7 +87,7 @@ export function intentOf(
     case 'reserve':
       return { kind: 'reserve', user };
     case 'log in':
-      return { kind: 'log in', user, ...(publicKey === undefined ? {} : { publicKey }) };
+      return { kind: 'log in', user, publicKey };
     case 'look':
       return { kind: 'status', image, logIns: true };
     case 'unload':

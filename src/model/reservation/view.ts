@@ -48,14 +48,9 @@ export function viewOfReservation(reservation: Reservation): ReservationView {
     by,
     askedAt: isoOf(askedAt),
     wanted,
-    machines: shown.map(({ machine, stage, asking, why }) => ({
-      name: machine,
-      stage,
-      ...(asking === undefined ? {} : { doing: asking }),
-      ...(why === undefined ? {} : { why }),
-    })),
+    machines: shown.map(({ machine, stage, asking, why }) => ({ name: machine, stage, doing: asking, why })),
     notes: notes.map(({ at, text }) => ({ at: isoOf(at), text })),
-    ...(readyAt === undefined ? {} : { readyAt: isoOf(readyAt) }),
+    readyAt: readyAt === undefined ? undefined : isoOf(readyAt),
     ...(over === undefined ? {} : { overAt: isoOf(over.at), why: over.why }),
   };
 }

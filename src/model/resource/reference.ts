@@ -35,11 +35,7 @@ export function readResourceReference(value: Json | undefined): ResourceReferenc
     (digest !== undefined && typeof digest !== 'string')
   )
     return undefined;
-  return {
-    resource,
-    ...(version === undefined ? {} : { version }),
-    ...(digest === undefined ? {} : { digest }),
-  };
+  return { resource, version, digest };
 }
 
 export function readPinnedResource(value: Json | undefined): PinnedResource | undefined {

@@ -125,7 +125,7 @@ async function carryOut(
       fields,
       signal,
       log,
-      ...(client === undefined ? {} : { client }),
+      client,
       shell: requests.shell,
       ...(claims ? { claims: requests.claims } : {}),
       ...(calls ? { calls: requests.calls } : {}),
@@ -161,7 +161,7 @@ function logTo(send: (message: object) => void): PluginLog {
         send({
           log,
           message: String(message),
-          ...(attributes === undefined ? {} : { attributes: sendable(attributes) }),
+          attributes: attributes === undefined ? undefined : sendable(attributes),
         }),
   );
   const nothing = (): void => undefined;

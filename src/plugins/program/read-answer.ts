@@ -111,8 +111,8 @@ function throwError(
   const { kind, message, cause, ...known } = parsed.data;
   if (kind === 'Internal') throw revive(message, cause);
   throw new PluginError(kind, message, {
-    ...(stdout === undefined ? {} : { stdout }),
-    ...(stderr === undefined ? {} : { stderr }),
+    stdout,
+    stderr,
     ...known,
     ...(result === undefined ? {} : { result }),
     ...(cause === undefined ? {} : { cause: revive(cause.message, cause) }),

@@ -83,14 +83,7 @@ export function refuseRequest({ id }: RequestMessage): ReplyMessage {
 export function toErrorMessage(error: unknown): ErrorMessage {
   if (isPluginError(error)) {
     const { kind, message, retryAfterMs, exitCode, stdout, stderr } = error;
-    return {
-      kind,
-      message,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(exitCode === undefined ? {} : { exitCode }),
-      ...(stdout === undefined ? {} : { stdout }),
-      ...(stderr === undefined ? {} : { stderr }),
-    };
+    return { kind, message, retryAfterMs, exitCode, stdout, stderr };
   }
   return { kind: 'Internal', message: error instanceof Error ? error.message : String(error) };
 }
@@ -146,7 +139,7 @@ async function carryOut(
 
 /** Programs that cannot read JSON rely on this order. */
 function inOrder({ exitCode, stdout, stderr, results }: RunOutcome): RunOutcome {
-  return { exitCode, stdout, stderr, ...(results === undefined ? {} : { results }) };
+  return { exitCode, stdout, stderr, results };
 }
 
 function read<Shape extends z.ZodType>(request: string, shape: Shape, fields: JsonObject): z.output<Shape> {

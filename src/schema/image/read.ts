@@ -89,14 +89,7 @@ function commandOf({
   site,
 }: NonNullable<WrittenImage['command']>): CommandSource {
   const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
-  return {
-    kind: 'command',
-    command: run,
-    environment,
-    formats,
-    site,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
+  return { kind: 'command', command: run, environment, formats, site, timeoutMs };
 }
 
 /** Its services are checked as those of a cluster of one node. */
@@ -136,7 +129,7 @@ function recipeOf(
     kind: 'recipe',
     cluster: reading.spec,
     system,
-    ...(from === undefined ? {} : { from: nodeOf(from) }),
+    from: from === undefined ? undefined : nodeOf(from),
   };
   return { ok: true, source };
 }
@@ -157,14 +150,7 @@ function specOf(
 ): ImageSpec {
   const rebuildAgeMs = rebuildAge === undefined ? undefined : parseDuration(rebuildAge);
   const validation = validate === false ? undefined : validationOf(validate, source, uploads[0]?.provider);
-  return {
-    name,
-    source,
-    uploads,
-    keep,
-    ...(validation === undefined ? {} : { validate: validation }),
-    ...(rebuildAgeMs === undefined ? {} : { rebuildAgeMs }),
-  };
+  return { name, source, uploads, keep, validate: validation, rebuildAgeMs };
 }
 
 function validationOf(
@@ -178,6 +164,6 @@ function validationOf(
     hardware: hardware ?? group?.hardware ?? 'default',
     fields: fields ?? group?.fields ?? {},
     withinMs: parseDuration(within) ?? 0,
-    ...(command === undefined ? {} : { command }),
+    command,
   };
 }

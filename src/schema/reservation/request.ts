@@ -94,15 +94,8 @@ export function readReservation(written: WrittenReservation, now: number): Reser
       ),
     );
   if (problems.length > 0 || to === undefined || image === undefined) return { ok: false, problems };
-  const wanted = {
-    count: names?.length ?? count ?? 1,
-    ...(names === undefined ? {} : { machines: names }),
-    ...(site === undefined ? {} : { site }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(type === undefined ? {} : { type }),
-    ...(can === undefined ? {} : { can }),
-  };
-  return { ok: true, request: { user, image, to, wanted, ...(from === undefined ? {} : { from }) } };
+  const wanted = { count: names?.length ?? count ?? 1, machines: names, site, provider, type, can };
+  return { ok: true, request: { user, image, to, wanted, from } };
 }
 
 /** Undefined where none was given, or two. */

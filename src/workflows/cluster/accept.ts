@@ -43,7 +43,7 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
   if (same !== undefined && operation?.id === same && operation.state === 'held')
     return resumeHeld(memory, operation);
   if (same !== undefined) return { operation: same, clusterUid: memory.state.uid, unchanged: true };
-  const intent: Intent = { kind: 'apply', ...(request.width === undefined ? {} : { width: request.width }) };
+  const intent: Intent = { kind: 'apply', width: request.width };
   return reply(
     memory,
     queueOperation(memory, { intent, by: request.by, spec: request.spec, waits: request.queue === true }),
@@ -80,10 +80,7 @@ export function acceptOperate(memory: Memory, { intent, by, queue = false }: Ope
     return replaceInHeld(memory, operation, intent.nodes);
   if (intent.kind !== 'rollback') return reply(memory, queueOperation(memory, { intent, by, waits: queue }));
   const spec = specBefore(memory.state);
-  return reply(
-    memory,
-    queueOperation(memory, { intent, by, waits: queue, ...(spec === undefined ? {} : { spec }) }),
-  );
+  return reply(memory, queueOperation(memory, { intent, by, waits: queue, spec }));
 }
 
 /**
@@ -257,7 +254,7 @@ export function queueOperation(
     requestedAt: now(),
     tasks: { total: 0, done: 0, failed: 0 },
   };
-  const queued = { operation, ...(spec === undefined ? {} : { spec }), ...(waits ? { waits } : {}) };
+  const queued = { operation, spec, ...(waits ? { waits } : {}) };
   memory.state = {
     ...memory.state,
     counters: { ...counters, operation: counters.operation + 1 },

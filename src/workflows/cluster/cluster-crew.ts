@@ -47,7 +47,7 @@ export function clusterCrew(memory: Memory): Crew {
         cluster: spec?.config ?? {},
         peersOf: clusterWorkflowId(name),
         peersVersion: peers.version,
-        ...(command === undefined ? {} : { command }),
+        command,
       };
     },
     changed: () => {
@@ -63,11 +63,7 @@ export function commandOf({
   const intent = state.operation?.intent;
   if (intent?.kind !== 'exec') return undefined;
   const { command, sudo, timeoutMs } = intent;
-  return {
-    text: command,
-    ...(sudo === undefined ? {} : { sudo }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
+  return { text: command, sudo, timeoutMs };
 }
 
 function boardOf({ state }: Memory): Board {

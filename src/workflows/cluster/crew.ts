@@ -142,7 +142,7 @@ function ownerOf(progress: Progress, work: Work, chain: Chain): NodeOwner {
   return {
     operation: work.operation,
     placements: work.placements[kind.group] ?? [],
-    ...(work.plugins === undefined ? {} : { plugins: work.plugins }),
+    plugins: work.plugins,
     node: () => {
       const found = memory.state.nodes[nodeId];
       if (found === undefined) throw new Error(`node ${nodeId} is gone`);
@@ -235,7 +235,7 @@ async function waitUntil(
   const gates = after.filter((gate) => !crew.isOpen(gate));
   const current: CurrentTask = {
     action,
-    ...(service === undefined ? {} : { service }),
+    service,
     state: 'waiting',
     gates: gates.length > 0 || turn === undefined ? gates : [`its turn (${turn})`],
     since: now(),

@@ -71,10 +71,7 @@ export function groupCrew(memory: GroupMemory): GroupCrew {
           {
             failure: failureOf(node.nodeId, failure),
             group: node.group,
-            remaining: remaining.map(({ counts, turn }) => ({
-              ...(counts === undefined ? {} : { counts }),
-              ...(turn === undefined ? {} : { turn }),
-            })),
+            remaining: remaining.map(({ counts, turn }) => ({ counts, turn })),
           },
         ],
       })),
@@ -93,7 +90,7 @@ export function groupCrew(memory: GroupMemory): GroupCrew {
         cluster: config,
         peersOf: clusterWorkflowId(cluster),
         peersVersion,
-        ...(command === undefined ? {} : { command }),
+        command,
       };
     },
     changed: () => {

@@ -116,8 +116,8 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     cluster: state.cluster,
     kinds: given.kinds,
     nodenum: (nodeId) => nodenums[nodeId] ?? 0,
-    ...(groupServices === undefined ? {} : { services: groupServices }),
-    ...(adopted === undefined ? {} : { adopted }),
+    services: groupServices,
+    adopted,
   });
   const crew = groupCrew(memory);
   if (memory.state.peers.version !== before)

@@ -110,7 +110,7 @@ export async function restLent(memory: Memory, isWoken: () => boolean): Promise<
 
 /** A machine that is there and answers, with nothing of ours on it. */
 function withoutServices({ machine }: NodeFacts): NodeFacts {
-  return { ...(machine === undefined ? {} : { machine }), CREATE: true, CONFIRM: true, services: {} };
+  return { machine, CREATE: true, CONFIRM: true, services: {} };
 }
 
 export function nodeReply(memory: Memory, nodeId: string): NodeReply {
@@ -129,7 +129,7 @@ export function nodeIn(nodes: Readonly<Record<string, NodeState>>, uid: string, 
   const node = nodes[nodeId];
   if (node === undefined) return { is: 'unknown', why: `there is no node ${nodeId} any more` };
   const busy = unfitText(node);
-  return { is: 'here', uid: node.keyUid ?? uid, node, ...(busy === undefined ? {} : { busy }) };
+  return { is: 'here', uid: node.keyUid ?? uid, node, busy };
 }
 
 /**

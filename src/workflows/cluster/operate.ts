@@ -106,12 +106,7 @@ async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
     intent.kind === 'delete' || (intent.kind === 'rollback' && target === undefined)
       ? undefined
       : (target ?? spec);
-  const request: PlanRequest = {
-    clusterName: name,
-    intent,
-    current: summarise(memory.state),
-    ...(wanted === undefined ? {} : { spec: wanted }),
-  };
+  const request: PlanRequest = { clusterName: name, intent, current: summarise(memory.state), spec: wanted };
   return runPlan<ServedPlan>(request, `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`);
 }
 
@@ -145,7 +140,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
   takeOver(memory, {
     cluster: memory.state.name,
     kinds: inline,
-    ...(services === undefined ? {} : { services }),
+    services,
     nodenum: () => nextNodenum(memory),
     adopted,
   });
@@ -157,7 +152,7 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
       placements,
       positions: {},
       doneBefore: memory.state.operation?.tasks.done ?? 0,
-      ...(plugins === undefined ? {} : { plugins }),
+      plugins,
       ...(later.length === 0 ? {} : { again: true }),
     },
   };

@@ -69,7 +69,7 @@ function tellGroup(
     placements: plan.placements,
     positions: {},
     doneBefore: 0,
-    ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }),
+    plugins: plan.plugins,
   };
   const command = commandOf(memory);
   const groupServices = servicesOfGroups(plan);
@@ -83,8 +83,8 @@ function tellGroup(
     limits,
     nodenums: Object.fromEntries(Object.entries(nodenums).filter(([node]) => isIn(kinds, node))),
     adopted: Object.fromEntries(Object.entries(adopted).filter(([node]) => isIn(kinds, node))),
-    ...(groupServices === undefined ? {} : { groupServices }),
-    ...(command === undefined ? {} : { command }),
+    groupServices,
+    command,
   };
   // Who begins while the operation is paused starts nothing either.
   const paused: readonly Instruction[] =

@@ -80,7 +80,7 @@ function withHealth(node: NodeState, found: readonly HealthSighting[]): NodeStat
     (seen, { service, well, why }) =>
       seen.facts.services[service]?.START === undefined
         ? seen
-        : recordHealth(seen, service, { well, at, ...(why === undefined ? {} : { why }) }),
+        : recordHealth(seen, service, { well, at, why }),
     node,
   );
 }

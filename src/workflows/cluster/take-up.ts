@@ -140,7 +140,7 @@ function holdOrRollBack(memory: Memory, operation: Operation): void {
   queueOperation(memory, {
     intent: { kind: 'rollback' },
     by: `onFailure: rollback (operation ${operation.id} failed)`,
-    ...(achieved === undefined ? {} : { spec: achieved }),
+    spec: achieved,
   });
 }
 

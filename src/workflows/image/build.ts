@@ -35,9 +35,8 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
       return ended(memory, number, { state: 'cancelled', why: 'it was cancelled' });
     ended(memory, number, {
       state: 'ready',
-      ...(spec.validate === undefined
-        ? {}
-        : { provenance: { ...buildOf(memory, number).provenance, validated: now() } }),
+      provenance:
+        spec.validate === undefined ? undefined : { ...buildOf(memory, number).provenance, validated: now() },
     });
     const { request: _answered, ...state } = memory.state;
     memory.state = { ...state, builds: rotate(state.builds, spec.keep) };
@@ -48,7 +47,7 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
     const { request: standing } = memory.state;
     change(memory, {
       builds: rotate(memory.state.builds, spec.keep),
-      ...(standing === undefined ? {} : { request: afterFailure(standing, Date.now()) }),
+      request: standing === undefined ? undefined : afterFailure(standing, Date.now()),
     });
   } finally {
     delete memory.scope;

@@ -19,7 +19,7 @@ export async function buildByCommand(
 ): Promise<void> {
   const { command: name, environment, formats, timeoutMs } = source;
   changeBuild(memory, number, { step: `BUILD_FILE by ${name}` });
-  const command = { name, environment, formats, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  const command = { name, environment, formats, timeoutMs };
   const { files = [], builder } = await runLibraryTask(
     memory,
     number,

@@ -56,7 +56,7 @@ export async function captureNode(
       await runChain(memory, machine, chain, {
         group: recipeGroup,
         spec: cluster,
-        ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }),
+        plugins: plan.plugins,
         tell,
         operation: operationOf(loan),
       });

@@ -67,7 +67,7 @@ async function captureRecipe(
     await runChain(memory, machine, chain, {
       group: recipeGroup,
       spec: cluster,
-      ...(plan.plugins === undefined ? {} : { plugins: plan.plugins }),
+      plugins: plan.plugins,
       tell,
     });
     tell('CAPTURE');

@@ -60,14 +60,14 @@ export async function runChain(
     },
     nextIncarnation: () => machine.state.incarnation ?? incarnation,
     service: (name) => options.spec?.services[name],
-    ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+    plugins: options.plugins,
     taskBase: () => ({
       clusterId: imageWorkflowId(memory.state.name),
       clusterUid: machine.state.uid,
       cluster: options.spec?.config ?? {},
       peersOf: imageWorkflowId(memory.state.name),
       peersVersion: 0,
-      ...(options.command === undefined ? {} : { command: options.command }),
+      command: options.command,
     }),
     now,
   };
@@ -96,10 +96,10 @@ function nodeOf(machine: MachineMemory, { group, spec }: ChainOptions): NodeStat
     services: spec?.groups[group]?.services ?? [],
     changedAt: 0,
     runs: {},
-    ...(account === undefined
-      ? {}
-      : {
-          placement: {
+    placement:
+      account === undefined
+        ? undefined
+        : {
             provider: registration.provider,
             type: account.type,
             site: account.site,
@@ -107,6 +107,5 @@ function nodeOf(machine: MachineMemory, { group, spec }: ChainOptions): NodeStat
             image: account.image,
             fields: registration.fields,
           },
-        }),
   };
 }

@@ -45,13 +45,7 @@ async function upload(
       { site, provider, type },
       { file: { path, format, sha256, bytes } },
     );
-    changeUpload(memory, number, {
-      provider,
-      type,
-      site: at,
-      state: 'ready',
-      ...(providerImage === undefined ? {} : { image: providerImage }),
-    });
+    changeUpload(memory, number, { provider, type, site: at, state: 'ready', image: providerImage });
   } catch (error) {
     changeUpload(memory, number, { provider, type, site: at, state: 'failed', why: whyOf(error) });
   }

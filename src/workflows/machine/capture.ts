@@ -33,7 +33,7 @@ export async function capture(memory: MachineMemory, order: CaptureOrder): Promi
   try {
     const sizeMb = await makeImage(memory, order, end);
     made = true;
-    const result = { image, ...(sizeMb === undefined ? {} : { sizeMb }) };
+    const result = { image, sizeMb };
     changeOperation(memory, { result });
     if (!prove) {
       await backOn(memory);
@@ -143,12 +143,7 @@ export async function unload(memory: MachineMemory): Promise<OperationResult> {
       memory,
       action,
       action === 'SANITIZE'
-        ? {
-            order: {
-              image: memory.state.image ?? { name: 'none', revision: '0' },
-              ...(memory.state.user === undefined ? {} : { user: memory.state.user }),
-            },
-          }
+        ? { order: { image: memory.state.image ?? { name: 'none', revision: '0' }, user: memory.state.user } }
         : {},
     );
   } catch (error) {

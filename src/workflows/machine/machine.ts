@@ -111,7 +111,7 @@ function openState(input: MachineInput): MachineState {
     history: [],
     operations: 1,
     measured: {},
-    ...(registration.correct === undefined ? {} : { correct: registration.correct }),
+    correct: registration.correct,
     operation: { id: '1', intent: { kind: 'register' }, by, state: 'running', startedAt: now(), notes: [] },
   };
 }
@@ -198,15 +198,7 @@ function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
   const id = String(memory.state.operations + 1);
   change(memory, {
     operations: memory.state.operations + 1,
-    operation: {
-      id,
-      intent,
-      by,
-      state: 'running',
-      startedAt: now(),
-      notes: [],
-      ...(key === undefined ? {} : { key }),
-    },
+    operation: { id, intent, by, state: 'running', startedAt: now(), notes: [], key },
   });
   return { operation: id };
 }

@@ -117,11 +117,11 @@ async function status(
   memory: MachineMemory,
   { image = memory.state.image, logIns }: MachineIntent & { readonly kind: 'status' },
 ): Promise<OperationResult> {
-  const outcome = await runAction(memory, 'NODE_STATUS', {
-    order: { ...(image === undefined ? {} : { image }), ...(logIns === undefined ? {} : { logIns }) },
-  }).catch((error: unknown) => {
-    throw toNotDone(memory, 'NODE_STATUS', error);
-  });
+  const outcome = await runAction(memory, 'NODE_STATUS', { order: { image, logIns } }).catch(
+    (error: unknown) => {
+      throw toNotDone(memory, 'NODE_STATUS', error);
+    },
+  );
   return outcome.status === undefined ? {} : { status: outcome.status };
 }
 

@@ -86,7 +86,7 @@ async function askMachine(memory: MachineMemory): Promise<NodeStatusReport | und
     return (
       await runAction(memory, 'NODE_STATUS', {
         leftMs: lookMs,
-        ...(image === undefined ? {} : { order: { image, unchecked: true } }),
+        order: image === undefined ? undefined : { image, unchecked: true },
       })
     ).status;
   } catch (error) {

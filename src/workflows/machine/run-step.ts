@@ -60,7 +60,7 @@ export async function runAction(
       provider: { name: registration.provider, type: account.type, fields: registration.fields },
       order: { at: operation?.startedAt ?? now(), ...(system === null ? {} : { system }), ...order },
     },
-    { site: account.site, provider: registration.provider, ...(leftMs === undefined ? {} : { leftMs }) },
+    { site: account.site, provider: registration.provider, leftMs },
   );
   if (outcome.payload !== undefined)
     change(memory, { payload: mergePayload(memory.state.payload, outcome.payload) });

@@ -203,7 +203,7 @@ function nodeReply({ name, uid, nodes }: PoolMemory['pool'], nodeId: string): No
     (state === 'hold'
       ? unfitText(machine)
       : `node ${nodeId} is ${state}; hold it first: heddle pool hold ${name} ${nodeId}`);
-  return { is: 'here', uid: machine.keyUid ?? uid, node: machine, ...(busy === undefined ? {} : { busy }) };
+  return { is: 'here', uid: machine.keyUid ?? uid, node: machine, busy };
 }
 
 function takeDemands(memory: PoolMemory, demands: readonly NodeDemand[]): readonly RequestView[] {

@@ -56,7 +56,7 @@ export function poolOwner(memory: PoolMemory, { nodeId, operation, command, isOv
       cluster: {},
       peersOf: poolWorkflowId(pool.name),
       peersVersion: 0,
-      ...(command === undefined ? {} : { command }),
+      command,
     }),
     run: (action, request, options) =>
       (pool.together?.includes(options.placement.provider) === true

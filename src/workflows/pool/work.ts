@@ -124,11 +124,7 @@ async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   const cleanUp = pool.spec?.labels[node?.label ?? '']?.cleanUp;
   if (node === undefined || cleanUp === undefined) return;
   const { script, sudo, timeoutMs } = cleanUp;
-  const command = {
-    text: script,
-    ...(sudo === undefined ? {} : { sudo }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
+  const command = { text: script, sudo, timeoutMs };
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: { ...before.machine, runs: {} } }));
   const end = await errand(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, 'EXEC');
   if (end === 'done') nodeCleaned(pool, nodeId, Date.now());

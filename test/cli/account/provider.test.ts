@@ -25,7 +25,7 @@ describe('heddle provider', () => {
       distPath: inject('distPath'),
       cwd: folder,
       env: { HEDDLE_DATA_FOLDER: join(folder, 'data') },
-      ...(stdin === undefined ? {} : { stdin }),
+      stdin,
     });
   const read = (...path: readonly string[]): Promise<string> => readFile(join(folder, ...path), 'utf8');
   const mode = async (...path: readonly string[]): Promise<number> =>

@@ -37,7 +37,7 @@ export function startHeddle(
   const child = spawn(process.execPath, [join(distPath, 'cli', 'main.js'), ...words], {
     env: { PATH: path, HOME: '/nonexistent', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    ...(cwd === undefined ? {} : { cwd }),
+    cwd,
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(stdin ?? '');

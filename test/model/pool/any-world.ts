@@ -214,13 +214,7 @@ export class World {
       case 'ask':
         return addRequest(
           pool,
-          {
-            id: `r${(this.asked += 1)}`,
-            labels: wanted,
-            requester: 'test',
-            priority,
-            ...(tenant === undefined ? {} : { tenant }),
-          },
+          { id: `r${(this.asked += 1)}`, labels: wanted, requester: 'test', priority, tenant },
           now,
         );
       case 'build':

@@ -57,7 +57,7 @@ export function reconfigure(
             image,
             fields: {},
             digest: `${label}-${image}`,
-            ...(libraryImage === undefined ? {} : { libraryImage }),
+            libraryImage,
           },
         ]),
       ),

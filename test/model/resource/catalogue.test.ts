@@ -1,3 +1,4 @@
+import type { Json } from '../../../src/model/json.js';
 import { describe, expect, it } from 'vitest';
 import {
   maxResourceBytes,
@@ -158,14 +159,15 @@ describe('a reference', () => {
   });
 
   it('is nothing else that people write into fields', () => {
-    for (const value of [
+    const others: readonly Json[] = [
       'keys',
       { resource: 1 },
       { resource: 'a', more: 1 },
       { secret: 'env:A' },
       ['a'],
       null,
-    ]) {
+    ];
+    for (const value of others) {
       expect(readResourceReference(value)).toBeUndefined();
       expect(readPinnedResource(value)).toBeUndefined();
     }

@@ -85,7 +85,7 @@ export class TestCluster {
     );
     return planOperation({
       intent,
-      ...(wanted === undefined ? {} : { spec: wanted }),
+      spec: wanted,
       current: summarise(this.state),
       placements,
       digest,

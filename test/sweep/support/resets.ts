@@ -8,7 +8,7 @@ export async function resetPoints({ client, namespace }: Harness, name: string):
     const page = await client.temporal.workflowService.getWorkflowExecutionHistory({
       namespace,
       execution: { workflowId: `cluster/${name}` },
-      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      nextPageToken,
     });
     for (const { eventId, workflowTaskCompletedEventAttributes } of page.history?.events ?? []) {
       if (workflowTaskCompletedEventAttributes !== null && workflowTaskCompletedEventAttributes !== undefined)

@@ -43,7 +43,7 @@ export function openLedger(folder: string): Ledger {
           body,
           say('end'),
         ].join('\n'),
-        environment: { LEDGER: file, ...(gate === undefined ? {} : { GATE: gateFile(gate) }) },
+        environment: { LEDGER: file, GATE: gate === undefined ? undefined : gateFile(gate) },
       },
       ...action,
     }),

@@ -75,8 +75,8 @@ export class PlayReader {
       played: this.#plays > this.#unmatched,
       custom: this.#custom,
       transcript: this.#transcript,
-      ...(this.#failed === undefined ? {} : { failed: this.#failed }),
-      ...(this.#unreachable === undefined ? {} : { unreachable: this.#unreachable }),
+      failed: this.#failed,
+      unreachable: this.#unreachable,
     };
   }
 

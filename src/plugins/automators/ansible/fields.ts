@@ -59,7 +59,7 @@ export function readSettings({ program, folder }: JsonObject): AnsibleSettings {
   if (folder !== undefined && (typeof folder !== 'string' || !isAbsolute(folder))) {
     throw new PluginError('Invalid', 'automators.ansible.fields.folder in heddle.yaml is no absolute path');
   }
-  return { program, ...(folder === undefined ? {} : { folder }) };
+  return { program, folder };
 }
 
 function readPlayed(fields: JsonObject): Played {

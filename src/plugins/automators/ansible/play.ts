@@ -96,7 +96,7 @@ function playbookOf(played: Played): string {
   if (played.kind === 'text') return played.text;
   if (played.kind === 'path') return '';
   const { role, tasksFrom } = played;
-  const include = { name: role, ...(tasksFrom === undefined ? {} : { tasks_from: tasksFrom }) };
+  const include = { name: role, tasks_from: tasksFrom };
   return JSON.stringify([
     { name: `role ${role}`, hosts: 'all', tasks: [{ name: role, 'ansible.builtin.import_role': include }] },
   ]);

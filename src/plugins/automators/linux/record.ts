@@ -62,7 +62,7 @@ export async function readRecord(
     );
   const record = parseCurrentImage(stdout);
   const revision = record === undefined ? undefined : revisionOf(record);
-  return { text: stdout, ...(revision === undefined ? {} : { revision }) };
+  return { text: stdout, revision };
 }
 
 export async function writeRecord(shell: Shell, text: string): Promise<void> {

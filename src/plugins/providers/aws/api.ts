@@ -104,16 +104,10 @@ export class Ec2 {
     const { region, endpoint, accessKeyId, secretAccessKey, sessionToken } = this.#fields;
     return new EC2Client({
       region,
-      ...(endpoint === undefined ? {} : { endpoint }),
+      endpoint,
       ...(accessKeyId === undefined || secretAccessKey === undefined
         ? {}
-        : {
-            credentials: {
-              accessKeyId,
-              secretAccessKey,
-              ...(sessionToken === undefined ? {} : { sessionToken }),
-            },
-          }),
+        : { credentials: { accessKeyId, secretAccessKey, sessionToken } }),
       // The engine tries again; two layers of it would multiply.
       maxAttempts: 1,
       requestHandler: { connectionTimeout: 5_000, requestTimeout: answerMs, throwOnRequestTimeout: true },

@@ -23,7 +23,7 @@ export function choosePlace(
   const turn = (readMachineKey(key)?.incarnation ?? 1) - 1;
   const subnet = subnets?.[turn % subnets.length];
   const zone = zones?.[turn % zones.length];
-  return { ...(subnet === undefined ? {} : { SubnetId: subnet }), ...(zone === undefined ? {} : { zone }) };
+  return { SubnetId: subnet, zone };
 }
 
 /**
@@ -53,8 +53,8 @@ export function makeLaunch(
     ...(hostKey === undefined ? {} : { [hostKeyTag]: hostKey.public }),
   });
   const network = {
-    ...(SubnetId === undefined ? {} : { SubnetId }),
-    ...(securityGroups === undefined ? {} : { SecurityGroupIds: [...securityGroups] }),
+    SubnetId,
+    SecurityGroupIds: securityGroups === undefined ? undefined : [...securityGroups],
   };
   const { SecurityGroupIds: Groups, ...subnet } = network;
   return {
@@ -71,9 +71,9 @@ export function makeLaunch(
     MetadataOptions: { HttpEndpoint: 'enabled', HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
     // Powered off from inside, it is still a machine of ours.
     InstanceInitiatedShutdownBehavior: 'stop',
-    ...(keyName === undefined ? {} : { KeyName: keyName }),
-    ...(instanceProfile === undefined ? {} : { IamInstanceProfile: { Name: instanceProfile } }),
-    ...(zone === undefined ? {} : { Placement: { AvailabilityZone: zone } }),
+    KeyName: keyName,
+    IamInstanceProfile: instanceProfile === undefined ? undefined : { Name: instanceProfile },
+    Placement: zone === undefined ? undefined : { AvailabilityZone: zone },
     ...(publicAddress === undefined
       ? network
       : {
@@ -96,7 +96,7 @@ export function makeLaunch(
             SpotOptions: {
               SpotInstanceType: 'one-time' as const,
               InstanceInterruptionBehavior: 'terminate' as const,
-              ...(spotMaxPrice === undefined ? {} : { MaxPrice: spotMaxPrice }),
+              MaxPrice: spotMaxPrice,
             },
           },
         }
@@ -117,9 +117,9 @@ function rootVolume(
     DeviceName,
     Ebs: {
       DeleteOnTermination: true,
-      ...(rootVolumeGb === undefined ? {} : { VolumeSize: rootVolumeGb }),
-      ...(rootVolumeType === undefined ? {} : { VolumeType: rootVolumeType as 'gp3' }),
-      ...(rootVolumeEncrypted === undefined ? {} : { Encrypted: rootVolumeEncrypted }),
+      VolumeSize: rootVolumeGb,
+      VolumeType: rootVolumeType === undefined ? undefined : (rootVolumeType as 'gp3'),
+      Encrypted: rootVolumeEncrypted,
     },
   };
 }

@@ -23,14 +23,7 @@ export function machineOf(instance: Instance, fields: AwsFields): Machine {
   const tags = tagsOf(instance);
   const key = tags[tagNames.key];
   const address = addressOf(instance, fields);
-  return {
-    providerid,
-    tags,
-    state,
-    ...(key === undefined ? {} : { key }),
-    ...(LaunchTime === undefined ? {} : { createdAt: LaunchTime.toISOString() }),
-    ...(address === undefined ? {} : { address }),
-  };
+  return { providerid, tags, state, key, createdAt: LaunchTime?.toISOString(), address };
 }
 
 export function tagsOf({ Tags = [] }: Instance): Readonly<Record<string, string>> {

@@ -129,18 +129,14 @@ function send(
       ...(content === undefined
         ? {}
         : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }),
-      ...(call.file === undefined ? {} : { 'content-type': 'application/x-tar' }),
+      'content-type': call.file === undefined ? undefined : 'application/x-tar',
     },
     ...(isSocket
       ? { socketPath: fields.endpoint.slice('unix://'.length) }
       : { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port }),
   };
   return new Promise((resolve, reject) => {
-    const tls = {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-    };
+    const tls = { ca, cert, key };
     const outgoing = url.protocol === 'https:' ? requestTls({ ...options, ...tls }) : requestPlain(options);
     outgoing.on('error', reject);
     outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${silenceMs / 1_000} s`)));

@@ -104,7 +104,7 @@ export async function listImages(
   return found.map(({ Id, RepoTags, Labels, Created }) => ({
     providerImage: RepoTags?.find((name) => !name.startsWith('<none>')) ?? Id,
     tags: Labels ?? {},
-    ...(Created === undefined ? {} : { createdAt: new Date(Created * 1_000).toISOString() }),
+    createdAt: Created === undefined ? undefined : new Date(Created * 1_000).toISOString(),
   }));
 }
 

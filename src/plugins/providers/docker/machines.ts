@@ -57,8 +57,8 @@ export function machineOf(details: Details, fields: DockerFields): Machine {
     providerid: Id,
     tags: Labels,
     state,
-    ...(key === undefined ? {} : { key }),
-    ...(address === undefined ? {} : { address }),
+    key,
+    address,
     ...(Number.isNaN(createdAt.getTime()) ? {} : { createdAt: createdAt.toISOString() }),
   };
 }

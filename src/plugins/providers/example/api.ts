@@ -62,7 +62,7 @@ export class ExampleApi {
         signal,
         redirect: 'error',
         headers: { authorization: `Bearer ${apiKey}` },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        body: body === undefined ? undefined : JSON.stringify(body),
       });
       return {
         status: response.status,

@@ -67,11 +67,7 @@ export class ExampleProvider extends Provider implements CanList, CanFind {
   }
 
   override async delete({ key, providerid }: MachineInput): Promise<void> {
-    await undoSteps(
-      parts,
-      { api: this.#api(), key, ...(providerid === undefined ? {} : { providerid }) },
-      lookAgainMs,
-    );
+    await undoSteps(parts, { api: this.#api(), key, providerid }, lookAgainMs);
   }
 
   async list(tags: Readonly<Record<string, string>>): Promise<readonly Machine[]> {

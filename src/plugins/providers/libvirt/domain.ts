@@ -70,7 +70,7 @@ export function volumesOf(domain: XmlElement): { readonly disk?: string; readonl
       .flatMap((disk) => elementsAt(disk, 'source'))
       .map(({ attributes }) => attributes['volume'])[0];
   const [disk, seed] = [at(systemDisk), at(seedDisk)];
-  return { ...(disk === undefined ? {} : { disk }), ...(seed === undefined ? {} : { seed }) };
+  return { disk, seed };
 }
 
 /** The same domain on the volumes of a load; all else of it stays as it is. */

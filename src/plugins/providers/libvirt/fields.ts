@@ -80,6 +80,6 @@ export function readFlavor(flavor: string): Size {
   return {
     cpus: Number(cpus),
     memoryMb: Number(memory) * (unit === 'g' ? 1_024 : 1),
-    ...(disk === undefined ? {} : { disk: Number(disk) * 1_024 ** 3 }),
+    disk: disk === undefined ? undefined : Number(disk) * 1_024 ** 3,
   };
 }

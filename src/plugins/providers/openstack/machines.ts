@@ -50,9 +50,9 @@ export function machineOf(server: Server, fields: OpenStackFields): Machine {
     providerid: id,
     tags: metadata,
     state: states[status] ?? 'starting',
-    ...(key === undefined ? {} : { key }),
+    key,
     createdAt: created,
-    ...(address === undefined ? {} : { address }),
+    address,
   };
 }
 

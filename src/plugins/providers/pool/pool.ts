@@ -140,7 +140,7 @@ function machineOf(pool: string, { key, tags, state, address, createdAt }: Drawn
     state,
     createdAt: new Date(createdAt).toISOString(),
     created: { providerid },
-    ...(address === undefined ? {} : { address }),
+    address,
   };
 }
 

@@ -106,14 +106,7 @@ export class RedfishHttp {
         const open = target.protocol === 'https:' ? secureRequest : plainRequest;
         const sent = open(
           target,
-          {
-            method,
-            headers,
-            signal,
-            agent: false,
-            ...(ca === undefined ? {} : { ca }),
-            ...(insecure ? { rejectUnauthorized: false } : {}),
-          },
+          { method, headers, signal, agent: false, ca, ...(insecure ? { rejectUnauthorized: false } : {}) },
           (response) => {
             let received = '';
             response

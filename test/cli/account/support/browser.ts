@@ -66,9 +66,7 @@ export async function openBrowser(program: string, profile: string): Promise<Bro
     const id = (last += 1);
     const { result, error } = await new Promise<Answer>((resolve) => {
       waiting.set(id, resolve);
-      toBrowser.write(
-        `${JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) })}\0`,
-      );
+      toBrowser.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
     });
     waiting.delete(id);
     if (error !== undefined) throw new Error(`${method}: ${error.message}`);

@@ -82,7 +82,7 @@ export function toolOn<Tool extends Automator>(
     onOutput: (_stream, chunk) => {
       chunks.push(chunk);
     },
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
   });
   return {
     automator: new Tool({ task, log, signal, fields: admin, shell }),

@@ -51,7 +51,7 @@ function account(fields: JsonObject) {
 }
 
 describe('slots', () => {
-  const machines = [
+  const machines: readonly JsonObject[] = [
     { name: 'one', address: '192.0.2.1', slots: 3 },
     { name: 'two', address: '192.0.2.2' },
   ];

@@ -9,7 +9,7 @@ import { StaticProvider } from '../../../../src/plugins/providers/static/static.
 import { parseResult } from '../../../../src/schema/result.js';
 
 const hostKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIEZwYWCaL3CKsAZs6Y7Ex4Mr9oXhwdmKBZHjPJUm0yB';
-const machines = [
+const machines: readonly JsonObject[] = [
   { name: 'one', address: '192.0.2.1', hostKey },
   { name: 'two', address: '192.0.2.2', port: 2222, user: 'admin', key: { secret: 'env:KEY' } },
   { name: 'big', address: 'localhost', flavor: 'big', password: { secret: 'file:/run/password' } },

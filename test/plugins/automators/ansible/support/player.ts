@@ -69,12 +69,13 @@ export class Player {
       host,
       port,
       user,
-      ...(password === undefined ? {} : { password }),
-      ...(privateKey === undefined ? {} : { key: privateKey }),
-      ...(hostKey === undefined ? {} : { hostKey }),
-      ...(jump === undefined
-        ? {}
-        : { jump: { ...jump, ...(jump.privateKey === undefined ? {} : { key: jump.privateKey }) } }),
+      password,
+      key: privateKey,
+      hostKey,
+      jump:
+        jump === undefined
+          ? undefined
+          : { ...jump, ...(jump.privateKey === undefined ? {} : { key: jump.privateKey }) },
     };
     const automator = new AnsibleAutomator({
       task,

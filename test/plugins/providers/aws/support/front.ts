@@ -141,7 +141,7 @@ export async function startEc2(): Promise<Ec2Front> {
         id,
         await startNode({
           listen: { host, port: sshPort },
-          ...(hostKey === undefined ? {} : { hostKeys: [hostKey] }),
+          hostKeys: hostKey === undefined ? undefined : [hostKey],
         }),
       );
     }

@@ -69,14 +69,7 @@ export function openProgramBench(admin: JsonObject): ProgramBench {
       release: () => Promise.resolve(),
       held: () => Promise.resolve({ [first?.name ?? '']: machine.key }),
     };
-    return new ServiceProvider({
-      task,
-      log: silentLog,
-      signal,
-      fields: all,
-      claims,
-      ...(detach === undefined ? {} : { detach }),
-    });
+    return new ServiceProvider({ task, log: silentLog, signal, fields: all, claims, detach });
   };
   const input = (name: string, { token = `token of ${name}` }: CallOptions = {}): ImageInput => {
     const image = parseImageRef(name);
