@@ -295,9 +295,9 @@ describe('the linter', () => {
     ],
     ['a default export', 'ssh/quote.ts', 'export default 1;', 'no-default-export'],
     [
-      'more than 250 lines',
+      'more than 600 lines',
       'ssh/quote.ts',
-      Array.from({ length: 251 }, (_, index) => `export const planted${index} = 1;`).join('\n'),
+      Array.from({ length: 601 }, (_, index) => `export const planted${index} = 1;`).join('\n'),
       'max-lines',
     ],
     [undefined, 'workflows/cluster/places.ts', '', undefined],
