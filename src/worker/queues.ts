@@ -30,7 +30,7 @@ export function taskWorkers(config: Config, providers: Config['providers']): rea
     ...accounts.map(([name, { limits }]) => ({
       taskQueue: providerQueue(config.site, name),
       maxConcurrentActivityTaskExecutions: limits?.concurrency ?? 50,
-      maxTaskQueueActivitiesPerSecond: limits?.ratePerSecond === undefined ? undefined : limits.ratePerSecond,
+      maxTaskQueueActivitiesPerSecond: limits?.ratePerSecond,
     })),
   ];
 }

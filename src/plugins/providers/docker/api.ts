@@ -129,7 +129,7 @@ function send(
       ...(content === undefined
         ? {}
         : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }),
-      'content-type': call.file === undefined ? undefined : 'application/x-tar',
+      ...(call.file === undefined ? {} : { 'content-type': 'application/x-tar' }),
     },
     ...(isSocket
       ? { socketPath: fields.endpoint.slice('unix://'.length) }
