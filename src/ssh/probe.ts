@@ -30,7 +30,7 @@ export interface Probed {
  */
 export async function probe(target: SshTarget, options: ProbeOptions = {}): Promise<Probed> {
   const attempt = hostKeysOf(target).length === 0 ? connectUnpinned : connect;
-  const limits = { timeoutMs: 10_000, ...options };
+  const limits = { ...options, timeoutMs: options.timeoutMs ?? 10_000 };
   const connection = await attempt(target, limits);
   try {
     const bootId = await withLimits(readBootId(connection), target, limits);

@@ -35,7 +35,7 @@ export function createShell(options: ShellOptions): Shell {
   const connect = () => pool.acquire(target);
   return {
     async run(given) {
-      const limited = options.timeoutMs === undefined ? given : { timeoutMs: options.timeoutMs, ...given };
+      const limited = { ...given, timeoutMs: given.timeoutMs ?? options.timeoutMs };
       // Who is root already needs no sudo, which many images do not have.
       const script = target.user === 'root' ? { ...limited, sudo: false } : limited;
       const runId = script.name === undefined ? options.runId : `${options.runId}.${script.name}`;

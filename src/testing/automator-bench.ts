@@ -65,7 +65,7 @@ export class AutomatorBench {
       plugin,
       'BOOTSTRAP',
       undefined,
-      { operation: this.next(), ...options },
+      { ...options, operation: options.operation ?? this.next() },
       (automator, user) => automator.bootstrap({ user }),
     );
   }

@@ -117,7 +117,8 @@ export class PoolClient {
    * Asks for a node of each label. Those that are ready come with the answer; `waitFor` waits for the others.
    */
   async request(labels: readonly string[], options: DemandOptions = {}): Promise<RequestView> {
-    return this.#demands.add({ id: randomUUID(), requester: this.#by, ...options, labels });
+    const { id = randomUUID(), requester = this.#by } = options;
+    return this.#demands.add({ ...options, id, requester, labels });
   }
 
   /**
@@ -129,8 +130,8 @@ export class PoolClient {
     options: Omit<DemandOptions, 'id'> = {},
   ): Promise<readonly RequestView[]> {
     const demands = Array.from({ length: count }, (): NodeDemand => ({
-      requester: this.#by,
       ...options,
+      requester: options.requester ?? this.#by,
       id: randomUUID(),
       labels,
     }));
