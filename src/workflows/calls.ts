@@ -1,31 +1,22 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { newMemory, runEntity, update } from './entity.js';
 import { takeCallsUpdate } from './messages.js';
-import { noCheck } from './no-check.js';
 
 /**
- * When a provider account may be called: the one row in which the calls of all workers stand. One such
- * workflow for an account. Whoever asks gets the next free places; those of a worker that died pass by
- * unused.
- * @param carried when the first place is free, in ms since the epoch
+ * The rate limiter of a provider account, shared by all workers. Each request reserves the next free times;
+ * those of a worker that dies pass unused.
+ * @param input when the next call may be made, in ms since the epoch
  */
-export async function calls(carried = 0): Promise<never> {
-  let freeAt = carried;
-  setHandler(
-    takeCallsUpdate,
-    ({ count, everyMs }) => {
-      const now = Date.now();
-      const first = Math.max(now, freeAt);
-      freeAt = first + count * everyMs;
-      return first - now;
-    },
-    { validator: noCheck, description: 'Take the next places for calls.' },
-  );
-  await condition(() => workflowInfo().continueAsNewSuggested && allHandlersFinished());
-  return continueAsNew<typeof calls>(freeAt);
+export async function calls(input?: { readonly carried: number }): Promise<string> {
+  let freeAt = input?.carried ?? 0;
+  return runEntity(newMemory(), {
+    messages: [
+      update(takeCallsUpdate, 'Reserve the next times for calls.', ({ count, everyMs }) => {
+        const now = Date.now();
+        const first = Math.max(now, freeAt);
+        freeAt = first + count * everyMs;
+        return first - now;
+      }),
+    ],
+    carry: () => freeAt,
+  });
 }

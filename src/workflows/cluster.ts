@@ -4,7 +4,6 @@ import {
   CancellationScope,
   condition,
   continueAsNew,
-  patched,
   setHandler,
   upsertMemo,
   uuid4,
@@ -132,11 +131,7 @@ const mostEventsAtRest = 500;
 function isWorn(memory: Memory): boolean {
   if (!allHandlersFinished()) return false;
   const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return (
-    continueAsNewSuggested ||
-    memory.renew === true ||
-    (historyLength > mostEventsAtRest && patched('20261122-short-at-rest'))
-  );
+  return continueAsNewSuggested || memory.renew === true || historyLength > mostEventsAtRest;
 }
 
 async function keepShown(memory: Memory): Promise<never> {

@@ -4,7 +4,6 @@ import {
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
-  patched,
   setCurrentDetails,
   setHandler,
   workflowInfo,
@@ -47,13 +46,7 @@ export async function group(input: GroupInput): Promise<string> {
 }
 
 async function live(input: GroupInput): Promise<string> {
-  const memory: GroupMemory = {
-    state: openState(input),
-    inbox: [],
-    stale: true,
-    ended: false,
-    hearsHalt: patched('group-hears-halt'),
-  };
+  const memory: GroupMemory = { state: openState(input), inbox: [], stale: true, ended: false };
   setHandler(
     instructSignal,
     (instructions) => {
@@ -135,10 +128,7 @@ const mostEventsAtRest = 500;
 function isWorn(memory: GroupMemory): boolean {
   if (memory.ended) return false;
   const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return (
-    continueAsNewSuggested ||
-    (historyLength > mostEventsAtRest && isAtRest(memory) && patched('20261122-group-short-at-rest'))
-  );
+  return continueAsNewSuggested || (historyLength > mostEventsAtRest && isAtRest(memory));
 }
 
 function isAtRest(memory: GroupMemory): boolean {
@@ -168,7 +158,7 @@ async function mayEndRun(memory: GroupMemory): Promise<boolean> {
 /** A script may take an hour: what is to end it does not wait for it. */
 async function drain(memory: GroupMemory): Promise<void> {
   memory.run?.stop();
-  await condition(() => isDrained(memory) || (memory.hearsHalt && isToHalt(memory)));
+  await condition(() => isDrained(memory) || isToHalt(memory));
 }
 
 function isDrained({ run }: GroupMemory): boolean {
@@ -186,7 +176,7 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
       () => memory.closing !== true && (memory.unreported === true || standing(memory) !== told),
     );
     // The run may have begun to end since the condition held.
-    if (memory.closing === true && memory.hearsHalt) continue;
+    if (memory.closing === true) continue;
     const report: GroupReport = reportOf(memory);
     told = standing(memory);
     memory.unreported = false;

@@ -9,6 +9,7 @@ import {
 import { openMessage, purposeOf, sealMessage, type MessageKind } from '../model/envelope.js';
 import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/message-table.js';
 import type { Arguments } from '../model/message-rows/shapes.js';
+import { refreshDetails } from './entity.js';
 
 /**
  * The one place where messages enter and leave Heddle's workflows. Only what was sealed for exactly this
@@ -33,11 +34,16 @@ export const interceptors = (): WorkflowInterceptors => ({
             return false;
           });
         }
+        // Built-in queries skip the inbound interceptors.
+        if (activation.jobs?.some(({ queryWorkflow: asked }) => asked?.queryType === metadataQuery))
+          refreshDetails();
         next(input);
       },
     },
   ],
 });
+
+const metadataQuery = '__temporal_workflow_metadata';
 
 const inbound: WorkflowInboundCallsInterceptor = {
   async execute(input, next) {

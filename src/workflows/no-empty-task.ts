@@ -1,24 +1,8 @@
-import { patched, type WorkflowInterceptors } from '@temporalio/workflow';
+import { workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
+import { messagesOf } from '../model/message-table.js';
 
-/** Of this run alone: each has its own modules. */
-let wanted = false;
-
-/**
- * Has each workflow task of this run leave a command in the history. Of two tasks in a row of which the first
- * commanded nothing, a worker that has not kept the workflow may be given both at once while the second is
- * new: with an update of the second before the ends of activities of the first, at the time of the second.
- * Once both are written a replay gets them apart. Where a command stands between them they are never put
- * together.
- */
-export function leaveNoTaskEmpty(): void {
-  wanted = patched('20261122-no-empty-task');
-}
-
-/**
- * The smallest command that stands in a history and does nothing: a field of the memo that is not there is
- * taken out of it.
- */
-const nothing = {
+/** The smallest command that changes nothing: it removes a memo field that does not exist. */
+const noop = {
   modifyWorkflowProperties: {
     upsertedMemo: {
       fields: {
@@ -30,12 +14,19 @@ const nothing = {
   },
 } as const;
 
+/**
+ * Adds a command to each workflow task that has none. If the first of two consecutive tasks has no command, a
+ * worker without the workflow in its cache may receive both in one activation: an update of the second task
+ * is then applied before activity results of the first, at the time of the second. A replay applies them
+ * separately and diverges. Tasks with a command between them are never merged.
+ */
 export const interceptors = (): WorkflowInterceptors => ({
   internals: [
     {
       concludeActivation(input, next) {
         const { commands } = next(input);
-        return { commands: wanted && commands.length === 0 ? [nothing] : commands };
+        const isHeddle = messagesOf(workflowInfo().workflowType) !== undefined;
+        return { commands: isHeddle && commands.length === 0 ? [noop] : commands };
       },
     },
   ],

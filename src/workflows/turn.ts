@@ -1,58 +1,47 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
+import { isBudgetExceeded, newMemory, runEntity, update } from './entity.js';
 import { releaseTurnUpdate, takeTurnUpdate } from './messages.js';
-import { noCheck } from './no-check.js';
 
-/** Who may call now, and until when without saying so again, in ms since the epoch. */
+/** The holder of a lock, and when its lease ends, in ms since the epoch. */
 export interface TurnState {
   readonly holder: string;
   readonly until: number;
 }
 
 /**
- * Whose turn it is to call a provider whose client bears one call at a time. One such workflow for an
- * account. First come, first served; whoever does not renew in time has died, and the next one follows.
+ * The lock of a provider account whose client supports one call at a time. Requests are served in order; a
+ * holder that does not renew its lease has died, and the next request gets the lock.
  */
-export async function turn(carried?: TurnState): Promise<never> {
-  let held = carried;
+export async function turn(input?: { readonly carried?: TurnState }): Promise<string> {
+  let held = input?.carried;
   const waiting: string[] = [];
-  const isFull = (): boolean => workflowInfo().continueAsNewSuggested;
-  setHandler(
-    takeTurnUpdate,
-    async ({ holder, leaseMs, waitMs }) => {
-      const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
-      if (!isFree && waitMs > 0) {
-        if (!waiting.includes(holder)) waiting.push(holder);
-        // A run that ends sends everybody back, who then asks the next one.
-        await condition(() => (held === undefined && waiting[0] === holder) || isFull(), waitMs);
-        waiting.splice(waiting.indexOf(holder), 1);
-      }
-      if (held !== undefined && held.holder !== holder) return false;
-      held = { holder, until: Date.now() + leaseMs };
-      return true;
+  const memory = newMemory();
+  return runEntity(memory, {
+    messages: [
+      update(takeTurnUpdate, 'Wait for the lock, or renew its lease; false: ask again.', async (request) => {
+        const { holder, leaseMs, waitMs } = request;
+        const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
+        if (!isFree && waitMs > 0) {
+          if (!waiting.includes(holder)) waiting.push(holder);
+          // A run that ends lets its requests return; they ask the next run.
+          await condition(
+            () => (held === undefined && waiting[0] === holder) || isBudgetExceeded(memory),
+            waitMs,
+          );
+          waiting.splice(waiting.indexOf(holder), 1);
+        }
+        if (held !== undefined && held.holder !== holder) return false;
+        held = { holder, until: Date.now() + leaseMs };
+        return true;
+      }),
+      update(releaseTurnUpdate, 'Release the lock.', (holder) => {
+        if (held?.holder === holder) held = undefined;
+      }),
+    ],
+    step: () => {
+      if (held !== undefined && held.until <= Date.now()) held = undefined;
+      return { wakeAt: held?.until };
     },
-    { validator: noCheck, description: 'Wait for the turn to call, or renew it; false: ask again.' },
-  );
-  setHandler(
-    releaseTurnUpdate,
-    (holder) => {
-      if (held?.holder === holder) held = undefined;
-    },
-    { validator: noCheck, description: 'End a turn.' },
-  );
-  for (;;) {
-    await condition(() => held !== undefined || (isFull() && allHandlersFinished()));
-    if (isFull() && allHandlersFinished()) return continueAsNew<typeof turn>(held);
-    const before = held;
-    const changed = await condition(
-      () => held !== before || (isFull() && allHandlersFinished()),
-      Math.max(1, (before?.until ?? 0) - Date.now()),
-    );
-    if (!changed && held === before) held = undefined;
-  }
+    carry: () => held,
+  });
 }

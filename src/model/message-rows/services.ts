@@ -17,7 +17,7 @@ import {
 export const serviceRows = {
   resources: {
     ids: /^resources$/,
-    start: [optional(record(outline({}), 10_000))],
+    start: [optional(object({ carried: record(outline({}), 10_000) }))],
     updates: {
       put: [object({ name: id(), by: who(), ...content() })],
       set: [id(), nullable(count())],
@@ -36,7 +36,7 @@ export const serviceRows = {
   },
   turn: {
     ids: /^turn\//,
-    start: [optional(object({ holder: text(200), until: moment() }))],
+    start: [optional(object({ carried: optional(object({ holder: text(200), until: moment() })) }))],
     updates: {
       take: [object({ holder: text(200), leaseMs: milliseconds(), waitMs: milliseconds() })],
       release: [text(200)],
@@ -46,14 +46,14 @@ export const serviceRows = {
   },
   calls: {
     ids: /^calls\//,
-    start: [optional(moment())],
+    start: [optional(object({ carried: moment() }))],
     updates: { take: [object({ count: count(1_000, 1), everyMs: number(0, 3_600_000) })] },
     signals: {},
     queries: {},
   },
   claims: {
     ids: /^claims\//,
-    start: [optional(record(text(500), 100_000))],
+    start: [optional(object({ carried: record(text(500), 100_000) }))],
     updates: { take: [text(500), list(id(500), 100_000)], release: [text(500)] },
     signals: {},
     queries: { held: [] },

@@ -88,7 +88,7 @@ export function giveBack(
  */
 function letGo(pool: PoolState, id: string, request: string, now: number): void {
   const node = pool.nodes[id];
-  if (node === undefined || (node.request !== request && pool.takesOthers !== true)) return;
+  if (node === undefined || node.request !== request) return;
   if (node.state === 'in-use') return afterUse(pool, node, now);
   if (node.state === 'hold') return changePoolNode(pool, id, withoutRequest);
   if (node.backing !== undefined) return dropNode(pool, id, now);

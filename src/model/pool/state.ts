@@ -36,8 +36,6 @@ export interface PoolState {
   readonly resting: Record<string, { readonly until: number; readonly failures: number }>;
   /** When the ready nodes of a provider pool were looked at last. */
   readonly checkedAt: Record<string, number>;
-  /** Of a run that began before requests let go only of nodes that they still have. */
-  takesOthers?: true;
   /** It takes no more requests, and is gone when its last node is. */
   leaving?: { readonly by: string; readonly at: number };
 }

@@ -26,8 +26,6 @@ export interface GroupMemory extends CrewMemory {
   closing?: boolean;
   /** Its chains stop only to go on in a new run. */
   draining?: boolean;
-  /** Runs that began before it was so wait for their tasks first. */
-  readonly hearsHalt: boolean;
   stale: boolean;
   ended: boolean;
 }

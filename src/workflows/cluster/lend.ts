@@ -70,7 +70,7 @@ export function giveBack(memory: Memory, { loan, repair, rewritten, broken }: Gi
     waits: true,
     // What waits for the node wants it as it was; and what is to be applied next is not to be undone by the
     // spec of now.
-    first: state.queue.length > 0 && patched('20261122-given-back-first'),
+    first: true,
   });
 }
 

@@ -1,4 +1,4 @@
-import { ActivityFailure, ApplicationFailure, setHandler } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { Build } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
@@ -11,7 +11,7 @@ import { readMachineKey, uploadId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/ownership.js';
 import { ownershipOf } from '../machine/ownership.js';
 import { borrowedQuery, disownUpdate, ownersQuery, roundSignal, usedResourcesQuery } from '../messages.js';
-import { noCheck } from '../no-check.js';
+import { noteChange, query, signal, update, type Message } from '../entity.js';
 import { runCheckImage } from '../run-task.js';
 import { change, now, type ImageMemory } from './memory.js';
 import {
@@ -29,80 +29,77 @@ import {
 import { planRecipe } from './plan-recipe.js';
 import { addWatcher } from './tell.js';
 
-/** All that an image answers. Handlers change state; the main loop does the work. */
-export function handleMessages(memory: ImageMemory): void {
-  setHandler(configureImageUpdate, (request) => configure(memory, request), {
-    validator: (_request) => refuse(leavingText(memory)),
-    description: 'Bring the image to a description of how it is made.',
-  });
-  setHandler(buildImageUpdate, ({ by }) => askForBuild(memory, by), {
-    validator: (_request) => refuse(leavingText(memory) ?? unknownText(memory)),
-    description: 'Build it; the request stays until a build succeeds.',
-  });
-  setHandler(cancelBuildUpdate, () => cancelBuild(memory), {
-    validator: (_request) =>
-      refuse(
+/** The messages of an image. Handlers change the state; the step function does the work. */
+export function messagesOf(memory: ImageMemory): readonly Message[] {
+  const ownerships = (machines: readonly NamedMachine[]): readonly Ownership[] =>
+    machines.map((named) => ownershipIn(memory, named));
+  return [
+    update(
+      configureImageUpdate,
+      'Apply a description of how the image is made.',
+      (request) => configure(memory, request),
+      () => leavingText(memory),
+    ),
+    update(
+      buildImageUpdate,
+      'Build the image; the request stays until a build succeeds.',
+      ({ by }) => askForBuild(memory, by),
+      () => leavingText(memory) ?? unknownText(memory),
+    ),
+    update(
+      cancelBuildUpdate,
+      'Cancel the build under way and the request for it.',
+      (_request) => cancelBuild(memory),
+      (_request) =>
         isIdle(memory) ? `image ${memory.state.name} is not being built, and nobody asked for it` : undefined,
-      ),
-    description: 'End the build under way, and the request for it.',
-  });
-  setHandler(rollbackImageUpdate, ({ by }) => rollBack(memory, by), {
-    validator: (_request) => refuse(leavingText(memory) ?? rollbackRefusal(memory.state)),
-    description: 'Delete the newest build, so that the one before it is offered.',
-  });
-  setHandler(
-    pauseImageUpdate,
-    ({ by }) => change(memory, { paused: { by, at: now(), why: 'somebody paused it' } }),
-    {
-      validator: (_request) => refuse(leavingText(memory)),
-      description: 'Build nothing until it is resumed.',
-    },
-  );
-  setHandler(
-    resumeImageUpdate,
-    () => {
+    ),
+    update(
+      rollbackImageUpdate,
+      'Delete the newest build, so that the previous one is offered.',
+      ({ by }) => rollBack(memory, by),
+      () => leavingText(memory) ?? rollbackRefusal(memory.state),
+    ),
+    update(
+      pauseImageUpdate,
+      'Pause building.',
+      ({ by }) => change(memory, { paused: { by, at: now(), why: 'somebody paused it' } }),
+      () => leavingText(memory),
+    ),
+    update(resumeImageUpdate, 'Resume building.', (_request) => {
       const { paused: _paused, ...state } = memory.state;
       memory.state = state;
       lookAround(memory);
-    },
-    { validator: noCheck, description: 'Build again.' },
-  );
-  setHandler(deleteImageUpdate, ({ by, build }) => remove(memory, by, build), {
-    validator: ({ build }) =>
-      refuse(
+    }),
+    update(
+      deleteImageUpdate,
+      'Delete one build, or all builds and the image.',
+      ({ by, build }) => remove(memory, by, build),
+      ({ build }) =>
         build === undefined || memory.state.builds.some(({ number }) => number === build)
           ? undefined
           : `image ${memory.state.name} has no build ${build}; 'heddle image show ${memory.state.name}' shows those it has`,
-      ),
-    description: 'Delete one build, or all of them and the image.',
-  });
-  setHandler(roundSignal, () => lookAround(memory), {
-    description: 'Is it too old, is there anything to be tried again?',
-  });
-  setHandler(
-    watchImageSignal,
-    ({ workflowId }) => {
-      if (workflowId.startsWith('pool/')) addWatcher(memory, workflowId);
-    },
-    { description: 'Tell a pool which versions are offered, now and whenever that changes.' },
-  );
-  setHandler(imageQuery, () => viewOfImage(memory.state, Date.now()), {
-    description: 'Its builds, where they are, and what is done.',
-  });
-  setHandler(imageSpecQuery, () => memory.state.spec ?? null, { description: 'How it is made.' });
-  setHandler(usedResourcesQuery, () => digestsIn(memory.state.spec ?? {}), {
-    description: 'Digests of the resources that its recipe uses.',
-  });
-  setHandler(borrowedQuery, (loan) => memory.state.loan?.id === loan, {
-    description: 'Is it still working on what was lent to it?',
-  });
-  setHandler(ownersQuery, (machines) => machines.map((named) => ownershipIn(memory, named)), {
-    description: 'Whose machines are these?',
-  });
-  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipIn(memory, named)), {
-    validator: noCheck,
-    description: 'Say whose machines these are.',
-  });
+    ),
+    signal(roundSignal, 'Check its age, and retry what failed.', () => lookAround(memory)),
+    signal(
+      watchImageSignal,
+      'Notify a pool of the versions offered, now and after each change.',
+      ({ workflowId }) => {
+        if (workflowId.startsWith('pool/')) addWatcher(memory, workflowId);
+      },
+    ),
+    query(imageQuery, 'Builds, uploads and current work.', () => viewOfImage(memory.state, Date.now())),
+    query(imageSpecQuery, 'How the image is made.', () => memory.state.spec ?? null),
+    query(usedResourcesQuery, 'Digests of the resources that its recipe uses.', () =>
+      digestsIn(memory.state.spec ?? {}),
+    ),
+    query(
+      borrowedQuery,
+      'Whether the image still works on a borrowed node.',
+      (loan) => memory.state.loan?.id === loan,
+    ),
+    query(ownersQuery, 'The owners of machines.', ownerships),
+    update(disownUpdate, 'Report the owners of machines.', ownerships),
+  ];
 }
 
 /**
@@ -159,7 +156,7 @@ function askForBuild(memory: ImageMemory, by: string): BuildReply {
 function cancelBuild(memory: ImageMemory): BuildReply {
   const { request: _request, ...state } = memory.state;
   memory.state = state;
-  memory.stirred = true;
+  noteChange(memory);
   if (memory.scope !== undefined) {
     memory.cancelled = true;
     memory.scope.cancel();
@@ -210,8 +207,4 @@ function leavingText({ state: { name, leaving } }: ImageMemory): string | undefi
 
 function unknownText({ state: { name, spec } }: ImageMemory): string | undefined {
   return spec === undefined ? `nobody said yet how image ${name} is made` : undefined;
-}
-
-function refuse(why: string | undefined): void {
-  if (why !== undefined) throw ApplicationFailure.nonRetryable(why, 'Refused');
 }

@@ -1,22 +1,13 @@
-import {
-  allHandlersFinished,
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  continueAsNew,
-  setCurrentDetails,
-  upsertMemo,
-  uuid4,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import { isOver, nextWork, type ImageWork } from '../../model/image/decide.js';
 import { viewOfImage, type ImageState } from '../../model/image/state.js';
 import { imageWorkflowId } from '../../model/names.js';
+import { newMemory, noteChange, runEntity, type NextStep } from '../entity.js';
 import { runCheckImage } from '../run-task.js';
 import { build } from './build.js';
 import { drop } from './drop.js';
 import { whyOf } from './failure.js';
-import { handleMessages } from './handlers.js';
+import { messagesOf } from './handlers.js';
 import { takeBack } from './machine.js';
 import { noteBuild, type ImageMemory } from './memory.js';
 import { isAllTold, keepTelling } from './tell.js';
@@ -24,59 +15,56 @@ import { uploadAll } from './uploads.js';
 
 export type ImageInput = { readonly uid?: string } | { readonly carried: ImageState };
 
-/** What could not be done is tried again after this, where no round comes before. */
+/** Failed work is retried after this, or at the next round if that comes first. */
 const tryAgainMs = 5 * 60_000;
 
-/** An image: how it is made, its builds, and where they are. It lives as long as somebody wants the image. */
+/** An image: its recipe, its builds and their uploads. It lives until its deletion is complete. */
 export async function image(input?: ImageInput): Promise<string> {
-  const cancelled = CancellationScope.current().cancelRequested;
-  // Ending the workflow would leave machines and images behind, so cancelling it from outside cancels the
-  // build under way.
-  return CancellationScope.nonCancellable(() => live(input, cancelled));
-}
-
-async function live(input: ImageInput | undefined, cancelled: Promise<never>): Promise<string> {
-  const memory: ImageMemory = { state: openState(input), tried: [], stirred: false, tasks: 0 };
-  handleMessages(memory);
-  cancelled.catch(() => {
-    memory.renew = true;
-    if (memory.scope === undefined) return;
-    memory.cancelled = true;
-    memory.scope.cancel();
+  const memory: ImageMemory = { ...newMemory(), state: openState(input), tried: [], tasks: 0 };
+  return runEntity(memory, {
+    uid: memory.state.uid,
+    messages: messagesOf(memory),
+    first:
+      input !== undefined && 'carried' in input
+        ? undefined
+        : {
+            isAccepted: () => memory.state.spec !== undefined,
+            isRefused: () => memory.state.leaving !== undefined,
+            withinMs: 120_000,
+            otherwise: 'nothing was asked of this image',
+          },
+    background: [() => keepTelling(memory)],
+    step: () => act(memory),
+    budget: { isPostponed: () => !isAllTold(memory.state) },
+    onCancel: () => {
+      if (memory.scope === undefined) return;
+      memory.cancelled = true;
+      memory.scope.cancel();
+    },
+    carry: () => memory.state,
+    details: () => detailsOf(memory.state),
   });
-  if (input === undefined || !('carried' in input)) {
-    upsertMemo({ heddleUid: memory.state.uid });
-    // A first message that was refused leaves an image nobody asked for.
-    await condition(() => memory.state.spec !== undefined || memory.state.leaving !== undefined, '2 minutes');
-    await condition(allHandlersFinished);
-    if (memory.state.spec === undefined) return 'nothing was asked of this image';
-  }
-  void keepTelling(memory);
-  for (;;) {
-    memory.stirred = false;
-    setCurrentDetails(detailsOf(memory.state));
-    const work = nextWork(memory.state, Date.now(), memory.tried);
-    if (work.do !== 'wait') {
-      await carryOut(memory, work);
-      continue;
-    }
-    if (isOver(memory.state)) {
-      await condition(() => allHandlersFinished() && isAllTold(memory.state));
-      return `image ${memory.state.name} was deleted`;
-    }
-    if (isWorn(memory)) return continueAsNew<typeof image>({ carried: memory.state });
-    await rest(memory, work);
-  }
 }
 
-async function rest(
-  memory: ImageMemory,
-  { forMs = Number.POSITIVE_INFINITY }: ImageWork & { readonly do: 'wait' },
-): Promise<void> {
-  const limit = Math.min(forMs, memory.tried.length > 0 ? tryAgainMs : Number.POSITIVE_INFINITY);
-  const isStirred = (): boolean => memory.stirred || isWorn(memory);
-  if (limit === Number.POSITIVE_INFINITY) await condition(isStirred);
-  else if (!(await condition(isStirred, Math.max(limit, 1)))) memory.tried = [];
+async function act(memory: ImageMemory): Promise<NextStep> {
+  const now = Date.now();
+  if (memory.retryAt !== undefined && memory.retryAt <= now) {
+    memory.tried = [];
+    delete memory.retryAt;
+  }
+  const work = nextWork(memory.state, now, memory.tried);
+  if (work.do !== 'wait') {
+    await carryOut(memory, work);
+    noteChange(memory);
+    return {};
+  }
+  if (isOver(memory.state)) {
+    await condition(() => isAllTold(memory.state));
+    return { ended: `image ${memory.state.name} was deleted` };
+  }
+  if (memory.tried.length > 0) memory.retryAt ??= now + tryAgainMs;
+  const wakeAt = Math.min(now + (work.forMs ?? Infinity), memory.retryAt ?? Infinity);
+  return { wakeAt: wakeAt === Infinity ? undefined : wakeAt };
 }
 
 async function carryOut(
@@ -127,12 +115,6 @@ function openState(input: ImageInput | undefined): ImageState {
       'Invalid',
     );
   return { stateVersion: 1, name, uid: input?.uid ?? uuid4(), builds: [], numbers: 0, machines: [] };
-}
-
-function isWorn({ renew, state }: ImageMemory): boolean {
-  return (
-    (workflowInfo().continueAsNewSuggested || renew === true) && allHandlersFinished() && isAllTold(state)
-  );
 }
 
 function detailsOf(state: ImageState): string {

@@ -9,6 +9,7 @@ import { imageWorkflowId } from '../../model/names.js';
 import { NotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { carryOut } from '../machine/operations.js';
+import { newMemory } from '../entity.js';
 import { forgetMachine, noteBuild, now, setMachine, type ImageMemory } from './memory.js';
 
 /**
@@ -41,6 +42,7 @@ export function openMachine(
 /** One that an earlier run of the workflow may have begun. */
 export function machineOf(memory: ImageMemory, name: string): MachineMemory {
   return {
+    ...newMemory(),
     get state(): MachineState {
       const state = memory.state.machines.find((machine) => machine.name === name);
       if (state === undefined) throw new Error(`there is no machine ${name}`);

@@ -2,23 +2,22 @@ import type { CancellationScope } from '@temporalio/workflow';
 import type { Build, Upload } from '../../model/image/build.js';
 import { findBuild } from '../../model/image/build.js';
 import type { ImageState } from '../../model/image/state.js';
+import { noteChange, type EntityMemory } from '../entity.js';
 import type { MachineState } from '../../model/machine/machine.js';
 
-/** Holds an image's state while one run of its workflow lives. The state itself is never mutated. */
-export interface ImageMemory {
+/** Holds an image's state during one run of its workflow. The state itself is never mutated. */
+export interface ImageMemory extends EntityMemory {
   state: ImageState;
   /** What was tried since the last round, and is not tried again before the next. */
   tried: readonly string[];
-  /** Something changed while the main loop waited. */
-  stirred: boolean;
   /** Of the build under way. */
   scope?: CancellationScope;
   /** The build under way is to end early. */
   cancelled?: true;
   /** Tasks of this run so far. */
   tasks: number;
-  /** A run can be cancelled from outside once, so the next rest begins a new one. */
-  renew?: true;
+  /** When to retry what failed, in ms since the epoch. */
+  retryAt?: number;
 }
 
 export function now(): string {
@@ -27,7 +26,7 @@ export function now(): string {
 
 export function change(memory: ImageMemory, part: Partial<ImageState>): void {
   memory.state = { ...memory.state, ...part };
-  memory.stirred = true;
+  noteChange(memory);
 }
 
 export function buildOf(memory: ImageMemory, number: number): Build {

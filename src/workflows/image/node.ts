@@ -11,6 +11,7 @@ import { toNotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { can, runAction } from '../machine/run-step.js';
 import { giveBackSignal } from '../messages.js';
+import { newMemory } from '../entity.js';
 import { runBorrowNode, runDescribeAccount } from '../run-task.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { buildOf, change, changeBuild, changeUpload, noteBuild, now, type ImageMemory } from './memory.js';
@@ -118,6 +119,7 @@ async function openNode(
 
 function machineOfLoan(memory: ImageMemory): MachineMemory {
   return {
+    ...newMemory(),
     get state(): MachineState {
       const machine = memory.state.loan?.machine;
       if (machine === undefined) throw new Error('there is no node that was lent');

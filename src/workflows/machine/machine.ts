@@ -1,14 +1,4 @@
-import {
-  allHandlersFinished,
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  continueAsNew,
-  setCurrentDetails,
-  setHandler,
-  upsertMemo,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { accessFor } from '../../model/machine/access.js';
 import { refusalOf, wordsOf } from '../../model/machine/accept.js';
 import {
@@ -19,8 +9,9 @@ import {
 } from '../../model/machine/machine.js';
 import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
+import type { NamedMachine, Ownership } from '../../model/ownership.js';
 import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../messages.js';
-import { noCheck } from '../no-check.js';
+import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
 import { askImage } from './ask-image.js';
 import { change, now, type MachineMemory } from './memory.js';
 import {
@@ -42,53 +33,42 @@ export type MachineInput =
   | { readonly carried: MachineState };
 
 /**
- * A machine that is registered by itself: it takes operations one at a time, for as long as it is registered.
- * Its workflow id is what keeps a second one away.
+ * A standalone machine: it carries out operations one at a time for as long as it is registered. Its workflow
+ * id makes its name unique.
  */
 export async function machine(input: MachineInput): Promise<string> {
-  const cancelled = CancellationScope.current().cancelRequested;
-  // Ending the workflow would leave its machine behind, so cancelling it from outside cancels the operation
-  // under way.
-  return CancellationScope.nonCancellable(() => live(input, cancelled));
-}
-
-async function live(input: MachineInput, cancelled: Promise<never>): Promise<string> {
-  const memory: MachineMemory = { state: openState(input) };
-  upsertMemo({ heddleUid: memory.state.uid });
-  handleMessages(memory);
-  cancelled.catch(() => {
-    memory.renew = true;
-    cancelOperation(memory);
+  const memory: MachineMemory = { ...newMemory(), state: openState(input) };
+  return runEntity(memory, {
+    uid: memory.state.uid,
+    messages: messagesOf(memory),
+    step: () => act(memory),
+    onCancel: () => cancelOperation(memory),
+    carry: () => memory.state,
+    details: () => detailsOf(memory.state),
   });
-  for (;;) {
-    setCurrentDetails(detailsOf(memory.state));
-    await condition(() => memory.state.operation !== undefined || isWorn(memory) || memory.round === true);
-    const { operation } = memory.state;
-    if (operation === undefined && memory.round === true) {
-      await goRound(memory);
-      continue;
-    }
-    if (operation === undefined) return carryOn(memory);
-    setCurrentDetails(detailsOf(memory.state));
-    await operate(memory, operation, () => carryOut(memory, operation));
-    const { name, account, history } = memory.state;
-    if (memory.removed === true || account === undefined) {
-      // Whoever waits for the end asks the workflow, also when it has ended.
-      await condition(() => allHandlersFinished());
-      return memory.removed === true
-        ? `machine ${name} is no longer registered`
-        : `machine ${name} was not registered: ${history[0]?.failure?.message}`;
-    }
-  }
 }
 
-/** What is to be done is an operation like any other. */
-async function goRound(memory: MachineMemory): Promise<void> {
+/** Carries out the operation that was requested, or looks at the machine if its round has come. */
+async function act(memory: MachineMemory): Promise<NextStep> {
+  const { operation } = memory.state;
+  if (operation === undefined) return memory.round === true ? goRound(memory) : {};
+  await operate(memory, operation, () => carryOut(memory, operation));
+  const { name, account, history } = memory.state;
+  if (memory.removed === true) return { ended: `machine ${name} is no longer registered` };
+  if (account === undefined) {
+    return { ended: `machine ${name} was not registered: ${history[0]?.failure?.message}` };
+  }
+  return {};
+}
+
+/** A correction is an operation like any other. */
+async function goRound(memory: MachineMemory): Promise<NextStep> {
   delete memory.round;
   memory.looking = true;
   const intent = await lookAtItself(memory);
   delete memory.looking;
   if (intent !== undefined) accept(memory, { intent, by: 'a round' });
+  return {};
 }
 
 function openState(input: MachineInput): MachineState {
@@ -116,67 +96,45 @@ function openState(input: MachineInput): MachineState {
   };
 }
 
-function handleMessages(memory: MachineMemory): void {
-  setHandler(operateMachineUpdate, (request) => accept(memory, request), {
-    validator: (request) => {
-      const refusal =
-        memory.removed === true
-          ? 'the machine is no longer registered'
-          : askedBefore(memory, request) === undefined
-            ? (faultOf(request.intent) ?? refusalOf(memory.state, request.intent, request.holder))
-            : undefined;
-      if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal, 'Refused');
-    },
-    description: 'Status, power, load, capture, unload, reserve, maintain, remove.',
-  });
-  setHandler(
-    cancelMachineUpdate,
-    (_request) => {
-      const { operation } = memory.state;
-      cancelOperation(memory);
-      return { operation: operation?.id ?? '-' };
-    },
-    {
-      validator: (_request) => {
-        if (memory.state.operation === undefined)
-          throw ApplicationFailure.nonRetryable(`machine ${memory.state.name} is doing nothing`, 'Refused');
+function messagesOf(memory: MachineMemory): readonly Message[] {
+  const ownerships = (machines: readonly NamedMachine[]): readonly Ownership[] =>
+    machines.map((named) => ownershipOf(owned(memory), named));
+  return [
+    update(
+      operateMachineUpdate,
+      'Status, power, load, capture, unload, reserve, maintain, remove.',
+      (request) => accept(memory, request),
+      (request) => {
+        if (memory.removed === true) return 'the machine is no longer registered';
+        if (askedBefore(memory, request) !== undefined) return undefined;
+        return faultOf(request.intent) ?? refusalOf(memory.state, request.intent, request.holder);
       },
-      description: 'End the operation under way.',
-    },
-  );
-  setHandler(askImageUpdate, (image) => askImage(memory, image), {
-    validator: noCheck,
-    description: 'Is there such an image for it?',
-  });
-  setHandler(
-    roundSignal,
-    () => {
-      // What it does now says more than a look would.
+    ),
+    update(
+      cancelMachineUpdate,
+      'Cancel the operation under way.',
+      (_request) => {
+        const { operation } = memory.state;
+        cancelOperation(memory);
+        return { operation: operation?.id ?? '-' };
+      },
+      (_request) =>
+        memory.state.operation === undefined ? `machine ${memory.state.name} is doing nothing` : undefined,
+    ),
+    update(askImageUpdate, 'Whether the machine could load an image.', (image) => askImage(memory, image)),
+    signal(roundSignal, 'Check the state of the machine.', () => {
+      // An operation under way observes more than a check would.
       if (memory.state.operation === undefined) memory.round = true;
-    },
-    { description: 'Is it as it should be?' },
-  );
-  setHandler(
-    machineQuery,
-    () => ({
+    }),
+    query(machineQuery, 'State, operation under way and history, without secrets.', () => ({
       ...viewOfMachine(memory.state),
       ...(memory.removed === true ? { removed: true as const } : {}),
-    }),
-    { description: 'Where it stands, what it does and did; without secrets.' },
-  );
-  setHandler(accessQuery, (request) => accessFor(memory.state, request?.reservation), {
-    description: 'How its user logs in.',
-  });
-  setHandler(payloadQuery, () => memory.state.payload, {
-    description: 'All that is known of it, credentials included.',
-  });
-  setHandler(ownersQuery, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), {
-    description: 'Whose machines are these?',
-  });
-  setHandler(disownUpdate, (machines) => machines.map((named) => ownershipOf(owned(memory), named)), {
-    validator: noCheck,
-    description: 'Say whose machines these are.',
-  });
+    })),
+    query(accessQuery, 'How its user logs in.', (request) => accessFor(memory.state, request?.reservation)),
+    query(payloadQuery, 'The payload, credentials included.', () => memory.state.payload),
+    query(ownersQuery, 'The owners of machines.', ownerships),
+    update(disownUpdate, 'Report the owners of machines.', ownerships),
+  ];
 }
 
 /** The operation that the same request began when it came first. */
@@ -205,14 +163,6 @@ function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
 
 function owned({ state, removed }: MachineMemory): readonly MachineState[] {
   return removed === true ? [] : [state];
-}
-
-function isWorn(memory: MachineMemory): boolean {
-  return (workflowInfo().continueAsNewSuggested || memory.renew === true) && allHandlersFinished();
-}
-
-async function carryOn({ state }: MachineMemory): Promise<never> {
-  return continueAsNew<typeof machine>({ carried: state });
 }
 
 function detailsOf({ name, state, why, registration, image, operation, history }: MachineState): string {

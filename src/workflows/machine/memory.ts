@@ -1,10 +1,11 @@
 import type { CancellationScope } from '@temporalio/workflow';
+import { noteChange, type EntityMemory } from '../entity.js';
 import type { MachineOperation, MachineState } from '../../model/machine/machine.js';
 import { rememberedOperations } from '../../model/machine/machine.js';
 import { nextState, type MachineEvent, type MachineStateName } from '../../model/machine/states.js';
 
-/** Holds a machine's state while one run of its workflow lives. The state itself is never mutated. */
-export interface MachineMemory {
+/** Holds a machine's state during one run of its workflow. The state itself is never mutated. */
+export interface MachineMemory extends EntityMemory {
   state: MachineState;
   /** Of the operation under way: cancelling it cancels that. */
   scope?: CancellationScope;
@@ -20,8 +21,6 @@ export interface MachineMemory {
   looking?: true;
   /** The machine is no longer registered. */
   removed?: true;
-  /** A run can be cancelled from outside once, so the next rest begins a new one. */
-  renew?: true;
 }
 
 export function now(): string {
@@ -30,6 +29,7 @@ export function now(): string {
 
 export function change(memory: MachineMemory, part: Partial<MachineState>): void {
   memory.state = { ...memory.state, ...part };
+  noteChange(memory);
 }
 
 /** @throws Error where the table does not allow it: that would be a fault of ours. */

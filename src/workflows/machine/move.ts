@@ -2,6 +2,7 @@ import { CancellationScope } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/machine.js';
 import { stableJson } from '../../model/payload.js';
+import { newMemory } from '../entity.js';
 import { runDescribeAccount } from '../run-task.js';
 import { toNotDone } from './failure.js';
 import { change, type MachineMemory } from './memory.js';
@@ -32,6 +33,7 @@ export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<Ope
   // Noted first: nobody takes it for a machine that is nobody's.
   change(memory, { incarnations: next, moving: next });
   const there: MachineMemory = {
+    ...newMemory(),
     state: {
       ...memory.state,
       registration,

@@ -1,10 +1,4 @@
-import {
-  ApplicationFailure,
-  CancellationScope,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
 import type { GiveBackRequest } from '../../model/loan.js';
@@ -26,7 +20,7 @@ import {
 } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { borrowedQuery, giveBackSignal, payloadQuery } from '../messages.js';
-import { noCheck } from '../no-check.js';
+import { newMemory, query, runEntity, update, type Message } from '../entity.js';
 import { runBorrowNode, runDescribeAccount, runFindNode } from '../run-task.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
@@ -37,14 +31,47 @@ import { carryOut } from './operations.js';
 import { runAction } from './run-step.js';
 
 /**
- * One operation on the machine of a node of a cluster or of a pool. Whatever changes something needs the node
- * for itself: the cluster lends it, and gets it back whatever comes of it; a node of a pool is held by
- * people. The workflow id keeps a second one away.
+ * One operation on the machine of a node of a cluster or of a pool. An operation that changes the machine
+ * needs the node exclusively: a cluster lends it and always gets it back; a node of a pool is held by people.
+ * The workflow id prevents a second operation.
  */
 export async function nodeMachine(input: NodeMachineInput): Promise<MachineView> {
-  const cancelled = CancellationScope.current().cancelRequested;
-  // Whoever lent the node gets it back.
-  return CancellationScope.nonCancellable(() => live(input, cancelled));
+  const { runId } = workflowInfo();
+  const state = openState(input, nodeOperationId(runId));
+  const memory: MachineMemory = { ...newMemory(), state };
+  const borrowed: Borrowed = { loan: runId, has: false };
+  const view = (): MachineView => ({ ...viewOfMachine(memory.state), name: nodeName(input.node) });
+  return runEntity(memory, {
+    messages: messagesOf(memory, borrowed, view),
+    step: async () => {
+      if (state.operation !== undefined) await carryOutOnNode(memory, input, borrowed, state.operation);
+      return { ended: view() };
+    },
+    onCancel: () => cancelOperation(memory),
+    carry: () => undefined,
+    details: () => `**${wordsOf(input.intent)}** on ${describeNode(input.node)} by ${input.by}`,
+  });
+}
+
+async function carryOutOnNode(
+  memory: MachineMemory,
+  input: NodeMachineInput,
+  borrowed: Borrowed,
+  operation: MachineOperation,
+): Promise<void> {
+  await operate(memory, operation, async () => {
+    let result: OperationResult = {};
+    try {
+      await open(memory, input, borrowed);
+      result = await carryOut(memory, operation);
+      if (input.intent.kind === 'capture' && input.intent.prove)
+        note(memory, 'it was not proved: that would write the disk that the node works with');
+      return result;
+    } finally {
+      // Before the result is visible: the next request must find the node with its owner.
+      await CancellationScope.nonCancellable(() => giveBack(memory, input, { borrowed, result }));
+    }
+  });
 }
 
 /** The automator that has the system's part: what Heddle logs in to is a Unix. */
@@ -56,46 +83,21 @@ interface Borrowed {
   has: boolean;
 }
 
-async function live(input: NodeMachineInput, cancelled: Promise<never>): Promise<MachineView> {
-  const { runId } = workflowInfo();
-  const memory: MachineMemory = { state: openState(input, nodeOperationId(runId)) };
-  const borrowed: Borrowed = { loan: runId, has: false };
-  const view = (): MachineView => ({ ...viewOfMachine(memory.state), name: nodeName(input.node) });
-  setHandler(machineQuery, view, { description: 'What is done on it; without secrets.' });
-  setHandler(payloadQuery, () => memory.state.payload, {
-    description: 'All that is known of it, credentials included.',
-  });
-  setHandler(borrowedQuery, (loan) => borrowed.has && loan === borrowed.loan, {
-    description: 'Is the node that was lent still worked on?',
-  });
-  setHandler(
-    cancelMachineUpdate,
-    () => {
+function messagesOf(memory: MachineMemory, borrowed: Borrowed, view: () => MachineView): readonly Message[] {
+  return [
+    query(machineQuery, 'State and operation, without secrets.', view),
+    query(payloadQuery, 'The payload, credentials included.', () => memory.state.payload),
+    query(
+      borrowedQuery,
+      'Whether it still works on the borrowed node.',
+      (loan) => borrowed.has && loan === borrowed.loan,
+    ),
+    update(cancelMachineUpdate, 'Cancel the operation under way.', (_request) => {
       const { operation } = memory.state;
       cancelOperation(memory);
       return { operation: operation?.id ?? '-' };
-    },
-    { validator: noCheck, description: 'End the operation under way.' },
-  );
-  cancelled.catch(() => cancelOperation(memory));
-  const { operation } = memory.state;
-  if (operation === undefined) throw new Error('there is nothing to do');
-  setCurrentDetails(`**${wordsOf(input.intent)}** on ${describeNode(input.node)} by ${input.by}`);
-  await operate(memory, operation, async () => {
-    let result: OperationResult = {};
-    try {
-      await open(memory, input, borrowed);
-      result = await carryOut(memory, operation);
-      if (input.intent.kind === 'capture' && input.intent.prove)
-        note(memory, 'it was not proved: that would write the disk that the node works with');
-      return result;
-    } finally {
-      // Before anybody hears that it has ended: whoever asks for the next one at once is to find the node
-      // with its owner, and this run over.
-      await CancellationScope.nonCancellable(() => giveBack(memory, input, { borrowed, result }));
-    }
-  });
-  return view();
+    }),
+  ];
 }
 
 async function giveBack(

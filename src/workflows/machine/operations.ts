@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation, patched } from '@temporalio/workflow';
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { openingEvents } from '../../model/machine/accept.js';
 import type { DriftKind } from '../../model/machine/drift.js';
 import type { MachineIntent, MachineOperation, OperationResult } from '../../model/machine/machine.js';
@@ -91,7 +91,7 @@ async function register(memory: MachineMemory): Promise<OperationResult> {
  * given back stays registered, as failed.
  */
 async function withdraw(memory: MachineMemory, error: unknown): Promise<never> {
-  if (patched('20261122-unregistered') && (await CancellationScope.nonCancellable(() => giveBack(memory)))) {
+  if (await CancellationScope.nonCancellable(() => giveBack(memory))) {
     const { account: _account, begun: _begun, ...state } = memory.state;
     memory.state = state;
   }

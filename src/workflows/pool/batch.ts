@@ -13,7 +13,8 @@ import { runTogether } from '../run-task.js';
 import { readTaskFailure, type TaskFailure } from '../task-failure.js';
 import { requestFor } from '../task-request.js';
 import { endBuild, endDelete } from './ends.js';
-import { noteChange, type PoolMemory } from './memory.js';
+import { noteChange } from '../entity.js';
+import type { PoolMemory } from './memory.js';
 import { poolOwner } from './owner.js';
 import { wearWork } from './wear.js';
 
@@ -26,12 +27,8 @@ const operations = { build: 'launch', delete: 'delete' } as const;
 /**
  * Whether the next task of a node can be carried with those of others: the first of its life, or the last.
  */
-export function goesTogether(
-  { pool, alone, batches }: PoolMemory,
-  node: PoolNode,
-  kind: string,
-): kind is BatchKind {
-  if (!batches || alone[node.id] !== undefined) return false;
+export function goesTogether({ pool, alone }: PoolMemory, node: PoolNode, kind: string): kind is BatchKind {
+  if (alone[node.id] !== undefined) return false;
   const { facts, placement } = node.machine;
   if (kind === 'delete')
     return facts.machine !== undefined && pool.together?.includes(placement?.provider ?? '') === true;

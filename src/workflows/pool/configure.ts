@@ -5,7 +5,8 @@ import { configurePool } from '../../model/pool/configure.js';
 import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
 import type { PlannedPool } from '../../model/pool/spec.js';
 import { runPlanPool } from '../run-task.js';
-import { noteChange, type PoolMemory } from './memory.js';
+import { noteChange } from '../entity.js';
+import type { PoolMemory } from './memory.js';
 import { forgetWatches } from './watch.js';
 
 /**

@@ -1,26 +1,19 @@
-import { ApplicationFailure, setHandler } from '@temporalio/workflow';
 import { unfitText, type NodeReply } from '../../model/loan.js';
 import { readMachineKey } from '../../model/names.js';
 import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/ownership.js';
 import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
-import {
-  refuseDeletion,
-  refuseEndHold,
-  refuseHold,
-  type MessageRefusal,
-} from '../../model/pool/check-messages.js';
+import { refuseDeletion, refuseEndHold, refuseHold } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
 import { viewDrawn } from '../../model/pool/drawn.js';
 import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/hand-out.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
-import type { DeleteNodesRequest, HoldRequest } from '../../model/pool/messages.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
 import { configure } from './configure.js';
 import { imageNewsSignal } from '../image/messages.js';
 import { nodeQuery } from '../messages.js';
-import { noCheck } from '../no-check.js';
+import { query, signal, update, type Message } from '../entity.js';
 import {
   configureUpdate,
   deleteNodesUpdate,
@@ -39,150 +32,105 @@ import {
   requestsQuery,
   requestUpdate,
 } from './messages.js';
-import { noteChange, type PoolMemory } from './memory.js';
+import type { PoolMemory } from './memory.js';
 import { learn } from './watch.js';
 
 /** Nodes of one page. */
 const pageSize = 500;
 
-type Noted = <Args extends unknown[], Result>(apply: (...args: Args) => Result) => (...args: Args) => Result;
-
-/** Updates change what the main loop looks at. */
-function noterOf(memory: PoolMemory): Noted {
-  return (apply) =>
-    (...args) => {
-      memory.updates += 1;
-      noteChange(memory);
-      return apply(...args);
-    };
-}
-
-/** All that a pool answers. Handlers change state and are done at once; the main loop does the work. */
-export function handleMessages(memory: PoolMemory): void {
+/** The messages of a pool. Handlers change the state and return at once; the step function does the work. */
+export function messagesOf(memory: PoolMemory): readonly Message[] {
   const { pool } = memory;
-  const noted = noterOf(memory);
-  setHandler(
-    configureUpdate,
-    noted((request) => configure(memory, request)),
-    {
-      validator: (_request) => refuse(leavingText(memory)),
-      description: 'Bring the pool to a configuration.',
-    },
-  );
-  setHandler(
-    requestUpdate,
-    noted((demands) => takeDemands(memory, demands)),
-    { validator: (demands) => refuse(refuseDemands(memory, demands)), description: 'Ask for nodes.' },
-  );
-  setHandler(
-    endUpdate,
-    noted(({ ids, how }) => {
+  return [
+    update(
+      configureUpdate,
+      'Apply a configuration to the pool.',
+      (request) => configure(memory, request),
+      () => leavingText(memory),
+    ),
+    update(
+      requestUpdate,
+      'Request nodes.',
+      (demands) => takeDemands(memory, demands),
+      (demands) => refuseDemands(memory, demands),
+    ),
+    update(endUpdate, 'End requests: release their nodes, or cancel them.', ({ ids, how }) => {
       for (const id of ids) giveBack(pool, id, how, Date.now());
     }),
-    { validator: noCheck, description: 'End requests: give their nodes back, or cancel them.' },
-  );
-  setHandler(
-    renewUpdate,
-    noted((ids: readonly string[]) => ids.filter((id) => !renewLease(pool, id, Date.now()))),
-    {
-      validator: noCheck,
-      description: 'Keep handed-out nodes for longer; gives the ids of requests that have none.',
-    },
-  );
-  handleNodes(memory, noted);
-  setHandler(
-    deletePoolUpdate,
-    noted(({ by }) => {
-      emptyPool(pool, by, Date.now());
-    }),
-    { validator: noCheck, description: 'Delete all nodes, then the pool.' },
-  );
-  setHandler(poolDisownUpdate, (machines) => disown(memory, machines), {
-    validator: noCheck,
-    description: 'Say whose machines these are; keys of free ones are never used again.',
-  });
-  setHandler(imageNewsSignal, (news) => learn(memory, news), {
-    description: 'An image of the library says which of its versions are offered.',
-  });
-  handleQueries(memory);
+    update(renewUpdate, 'Renew the leases of requests; returns the ids of requests without nodes.', (ids) =>
+      ids.filter((id) => !renewLease(pool, id, Date.now())),
+    ),
+    update(
+      holdUpdate,
+      'Hold a node for inspection.',
+      ({ nodeId, ...hold }) => {
+        holdNode(pool, nodeId, hold, Date.now());
+      },
+      (request) => refuseHold(pool, request),
+    ),
+    update(
+      endHoldUpdate,
+      'End a hold; the node is then treated as used.',
+      ({ nodeId }) => {
+        endHold(pool, nodeId, Date.now());
+      },
+      (request) => refuseEndHold(pool, request),
+    ),
+    update(
+      deleteNodesUpdate,
+      'Delete nodes.',
+      ({ nodeIds, by, abandon }) => {
+        for (const id of nodeIds) {
+          deleteNode(pool, id, `deleted by ${by}`, Date.now());
+          if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
+        }
+      },
+      (request) => refuseDeletion(pool, request),
+    ),
+    update(deletePoolUpdate, 'Delete all nodes, then the pool.', ({ by }) => emptyPool(pool, by, Date.now())),
+    update(
+      poolDisownUpdate,
+      'Report the owners of machines; keys of machines without owner are never used again.',
+      (machines) => disown(memory, machines),
+    ),
+    signal(imageNewsSignal, 'An image of the library reports which versions it offers.', (news) =>
+      learn(memory, news),
+    ),
+    ...queriesOf(memory),
+  ];
 }
 
-function handleNodes(memory: PoolMemory, noted: Noted): void {
-  const { pool } = memory;
-  setHandler(
-    holdUpdate,
-    noted(({ nodeId, ...hold }: HoldRequest) => {
-      holdNode(pool, nodeId, hold, Date.now());
-    }),
-    {
-      validator: checked((request: HoldRequest) => refuseHold(pool, request)),
-      description: 'Keep a node for somebody who looks into it.',
-    },
-  );
-  setHandler(
-    endHoldUpdate,
-    noted(({ nodeId }) => {
-      endHold(pool, nodeId, Date.now());
-    }),
-    {
-      validator: checked((request: { readonly nodeId: string }) => refuseEndHold(pool, request)),
-      description: 'End a hold: the node is treated as a used one.',
-    },
-  );
-  setHandler(
-    deleteNodesUpdate,
-    noted(({ nodeIds, by, abandon }: DeleteNodesRequest) => {
-      for (const id of nodeIds) {
-        deleteNode(pool, id, `deleted by ${by}`, Date.now());
-        if (abandon === true && pool.nodes[id] !== undefined) nodeGone(pool, id, Date.now());
-      }
-    }),
-    {
-      validator: checked((request: DeleteNodesRequest) => refuseDeletion(pool, request)),
-      description: 'Delete nodes.',
-    },
-  );
-}
-
-function handleQueries({ pool }: PoolMemory): void {
-  setHandler(poolQuery, () => viewPool(pool, Date.now()), {
-    description: 'Labels, provider pools and counts.',
-  });
-  setHandler(poolSpecQuery, () => pool.spec ?? null, { description: 'The configuration.' });
-  setHandler(requestsQuery, (wanted) => viewRequests(pool, wanted), {
-    description: 'Requests, with the credentials of handed-out nodes.',
-  });
-  setHandler(
-    poolNodesQuery,
-    (after) => {
+function queriesOf({ pool }: PoolMemory): readonly Message[] {
+  return [
+    query(poolQuery, 'Labels, provider pools and counts.', () => viewPool(pool, Date.now())),
+    query(poolSpecQuery, 'The configuration.', () => pool.spec ?? null),
+    query(requestsQuery, 'Requests, with the credentials of allocated nodes.', (wanted) =>
+      viewRequests(pool, wanted),
+    ),
+    query(poolNodesQuery, 'A page of nodes, without secrets.', (after) => {
       const all = Object.values(pool.nodes);
       const from = after === '' ? 0 : all.findIndex(({ machine }) => machine.nodenum > Number(after));
       const page = from < 0 ? [] : all.slice(from, from + pageSize);
       const last = page.at(-1);
       return {
         nodes: page.map((node) => viewNode(pool, node)),
-        ...(last === undefined || last === all.at(-1) ? {} : { next: String(last.machine.nodenum) }),
+        next: last === undefined || last === all.at(-1) ? undefined : String(last.machine.nodenum),
       };
-    },
-    { description: 'A page of nodes, without secrets.' },
-  );
-  setHandler(drawnQuery, (after) => viewDrawn(pool, after), {
-    description: 'A page of nodes that clusters drew, without secrets.',
-  });
-  setHandler(
-    nodePayloadQuery,
-    (nodeId) => {
+    }),
+    query(drawnQuery, 'A page of nodes allocated to clusters, without secrets.', (after) =>
+      viewDrawn(pool, after),
+    ),
+    query(nodePayloadQuery, "A node's payload, credentials included.", (nodeId) => {
       const node = pool.nodes[nodeId];
       return (node?.backing === undefined ? node : pool.nodes[node.backing])?.machine.payload ?? null;
-    },
-    { description: 'All that is known of a node, credentials included.' },
-  );
-  setHandler(nodeQuery, (nodeId) => nodeReply(pool, nodeId), {
-    description: 'A node, credentials included, for who is to work on it.',
-  });
-  setHandler(poolOwnersQuery, (machines) => machines.map((machine) => ownershipOf(pool, machine)), {
-    description: 'Whose machines are these?',
-  });
+    }),
+    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
+      nodeReply(pool, nodeId),
+    ),
+    query(poolOwnersQuery, 'The owners of machines.', (machines) =>
+      machines.map((machine) => ownershipOf(pool, machine)),
+    ),
+  ];
 }
 
 /** Only a node that is held is nobody's in the meantime. */
@@ -231,20 +179,6 @@ function leavingText({ pool }: PoolMemory): string | undefined {
   return pool.leaving === undefined
     ? undefined
     : `pool ${pool.name} is being deleted; apply again when it is gone`;
-}
-
-/** A validator that says of what kind its refusal is, so that clients need not read the words. */
-function checked<Request>(
-  find: (request: Request) => MessageRefusal | undefined,
-): (request: Request) => void {
-  return (request) => {
-    const refusal = find(request);
-    if (refusal !== undefined) throw ApplicationFailure.nonRetryable(refusal.why, refusal.is);
-  };
-}
-
-function refuse(why: string | undefined): void {
-  if (why !== undefined) throw new Error(why);
 }
 
 function ownershipOf({ nodes, uid }: PoolMemory['pool'], machine: NamedMachine): Ownership {

@@ -6,7 +6,8 @@ import type { PoolNode } from '../../model/pool/node.js';
 import { nodeRestarted, nodeUnwell, nodeWell } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import { runNodeReused, runReadQuota, runSurvey } from '../run-task.js';
-import { noteChange, type PoolMemory } from './memory.js';
+import { noteChange } from '../entity.js';
+import type { PoolMemory } from './memory.js';
 
 /** Nodes that one activity looks at. */
 const nodesPerLook = 25;

@@ -58,10 +58,7 @@ export function poolOwner(memory: PoolMemory, { nodeId, operation, command, isOv
       peersVersion: 0,
       command,
     }),
-    run: (action, request, options) =>
-      (pool.together?.includes(options.placement.provider) === true
-        ? (memory.carrier?.run ?? runTask)
-        : runTask)(action, request, options),
+    run: runTask,
     now: () => new Date(Date.now()).toISOString(),
   };
 }

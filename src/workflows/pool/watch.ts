@@ -4,7 +4,8 @@ import { imageWorkflowId } from '../../model/names.js';
 import { learnNews, librariesOf } from '../../model/pool/library.js';
 import { watchImageSignal } from '../image/messages.js';
 import { signalIfThere } from '../signal-if-there.js';
-import { noteChange, type PoolMemory } from './memory.js';
+import { noteChange } from '../entity.js';
+import type { PoolMemory } from './memory.js';
 
 /**
  * An image that is not there is asked again after this; one that is there at some time after that, for it may

@@ -1,13 +1,4 @@
-import { workflowInfo } from '@temporalio/workflow';
 import type { PoolMemory } from './memory.js';
-
-/**
- * A busy pool goes on in a new run when its history has so many events or bytes, or so many updates came; a
- * quiet one earlier, when the server suggests it.
- */
-const mostEvents = 12_000;
-const mostBytes = 12 * 1024 * 1024;
-const mostUpdates = 1_500;
 
 /**
  * A worker that has not kept the workflow replays the whole run before it can answer, and the server gives it
@@ -33,20 +24,7 @@ export function wearWork(memory: PoolMemory, how: 'together' | 'alone'): void {
   memory.replayMs += replayMs[how];
 }
 
-/** This run has become so long that the next one should go on. */
-export function isWorn({
-  work,
-  updates,
-  renew,
-  batches,
-  replayMs: takesMs,
-  carryAt = 0,
-}: PoolMemory): boolean {
-  if (carryAt > Date.now()) return false;
-  const { continueAsNewSuggested, historyLength, historySize } = workflowInfo();
-  if (renew === true || historyLength > mostEvents || historySize > mostBytes || updates > mostUpdates)
-    return true;
-  // Runs that began before there were batches did not count.
-  if (batches && takesMs > mostReplayMs) return true;
-  return continueAsNewSuggested && Object.keys(work).length === 0;
+/** Whether a worker that replays this run would need too long. */
+export function isReplayTooLong({ replayMs: takesMs }: PoolMemory): boolean {
+  return takesMs > mostReplayMs;
 }

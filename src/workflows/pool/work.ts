@@ -5,7 +5,8 @@ import type { PoolNode } from '../../model/pool/node.js';
 import { runNode, type ChainEnd } from '../run-node.js';
 import { beginBatches, goesTogether, type BatchKind } from './batch.js';
 import { endBuild, endDelete } from './ends.js';
-import { noteChange, type PoolMemory, type Work } from './memory.js';
+import { noteChange } from '../entity.js';
+import type { PoolMemory, Work } from './memory.js';
 import { poolOwner, type Errand } from './owner.js';
 import { wearWork } from './wear.js';
 

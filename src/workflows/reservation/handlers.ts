@@ -1,10 +1,10 @@
-import { setHandler } from '@temporalio/workflow';
 import { refuseEnd, refuseEntry, refuseExtension, refuseRequest } from '../../model/reservation/check.js';
 import { endReservation } from '../../model/reservation/clock.js';
 import type { ReserveReply } from '../../model/reservation/messages.js';
 import { withNote, withReservation, type Reservation } from '../../model/reservation/reservation.js';
 import { isoOf } from '../../model/reservation/tidings.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
+import { query, update, type Message } from '../entity.js';
 import { take, type ReservationsMemory } from './memory.js';
 import {
   cancelReservationUpdate,
@@ -17,73 +17,61 @@ import {
   type ReservationsPage,
   type ReservationsRequest,
 } from './messages.js';
-import { refuse, reserve } from './reserve.js';
+import { reserve } from './reserve.js';
 
 /** Reservations of one page. */
 const pageSize = 200;
 
-/** All that the calendar answers. Handlers change state; the main loop does the work. */
-export function handleMessages(memory: ReservationsMemory): void {
-  setHandler(
-    reserveUpdate,
-    (request) => {
-      memory.updates += 1;
-      return reserve(memory, request);
-    },
-    {
-      validator: (request) => refuse(refuseRequest(memory.state, request, Date.now())),
-      description: 'Reserve machines, all that are wanted or none.',
-    },
-  );
-  setHandler(
-    extendUpdate,
-    ({ id, to, by }) => {
-      memory.updates += 1;
-      return change(memory, id, (reservation) => {
-        const { reminded: _reminded, ...longer } = withNote(
-          reservation,
-          Date.now(),
-          `${by} extended it from ${isoOf(reservation.to)} to ${isoOf(to)}`,
-        );
-        return { ...longer, to };
-      });
-    },
-    {
-      validator: (request) => refuse(refuseExtension(memory.state, request)),
-      description: 'Let it last longer.',
-    },
-  );
-  setHandler(cancelReservationUpdate, ({ id, by }) => end(memory, id, 'cancelled', `cancelled by ${by}`), {
-    validator: (request) => refuse(refuseEnd(memory.state, request.id, 'cancelled')),
-    description: 'End one that has not begun.',
-  });
-  setHandler(returnUpdate, ({ id, by }) => end(memory, id, 'returned', `returned by ${by}`), {
-    validator: (request) => refuse(refuseEnd(memory.state, request.id, 'returned')),
-    description: 'End one before its time is over.',
-  });
-  setHandler(
-    enterUpdate,
-    ({ id, publicKey }) => {
-      memory.updates += 1;
-      const key = publicKey === undefined ? {} : { publicKey };
-      return change(memory, id, (reservation) => ({ ...reservation, entering: true, ...key }));
-    },
-    {
-      validator: (request) => refuse(refuseEntry(memory.state, request)),
-      description: 'Open its machines to the user.',
-    },
-  );
-  setHandler(
-    reservationQuery,
-    (id) => {
+/** The messages of the calendar. Handlers change the state; the step function does the work. */
+export function messagesOf(memory: ReservationsMemory): readonly Message[] {
+  return [
+    update(
+      reserveUpdate,
+      'Reserve machines: as many as wanted, or none.',
+      (request) => reserve(memory, request),
+      (request) => refuseRequest(memory.state, request, Date.now()),
+    ),
+    update(
+      extendUpdate,
+      'Extend a reservation.',
+      ({ id, to, by }) =>
+        change(memory, id, (reservation) => {
+          const { reminded: _reminded, ...longer } = withNote(
+            reservation,
+            Date.now(),
+            `${by} extended it from ${isoOf(reservation.to)} to ${isoOf(to)}`,
+          );
+          return { ...longer, to };
+        }),
+      (request) => refuseExtension(memory.state, request),
+    ),
+    update(
+      cancelReservationUpdate,
+      'Cancel a reservation that has not begun.',
+      ({ id, by }) => end(memory, id, 'cancelled', `cancelled by ${by}`),
+      ({ id }) => refuseEnd(memory.state, id, 'cancelled'),
+    ),
+    update(
+      returnUpdate,
+      'End a reservation early.',
+      ({ id, by }) => end(memory, id, 'returned', `returned by ${by}`),
+      ({ id }) => refuseEnd(memory.state, id, 'returned'),
+    ),
+    update(
+      enterUpdate,
+      'Open its machines to the user.',
+      ({ id, publicKey }) => {
+        const key = publicKey === undefined ? {} : { publicKey };
+        return change(memory, id, (reservation) => ({ ...reservation, entering: true, ...key }));
+      },
+      (request) => refuseEntry(memory.state, request),
+    ),
+    query(reservationQuery, 'One reservation.', (id) => {
       const reservation = memory.state.reservations[id];
       return reservation === undefined ? null : viewOfReservation(reservation);
-    },
-    { description: 'One reservation.' },
-  );
-  setHandler(reservationsQuery, (request) => pageOf(memory, request), {
-    description: 'A page of reservations.',
-  });
+    }),
+    query(reservationsQuery, 'A page of reservations.', (request) => pageOf(memory, request)),
+  ];
 }
 
 function end(
@@ -92,7 +80,6 @@ function end(
   how: 'cancelled' | 'returned',
   why: string,
 ): ReserveReply {
-  memory.updates += 1;
   const reservation = known(memory, id);
   take(memory, endReservation(memory.state, reservation, { at: Date.now(), how, why }));
   return { reservation: viewOfReservation(known(memory, id)) };

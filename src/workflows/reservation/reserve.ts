@@ -15,6 +15,7 @@ import {
   type Seat,
 } from '../../model/reservation/reservation.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
+import { refuse } from '../entity.js';
 import { runFindComputers } from '../run-task.js';
 import { take, type ReservationsMemory } from './memory.js';
 
@@ -76,10 +77,6 @@ async function find({ wanted, image }: ReserveRequest): Promise<FindComputersRep
       );
     throw error;
   }
-}
-
-export function refuse(why: string | undefined): void {
-  if (why !== undefined) throw refused(why);
 }
 
 function refused(why: string): ApplicationFailure {

@@ -15,6 +15,7 @@ import {
 } from '../../model/reservation/reservation.js';
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
 import { isoOf, tell, type Tidings } from '../../model/reservation/tidings.js';
+import { noteChange } from '../entity.js';
 import { runFindComputers, runNotify, runOperateMachine } from '../run-task.js';
 import { take, type ReservationsMemory } from './memory.js';
 import { newSeat } from './reserve.js';
@@ -59,7 +60,7 @@ function begin(memory: ReservationsMemory, key: string, work: () => Promise<void
     })
     .finally(() => {
       delete memory.work[key];
-      memory.dirty = true;
+      noteChange(memory);
     });
 }
 

@@ -1,12 +1,4 @@
-import {
-  allHandlersFinished,
-  ApplicationFailure,
-  condition,
-  continueAsNew,
-  getExternalWorkflowHandle,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { resourcePartWorkflowId } from '../../model/names.js';
 import {
   prunable,
@@ -24,7 +16,7 @@ import {
   type ResourceRecord,
   type ResourceVersion,
 } from '../../model/resource/catalogue.js';
-import { noCheck } from '../no-check.js';
+import { newMemory, query, runEntity, update } from '../entity.js';
 import {
   catalogueQuery,
   dropPartSignal,
@@ -36,15 +28,15 @@ import {
 } from './messages.js';
 
 /**
- * Which resources there are. One such workflow in a namespace: its history is the one order in which names
- * change their meaning.
+ * The catalogue of resources. There is one such workflow per namespace, so its history orders all changes of
+ * what a name means.
  */
-export async function resources(carried: Catalogue = {}): Promise<never> {
-  let catalogue = carried;
+export async function resources(input?: { readonly carried: Catalogue }): Promise<string> {
+  let catalogue = input?.carried ?? {};
   const recordOf = (name: string): ResourceRecord => catalogue[name] ?? { versions: [], before: [], next: 1 };
-  // A content must not be claimed by one request while another gives it up.
+  // One request must not claim content while another removes it.
   let busy = false;
-  const alone = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const exclusively = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     while (busy) await condition(() => !busy);
     busy = true;
     try {
@@ -53,62 +45,52 @@ export async function resources(carried: Catalogue = {}): Promise<never> {
       busy = false;
     }
   };
-  setHandler(catalogueQuery, () => catalogue, { description: 'All resources and their versions.' });
-  setHandler(
-    putResourceUpdate,
-    (request): Promise<ResourceVersion> =>
-      alone(async () => {
-        // All of the content is there, and stays, before anybody can name it.
-        await keepParts(request);
-        const put = putVersion(catalogue, request, new Date().toISOString());
-        ({ catalogue } = put);
-        return put.version;
-      }),
-    {
-      description: 'Add a version whose content was sent.',
-      validator: (request: PutRequest) => refuse(refusePut(catalogue, request)),
-    },
-  );
-  setHandler(
-    setResourceUpdate,
-    (name, version) => {
-      catalogue = setVersion(catalogue, name, version);
-      return recordOf(name);
-    },
-    {
-      description: 'Let a name mean a version, or none.',
-      validator: (name, version) => refuse(refuseSet(catalogue, name, version)),
-    },
-  );
-  setHandler(
-    rollBackResourceUpdate,
-    (name) => {
-      catalogue = rollBack(catalogue, name);
-      return recordOf(name);
-    },
-    {
-      description: 'Let a name mean what it meant before.',
-      validator: (name) => refuse(refuseRollback(catalogue, name)),
-    },
-  );
-  setHandler(
-    pruneResourcesUpdate,
-    (pruning: Pruning) =>
-      alone(async () => {
-        const removed = prunable(catalogue, pruning);
-        const { catalogue: kept, unused } = removeVersions(catalogue, removed);
-        catalogue = kept;
-        for (const content of unused) await dropParts(content);
-        return removed;
-      }),
-    { validator: noCheck, description: 'Remove versions that nothing needs, and their content.' },
-  );
-  await condition(() => workflowInfo().continueAsNewSuggested && allHandlersFinished());
-  return continueAsNew<typeof resources>(catalogue);
-}
-
-function refuse(reason: string | undefined): void {
-  if (reason !== undefined) throw new Error(reason);
+  return runEntity(newMemory(), {
+    messages: [
+      query(catalogueQuery, 'All resources and their versions.', () => catalogue),
+      update(
+        putResourceUpdate,
+        'Add a version whose content was sent.',
+        (request): Promise<ResourceVersion> =>
+          exclusively(async () => {
+            // A version becomes visible only when all of its content is kept.
+            await keepParts(request);
+            const put = putVersion(catalogue, request, new Date().toISOString());
+            ({ catalogue } = put);
+            return put.version;
+          }),
+        (request) => refusePut(catalogue, request),
+      ),
+      update(
+        setResourceUpdate,
+        'Make a name refer to a version, or to none.',
+        (name, version) => {
+          catalogue = setVersion(catalogue, name, version);
+          return recordOf(name);
+        },
+        (name, version) => refuseSet(catalogue, name, version),
+      ),
+      update(
+        rollBackResourceUpdate,
+        'Make a name refer to its previous version.',
+        (name) => {
+          catalogue = rollBack(catalogue, name);
+          return recordOf(name);
+        },
+        (name) => refuseRollback(catalogue, name),
+      ),
+      update(pruneResourcesUpdate, 'Remove unused versions and their content.', (pruning: Pruning) =>
+        exclusively(async () => {
+          const removed = prunable(catalogue, pruning);
+          const { catalogue: kept, unused } = removeVersions(catalogue, removed);
+          catalogue = kept;
+          for (const content of unused) await dropParts(content);
+          return removed;
+        }),
+      ),
+    ],
+    carry: () => catalogue,
+  });
 }
 
 async function keepParts(request: PutRequest): Promise<void> {

@@ -1,0 +1,257 @@
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  upsertMemo,
+  workflowInfo,
+  type QueryDefinition,
+  type SignalDefinition,
+} from '@temporalio/workflow';
+import type { UpdateDefinition } from '@temporalio/common';
+
+/** What the base keeps about an entity during one run. An entity's own memory extends it. */
+export interface EntityMemory {
+  /** Counts changes that the step function must see. */
+  changes: number;
+  /** Updates accepted in this run; the server limits them. */
+  updates: number;
+  /** This run is ending: no new work starts. */
+  draining: boolean;
+  /** A new run was requested, e.g. by a cancellation of the workflow. */
+  renew?: true;
+  alarm?: { readonly at: number; readonly scope: CancellationScope };
+}
+
+/** A long-lived workflow: it accepts messages, acts on its state, and continues as new for as long as it lives. */
+export interface Entity<Result = string> {
+  /** Identifies this entity among others that have had the same name; shown in the memo. */
+  readonly uid?: string;
+  readonly messages: readonly Message[];
+  /** For an entity that the first message starts: it ends if that message is refused. */
+  readonly first?: FirstMessage<Result>;
+  /** Runs beside the steps for as long as the run lives, e.g. to publish state. */
+  readonly background?: readonly (() => Promise<never>)[];
+  /** Does what the state and the clock call for. Called again after each change. */
+  readonly step?: () => NextStep<Result> | Promise<NextStep<Result>>;
+  /** Work in flight, which a new run would interrupt. Default: none. */
+  readonly isBusy?: () => boolean;
+  readonly budget?: HistoryBudget;
+  /** Brings work in flight to a point from which the next run continues. False if this run continues instead. */
+  readonly drain?: () => boolean | void | Promise<boolean | void>;
+  /** The state for the next run. */
+  readonly carry: () => unknown;
+  /** Called when the workflow is cancelled from outside, which never ends an entity. */
+  readonly onCancel?: () => void;
+  /** Markdown for the Web UI, built when it is requested. */
+  readonly details?: () => string;
+}
+
+export type NextStep<Result = string> = { readonly ended: Result } | NextWake;
+
+export interface NextWake {
+  /** When to call the step function again if nothing changes before; ms since the epoch. */
+  readonly wakeAt?: number;
+  /** Continue in a new run. */
+  readonly renew?: true;
+}
+
+export interface FirstMessage<Result = string> {
+  readonly isAccepted: () => boolean;
+  readonly isRefused?: () => boolean;
+  readonly withinMs: number;
+  /** The result of a workflow whose first message was refused. */
+  readonly otherwise: Result;
+}
+
+/**
+ * When to continue as new. A worker that takes a workflow over replays its history, so an idle entity renews
+ * early; a busy one has to drain first. The server's suggestion always counts for idle entities.
+ */
+export interface HistoryBudget {
+  /** Events after which an idle entity renews. */
+  readonly idleEvents?: number;
+  /** Events after which a busy entity drains and renews. Default: when the server suggests it. */
+  readonly busyEvents?: number;
+  /** A limit of the entity's own, e.g. on replay time. */
+  readonly isExceeded?: () => boolean;
+  /** While true, the entity does not renew. */
+  readonly isPostponed?: () => boolean;
+}
+
+const maxBytes = 12 * 1024 * 1024;
+const maxUpdates = 1_500;
+
+export function newMemory(): EntityMemory {
+  return { changes: 0, updates: 0, draining: false };
+}
+
+export function noteChange(memory: EntityMemory): void {
+  memory.changes += 1;
+}
+
+/**
+ * Runs an entity until it ends or continues as new. Cancelling the workflow would leave machines behind, so a
+ * cancellation only calls `onCancel` and begins a new run, which can be cancelled again.
+ */
+export async function runEntity<Result = string>(
+  memory: EntityMemory,
+  entity: Entity<Result>,
+): Promise<Result> {
+  const cancelled = CancellationScope.current().cancelRequested;
+  return CancellationScope.nonCancellable(() => live(memory, entity, cancelled));
+}
+
+async function live<Result>(
+  memory: EntityMemory,
+  entity: Entity<Result>,
+  cancelled: Promise<never>,
+): Promise<Result> {
+  for (const register of entity.messages) register(memory);
+  describeEntity = entity.details;
+  cancelled.catch(() => {
+    memory.renew = true;
+    entity.onCancel?.();
+    noteChange(memory);
+  });
+  if (entity.uid !== undefined) upsertMemo({ heddleUid: entity.uid });
+  if (entity.first !== undefined && !(await isWanted(entity.first))) return entity.first.otherwise;
+  for (const run of entity.background ?? []) void run();
+  for (;;) {
+    const seen = memory.changes;
+    const next = (await entity.step?.()) ?? {};
+    if ('ended' in next) {
+      // Clients that wait for a reply ask the workflow itself.
+      await condition(allHandlersFinished);
+      return next.ended;
+    }
+    setAlarm(memory, next.wakeAt);
+    const mayRenew = (): boolean => next.renew === true || isBudgetExceeded(memory, entity);
+    await condition(() => memory.changes !== seen || mayRenew());
+    if (!mayRenew()) continue;
+    memory.draining = true;
+    if ((await entity.drain?.()) !== false) {
+      memory.alarm?.scope.cancel();
+      await condition(allHandlersFinished);
+      return continueAsNew({ carried: entity.carry() });
+    }
+    memory.draining = false;
+  }
+}
+
+async function isWanted({
+  isAccepted,
+  isRefused,
+  withinMs,
+}: Omit<FirstMessage, 'otherwise'>): Promise<boolean> {
+  await condition(() => isAccepted() || isRefused?.() === true, withinMs);
+  await condition(allHandlersFinished);
+  return isAccepted();
+}
+
+/** Whether this run should end as soon as it can. */
+export function isBudgetExceeded(
+  memory: EntityMemory,
+  { budget = {}, isBusy }: Pick<Entity<never>, 'budget' | 'isBusy'> = {},
+): boolean {
+  if (budget.isPostponed?.() === true) return false;
+  if (memory.renew === true || memory.updates > maxUpdates || budget.isExceeded?.() === true) return true;
+  const { continueAsNewSuggested, historyLength, historySize } = workflowInfo();
+  if (historySize > maxBytes) return true;
+  const { idleEvents = Infinity, busyEvents } = budget;
+  if (isBusy?.() === true)
+    return busyEvents === undefined ? continueAsNewSuggested : historyLength > busyEvents;
+  return continueAsNewSuggested || historyLength > idleEvents;
+}
+
+/** Keeps one timer, the earliest: each costs events. */
+function setAlarm(memory: EntityMemory, at: number | undefined): void {
+  if (at === undefined || (memory.alarm !== undefined && memory.alarm.at <= at)) return;
+  memory.alarm?.scope.cancel();
+  const scope = new CancellationScope({ cancellable: true });
+  const alarm = { at, scope };
+  memory.alarm = alarm;
+  scope
+    .run(() => sleep(Math.max(1, at - Date.now())))
+    .then(
+      () => {
+        if (memory.alarm === alarm) delete memory.alarm;
+        noteChange(memory);
+      },
+      (error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      },
+    );
+}
+
+/** Each run of a workflow has its own instance of this module. */
+let describeEntity: (() => string) | undefined;
+
+/** Builds the details that the Web UI is about to read. */
+export function refreshDetails(): void {
+  if (describeEntity !== undefined) setCurrentDetails(describeEntity());
+}
+
+/** One row of an entity's message table; the message guard has checked the shape of what arrives. */
+export type Message = (memory: EntityMemory) => void;
+
+/** Why a message is refused: a sentence, or a sentence with the failure type that clients read. */
+export type Refusal = string | { readonly is: string; readonly why: string };
+
+/**
+ * Every update has a validator, because the SDK runs no interceptor before it accepts an update without one,
+ * and what is accepted is written to the history.
+ */
+export function update<Result, Args extends unknown[]>(
+  definition: UpdateDefinition<Result, Args>,
+  description: string,
+  handle: (...args: NoInfer<Args>) => NoInfer<Result> | Promise<NoInfer<Result>>,
+  refusalOf: (...args: NoInfer<Args>) => Refusal | undefined = () => undefined,
+): Message {
+  return (memory) => {
+    const accept = (...args: Args): Result | Promise<Result> => {
+      memory.updates += 1;
+      noteChange(memory);
+      const result = handle(...args);
+      return result instanceof Promise ? result.finally(() => noteChange(memory)) : result;
+    };
+    const validator = (...args: Args): void => refuse(refusalOf(...args));
+    setHandler(definition, accept as never, { validator: validator as never, description });
+  };
+}
+
+export function signal<Args extends unknown[]>(
+  definition: SignalDefinition<Args>,
+  description: string,
+  handle: (...args: NoInfer<Args>) => void,
+): Message {
+  return (memory) => {
+    const accept = (...args: Args): void => {
+      noteChange(memory);
+      handle(...args);
+    };
+    setHandler(definition, accept as never, { description });
+  };
+}
+
+export function query<Result, Args extends unknown[]>(
+  definition: QueryDefinition<Result, Args>,
+  description: string,
+  answer: (...args: NoInfer<Args>) => NoInfer<Result>,
+): Message {
+  return () => {
+    setHandler(definition, answer as never, { description });
+  };
+}
+
+/** @throws ApplicationFailure with the refusal, if there is one. */
+export function refuse(refusal: Refusal | undefined): void {
+  if (refusal === undefined) return;
+  const { is, why } = typeof refusal === 'string' ? { is: 'Refused', why: refusal } : refusal;
+  throw ApplicationFailure.nonRetryable(why, is);
+}
