@@ -1,19 +1,9 @@
-import {
-  allHandlersFinished,
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  continueAsNew,
-  setHandler,
-  upsertMemo,
-  uuid4,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { ClusterStart } from '../model/messages.js';
 import { clusterWorkflowId } from '../model/names.js';
 import { noPeers, peersPage } from '../model/peers.js';
 import { usedDigests } from '../model/resource/used.js';
-import { statusOf } from '../model/report.js';
+import { detailsOf, statusOf } from '../model/report.js';
 import { defaultLimits, type ClusterState } from '../model/state.js';
 import { summarise } from '../model/plan/summarise.js';
 import { upgradeState } from '../model/upgrade-state.js';
@@ -28,18 +18,18 @@ import {
   acceptRetry,
   queueOperation,
   specBefore,
-  validateAbandon,
-  validateApply,
-  validateCancel,
-  validateOperate,
-  validatePause,
-  validateResume,
-  validateRetry,
+  refuseAbandon,
+  refuseApply,
+  refuseCancel,
+  refuseOperate,
+  refusePause,
+  refuseResume,
+  refuseRetry,
 } from './cluster/accept.js';
 import { keepInstructing } from './cluster/groups.js';
 import { askLook, isToLook, look, lookAndRepair } from './cluster/look.js';
-import { giveBack, lend, nodeReply, restLent, validateLend } from './cluster/lend.js';
-import { show, type Memory } from './cluster/memory.js';
+import { checkBorrower, giveBack, lend, nodeReply, refuseLend } from './cluster/lend.js';
+import { keepSearchAttributes, type Memory } from './cluster/memory.js';
 import {
   abandonUpdate,
   applyUpdate,
@@ -65,7 +55,16 @@ import {
   usedResourcesQuery,
 } from './messages.js';
 import { disown, ownershipOf } from './cluster/ownership.js';
-import { noCheck } from './no-check.js';
+import {
+  newMemory,
+  noteChange,
+  query,
+  runEntity,
+  signal,
+  update,
+  type Message,
+  type NextStep,
+} from './entity.js';
 import { takeReport } from './cluster/reports.js';
 import { hasWork, isOver, takeUp } from './cluster/take-up.js';
 
@@ -75,83 +74,68 @@ import { hasWork, isOver, takeUp } from './cluster/take-up.js';
 export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
 
 /**
- * A cluster, for as long as it lives: it takes operations, carries them out one at a time, and is at rest in
- * between. It ends when the cluster was deleted, or when the first thing it was asked could not be accepted.
+ * A cluster: it carries out operations one at a time and is idle in between. It ends when the cluster was
+ * deleted, or when its first request was refused.
  */
 export async function cluster(input: ClusterInput): Promise<string> {
-  const cancelled = CancellationScope.current().cancelRequested;
-  // Ending the workflow would leave its machines behind, so cancelling it from outside cancels the operation
-  // under way.
-  return CancellationScope.nonCancellable(() => live(input, cancelled));
-}
-
-async function live(input: ClusterInput, cancelled: Promise<never>): Promise<string> {
   const { halt, ...state } = openState(input);
-  const memory: Memory = { state, sending: [], placing: 0, stale: false, halt };
-  handleMessages(memory);
-  cancelled.catch(() => cancelFromOutside(memory));
+  const memory: Memory = { ...newMemory(), state, sending: [], placing: 0, halt };
   if (isRawSpec(input))
     queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
-  upsertMemo({ heddleUid: memory.state.uid });
-  show(memory);
-  void keepShown(memory);
-  void keepInstructing(memory);
-  // A first message that was refused leaves a cluster nobody asked for.
-  await condition(() => hasWork(memory), '30 seconds');
-  if (!hasWork(memory) && isEmpty(memory)) return 'nothing was asked of this cluster';
-  for (;;) {
-    await rest(memory);
-    if (isToLook(memory)) await look(memory);
-    if (!hasWork(memory)) {
-      if (isWorn(memory)) return carryOn(memory);
-      continue;
-    }
+  return runEntity(memory, {
+    uid: state.uid,
+    messages: messagesOf(memory),
+    first:
+      'carried' in input
+        ? undefined
+        : {
+            isAccepted: () => hasWork(memory) || !isEmpty(memory),
+            withinMs: 30_000,
+            otherwise: 'nothing was asked of this cluster',
+          },
+    background: [() => keepInstructing(memory), () => keepSearchAttributes(memory)],
+    step: () => act(memory),
+    budget: { idleEvents: 500 },
+    drain: async () => {
+      memory.closing = true;
+      // A cancel or delete may still arrive meanwhile; the next run carries it out.
+      await condition(() => memory.sending.length === 0);
+    },
+    carry: () => ({ ...memory.state, halt: memory.halt }),
+    // Cancelling the workflow cancels the operation under way.
+    onCancel: () => {
+      if (memory.state.operation !== undefined)
+        acceptCancel(memory, { by: 'a cancellation of the workflow' });
+    },
+    details: () => detailsOf(memory.state),
+  });
+}
+
+/** Carries out the next operation, or looks after the machines of an idle cluster. */
+async function act(memory: Memory): Promise<NextStep> {
+  if (isToLook(memory)) await look(memory);
+  if (hasWork(memory)) {
+    delete memory.checkAt;
     const end = await takeUp(memory);
-    if (end === 'continue') return carryOn(memory);
-    if (await isOver(memory, end)) return `cluster ${memory.state.name} was deleted`;
+    if (end === 'continue') return { renew: true };
+    if (await isOver(memory, end)) return { ended: `cluster ${memory.state.name} was deleted` };
+    noteChange(memory);
+    return {};
   }
+  if (memory.state.lent !== undefined) return checkBorrower(memory);
+  return checkMachines(memory);
 }
 
-/** Until there is something to do. A cluster whose spec says so looks at its machines from time to time. */
-async function rest(memory: Memory): Promise<void> {
+/** Checks the machines periodically if the spec says so. */
+async function checkMachines(memory: Memory): Promise<NextStep> {
   const { everyMs } = memory.state.spec?.repair ?? {};
-  if (memory.state.lent !== undefined) return restLent(memory, () => isToLook(memory) || isWorn(memory));
-  const isWoken = (): boolean =>
-    hasWork(memory) || isToLook(memory) || isWorn(memory) || memory.state.lent !== undefined;
-  if (everyMs === undefined) await condition(isWoken);
-  else if (!(await condition(isWoken, everyMs))) await lookAndRepair(memory);
-}
-
-/**
- * Events after which a cluster at rest goes on in a new run, long before the server suggests it: a worker
- * that takes it over replays all of them.
- */
-const mostEventsAtRest = 500;
-
-function isWorn(memory: Memory): boolean {
-  if (!allHandlersFinished()) return false;
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return continueAsNewSuggested || memory.renew === true || historyLength > mostEventsAtRest;
-}
-
-async function keepShown(memory: Memory): Promise<never> {
-  for (;;) {
-    await condition(() => memory.stale);
-    show(memory);
-  }
-}
-
-function cancelFromOutside(memory: Memory): void {
-  memory.renew = true;
-  if (memory.state.operation !== undefined) acceptCancel(memory, { by: 'a cancellation of the workflow' });
-}
-
-async function carryOn(memory: Memory): Promise<never> {
-  memory.closing = true;
-  await condition(() => allHandlersFinished() && memory.sending.length === 0);
-  // Cancel and delete may still come while the last messages to groups are on their way.
-  const { state, halt } = memory;
-  return continueAsNew<typeof cluster>({ carried: { ...state, ...(halt === undefined ? {} : { halt }) } });
+  if (everyMs === undefined) return {};
+  memory.checkAt ??= Date.now() + everyMs;
+  if (Date.now() < memory.checkAt) return { wakeAt: memory.checkAt };
+  delete memory.checkAt;
+  await lookAndRepair(memory);
+  noteChange(memory);
+  return {};
 }
 
 function openState(input: ClusterInput): ClusterState {
@@ -186,94 +170,101 @@ function isRawSpec(input: ClusterInput): boolean {
   return !('carried' in input) && !('heddle' in input);
 }
 
-function handleMessages(memory: Memory): void {
-  setHandler(applyUpdate, (request) => acceptApply(memory, request), {
-    validator: (request) => validateApply(memory, request),
-    description: 'Bring the cluster to a spec.',
-  });
-  setHandler(operateUpdate, (request) => acceptOperate(memory, request), {
-    validator: (request) => validateOperate(memory, request),
-    description: 'Start, stop, restart, reconfigure, replace, exec, rollback.',
-  });
-  setHandler(deleteUpdate, (request) => acceptDelete(memory, request), {
-    validator: noCheck,
-    description: 'Delete the cluster, whatever it is doing.',
-  });
-  setHandler(
-    deleteSignal,
-    (request) => {
+function messagesOf(memory: Memory): readonly Message[] {
+  return [
+    update(
+      applyUpdate,
+      'Apply a spec to the cluster.',
+      (request) => acceptApply(memory, request),
+      (request) => refuseApply(memory, request),
+    ),
+    update(
+      operateUpdate,
+      'Start, stop, restart, reconfigure, replace, exec, rollback.',
+      (request) => acceptOperate(memory, request),
+      (request) => refuseOperate(memory, request),
+    ),
+    update(deleteUpdate, 'Delete the cluster; cancels the operation under way.', (request) =>
+      acceptDelete(memory, request),
+    ),
+    signal(deleteSignal, 'Delete the cluster; kept until a worker is available.', (request) => {
       acceptDelete(memory, request);
-    },
-    { description: 'Delete the cluster; kept until a worker comes.' },
-  );
-  setHandler(retryUpdate, (_request) => acceptRetry(memory), {
-    validator: (_request) => validateRetry(memory),
-    description: 'Go on with a held operation from exactly what failed.',
-  });
-  setHandler(cancelUpdate, (request) => acceptCancel(memory, request), {
-    validator: (request) => validateCancel(memory, request),
-    description: 'End the operation under way; the cluster stays as it is then.',
-  });
-  setHandler(pauseUpdate, (request) => acceptPause(memory, request), {
-    validator: (_request) => validatePause(memory),
-    description: 'Start nothing more until resume; what runs goes on to its end.',
-  });
-  setHandler(resumeUpdate, (_request) => acceptResume(memory), {
-    validator: (_request) => validateResume(memory),
-    description: 'Go on after pause.',
-  });
-  setHandler(lookUpdate, () => askLook(memory), {
-    validator: noCheck,
-    description: 'Look at the machines; what was found shows in the plan.',
-  });
-  setHandler(reportSignal, (report) => takeReport(memory, report), {
-    description: 'What came of what a group was told to do.',
-  });
-  setHandler(abandonUpdate, (request) => acceptAbandon(memory, request), {
-    validator: (request) => validateAbandon(memory, request),
-    description: 'Forget a node whose machine cannot be deleted.',
-  });
-  setHandler(disownUpdate, (machines) => disown(memory, machines), {
-    validator: noCheck,
-    description: 'Say whose machines these are; keys of free ones are never used again.',
-  });
-  setHandler(lendUpdate, (request) => lend(memory, request), {
-    validator: (request) => validateLend(memory, request),
-    description: 'Another workflow is to work on a node, until it gives it back.',
-  });
-  setHandler(giveBackSignal, (request) => giveBack(memory, request), {
-    description: "The node is the cluster's alone again.",
-  });
-  handleQueries(memory);
+    }),
+    update(
+      retryUpdate,
+      'Continue a held operation from what failed.',
+      (_request) => acceptRetry(memory),
+      (_request) => refuseRetry(memory),
+    ),
+    update(
+      cancelUpdate,
+      'Cancel the operation under way; the cluster keeps its current state.',
+      (request) => acceptCancel(memory, request),
+      (request) => refuseCancel(memory, request),
+    ),
+    update(
+      pauseUpdate,
+      'Start no new tasks until resume; running tasks finish.',
+      (request) => acceptPause(memory, request),
+      (_request) => refusePause(memory),
+    ),
+    update(
+      resumeUpdate,
+      'Continue after pause.',
+      (_request) => acceptResume(memory),
+      (_request) => refuseResume(memory),
+    ),
+    update(lookUpdate, 'Check the machines; the plan shows the result.', () => askLook(memory)),
+    signal(reportSignal, 'The results of the instructions to a group.', (report) =>
+      takeReport(memory, report),
+    ),
+    update(
+      abandonUpdate,
+      'Forget a node whose machine cannot be deleted.',
+      (request) => acceptAbandon(memory, request),
+      (request) => refuseAbandon(memory, request),
+    ),
+    update(
+      disownUpdate,
+      'Report the owners of machines; keys of machines without owner are never used again.',
+      (machines) => disown(memory, machines),
+    ),
+    update(
+      lendUpdate,
+      'Lend a node to another workflow.',
+      (request) => lend(memory, request),
+      (request) => refuseLend(memory, request),
+    ),
+    signal(giveBackSignal, 'Return a borrowed node.', (request) => giveBack(memory, request)),
+    ...queriesOf(memory),
+  ];
 }
 
-function handleQueries(memory: Memory): void {
-  setHandler(statusQuery, () => statusOf(memory.state), {
-    description: 'Nodes, operation and history, without secrets.',
-  });
-  setHandler(
-    specQuery,
-    (which) => (which === 'rollback' ? specBefore(memory.state) : memory.state.spec) ?? null,
-    { description: 'The spec that was accepted last, or the one that a rollback would go back to.' },
-  );
-  setHandler(usedResourcesQuery, () => usedDigests(memory.state), {
-    description: 'Digests of the resources that the cluster uses or may use.',
-  });
-  setHandler(currentQuery, () => summarise(memory.state), {
-    description: 'What planning sees of the cluster.',
-  });
-  setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, {
-    description: 'All that is known of a node, credentials included.',
-  });
-  setHandler(nodeQuery, (nodeId) => nodeReply(memory, nodeId), {
-    description: 'A node, credentials included, for who is to work on it.',
-  });
-  setHandler(peersQuery, (request) => peersPage(memory.state, request), {
-    description: 'Nodes that changed since a version.',
-  });
-  setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipOf(memory, machine)), {
-    description: 'Whose machines are these?',
-  });
+function queriesOf(memory: Memory): readonly Message[] {
+  return [
+    query(statusQuery, 'Nodes, operation and history, without secrets.', () => statusOf(memory.state)),
+    query(
+      specQuery,
+      'The spec that was accepted last, or the one that a rollback would return to.',
+      (which) => (which === 'rollback' ? specBefore(memory.state) : memory.state.spec) ?? null,
+    ),
+    query(usedResourcesQuery, 'Digests of the resources that the cluster uses or may use.', () =>
+      usedDigests(memory.state),
+    ),
+    query(currentQuery, 'The input of the planner.', () => summarise(memory.state)),
+    query(
+      payloadQuery,
+      "A node's payload, credentials included.",
+      (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
+    ),
+    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
+      nodeReply(memory, nodeId),
+    ),
+    query(peersQuery, 'Nodes that changed since a version.', (request) => peersPage(memory.state, request)),
+    query(ownersQuery, 'The owners of machines.', (machines) =>
+      machines.map((machine) => ownershipOf(memory, machine)),
+    ),
+  ];
 }
 
 function isEmpty({ state }: Memory): boolean {

@@ -1,21 +1,6 @@
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  continueAsNew,
-  getExternalWorkflowHandle,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { allHandlersFinished, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../model/names.js';
-import {
-  nothingPending,
-  type GroupReport,
-  type GroupStart,
-  type GroupState,
-  type Instruction,
-} from '../model/node-group.js';
+import { nothingPending, type GroupReport, type GroupStart, type GroupState } from '../model/node-group.js';
 import { noPeers, peersPage } from '../model/peers.js';
 import { nodeStatus, nodesTable } from '../model/report.js';
 import { groupCrew, reportOf, standingOf, type GroupMemory } from './cluster/group-crew.js';
@@ -30,54 +15,51 @@ import {
   peersQuery,
   reportSignal,
 } from './messages.js';
-import { noCheck } from './no-check.js';
+import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from './entity.js';
 import { nodeIn } from './cluster/lend.js';
 import { disownInGroup, ownershipInGroup } from './cluster/ownership.js';
 
 export type GroupInput = GroupStart | { readonly carried: GroupState };
 
-/**
- * A group of nodes of a large cluster. It does what the cluster's workflow tells it, and reports what came of
- * it.
- */
+/** A group of nodes of a large cluster. It carries out the cluster's instructions and reports the results. */
 export async function group(input: GroupInput): Promise<string> {
-  // Its machines belong to the cluster: only the cluster ends it.
-  return CancellationScope.nonCancellable(() => live(input));
+  const memory: GroupMemory = { ...newMemory(), state: openState(input), inbox: [], ended: false };
+  return runEntity(memory, {
+    messages: messagesOf(memory),
+    background: [() => keepReporting(memory)],
+    step: () => carryOutInstructions(memory),
+    isBusy: () => !isAtRest(memory),
+    budget: { idleEvents: 500 },
+    drain: () => mayEndRun(memory),
+    carry: () => memory.state,
+    details: () => nodesTable(memory.state),
+  });
 }
 
-async function live(input: GroupInput): Promise<string> {
-  const memory: GroupMemory = { state: openState(input), inbox: [], stale: true, ended: false };
-  setHandler(
-    instructSignal,
-    (instructions) => {
+function messagesOf(memory: GroupMemory): readonly Message[] {
+  return [
+    signal(instructSignal, 'Instructions of the cluster.', (instructions) => {
       memory.inbox.push(instructions);
-    },
-    { description: 'What the cluster tells its group to do.' },
-  );
-  setHandler(nodesQuery, () => Object.values(memory.state.nodes).map(nodeStatus), {
-    description: 'The nodes, without secrets.',
-  });
-  setHandler(payloadQuery, (nodeId) => memory.state.nodes[nodeId]?.payload ?? null, {
-    description: 'All that is known of a node, credentials included.',
-  });
-  setHandler(nodeQuery, (nodeId) => nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId), {
-    description: 'A node, credentials included, for who is to work on it.',
-  });
-  setHandler(peersQuery, (request) => peersPage(memory.state, request), {
-    description: 'Nodes that changed since a version.',
-  });
-  setHandler(ownersQuery, (machines) => machines.map((machine) => ownershipInGroup(memory, machine)), {
-    description: 'Whose machines are these?',
-  });
-  setHandler(disownUpdate, (machines) => disownInGroup(memory, machines), {
-    validator: noCheck,
-    description: 'The same; keys of free ones are never used again.',
-  });
-  void keepShown(memory);
-  const sending = keepReporting(memory);
-  await Promise.race([keepCarryingOut(memory), sending]);
-  if (memory.ended) return `group ${memory.state.group} has no nodes any more`;
-  return continueAsNew<typeof group>({ carried: memory.state });
+    }),
+    query(nodesQuery, 'The nodes, without secrets.', () => Object.values(memory.state.nodes).map(nodeStatus)),
+    query(
+      payloadQuery,
+      "A node's payload, credentials included.",
+      (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
+    ),
+    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
+      nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId),
+    ),
+    query(peersQuery, 'Nodes that changed since a version.', (request) => peersPage(memory.state, request)),
+    query(ownersQuery, 'The owners of machines.', (machines) =>
+      machines.map((machine) => ownershipInGroup(memory, machine)),
+    ),
+    update(
+      disownUpdate,
+      'Report the owners of machines; keys of machines without owner are never used again.',
+      (machines) => disownInGroup(memory, machines),
+    ),
+  ];
 }
 
 function openState(input: GroupInput): GroupState {
@@ -100,35 +82,20 @@ function openState(input: GroupInput): GroupState {
   };
 }
 
-/** Ends when the group is to end, or to go on in a new run. */
-async function keepCarryingOut(memory: GroupMemory): Promise<void> {
-  if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
+/** Carries out the instructions that have arrived, in order. */
+async function carryOutInstructions(memory: GroupMemory): Promise<NextStep> {
+  if (memory.run === undefined && memory.state.work !== undefined)
+    memory.run = groupCrew(memory).start(memory.state.work);
   for (;;) {
-    await condition(() => memory.inbox.length > 0 || isWorn(memory));
-    if (memory.inbox.length === 0 && (await mayEndRun(memory))) return;
     const [next, ...rest] = memory.inbox;
-    if (next === undefined) continue;
+    if (next === undefined) return {};
     memory.inbox = rest;
     memory.state = { ...memory.state, peersVersion: next.peersVersion };
-    for (const instruction of next.list) await carryOutOne(memory, instruction);
+    for (const instruction of next.list) await carryOutInstruction(memory, instruction);
     memory.state = { ...memory.state, seen: next.seq };
     memory.unreported = true;
-    if (memory.ended) return;
+    if (memory.ended) return { ended: `group ${memory.state.group} has no nodes any more` };
   }
-}
-
-async function carryOutOne(memory: GroupMemory, instruction: Instruction): Promise<void> {
-  await carryOutInstruction(memory, instruction);
-  memory.stale = true;
-}
-
-/** Events after which a group at rest goes on in a new run; see `cluster`. */
-const mostEventsAtRest = 500;
-
-function isWorn(memory: GroupMemory): boolean {
-  if (memory.ended) return false;
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return continueAsNewSuggested || (historyLength > mostEventsAtRest && isAtRest(memory));
 }
 
 function isAtRest(memory: GroupMemory): boolean {
@@ -142,7 +109,6 @@ function isAtRest(memory: GroupMemory): boolean {
  * first.
  */
 async function mayEndRun(memory: GroupMemory): Promise<boolean> {
-  memory.draining = true;
   await drain(memory);
   if (isDrained(memory)) {
     memory.closing = true;
@@ -151,7 +117,6 @@ async function mayEndRun(memory: GroupMemory): Promise<boolean> {
     memory.closing = false;
     if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
   }
-  memory.draining = false;
   return false;
 }
 
@@ -193,12 +158,4 @@ async function keepReporting(memory: GroupMemory): Promise<never> {
 function standing(memory: GroupMemory): string {
   const { over, quiet } = standingOf(memory);
   return `${over} ${quiet}`;
-}
-
-async function keepShown(memory: GroupMemory): Promise<never> {
-  for (;;) {
-    await condition(() => memory.stale);
-    memory.stale = false;
-    setCurrentDetails(nodesTable(memory.state));
-  }
 }

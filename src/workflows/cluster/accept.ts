@@ -14,26 +14,23 @@ import { describeIntent, rememberedOperations, type Operation } from '../../mode
 import { stableJson } from '../../model/payload.js';
 import type { ClusterState } from '../../model/state.js';
 import type { ClusterSpec } from '../../model/spec.js';
+import { noteChange } from '../entity.js';
 import { groupOfNode, instruct, instructAll } from './groups.js';
 import { changeNodes, changeOperation, dropNode, now, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
-/**
- * What a cluster says to a request, before and when it takes it. Handlers only queue; the work is the main
- * loop's.
- */
-export function validateApply(memory: Memory, request: ApplyRequest): void {
+/** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */
+export function refuseApply(memory: Memory, request: ApplyRequest): string | undefined {
   const wrong = checkWidth(request.width);
-  if (wrong !== undefined) throw new Error(wrong);
-  if (sameAsUnderWay(memory, request) !== undefined) return;
-  refuseDeleting(memory.state, 'apply again when it is gone');
+  if (wrong !== undefined) return wrong;
+  if (sameAsUnderWay(memory, request) !== undefined) return undefined;
+  const deleting = refuseDeleting(memory.state, 'apply again when it is gone');
+  if (deleting !== undefined) return deleting;
   const { name, operation, queue, spec } = memory.state;
   if (request.createOnly === true && (spec !== undefined || operation !== undefined || queue.length > 0)) {
-    throw new Error(
-      `cluster ${name} is there already with another spec; apply without --create-only changes it`,
-    );
+    return `cluster ${name} is there already with another spec; apply without --create-only changes it`;
   }
-  refuseBusy(memory.state, request.queue === true);
+  return refuseBusy(memory.state, request.queue === true);
 }
 
 export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
@@ -51,27 +48,26 @@ export function acceptApply(memory: Memory, request: ApplyRequest): ApplyReply {
 }
 
 /** Everything but apply and delete. What the request names is checked when it is planned. */
-export function validateOperate(memory: Memory, { intent, queue = false }: OperateRequest): void {
+export function refuseOperate(memory: Memory, { intent, queue = false }: OperateRequest): string | undefined {
   const { state } = memory;
   const wrong = checkIntent(intent);
-  if (wrong !== undefined) throw new Error(wrong);
-  refuseDeleting(state, 'it can only be deleted');
+  if (wrong !== undefined) return wrong;
+  const deleting = refuseDeleting(state, 'it can only be deleted');
+  if (deleting !== undefined) return deleting;
   const { name, operation } = state;
   if (state.spec === undefined && operation === undefined && state.queue.length === 0)
-    throw new Error(`cluster ${name} has no nodes yet; apply a spec first`);
-  if (intent.kind === 'replace') refuseUnknownNodes(memory, intent.nodes);
+    return `cluster ${name} has no nodes yet; apply a spec first`;
+  const unknown = intent.kind === 'replace' ? refuseUnknownNodes(memory, intent.nodes) : undefined;
+  if (unknown !== undefined) return unknown;
   if (intent.kind === 'rollback' && operation === undefined && specBefore(state) === undefined) {
-    throw new Error(
-      `cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`,
-    );
+    return `cluster ${name} has no earlier spec to go back to: only one was ever brought about; 'heddle delete ${name}' takes it down`;
   }
-  refuseBusy(state, queue);
-  if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return;
+  const busy = refuseBusy(state, queue);
+  if (busy !== undefined) return busy;
+  if (operation?.state !== 'held' || queue || intent.kind === 'rollback') return undefined;
   const takesOver = intent.kind === 'replace' && ['apply', 'rollback', 'replace'].includes(operation.kind);
-  if (takesOver) return;
-  throw new Error(
-    `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`,
-  );
+  if (takesOver) return undefined;
+  return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed: retry, replace a node, roll back, apply a corrected file, cancel or delete first`;
 }
 
 export function acceptOperate(memory: Memory, { intent, by, queue = false }: OperateRequest): ApplyReply {
@@ -123,10 +119,11 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
   return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by }));
 }
 
-export function validateRetry(memory: Memory): void {
+export function refuseRetry(memory: Memory): string | undefined {
   const { operation, name } = memory.state;
   if (operation?.state !== 'held')
-    throw new Error(`cluster ${name} holds no failed operation, so there is nothing to retry`);
+    return `cluster ${name} holds no failed operation, so there is nothing to retry`;
+  return undefined;
 }
 
 export function acceptRetry(memory: Memory): ApplyReply {
@@ -140,16 +137,16 @@ function resumeHeld(memory: Memory, operation: Operation): ApplyReply {
   return reply(memory, operation.id);
 }
 
-export function validateCancel(memory: Memory, { operation: wanted }: CancelRequest): void {
+export function refuseCancel(memory: Memory, { operation: wanted }: CancelRequest): string | undefined {
   const { operation, queue, name } = memory.state;
   if (wanted !== undefined) {
-    if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.id === wanted)) return;
-    throw new Error(
-      `cluster ${name} has no operation ${wanted} that runs, is held or waits; 'heddle status ${name}' shows what it has`,
-    );
+    if ([operation, ...queue.map((queued) => queued.operation)].some((known) => known?.id === wanted))
+      return undefined;
+    return `cluster ${name} has no operation ${wanted} that runs, is held or waits; 'heddle status ${name}' shows what it has`;
   }
   if (operation === undefined && queue.length === 0)
-    throw new Error(`cluster ${name} is at rest, so there is nothing to cancel`);
+    return `cluster ${name} is at rest, so there is nothing to cancel`;
+  return undefined;
 }
 
 /** Cancels the operation under way or held, or one that waits. The cluster stays as it is then. */
@@ -175,10 +172,11 @@ export function acceptCancel(memory: Memory, { by, operation: wanted }: CancelRe
   return reply(memory, operation?.id ?? wanted ?? '');
 }
 
-export function validatePause(memory: Memory): void {
+export function refusePause(memory: Memory): string | undefined {
   const { operation, name } = memory.state;
   if (operation?.state !== 'running')
-    throw new Error(`no operation of cluster ${name} is running, so there is nothing to pause`);
+    return `no operation of cluster ${name} is running, so there is nothing to pause`;
+  return undefined;
 }
 
 export function acceptPause(memory: Memory, { by }: PlainRequest): ApplyReply {
@@ -190,9 +188,10 @@ export function acceptPause(memory: Memory, { by }: PlainRequest): ApplyReply {
   return reply(memory, operation?.id ?? '');
 }
 
-export function validateResume(memory: Memory): void {
+export function refuseResume(memory: Memory): string | undefined {
   const { operation, name } = memory.state;
-  if (operation?.paused === undefined) throw new Error(`cluster ${name} is not paused`);
+  if (operation?.paused === undefined) return `cluster ${name} is not paused`;
+  return undefined;
 }
 
 export function acceptResume(memory: Memory): ApplyReply {
@@ -205,11 +204,11 @@ export function acceptResume(memory: Memory): ApplyReply {
   return reply(memory, operation?.id ?? '');
 }
 
-export function validateAbandon(memory: Memory, { nodeId }: AbandonRequest): void {
+export function refuseAbandon(memory: Memory, { nodeId }: AbandonRequest): string | undefined {
   const { operation, name } = memory.state;
   if (operation?.state !== 'held')
-    throw new Error(`a node can be abandoned only while an operation is held; cluster ${name} holds none`);
-  refuseUnknownNodes(memory, [nodeId]);
+    return `a node can be abandoned only while an operation is held; cluster ${name} holds none`;
+  return refuseUnknownNodes(memory, [nodeId]);
 }
 
 /** Forgets a node whose machine cannot be deleted, on a person's word. What was given up is recorded. */
@@ -260,7 +259,7 @@ export function queueOperation(
     counters: { ...counters, operation: counters.operation + 1 },
     queue: first ? [queued, ...queue] : [...queue, queued],
   };
-  memory.stale = true;
+  noteChange(memory);
   return id;
 }
 
@@ -301,5 +300,5 @@ export function endOperation(memory: Memory, end: Operation['state'], operation:
     current === undefined || current.id === operation.id
       ? { ...state, history }
       : { ...memory.state, history };
-  memory.stale = true;
+  noteChange(memory);
 }

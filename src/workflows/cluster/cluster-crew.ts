@@ -11,6 +11,7 @@ import {
   shutTurn,
   type Board,
 } from '../../model/work.js';
+import { noteChange } from '../entity.js';
 import type { Crew } from './crew.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
@@ -51,7 +52,7 @@ export function clusterCrew(memory: Memory): Crew {
       };
     },
     changed: () => {
-      memory.stale = true;
+      noteChange(memory);
     },
   };
 }

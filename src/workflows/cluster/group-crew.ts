@@ -11,11 +11,12 @@ import {
 import type { NodeState } from '../../model/node.js';
 import { rowsOf } from '../../model/plan/summarise.js';
 import type { Work } from '../../model/work.js';
+import { noteChange, type EntityMemory } from '../entity.js';
 import { startRun, type Crew, type Run } from './crew.js';
 import type { CrewMemory } from './memory.js';
 
-/** Holds a group's state while one run of its workflow lives. */
-export interface GroupMemory extends CrewMemory {
+/** Holds a group's state during one run of its workflow. */
+export interface GroupMemory extends CrewMemory, EntityMemory {
   state: GroupState;
   inbox: Instructions[];
   run?: Run;
@@ -24,9 +25,6 @@ export interface GroupMemory extends CrewMemory {
   sending?: boolean;
   /** This run ends: nothing more is sent, for a message sent together with a continue-as-new is lost. */
   closing?: boolean;
-  /** Its chains stop only to go on in a new run. */
-  draining?: boolean;
-  stale: boolean;
   ended: boolean;
 }
 
@@ -92,7 +90,7 @@ export function groupCrew(memory: GroupMemory): GroupCrew {
       };
     },
     changed: () => {
-      memory.stale = true;
+      noteChange(memory);
     },
   };
   return { ...crew, start: (work) => startRun(crew, work) };
@@ -105,6 +103,7 @@ function holds({ state }: GroupMemory, turn: string, nodeId: string): boolean {
 function note(memory: GroupMemory, change: (report: Pending) => Partial<Pending>): void {
   memory.state = { ...memory.state, report: { ...memory.state.report, ...change(memory.state.report) } };
   memory.unreported = true;
+  noteChange(memory);
 }
 
 /** What is to be told to the cluster now. */
@@ -128,7 +127,8 @@ export function standingOf({ run, draining }: GroupMemory): {
   readonly over: boolean;
   readonly quiet: boolean;
 } {
-  if (draining === true) return { over: false, quiet: false };
+  // Its chains stop only to continue in a new run.
+  if (draining) return { over: false, quiet: false };
   return { over: run?.over() ?? true, quiet: run?.quiet() ?? true };
 }
 

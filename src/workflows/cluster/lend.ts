@@ -1,9 +1,10 @@
-import { ActivityFailure, condition, isCancellation, log, patched } from '@temporalio/workflow';
+import { ActivityFailure, condition, isCancellation, log } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
 import { unfitText, type GiveBackRequest, type LendRequest, type NodeReply } from '../../model/loan.js';
 import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node.js';
 import { mergePayload, stableJson } from '../../model/payload.js';
+import { noteChange, type NextWake } from '../entity.js';
 import { runLookBorrower, runMachineTask } from '../run-task.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
@@ -13,27 +14,25 @@ import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 /** How often a cluster asks whether whoever has its node still works on it, in ms. */
 const askBorrowerMs = 5 * 60_000;
 
-/** A cluster lends a node only while it is as it should be, and at rest. */
-export function validateLend(memory: Memory, request: LendRequest): void {
+/** Why a node is not lent; undefined if it is. A cluster lends a node only while it is idle and up to date. */
+export function refuseLend(memory: Memory, request: LendRequest): string | undefined {
   const { state } = memory;
   const { name, operation, spec, achieved, nodes, lent } = state;
-  if (lent?.loan === request.loan) return;
+  if (lent?.loan === request.loan) return undefined;
   if (request.rewrites === true && groupOfNode(memory, request.nodeId) !== undefined)
-    throw new Error(
-      `node ${request.nodeId} is carried by a group of cluster ${name}, which cannot take one back that was rewritten; heddle replace ${name} ${request.nodeId}`,
-    );
-  refuseDeleting(state, 'its nodes go');
-  refuseUnknownNodes(memory, [request.nodeId]);
-  refuseBusy(state, false);
+    return `node ${request.nodeId} is carried by a group of cluster ${name}, which cannot take one back that was rewritten; heddle replace ${name} ${request.nodeId}`;
+  const refusal =
+    refuseDeleting(state, 'its nodes go') ??
+    refuseUnknownNodes(memory, [request.nodeId]) ??
+    refuseBusy(state, false);
+  if (refusal !== undefined) return refusal;
   if (operation !== undefined)
-    throw new Error(
-      `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed; see to that first: heddle status ${name}`,
-    );
+    return `cluster ${name} holds operation ${operation.id} (${operation.what}), which failed; see to that first: heddle status ${name}`;
   if (stableJson((spec ?? null) as Json) !== stableJson((achieved ?? null) as Json))
-    throw new Error(`cluster ${name} is not yet what its file says; apply it, or roll back, first`);
+    return `cluster ${name} is not yet what its file says; apply it, or roll back, first`;
   const node = nodes[request.nodeId];
   const unfit = node === undefined ? undefined : unfitText(node);
-  if (unfit !== undefined) throw new Error(`cluster ${name}: ${unfit}`);
+  return unfit === undefined ? undefined : `cluster ${name}: ${unfit}`;
 }
 
 export function lend(memory: Memory, { nodeId, loan, to, rewrites }: LendRequest): void {
@@ -42,7 +41,7 @@ export function lend(memory: Memory, { nodeId, loan, to, rewrites }: LendRequest
     ...memory.state,
     lent: { nodeId, loan, to, since: now(), ...(rewrites === true ? { rewrites } : {}) },
   };
-  memory.stale = true;
+  noteChange(memory);
 }
 
 /**
@@ -53,7 +52,7 @@ export function giveBack(memory: Memory, { loan, repair, rewritten, broken }: Gi
   const { lent, ...state } = memory.state;
   if (lent?.loan !== loan) return;
   memory.state = state;
-  memory.stale = true;
+  noteChange(memory);
   if (state.spec === undefined || !(repair || rewritten !== undefined || broken === true)) return;
   if (broken !== true) {
     changeNode(memory, lent.nodeId, (node) =>
@@ -75,28 +74,41 @@ export function giveBack(memory: Memory, { loan, repair, rewritten, broken }: Gi
 }
 
 /**
- * Until the node is given back. A borrower that is no more cannot do that: then it is taken back. It is asked
- * from time to time, and when an operation begins to wait for the node.
+ * Asks the borrower whether it still works on the node, periodically and when an operation begins to wait for
+ * the node. A borrower that no longer exists cannot return the node, so the cluster takes it back.
  */
-export async function restLent(memory: Memory, isWoken: () => boolean): Promise<void> {
-  const { lent } = memory.state;
-  const isBack = (): boolean => memory.state.lent?.loan !== lent?.loan;
-  const lastWaiting = (): string | undefined => memory.state.queue.at(-1)?.operation.id;
-  const mayWait = (): boolean => lastWaiting() === undefined || lastWaiting() === memory.askedFor;
-  await condition(() => isBack() || isWoken() || !mayWait(), askBorrowerMs);
-  if (lent === undefined || isBack() || isWoken()) return;
-  const asked = lastWaiting();
-  if (asked !== undefined) memory.askedFor = asked;
+export async function checkBorrower(memory: Memory): Promise<NextWake> {
+  const { lent, queue } = memory.state;
+  const now = Date.now();
+  if (lent === undefined) {
+    delete memory.borrowerCheckedAt;
+    return {};
+  }
+  const waiting = queue.at(-1)?.operation.id;
+  memory.borrowerCheckedAt ??= now;
+  const nextAt = memory.borrowerCheckedAt + askBorrowerMs;
+  if (now < nextAt && (waiting === undefined || waiting === memory.askedFor)) return { wakeAt: nextAt };
+  memory.borrowerCheckedAt = now;
+  if (waiting !== undefined) memory.askedFor = waiting;
+  await takeBackIfAbandoned(memory, lent);
+  noteChange(memory);
+  return {};
+}
+
+async function takeBackIfAbandoned(
+  memory: Memory,
+  lent: NonNullable<Memory['state']['lent']>,
+): Promise<void> {
   try {
     const { has, node } = await runLookBorrower({ ...lent, owner: memory.state.name });
     if (has || memory.state.lent?.loan !== lent.loan) return;
     log.warn(`${lent.to} does not work on ${lent.nodeId} any more, so it is taken back`, { loan: lent.loan });
     if (lent.rewrites === true) {
-      // Nobody knows how far it came: there may be half an image on the disk.
+      // The disk may hold part of an image.
       giveBack(memory, { loan: lent.loan, repair: false, broken: true });
       return;
     }
-    // Who deletes the cluster meanwhile does not wait for it.
+    // A delete of the cluster does not wait for the machine.
     if (node !== undefined)
       await Promise.race([switchOn(memory, node), condition(() => memory.state.lent?.loan !== lent.loan)]);
     giveBack(memory, { loan: lent.loan, repair: true });

@@ -2,6 +2,7 @@ import { condition } from '@temporalio/workflow';
 import type { Drift } from '../../model/node.js';
 import { queueOperation } from './accept.js';
 import { groupsOver, instructAll } from './groups.js';
+import { noteChange } from '../entity.js';
 import type { Memory } from './memory.js';
 import { servicesOf } from '../../model/state.js';
 import { surveyNodes } from './survey.js';
@@ -31,7 +32,7 @@ export async function look(memory: Memory): Promise<void> {
   await surveyNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
   await condition(() => groupsOver(memory) || isHalted());
   memory.state = { ...memory.state, looks: { ...memory.state.looks, done: looks.asked } };
-  memory.stale = true;
+  noteChange(memory);
 }
 
 /**

@@ -1,20 +1,21 @@
-import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import { condition, upsertSearchAttributes } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { searchAttributes } from '../../model/names.js';
 import type { NodeState } from '../../model/node.js';
 import type { Operation } from '../../model/operation.js';
 import { touchPeers } from '../../model/peers.js';
-import { detailsOf, phaseOf } from '../../model/report.js';
+import { phaseOf } from '../../model/report.js';
 import type { ClusterState, Halt, PeersState } from '../../model/state.js';
+import { noteChange, type EntityMemory } from '../entity.js';
 import type { CrewState } from '../../model/work.js';
 
-/** Holds the nodes that a workflow carries while one run of it lives. The state itself is never mutated. */
+/** Holds the nodes of a workflow during one run. The state itself is never mutated. */
 export interface CrewMemory {
   state: CrewState & { readonly peers: PeersState };
 }
 
-/** The one place that holds a cluster's state while a run of its workflow lives. */
-export interface Memory extends CrewMemory {
+/** Holds a cluster's state during one run of its workflow. */
+export interface Memory extends CrewMemory, EntityMemory {
   state: ClusterState;
   /** Set once the operation under way is to end early: nothing new is started for it. */
   halt?: Halt;
@@ -24,14 +25,12 @@ export interface Memory extends CrewMemory {
   sending: readonly string[];
   /** Nodes that the plan being taken over adds to this workflow. */
   placing: number;
-  /** What people see is older than the state. */
-  stale: boolean;
-  /** A workflow can be cancelled from outside once in each run, so the next rest begins a new one. */
-  renew?: true;
-  /** The operation for which whoever has the lent node was asked last. */
+  /** The operation for which the borrower of a node was last asked. */
   askedFor?: string;
-  /** The search attributes that the server was told last. */
-  shown?: string;
+  /** When the borrower of a node was last asked, in ms since the epoch. */
+  borrowerCheckedAt?: number;
+  /** When the machines are checked next, in ms since the epoch. */
+  checkAt?: number;
 }
 
 export function changeNode(memory: CrewMemory, nodeId: string, change: (node: NodeState) => NodeState): void {
@@ -85,7 +84,7 @@ export function showNode(memory: CrewMemory, nodeId: string): void {
 export function changeOperation(memory: Memory, change: Partial<Operation>): void {
   if (memory.state.operation === undefined) return;
   memory.state = { ...memory.state, operation: { ...memory.state.operation, ...change } };
-  memory.stale = true;
+  noteChange(memory);
 }
 
 export function countTasks(memory: Memory, change: Partial<Operation['tasks']>): void {
@@ -103,27 +102,25 @@ const clusterKey = defineSearchAttributeKey(searchAttributes.cluster, SearchAttr
 const providerKey = defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD);
 const phaseKey = defineSearchAttributeKey(searchAttributes.phase, SearchAttributeType.KEYWORD);
 
-/**
- * Brings what the Web UI shows up to date: the table of nodes, and the search attributes when the phase
- * changed.
- */
-export function show(memory: Memory): void {
-  memory.stale = false;
-  setCurrentDetails(detailsOf(memory.state));
-  const phase = phaseOf(memory.state);
-  const providers = [
-    ...new Set(Object.values(memory.state.spec?.groups ?? {}).map((group) => group.provider)),
-  ]
-    .toSorted()
-    .join(',');
-  const shown = `${phase} ${providers}`;
-  if (memory.shown === shown || !memory.state.features.searchAttributes) return;
-  memory.shown = shown;
-  upsertSearchAttributes([
-    { key: clusterKey, value: memory.state.name },
-    { key: phaseKey, value: phase },
-    { key: providerKey, value: providers },
-  ]);
+/** Updates the search attributes of the workflow whenever the phase or the providers change. */
+export async function keepSearchAttributes(memory: Memory): Promise<never> {
+  let published = '';
+  for (;;) {
+    const seen = memory.changes;
+    const { name, spec, features } = memory.state;
+    const phase = phaseOf(memory.state);
+    const names = Object.values(spec?.groups ?? {}).map((group) => group.provider);
+    const providers = [...new Set(names)].toSorted().join(',');
+    if (features.searchAttributes && published !== `${phase} ${providers}`) {
+      published = `${phase} ${providers}`;
+      upsertSearchAttributes([
+        { key: clusterKey, value: name },
+        { key: phaseKey, value: phase },
+        { key: providerKey, value: providers },
+      ]);
+    }
+    await condition(() => memory.changes !== seen);
+  }
 }
 
 export function now(): string {

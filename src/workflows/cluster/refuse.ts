@@ -3,37 +3,35 @@ import type { ClusterState } from '../../model/state.js';
 import { groupOfNode } from './groups.js';
 import type { Memory } from './memory.js';
 
-/** What a cluster does not take, in words. */
-export function refuseDeleting({ name, operation, queue }: ClusterState, then: string): void {
+/** Why a cluster refuses a request; undefined if it does not. */
+export function refuseDeleting({ name, operation, queue }: ClusterState, then: string): string | undefined {
   const deleting = operation?.kind === 'delete' || queue.some((queued) => queued.operation.kind === 'delete');
-  if (deleting) throw new Error(`cluster ${name} is being deleted; ${then}`);
+  return deleting ? `cluster ${name} is being deleted; ${then}` : undefined;
 }
 
-export function refuseBusy({ name: cluster, operation, queue, lent }: ClusterState, mayWait: boolean): void {
+export function refuseBusy(
+  { name: cluster, operation, queue, lent }: ClusterState,
+  mayWait: boolean,
+): string | undefined {
   if (mayWait) {
-    if (queue.length >= queuedOperations)
-      throw new Error(`cluster ${cluster} has ${queue.length} operations waiting already`);
-    return;
+    return queue.length >= queuedOperations
+      ? `cluster ${cluster} has ${queue.length} operations waiting already`
+      : undefined;
   }
   if (lent !== undefined) {
     // The commands have the names of what they are about: image/web, machine/web/app-1.
     const [command, ...name] = lent.to.split('/');
-    throw new Error(
-      `node ${lent.nodeId} of cluster ${cluster} is lent to ${lent.to} since ${lent.since}; ask again when it is given back, or wait for it with --queue ('heddle ${command} cancel ${name.join('/')}' ends it)`,
-    );
+    return `node ${lent.nodeId} of cluster ${cluster} is lent to ${lent.to} since ${lent.since}; ask again when it is given back, or wait for it with --queue ('heddle ${command} cancel ${name.join('/')}' ends it)`;
   }
-  if (operation?.state !== 'running' && queue.length === 0) return;
+  if (operation?.state !== 'running' && queue.length === 0) return undefined;
   const busy = operation ?? queue[0]?.operation;
-  throw new Error(
-    `cluster ${cluster} is busy with operation ${busy?.id} (${busy?.what} by ${busy?.by}); ask again when it has ended, or wait for it with --queue`,
-  );
+  return `cluster ${cluster} is busy with operation ${busy?.id} (${busy?.what} by ${busy?.by}); ask again when it has ended, or wait for it with --queue`;
 }
 
-export function refuseUnknownNodes(memory: Memory, ids: readonly string[]): void {
+export function refuseUnknownNodes(memory: Memory, ids: readonly string[]): string | undefined {
   const { name, nodes } = memory.state;
   const unknown = ids.filter((id) => !Object.hasOwn(nodes, id) && groupOfNode(memory, id) === undefined);
-  if (unknown.length > 0)
-    throw new Error(
-      `cluster ${name} has no node ${unknown.join(', ')}; 'heddle nodes ${name}' shows those it has`,
-    );
+  return unknown.length === 0
+    ? undefined
+    : `cluster ${name} has no node ${unknown.join(', ')}; 'heddle nodes ${name}' shows those it has`;
 }

@@ -7,7 +7,7 @@ import { outlinesOf } from '../../model/plan/plan-operation.js';
 import { stableJson } from '../../model/payload.js';
 import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/state.js';
 import { endOperation, queueOperation } from './accept.js';
-import { changeNodes, changeOperation, now, show, showNode, type Memory } from './memory.js';
+import { changeNodes, changeOperation, now, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
 
 export function hasWork({ state }: Memory): boolean {
@@ -26,7 +26,6 @@ function nextQueued({ operation, queue, lent }: ClusterState): QueuedOperation |
 export async function takeUp(memory: Memory): Promise<OperationEnd> {
   const earlier = memory.state;
   if (memory.state.operation?.state !== 'running') begin(memory);
-  show(memory);
   const end = await operate(memory);
   const { operation, spec } = memory.state;
   if (operation === undefined || end === 'continue') return end;
@@ -49,7 +48,6 @@ export async function takeUp(memory: Memory): Promise<OperationEnd> {
       holdOrRollBack(memory, operation);
   }
   delete memory.halt;
-  show(memory);
   return end;
 }
 

@@ -157,7 +157,7 @@ export const samples: SampleMessages = {
   },
   resources: {
     workflowId: 'resources',
-    start: [{}],
+    start: [{ carried: {} }],
     updates: {
       put: [{ name: 'keys', by, ...content }],
       set: ['keys', null],
@@ -176,21 +176,21 @@ export const samples: SampleMessages = {
   },
   turn: {
     workflowId: 'turn/local',
-    start: [{ holder: 'x', until: 1 }],
+    start: [{ carried: { holder: 'x', until: 1 } }],
     updates: { take: [{ holder: 'x', leaseMs: 60_000, waitMs: 0 }], release: ['x'] },
     signals: {},
     queries: {},
   },
   calls: {
     workflowId: 'calls/local',
-    start: [0],
+    start: [{ carried: 0 }],
     updates: { take: [{ count: 1, everyMs: 1 }] },
     signals: {},
     queries: {},
   },
   claims: {
     workflowId: 'claims/local',
-    start: [{ m: 'k' }],
+    start: [{ carried: { m: 'k' } }],
     updates: { take: ['k', ['m', 'n']], release: ['k'] },
     signals: {},
     queries: { held: [] },
