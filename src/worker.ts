@@ -3,20 +3,9 @@ import { Client } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createAbsences } from './activities/provider/absence.js';
-import { createTaskActivities } from './activities/dispatch.js';
-import { createEarlierRunsActivity } from './activities/plan/earlier-runs.js';
-import { createCheckImageActivity } from './activities/image/check-image.js';
-import { createLoanActivities } from './activities/image/loans.js';
 import { createInFlight } from './activities/in-flight.js';
-import { createAccountActivities } from './activities/machine/describe-account.js';
-import { createMachineActivities } from './activities/machine/dispatch.js';
-import { createLookActivities } from './activities/survey/looks.js';
-import { createReservationActivities } from './activities/reservation/activities.js';
-import type { ActivityParts, NodeAccess, NodeAddress } from './activities/parts.js';
-import { createPlanActivity } from './activities/plan/plan.js';
-import { createPlanPoolActivity } from './activities/plan/plan-pool.js';
-import { createListRoundsActivity } from './activities/sweep/list-rounds.js';
-import { createSweepActivities } from './activities/sweep/sweep-ground.js';
+import { createActivities, type CoreParts } from './activities/table.js';
+import type { NodeAccess, NodeAddress } from './activities/parts.js';
 import { ownPaths, type Config } from './config.js';
 import type { Json } from './model/json.js';
 import { poolAccount } from './model/names.js';
@@ -125,7 +114,15 @@ export async function startWorker({
     days: config.logDays,
     say: (removed) => log.info({ removed }, 'old logs of tasks were removed'),
   });
-  const parts: ActivityParts = {
+  const parts: CoreParts = {
+    features: { searchAttributes: missing.length === 0 },
+    limits: config.limits,
+    loadsAtOnce: config.loadsAtOnce,
+    commands: Object.keys(config.builder.commands),
+    loans: loansOf(temporal),
+    computers: computersOf(temporal),
+    settings: config.reservations.settings,
+    notify: config.reservations.notify,
     registry,
     providers,
     automators,
@@ -167,52 +164,11 @@ export async function startWorker({
     // alarm.
     maxHeartbeatThrottleInterval: '2 seconds',
   } as const satisfies Partial<WorkerOptions>;
-  const loans = loansOf(temporal);
-  const coreActivities = {
-    ...createPlanActivity({
-      registry,
-      providers,
-      automators,
-      forbiddenReferences,
-      limits: config.limits,
-      features: { searchAttributes: missing.length === 0 },
-    }),
-    ...createPlanPoolActivity({ registry, providers, forbiddenReferences }),
-    ...createEarlierRunsActivity(parts),
-    ...createSweepActivities(parts),
-    ...createListRoundsActivity(parts),
-    ...createAccountActivities({ registry, providers, loadsAtOnce: config.loadsAtOnce }),
-    ...createReservationActivities({
-      computers: computersOf(temporal),
-      settings: config.reservations.settings,
-      notify: config.reservations.notify,
-      log,
-    }),
-    ...createCheckImageActivity({
-      registry,
-      providers,
-      commands: Object.keys(config.builder.commands),
-      loans,
-    }),
-    ...createLoanActivities(loans),
-  };
-  const machineActivities = createMachineActivities(parts);
-  const taskActivities = {
-    ...createTaskActivities(parts),
-    ...machineActivities,
-    ...createLookActivities(parts),
-  };
+  const activities = createActivities(parts);
   const workers = await Promise.all(
-    role === 'builder'
-      ? builderWorkers(config).map((options) =>
-          Worker.create({ ...base, ...options, activities: machineActivities }),
-        )
-      : [
-          Worker.create({ ...base, ...coreOptions, activities: coreActivities }),
-          ...taskWorkers(config, accounts).map((options) =>
-            Worker.create({ ...base, ...options, activities: taskActivities }),
-          ),
-        ],
+    (role === 'builder' ? builderWorkers(config) : [coreOptions, ...taskWorkers(config, accounts)]).map(
+      (options) => Worker.create({ ...base, ...options, activities }),
+    ),
   );
   const done = Promise.all(workers.map((worker) => worker.run())).then(async () => {
     stopPruning();

@@ -36,6 +36,6 @@ export interface TogetherFailure {
   readonly againMs?: number;
 }
 
-export function isTogetherAction(action: Action): action is TogetherAction {
-  return (togetherActions as readonly Action[]).includes(action);
-}
+export type BatchActivities = Readonly<
+  Record<`${TogetherAction}_TOGETHER`, (request: TogetherRequest) => Promise<readonly TogetherEnd[]>>
+>;

@@ -1,7 +1,7 @@
 import { condemn } from '../model/plan/current.js';
 import type { Plan } from '../model/plan/plan.js';
 import type { PlanRequest } from '../model/messages.js';
-import { runPlan } from './run-task.js';
+import { schedule } from './schedule.js';
 
 /** Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. */
 export async function plan(request: PlanRequest): Promise<Plan> {
@@ -9,5 +9,5 @@ export async function plan(request: PlanRequest): Promise<Plan> {
   // A cluster notes on its nodes which are to be replaced; here nobody has yet.
   const marked =
     intent.kind === 'replace' ? { ...request, current: condemn(current, intent.nodes) } : request;
-  return runPlan<Plan>(marked, `PLAN ${request.intent.kind} of ${request.clusterName}`);
+  return schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${request.clusterName}` });
 }

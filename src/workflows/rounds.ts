@@ -1,6 +1,6 @@
 import { setCurrentDetails } from '@temporalio/workflow';
 import { roundSignal } from './messages.js';
-import { runListRounds } from './run-task.js';
+import { schedule } from './schedule.js';
 import { signalIfThere } from './signal-if-there.js';
 
 /** Signals at a time; the server limits how many may be on their way. */
@@ -8,7 +8,7 @@ const atOnce = 100;
 
 /** One round: each machine and each image is told to look at itself. A schedule starts it. */
 export async function rounds(): Promise<string> {
-  const { workflows } = await runListRounds();
+  const { workflows } = await schedule('LIST_ROUNDS', undefined);
   let told = 0;
   for (let first = 0; first < workflows.length; first += atOnce) {
     // One that has ended since it was listed needs no look.

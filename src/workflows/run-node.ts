@@ -8,7 +8,7 @@ import { machinePartOf } from '../model/result-table.js';
 import type { PlannedPlacement, PluginPins, Step } from '../model/plan/plan.js';
 import { recordBegun, recordDone, recordHealth, recordMachine } from '../model/record.js';
 import type { ServiceSpec } from '../model/spec.js';
-import { runTask } from './run-task.js';
+import { scheduleTask } from './schedule.js';
 import { actionSpec, requestFor } from './task-request.js';
 import { readTaskFailure } from './task-failure.js';
 
@@ -55,8 +55,6 @@ export interface NodeOwner {
     TaskRequest,
     'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'
   >;
-  /** Carries out a task; as an activity of its own unless given. */
-  readonly run?: typeof runTask;
   now(): string;
 }
 
@@ -196,10 +194,7 @@ async function attempt(owner: NodeOwner, step: Step, request: TaskRequest): Prom
   if (placement === undefined) throw new Error(`${owner.node().nodeId} has no placement`);
   try {
     await owner.spend(JSON.stringify(request).length);
-    return await (owner.run ?? runTask)(step.action, request, {
-      placement,
-      ...(step.mayFail === true ? { mayFail: true } : {}),
-    });
+    return await scheduleTask(step.action, request, placement, step.mayFail);
   } finally {
     owner.givePlaceBack(step);
   }

@@ -22,7 +22,7 @@ import {
   type SweptAccount,
 } from '../model/sweep/sweep.js';
 import { detailsOfSweep } from '../model/sweep/sweep-text.js';
-import { runDisown, runFindLeaks, runMachineTask, runSweepGround, runTask } from './run-task.js';
+import { schedule, scheduleMachineTask, scheduleTask } from './schedule.js';
 
 /** Longest wait, in ms, for machines to go; the next pass finds what is left. */
 const deletingMs = 10 * 60_000;
@@ -33,7 +33,7 @@ const deletingMs = 10 * 60_000;
  * it the report of the one before, so no history grows.
  */
 export async function sweep(input: SweepInput): Promise<SweepReport> {
-  const { accounts, recorded } = await runSweepGround();
+  const { accounts, recorded } = await schedule('SWEEP_GROUND', undefined);
   const looks = await Promise.all(accounts.map(lookAt));
   const earlier = input.earlier ?? reportBefore()?.leaks ?? [];
   const { leaks, ripe, refused } = decideSweep({ now: Date.now(), input, earlier, looks, recorded });
@@ -68,7 +68,14 @@ function reportBefore(): SweepReport | undefined {
 async function lookAt(account: SweptAccount): Promise<AccountLook> {
   const { name, type, site } = account;
   try {
-    return { account, ...(await runFindLeaks(site, { provider: { name, type } })) };
+    return {
+      account,
+      ...(await schedule(
+        'FIND_LEAKS',
+        { provider: { name, type } },
+        { at: { site }, summary: `FIND_LEAKS of ${name}` },
+      )),
+    };
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const why =
@@ -91,7 +98,11 @@ async function disowned(ripe: readonly Leak[]): Promise<readonly Leak[]> {
   );
   if (machines.length === 0) return ripe;
   try {
-    const { free } = await runDisown({ machines });
+    const { free } = await schedule(
+      'DISOWN',
+      { machines },
+      { summary: `DISOWN ${machines.length} machines` },
+    );
     return ripe.filter(
       ({ askedOf, key, providerid }) =>
         askedOf === undefined ||
@@ -140,7 +151,7 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
     });
     await CancellationScope.withTimeout(deletingMs, async () =>
       leak.what === 'image'
-        ? runMachineTask(
+        ? scheduleMachineTask(
             'DELETE_IMAGE',
             {
               ...task,
@@ -149,7 +160,7 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
             },
             { site, provider: name },
           )
-        : runTask(
+        : scheduleTask(
             'DELETE',
             {
               ...task,
@@ -157,7 +168,7 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
               config: { providerid },
               swept: true,
             },
-            { placement },
+            placement,
           ),
     );
     return deletion;

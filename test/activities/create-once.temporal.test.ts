@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createTaskActivities } from '../../src/activities/dispatch.js';
+import { createTaskActivities } from '../../src/activities/table.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';

@@ -1,9 +1,8 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openAccount } from '../../src/activities/provider/account.js';
-import { createAccountActivities } from '../../src/activities/machine/describe-account.js';
-import { createPlanActivity } from '../../src/activities/plan/plan.js';
-import { createPlanPoolActivity, type PlanPoolRequest } from '../../src/activities/plan/plan-pool.js';
+import { describeAccount } from '../../src/activities/machine/describe-account.js';
+import { planCluster } from '../../src/activities/plan/plan.js';
+import { planPool } from '../../src/activities/plan/plan-pool.js';
 import type { JsonObject } from '../../src/model/json.js';
 import { defaultLimits } from '../../src/model/state.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
@@ -46,17 +45,17 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
   const allowing = { ...account, allow: { [key]: [value ?? ''] } };
 
   const plan = (provider: typeof account | typeof allowing) => {
-    const { PLAN } = createPlanActivity({
+    const parts = {
       registry,
       providers: { box: provider },
       features: { searchAttributes: false },
       limits: defaultLimits,
       forbiddenReferences: () => [],
-    });
+    };
     const nodes = {
       app: { count: 1, provider: 'box', hardware: 'any', image: 'node', services: [], fields: given },
     };
-    return new MockActivityEnvironment().run(PLAN, {
+    return planCluster(parts, {
       clusterName: 'web',
       intent: { kind: 'apply' },
       spec: { name: 'web', nodes, services: {} },
@@ -72,12 +71,8 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
   });
 
   test('is refused when a pool is planned', async () => {
-    const planPool = (provider: typeof account | typeof allowing) => {
-      const { PLAN_POOL } = createPlanPoolActivity({
-        registry,
-        providers: { box: provider },
-        forbiddenReferences: () => [],
-      });
+    const planned = (provider: typeof account | typeof allowing) => {
+      const parts = { registry, providers: { box: provider }, forbiddenReferences: () => [] };
       const providerPools = {
         a: {
           provider: 'box',
@@ -88,7 +83,7 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
           labels: { a: { hardware: 'any', image: 'node', fields: given, uses: { nodes: 1 } } },
         },
       };
-      return new MockActivityEnvironment().run<[PlanPoolRequest], unknown, typeof PLAN_POOL>(PLAN_POOL, {
+      return planPool(parts, {
         poolName: 'ci',
         spec: {
           name: 'ci',
@@ -98,20 +93,14 @@ describe.each(hostFields)('a user of provider %s %j who sets %j', (type, fields,
         },
       });
     };
-    await expect(planPool(account)).rejects.toThrow(`labels.a.fields.${key}: may be set`);
-    await expect(planPool(allowing)).resolves.toBeDefined();
+    await expect(planned(account)).rejects.toThrow(`labels.a.fields.${key}: may be set`);
+    await expect(planned(allowing)).resolves.toBeDefined();
   });
 
   test('is refused when a machine is registered', async () => {
-    const { DESCRIBE_ACCOUNT } = createAccountActivities({
-      registry,
-      providers: { box: account },
-      loadsAtOnce: 1,
-    });
+    const parts = { registry, providers: { box: account }, loadsAtOnce: 1 };
     const asked = { provider: 'box', fields: given, system: null, flavor: 'any', image: 'node' };
-    await expect(new MockActivityEnvironment().run(DESCRIBE_ACCOUNT, asked as never)).rejects.toThrow(
-      `fields.${key}: may be set`,
-    );
+    await expect(describeAccount(parts, asked as never)).rejects.toThrow(`fields.${key}: may be set`);
   });
 
   test('is refused when the account is used, whatever was planned', async () => {

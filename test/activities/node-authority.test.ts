@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest';
-import { createLookActivities } from '../../src/activities/survey/looks.js';
+import { createTaskActivities } from '../../src/activities/table.js';
 import type { JsonObject } from '../../src/model/json.js';
 import { request } from './support/parts.js';
 import { openWithEcho, passing, Scene } from './support/scene.js';
@@ -53,7 +53,7 @@ describe('a secret reference in the payload', () => {
   });
 
   test.each(forged)('at %s is not resolved by a survey or a health check', async (_place, config) => {
-    const { SURVEY } = createLookActivities(scene.bench.parts);
+    const { SURVEY } = createTaskActivities(scene.bench.parts);
     const probe = { kind: 'command' as const, command: 'true' };
     const looked = {
       nodeId: 'app-1',

@@ -1,7 +1,5 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import type { PoolPlan } from '../../src/model/pool/messages.js';
-import { createPlanPoolActivity, type PlanPoolRequest } from '../../src/activities/plan/plan-pool.js';
+import { planPool } from '../../src/activities/plan/plan-pool.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 
 it('lets tasks go together where no limit counts activities and a call may be made again at once', async () => {
@@ -15,7 +13,6 @@ it('lets tasks go together where no limit counts activities and a call may be ma
     slow: { ...account, type: 'openstack' },
   };
   const offer = { hardware: 'small', image: 'host', fields: {}, uses: { nodes: 1 } };
-  const { PLAN_POOL } = createPlanPoolActivity({ registry, providers, forbiddenReferences: () => [] });
   const providerPools = Object.fromEntries(
     Object.keys(providers).map((provider) => [
       provider,
@@ -28,8 +25,8 @@ it('lets tasks go together where no limit counts activities and a call may be ma
     labels: { a: { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' } },
     providerPools,
   };
-  const plan = await new MockActivityEnvironment().run<[PlanPoolRequest], PoolPlan, typeof PLAN_POOL>(
-    PLAN_POOL,
+  const plan = await planPool(
+    { registry, providers, forbiddenReferences: () => [] },
     { poolName: 'ci', spec },
   );
   await registry.close();

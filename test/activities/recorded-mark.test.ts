@@ -1,9 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readMark } from '../../src/activities/attempt.js';
+import { beginAttempt, readMark } from '../../src/activities/attempt.js';
 import { recordMark } from '../../src/activities/recorded-mark.js';
-import { openLook } from '../../src/activities/survey/open-look.js';
+import { noTaskLog } from '../../src/activities/task-log.js';
 import { openBench, type Bench } from './support/parts.js';
 
 const mark = { state: 'begun' };
@@ -24,7 +24,12 @@ async function record(describe: Bench['parts']['runs']['describe'], heartbeatDet
   const marks: unknown[] = [];
   environment.on('heartbeat', (details: unknown) => marks.push(readMark(details)));
   const end = await environment.run(async () => {
-    const attempt = openLook(bench.parts, { title: 'MARK', cluster: 'web', provider: 'fault' });
+    const attempt = beginAttempt(bench.parts, {
+      taskId: 'mark',
+      title: 'MARK',
+      facts: { cluster: 'web', provider: 'fault' },
+      openLog: () => noTaskLog,
+    });
     try {
       return await recordMark(attempt, { ...bench.parts.runs, describe }, { mark, what: 'the mark' }).then(
         () => 'recorded',

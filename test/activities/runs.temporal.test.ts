@@ -4,8 +4,8 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createTaskActivities } from '../../src/activities/dispatch.js';
-import { createEarlierRunsActivity } from '../../src/activities/plan/earlier-runs.js';
+import { createTaskActivities } from '../../src/activities/table.js';
+import { findEarlierRuns } from '../../src/activities/plan/earlier-runs.js';
 import type { EarlierRunsReply } from '../../src/model/look.js';
 import type { TaskOutcome } from '../../src/model/messages.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
@@ -162,11 +162,7 @@ describe('EARLIER_RUNS', () => {
       'the memo is written',
       async () => (await runs.describe(`cluster/${name}`, runId))?.clusterUid,
     );
-    const { EARLIER_RUNS } = createEarlierRunsActivity({ runs });
-    return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') }).run(EARLIER_RUNS, {
-      clusterId: name,
-      runId,
-    });
+    return findEarlierRuns({ runs }, { clusterId: name, runId });
   }
 
   const memoOf = (handle: { readonly workflowId: string; readonly firstExecutionRunId: string }) =>

@@ -4,9 +4,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createMachineActivities } from '../../src/activities/machine/dispatch.js';
 import { resolveOwnSecret } from '../../src/activities/provider/own-secret.js';
-import { createLookActivities } from '../../src/activities/survey/looks.js';
+import { createTaskActivities } from '../../src/activities/table.js';
 import type { TaskRequest } from '../../src/model/messages.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences, resolveSecrets, SecretError } from '../../src/secrets/reference.js';
@@ -108,7 +107,7 @@ test('a service action refuses a forbidden reference in its fields', async () =>
 });
 
 test('a survey does not resolve a forbidden reference, and says that the machine is unknown', async () => {
-  const { SURVEY } = createLookActivities(bench.parts);
+  const { SURVEY } = createTaskActivities(bench.parts);
   const provider = { name: 'fault', type: 'fault', fields: { how: forbidden() } };
   const reply = await inActivity(() =>
     SURVEY({
@@ -121,7 +120,7 @@ test('a survey does not resolve a forbidden reference, and says that the machine
 });
 
 test('a machine action refuses a forbidden reference in the fields of the registration', async () => {
-  const { POWER_ON } = createMachineActivities(bench.parts);
+  const { POWER_ON } = createTaskActivities(bench.parts);
   const asked = { ...request({ how: forbidden() }), order: { at: '2026-01-01T00:00:00Z' } };
   expect(await failureOf(inActivity(() => POWER_ON(asked)))).toMatchObject({
     type: 'Auth',

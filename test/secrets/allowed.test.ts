@@ -1,9 +1,9 @@
+import type { Json } from '../../src/model/json.js';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createPlanActivity } from '../../src/activities/plan/plan.js';
+import { planCluster } from '../../src/activities/plan/plan.js';
 import { defaultLimits } from '../../src/model/state.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
@@ -83,13 +83,13 @@ describe('references that cluster files may use', () => {
 
   it('are refused before anything is made, with their place', async () => {
     const registry = await loadRegistry({ folders: [], log: { info: () => undefined } });
-    const { PLAN } = createPlanActivity({
+    const parts = {
       registry,
       providers: { local: { type: 'local', site: 'here', fields: {} } },
       features: { searchAttributes: false },
       limits: defaultLimits,
-      forbiddenReferences: (value) => forbiddenReferences(value, allowReferences(['env:APP_*'])),
-    });
+      forbiddenReferences: (value: Json) => forbiddenReferences(value, allowReferences(['env:APP_*'])),
+    };
     const script = (secret: string): object => ({
       type: 'shell',
       fields: { script: 'true', environment: { TOKEN: { secret } } },
@@ -100,7 +100,7 @@ describe('references that cluster files may use', () => {
       config: { key: { secret: 'file:/etc/shadow' } },
       services: { app: { actions: { install: script('env:APP_TOKEN'), start: script('exec:id') } } },
     };
-    const planned = new MockActivityEnvironment().run(PLAN, {
+    const planned = planCluster(parts, {
       clusterName: 'web',
       intent: { kind: 'apply' },
       spec,

@@ -15,15 +15,11 @@ import { openResources } from './task-resources.js';
 import { resolveOwnSecret } from '../provider/own-secret.js';
 import type { ActivityParts, ShellOptions } from '../parts.js';
 import { recordMark } from '../recorded-mark.js';
+import type { TaskCall } from '../task-call.js';
 import { refuseFailure, takeResult } from '../results.js';
 
 /** Carries out BOOTSTRAP by every automator that prepares the node, in turn. */
-export async function runBootstrap(
-  parts: ActivityParts,
-  task: Task,
-  request: TaskRequest,
-  attempt: Attempt,
-): Promise<JsonObject> {
+export async function runBootstrap({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const node = await reachNode(parts, request, attempt);
   let result: JsonObject = {};
   for (const plugin of parts.registry.automators()) {
@@ -52,12 +48,7 @@ export async function runBootstrap(
 }
 
 /** Carries out a service's action by the automator that the action names. */
-export async function runServiceAction(
-  parts: ActivityParts,
-  task: Task,
-  request: TaskRequest,
-  attempt: Attempt,
-): Promise<JsonObject> {
+export async function runServiceAction({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const action = request.service?.action;
   if (task.service === undefined || action === undefined)
     throw new PluginError('Invalid', `${task.taskName} came without a service`);

@@ -1,19 +1,11 @@
 import type { JsonObject } from '../../model/json.js';
-import type { TaskRequest } from '../../model/messages.js';
 import { runId } from '../../model/names.js';
-import type { Task } from '../../model/task.js';
 import { PluginError } from '../../plugins/errors.js';
-import type { Attempt } from '../attempt.js';
 import { reachNode, turnOf } from './automator-task.js';
-import type { ActivityParts } from '../parts.js';
+import type { TaskCall } from '../task-call.js';
 
 /** Carries out EXEC: a user's command, once on the node, over the same transport as scripts. */
-export async function runCommand(
-  parts: ActivityParts,
-  task: Task,
-  request: TaskRequest,
-  attempt: Attempt,
-): Promise<JsonObject> {
+export async function runCommand({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const { command } = request;
   if (command === undefined) throw new PluginError('Invalid', 'EXEC came without a command');
   const node = await reachNode(parts, request, attempt);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { anySignal } from '../../model/signals.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { PluginError } from '../../plugins/errors.js';
-import type { Handler, MachineCall } from '../machine/machine-parts.js';
+import type { MachineHandler, MachineCall } from '../task-call.js';
 import { runCommand, tailOf } from './command-run.js';
 import { describeFile, fileOf } from './files.js';
 import type { BuilderParts } from './parts.js';
@@ -11,7 +11,7 @@ import type { BuilderParts } from './parts.js';
 const longestMs = 8 * 3_600_000;
 
 /** BUILD_FILE: has a command of this builder make the files of an image. */
-export const buildFile: Handler = async (call) => {
+export const buildFile: MachineHandler = async (call) => {
   const builder = builderOf(call);
   const { image, command, token } = call.request.order;
   if (image === undefined || command === undefined || token === undefined)

@@ -6,11 +6,10 @@ import { accountOfNode, recipeGroup, type ImageSpec } from '../../model/image/sp
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/payload.js';
 import type { Registry } from '../../plugins/registry.js';
-import { checkImage } from '../../schema/image/check.js';
+import { checkImage as checkImageSpec } from '../../schema/image/check.js';
 import { parseImage } from '../../schema/image/closed.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
-import { heartbeating } from '../heartbeating.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import { findNode, type NodeLoans } from './loans.js';
 
@@ -27,46 +26,43 @@ export interface CheckParts {
  * The activity CHECK_IMAGE: whether an image can be made so with what workers have. What a recipe's services
  * are is for PLAN to judge.
  */
-export function createCheckImageActivity(parts: CheckParts): {
-  readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
-} {
+export async function checkImage(
+  parts: CheckParts,
+  { name, spec: written, made }: CheckImageRequest,
+): Promise<CheckedImage> {
+  const reading = parseImage(written);
+  if (!reading.ok) throw invalid(reading.problems);
+  const { spec: asWritten } = reading;
+  const placement = made === true ? undefined : await placementOfNode(parts.loans, asWritten);
+  const spec = withAccountOf(asWritten, placement);
+  const problems = [
+    ...(spec.name === name
+      ? []
+      : [errorAt(['name'], `is "${spec.name}", but the workflow is of image "${name}"`)]),
+    ...(placement === undefined ? [] : checkImageSpec(spec)),
+    ...checkUses(parts, spec),
+  ];
+  if (hasErrors(problems)) throw invalid(problems);
+  const accounts = Object.fromEntries(
+    usesOf(spec).map(({ provider }) => [
+      provider,
+      { type: parts.providers[provider]?.type ?? '', site: parts.providers[provider]?.site ?? '' },
+    ]),
+  );
+  const { source } = spec;
+  const site =
+    source.kind === 'command'
+      ? source.site
+      : (accounts[source.cluster.groups[recipeGroup]?.provider ?? '']?.site ?? '');
   return {
-    CHECK_IMAGE: heartbeating(async ({ name, spec: written, made }) => {
-      const reading = parseImage(written);
-      if (!reading.ok) throw invalid(reading.problems);
-      const { spec: asWritten } = reading;
-      const placement = made === true ? undefined : await placementOfNode(parts.loans, asWritten);
-      const spec = withAccountOf(asWritten, placement);
-      const problems = [
-        ...(spec.name === name
-          ? []
-          : [errorAt(['name'], `is "${spec.name}", but the workflow is of image "${name}"`)]),
-        ...(placement === undefined ? [] : checkImage(spec)),
-        ...checkUses(parts, spec),
-      ];
-      if (hasErrors(problems)) throw invalid(problems);
-      const accounts = Object.fromEntries(
-        usesOf(spec).map(({ provider }) => [
-          provider,
-          { type: parts.providers[provider]?.type ?? '', site: parts.providers[provider]?.site ?? '' },
-        ]),
-      );
-      const { source } = spec;
-      const site =
-        source.kind === 'command'
-          ? source.site
-          : (accounts[source.cluster.groups[recipeGroup]?.provider ?? '']?.site ?? '');
-      return {
-        spec: asWritten,
-        placement,
-        accounts,
-        site,
-        recipe: createHash('sha256')
-          .update(stableJson(asWritten.source as unknown as Json))
-          .digest('hex')
-          .slice(0, 16),
-      };
-    }),
+    spec: asWritten,
+    placement,
+    accounts,
+    site,
+    recipe: createHash('sha256')
+      .update(stableJson(asWritten.source as unknown as Json))
+      .digest('hex')
+      .slice(0, 16),
   };
 }
 

@@ -5,7 +5,7 @@ import { PluginError } from '../../plugins/errors.js';
 import { readOutcome, readUploaded } from '../../schema/machine-answer.js';
 import { insist } from '../machine/answers.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from '../machine/ask-provider.js';
-import type { Handler, MachineCall } from '../machine/machine-parts.js';
+import type { MachineHandler, MachineCall } from '../task-call.js';
 import { takePlace } from '../machine/places.js';
 import { builderOf, buildFile } from './build-file.js';
 import { checkFile, checkInside, describeFile, fileOf, removeFile } from './files.js';
@@ -70,7 +70,7 @@ export const libraryVerbs = {
     await removeFile(checkInside(builderOf(call).folder, fileIn(call).path));
     return {};
   },
-} as const satisfies Readonly<Record<string, Handler>>;
+} as const satisfies Readonly<Record<string, MachineHandler>>;
 
 function libraryInput(call: MachineCall, open: OpenProvider): LibraryInput {
   const { image, providerImage, token, progress } = imageInput(call, open);

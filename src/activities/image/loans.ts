@@ -1,10 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import {
-  workflowOfNode,
-  type BorrowNodeRequest,
-  type FindNodeRequest,
-  type FoundNode,
-} from '../../model/image/node.js';
+import { workflowOfNode, type BorrowNodeRequest, type FoundNode } from '../../model/image/node.js';
 import type { NodeRef } from '../../model/image/spec.js';
 import type {
   GiveBackRequest,
@@ -14,7 +9,6 @@ import type {
   NodeReply,
 } from '../../model/loan.js';
 import { clusterWorkflowId } from '../../model/names.js';
-import { heartbeating } from '../heartbeating.js';
 
 /**
  * What workflows that carry nodes are asked, for images that are made of one. `gone`: the server has no such
@@ -27,20 +21,6 @@ export interface NodeLoans {
   giveBack(workflowId: string, request: GiveBackRequest): Promise<void>;
   /** Whether a workflow works on what was lent to it. */
   has(workflowId: string, loan: string): Promise<boolean>;
-}
-
-export interface LoanActivities {
-  readonly FIND_NODE: (request: FindNodeRequest) => Promise<FoundNode>;
-  readonly BORROW_NODE: (request: BorrowNodeRequest) => Promise<FoundNode>;
-  readonly LOOK_BORROWER: (request: LookBorrowerRequest) => Promise<LookBorrowerReply>;
-}
-
-export function createLoanActivities(loans: NodeLoans): LoanActivities {
-  return {
-    FIND_NODE: heartbeating(({ node }) => findNode(loans, node)),
-    BORROW_NODE: heartbeating((request) => borrowNode(loans, request)),
-    LOOK_BORROWER: heartbeating((request) => lookBorrower(loans, request)),
-  };
 }
 
 /** A node that is there, whatever it is doing. @throws ApplicationFailure Invalid where it is not. */
@@ -69,7 +49,8 @@ export async function findNode(
   };
 }
 
-async function borrowNode(
+/** The activity BORROW_NODE. Refused while the node is busy or gone. */
+export async function borrowNode(
   loans: NodeLoans,
   { node: ref, loan, to, rewrites }: BorrowNodeRequest,
 ): Promise<FoundNode> {
@@ -84,7 +65,8 @@ async function borrowNode(
   throw invalid(`${ref.of} ${ref.name}: ${busy}`);
 }
 
-async function lookBorrower(
+/** The activity LOOK_BORROWER: whether the borrower of a node still works on it. */
+export async function lookBorrower(
   loans: NodeLoans,
   { to, loan, owner, nodeId }: LookBorrowerRequest,
 ): Promise<LookBorrowerReply> {

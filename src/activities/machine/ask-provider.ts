@@ -7,7 +7,7 @@ import { openAccount } from '../provider/account.js';
 import { admit } from '../provider/admission.js';
 import { machineInput } from '../provider/machine-input.js';
 import { resolveOwnSecret } from '../provider/own-secret.js';
-import type { MachineCall } from './machine-parts.js';
+import type { MachineCall } from '../task-call.js';
 
 export interface OpenProvider {
   readonly plugin: RegisteredProvider;
@@ -31,7 +31,7 @@ export async function askProvider<Value>(
 ): Promise<Value> {
   const { parts, request, attempt, row } = call;
   // What is about an image alone has no user behind it.
-  const account = row.apart === true ? { name: request.provider.name } : request.provider;
+  const account = row.isImageOnly === true ? { name: request.provider.name } : request.provider;
   const { plugin, fields } = await openAccount(parts, account, attempt);
   const { nodeId, incarnation, clusterId, clusterUid, config } = request;
   const machine = machineInput(

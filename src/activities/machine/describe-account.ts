@@ -1,4 +1,5 @@
-import { machineActions, machineActionTable } from '../../model/machine/actions.js';
+import { activityTable } from '../../model/activities.js';
+import { machineActions } from '../../model/machine/actions.js';
 import type { AccountReply, AccountRequest } from '../../model/machine/messages.js';
 import type { RegisteredPlugin, Registry } from '../../plugins/registry.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
@@ -15,25 +16,17 @@ export interface AccountParts {
   readonly loadsAtOnce: number;
 }
 
-export interface AccountActivities {
-  readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
-}
-
 /**
- * The activity DESCRIBE_ACCOUNT: where a machine is to be had, what can be done with it, and whether what was
- * written fits.
+ * The activity DESCRIBE_ACCOUNT: where a machine comes from, which actions it supports, and whether its
+ * fields are valid.
  */
-export function createAccountActivities(parts: AccountParts): AccountActivities {
-  return {
-    DESCRIBE_ACCOUNT: async (request) => {
-      try {
-        return describe(parts, request);
-      } catch (error) {
-        if (error instanceof PluginError) throw ApplicationFailure.nonRetryable(error.message, error.kind);
-        throw error;
-      }
-    },
-  };
+export async function describeAccount(parts: AccountParts, request: AccountRequest): Promise<AccountReply> {
+  try {
+    return describe(parts, request);
+  } catch (error) {
+    if (error instanceof PluginError) throw ApplicationFailure.nonRetryable(error.message, error.kind);
+    throw error;
+  }
 }
 
 function describe({ registry, providers, loadsAtOnce }: AccountParts, request: AccountRequest): AccountReply {
@@ -80,8 +73,8 @@ function actionsOf(
   system: RegisteredPlugin<never, unknown> | undefined,
 ): readonly string[] {
   return machineActions.filter((action) => {
-    const { by, method, queue } = machineActionTable[action];
-    if (by === 'engine' || method === undefined) return queue === 'site';
+    const { by, method, queue } = activityTable[action];
+    if (method === undefined) return queue === 'site';
     if (action === 'POWER_RESET')
       return plugin.abilities.includes('powerReset') || plugin.abilities.includes('powerOff');
     return (by === 'provider' ? plugin : system)?.abilities.includes(method) === true;

@@ -4,7 +4,7 @@ import { askProvider } from './ask-provider.js';
 import { recordVerbs } from './image-record.js';
 import { nodeStatus } from './node-status.js';
 import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './plugin-look.js';
-import type { Handler } from './machine-parts.js';
+import type { MachineHandler } from '../task-call.js';
 import { givePlace, takePlace } from './places.js';
 
 /** What the engine does for a machine without anybody's ability. */
@@ -31,4 +31,4 @@ export const engineVerbs = {
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
   TAKE_SLOT: (call) => takePlace(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
   GIVE_SLOT: givePlace,
-} as const satisfies Readonly<Record<string, Handler>>;
+} as const satisfies Readonly<Record<string, MachineHandler>>;

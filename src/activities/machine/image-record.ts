@@ -13,7 +13,7 @@ import { PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
 import { reachNode, turnOf } from '../automator/automator-task.js';
 import { runId } from '../../model/names.js';
-import type { Handler, MachineCall } from './machine-parts.js';
+import type { MachineHandler, MachineCall } from '../task-call.js';
 
 /** In the home of who logs in: root's, on a machine where root does. */
 const fileName = 'currentimage.txt';
@@ -81,4 +81,4 @@ export const recordVerbs = {
     await shell.putFile(`${home.stdout}/${fileName}`, text, { mode: 0o644 });
     return { record: viewOf(parseRecord(text)) };
   },
-} as const satisfies Readonly<Record<string, Handler>>;
+} as const satisfies Readonly<Record<string, MachineHandler>>;

@@ -3,7 +3,7 @@ import type { Known } from '../../model/machine/answer.js';
 import type { Shell } from '../../plugins/contract.js';
 import { whyOf } from './answers.js';
 import { openShell } from './image-record.js';
-import type { MachineCall } from './machine-parts.js';
+import type { MachineCall } from '../task-call.js';
 
 const codes = { yes: 10, no: 11 } as const;
 

@@ -8,14 +8,14 @@ import { whyOf } from './answers.js';
 import { askProvider, requireAbility } from './ask-provider.js';
 import { openShell, parseRecord, readRecordText } from './image-record.js';
 import { askLogIns } from './log-ins.js';
-import type { Handler, MachineCall } from './machine-parts.js';
+import type { MachineHandler, MachineCall } from '../task-call.js';
 import { checkImage } from './system-verbs.js';
 
 /**
  * NODE_STATUS: looks at all there is to see of a machine, changes nothing, and has it judged. What cannot be
  * seen is unknown.
  */
-export const nodeStatus: Handler = async (call) => {
+export const nodeStatus: MachineHandler = async (call) => {
   const notes: string[] = [];
   const seen = await askPower(call, notes);
   const { ping, ssh } = await askSsh(call, seen.power, notes);

@@ -2,7 +2,7 @@ import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import { slotsOf } from '../../model/names.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Claims } from '../../plugins/contract.js';
-import type { MachineCall } from './machine-parts.js';
+import type { MachineCall } from '../task-call.js';
 
 /** Waiting for a place holds no worker: each attempt asks once. */
 export async function takePlace(

@@ -9,14 +9,20 @@ import { currentImageByPlugin, isReachedByPlugin, reachByPlugin } from '../provi
 import { insist, whyOf } from './answers.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './ask-provider.js';
 import { viewOf } from './image-record.js';
-import type { Handler, MachineCall } from './machine-parts.js';
+import type { MachineHandler, MachineCall } from '../task-call.js';
 import { askPower } from './node-status.js';
 
 /**
  * The handler of an action that asks the resource itself: over SSH, or through its plugin where that is the
  * way to it.
  */
-export function byWay({ ssh, plugin }: { readonly ssh: Handler; readonly plugin: Handler }): Handler {
+export function byWay({
+  ssh,
+  plugin,
+}: {
+  readonly ssh: MachineHandler;
+  readonly plugin: MachineHandler;
+}): MachineHandler {
   return (call) =>
     isReachedByPlugin(call.parts.registry.provider(call.request.provider.type)) ? plugin(call) : ssh(call);
 }
@@ -25,7 +31,7 @@ export function byWay({ ssh, plugin }: { readonly ssh: Handler; readonly plugin:
  * NODE_STATUS of a resource that nobody logs in to: `ping` is whether it takes orders, and `ssh` is not
  * known.
  */
-export const statusByPlugin: Handler = async (call) => {
+export const statusByPlugin: MachineHandler = async (call) => {
   const notes: string[] = [];
   const { image } = call.request.order;
   const seen = await askPower(call, notes);
@@ -59,7 +65,7 @@ export const statusByPlugin: Handler = async (call) => {
 };
 
 /** What the resource says that it has. @throws PluginError Retryable where it does not say. */
-export const currentImageOfPlugin: Handler = (call) =>
+export const currentImageOfPlugin: MachineHandler = (call) =>
   askProvider(call, async (open) => {
     call.attempt.at('asks which image it has');
     const current = await currentImageByPlugin(open.plugin, open.provider, open.machine);
@@ -71,7 +77,7 @@ export const currentImageOfPlugin: Handler = (call) =>
     return { record: { ...viewOf(current.is === 'no' ? undefined : recordOf(current)), by: 'plugin' } };
   });
 
-export const taintByPlugin: Handler = (call) =>
+export const taintByPlugin: MachineHandler = (call) =>
   askProvider(call, async (open) => {
     const { reason = 'no reason given', at } = call.request.order;
     const note = requireAbility(open, 'taint');

@@ -5,7 +5,7 @@ import { PluginError } from '../../plugins/errors.js';
 import { readKnowledge, readLoad, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
 import { insist, settle, whyOf } from './answers.js';
 import { askProvider, imageInput, requireAbility, type OpenProvider } from './ask-provider.js';
-import type { Handler, MachineCall } from './machine-parts.js';
+import type { MachineHandler, MachineCall } from '../task-call.js';
 
 /** What the provider of a machine does and tells. */
 export const providerVerbs = {
@@ -72,9 +72,9 @@ export const providerVerbs = {
     }),
   CAPTURE: (call) => imageVerb(call, 'capture', { imageTags: captureTags(call) }),
   UNLOAD: (call) => verb(call, 'unload'),
-} as const satisfies Readonly<Record<string, Handler>>;
+} as const satisfies Readonly<Record<string, MachineHandler>>;
 
-function verb(call: MachineCall, method: 'powerOn' | 'powerOff' | 'unload'): ReturnType<Handler> {
+function verb(call: MachineCall, method: 'powerOn' | 'powerOff' | 'unload'): ReturnType<MachineHandler> {
   return askProvider(call, async (open) => {
     const carryOut = requireAbility(open, method);
     insist(call.action, readOutcome(await carryOut(open.machine), open.source(method)));
@@ -86,7 +86,7 @@ function imageVerb(
   call: MachineCall,
   method: 'capture' | 'retrieveImage',
   more: Pick<ImageInput, 'imageTags'> = {},
-): ReturnType<Handler> {
+): ReturnType<MachineHandler> {
   return askProvider(call, async (open) => {
     const carryOut = requireAbility(open, method);
     insist(

@@ -15,7 +15,7 @@ import { readAccounts, readKnowledge, readOutcome } from '../../schema/machine-a
 import { carryOut, reachNode } from '../automator/automator-task.js';
 import { insist, whyOf } from './answers.js';
 import { askProvider } from './ask-provider.js';
-import type { Handler, MachineCall } from './machine-parts.js';
+import type { MachineHandler, MachineCall } from '../task-call.js';
 import { resetPower } from './provider-verbs.js';
 
 /** What the system on a machine does itself: the part of an automator, over the machine's shell. */
@@ -30,7 +30,7 @@ export const systemVerbs = {
     return outcome;
   },
   REVOKE_ACCESS: (call) => account(call, 'revokeAccess'),
-} as const satisfies Readonly<Record<string, Handler>>;
+} as const satisfies Readonly<Record<string, MachineHandler>>;
 
 /** Whether the system says that its image is as it should be; undefined where nobody can ask it. */
 export async function checkImage(call: MachineCall): Promise<Knowledge | undefined> {
@@ -55,14 +55,14 @@ export async function checkImage(call: MachineCall): Promise<Knowledge | undefin
 async function part(
   call: MachineCall,
   method: 'preReload' | 'postLoad' | 'preCapture' | 'sanitize',
-): ReturnType<Handler> {
+): ReturnType<MachineHandler> {
   const system = systemOf(call);
   const returned = await askSystem(call, system, method, (automator) => automator[method]?.(inputOf(call)));
   insist(call.action, readOutcome(returned, { plugin: system, method }));
   return {};
 }
 
-async function account(call: MachineCall, method: keyof CanGrantAccess): ReturnType<Handler> {
+async function account(call: MachineCall, method: keyof CanGrantAccess): ReturnType<MachineHandler> {
   const system = systemOf(call);
   const input = accessInput(call);
   if (input.password !== undefined) call.attempt.hide([input.password]);

@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { EarlierRunsReply, EarlierRunsRequest } from '../../model/look.js';
 import { clusterWorkflowId } from '../../model/names.js';
-import { heartbeating } from '../heartbeating.js';
 import type { ActivityParts, WorkflowRun, WorkflowRuns } from '../parts.js';
 
 /**
@@ -18,27 +17,24 @@ const goesOn = ['RUNNING', 'PAUSED', 'CONTINUED_AS_NEW'];
  * The activity EARLIER_RUNS: finds lives of a cluster of this name that were cut, and so may have left
  * machines.
  */
-export function createEarlierRunsActivity({ runs }: Pick<ActivityParts, 'runs'>): {
-  readonly EARLIER_RUNS: (request: EarlierRunsRequest) => Promise<EarlierRunsReply>;
-} {
-  return {
-    EARLIER_RUNS: heartbeating(async ({ clusterId, runId }) => {
-      const workflowId = clusterWorkflowId(clusterId);
-      const own = await runs.describe(workflowId, runId);
-      const listed = await listWithOwn(runs, workflowId, runId);
-      const others: WorkflowRun[] = [];
-      for (const other of listed.filter((id) => id !== runId)) {
-        const run = await runs.describe(workflowId, other);
-        if (run !== undefined && !isOwnLife(run, own) && !goesOn.includes(run.status)) others.push(run);
-      }
-      const newestFirst = others.toSorted((one, other) => other.startedAt - one.startedAt);
-      const cut = newestFirst.filter(({ status }) => status !== endedByItself);
-      const uids = cut.flatMap(({ clusterUid }) => clusterUid ?? []);
-      const clean = newestFirst[0] === undefined || newestFirst[0].status === endedByItself;
-      const groups = await runs.openGroups(clusterId);
-      return { uids: [...new Set(uids)], ...(groups.length === 0 ? {} : { groups }), clean };
-    }),
-  };
+export async function findEarlierRuns(
+  { runs }: Pick<ActivityParts, 'runs'>,
+  { clusterId, runId }: EarlierRunsRequest,
+): Promise<EarlierRunsReply> {
+  const workflowId = clusterWorkflowId(clusterId);
+  const own = await runs.describe(workflowId, runId);
+  const listed = await listWithOwn(runs, workflowId, runId);
+  const others: WorkflowRun[] = [];
+  for (const other of listed.filter((id) => id !== runId)) {
+    const run = await runs.describe(workflowId, other);
+    if (run !== undefined && !isOwnLife(run, own) && !goesOn.includes(run.status)) others.push(run);
+  }
+  const newestFirst = others.toSorted((one, other) => other.startedAt - one.startedAt);
+  const cut = newestFirst.filter(({ status }) => status !== endedByItself);
+  const uids = cut.flatMap(({ clusterUid }) => clusterUid ?? []);
+  const clean = newestFirst[0] === undefined || newestFirst[0].status === endedByItself;
+  const groups = await runs.openGroups(clusterId);
+  return { uids: [...new Set(uids)], ...(groups.length === 0 ? {} : { groups }), clean };
 }
 
 /** The runs that this one continues, and those that a reset cut off, lived for the same cluster. */

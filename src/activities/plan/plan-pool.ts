@@ -2,22 +2,15 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/payload.js';
-import type { PoolPlan } from '../../model/pool/messages.js';
+import type { PlanPoolRequest, PoolPlan } from '../../model/pool/messages.js';
 import type { OfferPlacement, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../model/pool/spec.js';
 import { checkFields } from '../../schema/fields.js';
 import { parsePool } from '../../schema/pool/closed.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
-import { heartbeating } from '../heartbeating.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
 import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
 import type { PlanParts } from './plan.js';
-
-export interface PlanPoolRequest {
-  readonly poolName: string;
-  /** A closed pool. */
-  readonly spec: unknown;
-}
 
 type Parts = Pick<PlanParts, 'registry' | 'providers' | 'forbiddenReferences'>;
 
@@ -25,33 +18,30 @@ type Parts = Pick<PlanParts, 'registry' | 'providers' | 'forbiddenReferences'>;
  * The activity PLAN_POOL: checks a pool against plugins and configuration, and finds where its machines come
  * from. No side effects.
  */
-export function createPlanPoolActivity(parts: Parts): {
-  readonly PLAN_POOL: (input: PlanPoolRequest) => Promise<PoolPlan>;
-} {
+export async function planPool(
+  parts: Parts,
+  { poolName, spec: written }: PlanPoolRequest,
+): Promise<PoolPlan> {
+  const reading = parsePool(written);
+  if (!reading.ok) throw invalid(reading.problems);
+  const { spec } = reading;
+  if (spec.name !== poolName)
+    throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of pool "${poolName}"`)]);
+  const problems = Object.entries(spec.providerPools).flatMap(([name, provider]) =>
+    checkProviderPool(parts, provider, ['providerPools', name]),
+  );
+  if (hasErrors(problems)) throw invalid(problems);
+  const hearing = Object.entries(spec.providerPools)
+    .filter(([, { provider }]) => hears(parts, provider))
+    .map(([name]) => name);
+  const together = [...new Set(Object.values(spec.providerPools).map(({ provider }) => provider))].filter(
+    (name) => bearsTogether(parts, name),
+  );
   return {
-    PLAN_POOL: heartbeating(async ({ poolName, spec: written }) => {
-      const reading = parsePool(written);
-      if (!reading.ok) throw invalid(reading.problems);
-      const { spec } = reading;
-      if (spec.name !== poolName)
-        throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of pool "${poolName}"`)]);
-      const problems = Object.entries(spec.providerPools).flatMap(([name, provider]) =>
-        checkProviderPool(parts, provider, ['providerPools', name]),
-      );
-      if (hasErrors(problems)) throw invalid(problems);
-      const hearing = Object.entries(spec.providerPools)
-        .filter(([, { provider }]) => hears(parts, provider))
-        .map(([name]) => name);
-      const together = [...new Set(Object.values(spec.providerPools).map(({ provider }) => provider))].filter(
-        (name) => bearsTogether(parts, name),
-      );
-      return {
-        spec,
-        placements: placementsOf(parts.providers, spec),
-        ...(hearing.length === 0 ? {} : { hearing }),
-        ...(together.length === 0 ? {} : { together }),
-      };
-    }),
+    spec,
+    placements: placementsOf(parts.providers, spec),
+    ...(hearing.length === 0 ? {} : { hearing }),
+    ...(together.length === 0 ? {} : { together }),
   };
 }
 

@@ -13,7 +13,6 @@ import type { Descriptor } from '../../schema/descriptor.js';
 import { checkFields } from '../../schema/fields.js';
 import { parseSpec } from '../../schema/parse-spec.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
-import { heartbeating } from '../heartbeating.js';
 import { checkResources } from './check-resources.js';
 import type { ActivityParts } from '../parts.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
@@ -32,31 +31,25 @@ export interface PlanParts {
  * The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No
  * side effects.
  */
-export function createPlanActivity(parts: PlanParts): {
-  readonly PLAN: (input: PlanRequest) => Promise<ServedPlan>;
-} {
+export async function planCluster(parts: PlanParts, input: PlanRequest): Promise<ServedPlan> {
+  const digest = (value: Json): string =>
+    createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
+  const bootstrapDigest = (): string =>
+    digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
+  const { features, limits } = parts;
+  const { intent, current } = input;
+  const served = (plan: Plan): ServedPlan => ({ ...plan, features, limits });
+  if (input.spec === undefined)
+    return served(plan({ intent, current, placements: {}, digest, bootstrapDigest }));
+  const spec = closeSpec(input);
+  const problems = checkAgainstWorker(parts, spec);
+  if (hasErrors(problems)) throw invalid(problems);
+  const placements = Object.fromEntries(
+    Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
+  );
   return {
-    PLAN: heartbeating(async (input) => {
-      const digest = (value: Json): string =>
-        createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
-      const bootstrapDigest = (): string =>
-        digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
-      const { features, limits } = parts;
-      const { intent, current } = input;
-      const served = (plan: Plan): ServedPlan => ({ ...plan, features, limits });
-      if (input.spec === undefined)
-        return served(plan({ intent, current, placements: {}, digest, bootstrapDigest }));
-      const spec = closeSpec(input);
-      const problems = checkAgainstWorker(parts, spec);
-      if (hasErrors(problems)) throw invalid(problems);
-      const placements = Object.fromEntries(
-        Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
-      );
-      return {
-        ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })),
-        plugins: pinsOf(parts, spec, placements),
-      };
-    }),
+    ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })),
+    plugins: pinsOf(parts, spec, placements),
   };
 }
 

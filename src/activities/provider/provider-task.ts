@@ -17,15 +17,11 @@ import type { ActivityParts } from '../parts.js';
 import type { ProviderCall } from './provider-call.js';
 import { refuseOwned } from '../plan/refuse-owned.js';
 import { resolveOwnSecret } from './own-secret.js';
+import type { TaskCall } from '../task-call.js';
 import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
-export async function runProviderTask(
-  parts: ActivityParts,
-  task: Task,
-  request: TaskRequest,
-  attempt: Attempt,
-): Promise<JsonObject> {
+export async function runProviderTask({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const budget = budgetSignal();
   const { plugin, fields } = await openAccount(parts, accountFor(request, task), attempt);
   const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;

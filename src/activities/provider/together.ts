@@ -7,6 +7,7 @@ import { mergePayload } from '../../model/payload.js';
 import {
   togetherActions,
   togetherName,
+  type BatchActivities,
   type TogetherAction,
   type TogetherEnd,
   type TogetherRequest,
@@ -19,10 +20,6 @@ export type CarryOut = (
   within?: AbortSignal,
 ) => Promise<TaskOutcome>;
 
-export type TogetherActivities = Readonly<
-  Record<`${TogetherAction}_TOGETHER`, (request: TogetherRequest) => Promise<readonly TogetherEnd[]>>
->;
-
 /**
  * Longest look at machines that were just made, in ms: those that are not there by then are looked at by
  * tasks of their own.
@@ -34,7 +31,7 @@ const lookMs = 2_000;
  * much time for an activity as for hundreds of calls. Each task is attempted as it would be by itself, and
  * has its own end.
  */
-export function createTogetherActivities(carryOut: CarryOut): TogetherActivities {
+export function createTogetherActivities(carryOut: CarryOut): BatchActivities {
   const entries = togetherActions.map(
     (action) =>
       [
@@ -42,7 +39,7 @@ export function createTogetherActivities(carryOut: CarryOut): TogetherActivities
         ({ requests }: TogetherRequest) => carryTogether(carryOut, action, requests),
       ] as const,
   );
-  return Object.fromEntries(entries) as TogetherActivities;
+  return Object.fromEntries(entries) as BatchActivities;
 }
 
 async function carryTogether(

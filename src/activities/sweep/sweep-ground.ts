@@ -1,40 +1,36 @@
 import type { DisownReply, DisownRequest, SweepGround } from '../../model/sweep/sweep.js';
 import type { ActivityParts } from '../parts.js';
 
-/** Activities of the sweep beside the looks and DELETE; served on the core queue. */
-export interface SweepActivities {
-  readonly SWEEP_GROUND: () => Promise<SweepGround>;
-  readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
-}
-
-export function createSweepActivities({
+/** The activity SWEEP_GROUND: the accounts that the sweep lists. */
+export async function sweepGround({
   providers,
   registry,
   clusters,
-}: Pick<ActivityParts, 'providers' | 'registry' | 'clusters'>): SweepActivities {
+}: Pick<ActivityParts, 'providers' | 'registry' | 'clusters'>): Promise<SweepGround> {
   return {
-    SWEEP_GROUND: async () => ({
-      accounts: Object.entries(providers).map(([name, { type, site }]) => {
-        // What was made may be shown late, and what was deleted may be shown for as long.
-        const lagMs = 2 * registry.provider(type).descriptor.consistencyWindowMs;
-        return { name, type, site, lagMs };
-      }),
-      recorded: await clusters.hasAny(),
+    accounts: Object.entries(providers).map(([name, { type, site }]) => {
+      // Lists may be late by the consistency window, both after a create and after a delete.
+      const lagMs = 2 * registry.provider(type).descriptor.consistencyWindowMs;
+      return { name, type, site, lagMs };
     }),
-    DISOWN: async ({ machines }) => {
-      const asked = [...new Set(machines.map(({ askedOf }) => askedOf))];
-      const answers = await Promise.all(
-        asked.map(async (workflowId) => {
-          const named = machines
-            .filter(({ askedOf }) => askedOf === workflowId)
-            .map(({ key, providerid }) => ({ key, providerid }));
-          const said = await clusters.disown(workflowId, named);
-          return named.filter(
-            (_machine, index) => said[index]?.is === 'free' || said[index]?.is === 'abandoned',
-          );
-        }),
-      );
-      return { free: answers.flat() };
-    },
+    recorded: await clusters.hasAny(),
   };
+}
+
+/** The activity DISOWN: has workflows confirm that they do not own machines, and never will. */
+export async function disown(
+  { clusters }: Pick<ActivityParts, 'clusters'>,
+  { machines }: DisownRequest,
+): Promise<DisownReply> {
+  const asked = [...new Set(machines.map(({ askedOf }) => askedOf))];
+  const answers = await Promise.all(
+    asked.map(async (workflowId) => {
+      const named = machines
+        .filter(({ askedOf }) => askedOf === workflowId)
+        .map(({ key, providerid }) => ({ key, providerid }));
+      const said = await clusters.disown(workflowId, named);
+      return named.filter((_machine, index) => said[index]?.is === 'free' || said[index]?.is === 'abandoned');
+    }),
+  );
+  return { free: answers.flat() };
 }

@@ -70,3 +70,9 @@ export interface QuotaReply {
   /** Absent where the provider cannot tell. */
   readonly quota?: { readonly limits: Amounts; readonly used: Amounts };
 }
+
+export interface PlanPoolRequest {
+  readonly poolName: string;
+  /** A pool file with its references resolved. */
+  readonly spec: unknown;
+}

@@ -5,7 +5,7 @@ import type { AdoptedMachine } from '../../model/node.js';
 import type { PlannedPlacement, ServedPlan } from '../../model/plan/plan.js';
 import type { Memory } from './memory.js';
 import { instructSignal } from '../messages.js';
-import { runEarlierRuns, runFindMachines, runTask } from '../run-task.js';
+import { schedule, scheduleTask } from '../schedule.js';
 
 /** The machines that an earlier life of the cluster left, which was terminated or failed. */
 export interface Legacy {
@@ -29,11 +29,11 @@ export async function takeLegacy(memory: Memory, plan: ServedPlan): Promise<Lega
     accounts.map(async (placement) => {
       try {
         const { provider, type, fields } = placement;
-        const { machines } = await runFindMachines(placement, {
-          clusterId: name,
-          provider: { name: provider, type, fields },
-          uids: earlier.uids,
-        });
+        const { machines } = await schedule(
+          'FIND_MACHINES',
+          { clusterId: name, provider: { name: provider, type, fields }, uids: earlier.uids },
+          { at: placement, summary: `FIND_MACHINES of ${provider}` },
+        );
         return machines.map((machine): Left => ({ machine, placement }));
       } catch (error) {
         // Where nothing was cut short, nothing is left behind; a provider that does not answer is told by
@@ -98,7 +98,7 @@ async function deleteLeft(memory: Memory, { machine, placement }: Left): Promise
   const { name, uid } = memory.state;
   const { nodeId, keyUid, incarnation, providerid } = machine;
   const operation = `left-${incarnation}`;
-  await runTask(
+  await scheduleTask(
     'DELETE',
     {
       taskId: taskId({ clusterUid: keyUid, nodeId, incarnation, action: 'DELETE', operation }),
@@ -115,7 +115,7 @@ async function deleteLeft(memory: Memory, { machine, placement }: Left): Promise
       peersOf: workflowInfo().workflowId,
       provider: { name: placement.provider, type: placement.type, fields: placement.fields },
     },
-    { placement },
+    placement,
   );
 }
 
@@ -131,7 +131,11 @@ function accountsOf({ placements }: ServedPlan): readonly PlannedPlacement[] {
 
 async function endGroupsOfEarlier(name: string): Promise<EarlierRunsReply> {
   for (let tries = 1; ; tries += 1) {
-    const earlier = await runEarlierRuns({ clusterId: name, runId: workflowInfo().runId });
+    const earlier = await schedule(
+      'EARLIER_RUNS',
+      { clusterId: name, runId: workflowInfo().runId },
+      { summary: `EARLIER_RUNS of ${name}` },
+    );
     const { groups = [] } = earlier;
     if (groups.length === 0 || tries === patience) return earlier;
     await Promise.all(

@@ -5,7 +5,7 @@ import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node.js';
 import { mergePayload, stableJson } from '../../model/payload.js';
 import { noteChange, type NextWake } from '../entity.js';
-import { runLookBorrower, runMachineTask } from '../run-task.js';
+import { schedule, scheduleMachineTask } from '../schedule.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
 import { changeNode, now, type Memory } from './memory.js';
@@ -100,7 +100,11 @@ async function takeBackIfAbandoned(
   lent: NonNullable<Memory['state']['lent']>,
 ): Promise<void> {
   try {
-    const { has, node } = await runLookBorrower({ ...lent, owner: memory.state.name });
+    const { has, node } = await schedule(
+      'LOOK_BORROWER',
+      { ...lent, owner: memory.state.name },
+      { summary: `LOOK_BORROWER ${lent.to}` },
+    );
     if (has || memory.state.lent?.loan !== lent.loan) return;
     log.warn(`${lent.to} does not work on ${lent.nodeId} any more, so it is taken back`, { loan: lent.loan });
     if (lent.rewrites === true) {
@@ -157,7 +161,7 @@ async function switchOn(
   const { provider, type, site, fields } = placement;
   const operation = `give-back-${lent?.loan.replaceAll('/', '-')}`;
   try {
-    await runMachineTask(
+    await scheduleMachineTask(
       'POWER_ON',
       {
         taskId: taskId({ clusterUid: uid, nodeId, incarnation, action: 'POWER_ON', operation }),

@@ -18,7 +18,7 @@ import { startRun, type Run } from './crew.js';
 import { discardHalfMade } from './discard.js';
 import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
-import { runPlan } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { nextNodenum, shareOut } from './share-out.js';
 import { surveyNodes } from './survey.js';
 import { servicesOfGroups, takeOver } from './take-over.js';
@@ -107,7 +107,7 @@ async function planWhatIsLeft(memory: Memory): Promise<ServedPlan> {
       ? undefined
       : (target ?? spec);
   const request: PlanRequest = { clusterName: name, intent, current: summarise(memory.state), spec: wanted };
-  return runPlan<ServedPlan>(request, `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}`);
+  return schedule('PLAN', request, { summary: `PLAN ${describeIntent(intent).slice(0, 60)} of ${name}` });
 }
 
 function rejectionOf(error: unknown): { readonly message: string; readonly invalid: boolean } | undefined {

@@ -4,7 +4,7 @@ import type { NodeState, Placement } from '../../model/node.js';
 import { recordHealth } from '../../model/record.js';
 import type { ServiceSpec } from '../../model/spec.js';
 import { changeNode, type CrewMemory } from './memory.js';
-import { runSurvey } from '../run-task.js';
+import { schedule } from '../schedule.js';
 
 /** Nodes that one activity looks at: its input stays small, and a slow provider is asked in few calls. */
 const nodesPerSurvey = 25;
@@ -47,7 +47,14 @@ async function surveyBatch(
     }),
   };
   try {
-    const { sightings, unknown, health = [] } = await runSurvey(placement, request);
+    const {
+      sightings,
+      unknown,
+      health = [],
+    } = await schedule('SURVEY', request, {
+      at: placement,
+      summary: `SURVEY ${request.nodes.length} nodes of ${placement.provider}`,
+    });
     for (const { nodeId, why } of unknown) log.warn(`nobody can tell how ${nodeId} is`, { why });
     for (const { nodeId, incarnation } of nodes) {
       const sighting = sightings.find((found) => found.nodeId === nodeId);

@@ -5,7 +5,7 @@ import type { CheckedImage } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
 import { describeSource, type ImageSpec } from '../../model/image/spec.js';
 import { buildPlacesOf } from '../../model/names.js';
-import { runCheckImage } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { buildByCommand } from './command.js';
 import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
@@ -56,7 +56,7 @@ export async function build(memory: ImageMemory, spec: ImageSpec): Promise<void>
 }
 
 async function make(memory: ImageMemory, number: number, spec: ImageSpec): Promise<void> {
-  const checked = await runCheckImage({ name: memory.state.name, spec });
+  const checked = await schedule('CHECK_IMAGE', { name: memory.state.name, spec });
   const whole = withAccountOf(spec, checked.placement);
   changeBuild(memory, number, {
     provenance: { ...buildOf(memory, number).provenance, recipe: checked.recipe },

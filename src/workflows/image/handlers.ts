@@ -12,7 +12,7 @@ import type { NamedMachine, Ownership } from '../../model/ownership.js';
 import { ownershipOf } from '../machine/ownership.js';
 import { borrowedQuery, disownUpdate, ownersQuery, roundSignal, usedResourcesQuery } from '../messages.js';
 import { noteChange, query, signal, update, type Message } from '../entity.js';
-import { runCheckImage } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { change, now, type ImageMemory } from './memory.js';
 import {
   buildImageUpdate,
@@ -130,7 +130,7 @@ async function configure(
 ): Promise<ConfigureImageReply> {
   const { name, uid } = memory.state;
   try {
-    const { spec, placement } = await runCheckImage({ name, spec: written });
+    const { spec, placement } = await schedule('CHECK_IMAGE', { name, spec: written });
     const whole = withAccountOf(spec, placement);
     if (whole.source.kind === 'recipe') await planRecipe(memory, whole.source.cluster);
     const unchanged = stableJson((memory.state.spec ?? null) as Json) === stableJson(spec as unknown as Json);

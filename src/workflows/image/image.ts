@@ -3,7 +3,7 @@ import { isOver, nextWork, type ImageWork } from '../../model/image/decide.js';
 import { viewOfImage, type ImageState } from '../../model/image/state.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { newMemory, noteChange, runEntity, type NextStep } from '../entity.js';
-import { runCheckImage } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { build } from './build.js';
 import { drop } from './drop.js';
 import { whyOf } from './failure.js';
@@ -97,7 +97,7 @@ async function uploadAgain(memory: ImageMemory, number: number): Promise<void> {
     await uploadAll(
       memory,
       number,
-      await runCheckImage({ name, spec, made: true }),
+      await schedule('CHECK_IMAGE', { name, spec, made: true }),
       spec.uploads.filter(({ provider }) => failed.includes(provider)),
     );
   } catch (error) {

@@ -2,7 +2,7 @@ import { imageRefOf } from '../../model/image/build.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import type { CaptureOwner, MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
 import { imageWorkflowId, machineKey, taskId, uploadId, uploadToken } from '../../model/names.js';
-import { runMachineTask } from '../run-task.js';
+import { scheduleMachineTask } from '../schedule.js';
 import { buildOf, now, type ImageMemory } from './memory.js';
 
 export interface At {
@@ -25,7 +25,7 @@ export async function runLibraryTask(
   const nodeId = uploadId(name, number);
   // Of two tasks of one action the later one has a higher number, also in a run that goes on with the image.
   const operation = `${provider}.${Date.now()}.${memory.tasks}`;
-  return runMachineTask(
+  return scheduleMachineTask(
     action,
     {
       taskId: taskId({ clusterUid: uid, nodeId, incarnation: 1, action, operation }),

@@ -12,7 +12,7 @@ import type { MachineMemory } from '../machine/memory.js';
 import { can, runAction } from '../machine/run-step.js';
 import { giveBackSignal } from '../messages.js';
 import { newMemory } from '../entity.js';
-import { runBorrowNode, runDescribeAccount } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { buildOf, change, changeBuild, changeUpload, noteBuild, now, type ImageMemory } from './memory.js';
 import { captureOwnerOf } from './library.js';
@@ -40,7 +40,7 @@ export async function captureNode(
   change(memory, { loan });
   try {
     tell(`borrows ${describeNode(from)}`);
-    const found = await runBorrowNode({ node: from, loan: loan.id, to: imageWorkflowId(name) });
+    const found = await schedule('BORROW_NODE', { node: from, loan: loan.id, to: imageWorkflowId(name) });
     const machine = await openNode(memory, found, { system, loan });
     changeBuild(memory, number, {
       provenance: {
@@ -103,7 +103,9 @@ async function openNode(
       operations: 1,
       measured: {},
       capturesFor: captureOwnerOf(memory, loan.build),
-      account: await runDescribeAccount(registration),
+      account: await schedule('DESCRIBE_ACCOUNT', registration, {
+        summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
+      }),
       operation: {
         id: operationOf(loan),
         intent: { kind: 'status' },

@@ -3,7 +3,7 @@ import type { Json } from '../../model/json.js';
 import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/machine.js';
 import { stableJson } from '../../model/payload.js';
 import { newMemory } from '../entity.js';
-import { runDescribeAccount } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { toNotDone } from './failure.js';
 import { change, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
@@ -21,7 +21,9 @@ export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<Ope
     ...(to.provider === before.provider ? {} : { fields: {} }),
     ...to,
   };
-  const account = await runDescribeAccount(registration).catch((error: unknown) => {
+  const account = await schedule('DESCRIBE_ACCOUNT', registration, {
+    summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
+  }).catch((error: unknown) => {
     throw toNotDone(memory, 'CREATE', error);
   });
   if (isSame(before, registration)) {

@@ -21,7 +21,7 @@ import {
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { borrowedQuery, giveBackSignal, payloadQuery } from '../messages.js';
 import { newMemory, query, runEntity, update, type Message } from '../entity.js';
-import { runBorrowNode, runDescribeAccount, runFindNode } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
 import { change, note, now, type MachineMemory } from './memory.js';
@@ -169,7 +169,9 @@ async function open(
       incarnation,
       registration,
       payload,
-      account: await runDescribeAccount(registration),
+      account: await schedule('DESCRIBE_ACCOUNT', registration, {
+        summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
+      }),
     });
   } catch (error) {
     throw toNotDone(memory, action, error);
@@ -184,10 +186,11 @@ async function find(
   intent: NodeIntent,
   borrowed: Borrowed,
 ): Promise<FoundNode> {
-  if (isLook(intent)) return runFindNode({ node });
+  if (isLook(intent))
+    return schedule('FIND_NODE', { node }, { summary: `FIND_NODE ${node.node} of ${node.name}` });
   // Noted first: whoever lends it may ask whether it is still in use.
   borrowed.has = true;
-  return runBorrowNode({
+  return schedule('BORROW_NODE', {
     node,
     loan: borrowed.loan,
     to: workflowInfo().workflowId,

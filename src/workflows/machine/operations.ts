@@ -2,7 +2,7 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { openingEvents } from '../../model/machine/accept.js';
 import type { DriftKind } from '../../model/machine/drift.js';
 import type { MachineIntent, MachineOperation, OperationResult } from '../../model/machine/machine.js';
-import { runDescribeAccount } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';
 import { toNotDone } from './failure.js';
@@ -74,7 +74,9 @@ export async function carryOut(
 /** The machine is had as a node's machine is: by CREATE and CONFIRM, under a key that names it for ever. */
 async function register(memory: MachineMemory): Promise<OperationResult> {
   const { registration, name } = memory.state;
-  const account = await runDescribeAccount(registration).catch((error: unknown) => {
+  const account = await schedule('DESCRIBE_ACCOUNT', registration, {
+    summary: `DESCRIBE_ACCOUNT ${registration.provider}`,
+  }).catch((error: unknown) => {
     throw toNotDone(memory, 'CREATE', error);
   });
   change(memory, { account, begun: true, payload: firstPayload(name, account) });

@@ -1,10 +1,10 @@
+import { schedule } from '../schedule.js';
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { correctionOf, noteLook, noteTry, type Look } from '../../model/machine/drift.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { refusalOf } from '../../model/machine/accept.js';
 import type { MachineIntent } from '../../model/machine/machine.js';
 import { machineWorkflowId } from '../../model/names.js';
-import { runSurvey } from '../run-task.js';
 import { NotDone, toNotDone } from './failure.js';
 import { change, now, type MachineMemory } from './memory.js';
 import { incarnation, runAction } from './run-step.js';
@@ -62,15 +62,16 @@ async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
     account,
     payload,
   } = state;
-  const { type = '', site = '', flavor = '', image = '' } = account ?? {};
+  const { type = '', site = '' } = account ?? {};
   try {
-    const { sightings, unknown } = await runSurvey(
-      { provider, type, site, flavor, image, fields },
+    const { sightings, unknown } = await schedule(
+      'SURVEY',
       {
         clusterId: owner ?? machineWorkflowId(name),
         provider: { name: provider, type, fields },
         nodes: [{ nodeId: name, incarnation: own, keyUid: uid, config: payload }],
       },
+      { at: { site }, summary: `SURVEY ${name} of ${provider}` },
     );
     if (sightings.some(({ seen }) => seen === 'gone')) return 'no';
     return unknown.length > 0 ? 'unknown' : 'yes';

@@ -1,10 +1,11 @@
 import { workflowInfo } from '@temporalio/workflow';
-import { machineActionTable, type MachineAction } from '../../model/machine/actions.js';
+import { activityTable } from '../../model/activities.js';
+import type { MachineAction } from '../../model/machine/actions.js';
 import type { MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
 import { estimateLeft, possibleSteps, type ProcedureStep } from '../../model/machine/steps.js';
 import { machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/payload.js';
-import { runMachineTask } from '../run-task.js';
+import { scheduleMachineTask } from '../schedule.js';
 import { change, changeOperation, now, type MachineMemory } from './memory.js';
 
 /** Of a machine that was never moved. */
@@ -36,7 +37,7 @@ export async function runAction(
   memory.tasks = (memory.tasks ?? 0) + 1;
   if (action === 'POWER_OFF') memory.offByUs = true;
   const { system } = registration;
-  const outcome = await runMachineTask(
+  const outcome = await scheduleMachineTask(
     action,
     {
       // The same action may come twice in one operation.
@@ -69,7 +70,7 @@ export async function runAction(
 
 export function can(memory: MachineMemory, action: MachineAction): boolean {
   const { account, registration } = memory.state;
-  if (machineActionTable[action].by === 'system' && registration.system === null) return false;
+  if (activityTable[action].by === 'system' && registration.system === null) return false;
   return account?.can.includes(action) === true;
 }
 

@@ -4,7 +4,7 @@ import type { AccountReply } from '../../model/machine/messages.js';
 import { hostname, machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/payload.js';
 import { machinePartOf } from '../../model/result-table.js';
-import { runTask } from '../run-task.js';
+import { scheduleTask } from '../schedule.js';
 import { readTaskFailure } from '../task-failure.js';
 import { toNotDone } from './failure.js';
 import { change, note, now, type MachineMemory } from './memory.js';
@@ -35,7 +35,7 @@ export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' |
   if (account === undefined) throw new Error(`${name} has no account yet`);
   const id = operation?.id ?? '-';
   try {
-    const { result } = await runTask(
+    const { result } = await scheduleTask(
       action,
       {
         taskId: taskId({ clusterUid: uid, nodeId: name, incarnation: own, action, operation: id }),
@@ -52,14 +52,12 @@ export async function task(memory: MachineMemory, action: 'CREATE' | 'CONFIRM' |
         provider: { name: registration.provider, type: account.type, fields: registration.fields },
       },
       {
-        placement: {
-          provider: registration.provider,
-          type: account.type,
-          site: account.site,
-          flavor: account.flavor,
-          image: account.image,
-          fields: registration.fields,
-        },
+        provider: registration.provider,
+        type: account.type,
+        site: account.site,
+        flavor: account.flavor,
+        image: account.image,
+        fields: registration.fields,
       },
     );
     change(memory, { payload: mergePayload(memory.state.payload, result ?? {}) });

@@ -8,8 +8,8 @@ import { placementFor } from '../../model/pool/library.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { changePoolNode } from '../../model/pool/state.js';
 import { recordDone, recordMachine } from '../../model/record.js';
-import { mostTogether, type TogetherAction, type TogetherEnd } from '../../model/together.js';
-import { runTogether } from '../run-task.js';
+import { mostTogether, togetherName, type TogetherAction, type TogetherEnd } from '../../model/together.js';
+import { schedule } from '../schedule.js';
 import { readTaskFailure, type TaskFailure } from '../task-failure.js';
 import { requestFor } from '../task-request.js';
 import { endBuild, endDelete } from './ends.js';
@@ -151,7 +151,17 @@ async function perform(
   if (first === undefined) return [];
   const requests = members.map(({ request }) => request);
   await memory.budget.spend(JSON.stringify(requests).length);
-  return runTogether(actions[kind], { requests }, { placement: first.placement });
+  const action = actions[kind];
+  const { placement } = first;
+  return schedule(
+    togetherName(action),
+    { requests },
+    {
+      at: placement,
+      summary: `${action} ${requests.length} nodes`,
+      budgetMs: action === 'CREATE' ? placement.launchWithinMs : undefined,
+    },
+  );
 }
 
 function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: TogetherEnd | undefined): void {

@@ -4,7 +4,7 @@ import { stableJson } from '../../model/payload.js';
 import { configurePool } from '../../model/pool/configure.js';
 import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
 import type { PlannedPool } from '../../model/pool/spec.js';
-import { runPlanPool } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 import { forgetWatches } from './watch.js';
@@ -16,7 +16,11 @@ import { forgetWatches } from './watch.js';
 export async function configure(memory: PoolMemory, { spec }: ConfigureRequest): Promise<ConfigureReply> {
   const { pool } = memory;
   try {
-    const plan = await runPlanPool({ poolName: pool.name, spec });
+    const plan = await schedule(
+      'PLAN_POOL',
+      { poolName: pool.name, spec },
+      { summary: `PLAN_POOL of ${pool.name}` },
+    );
     const unchanged = textOf(pool) === textOf(plan);
     if (!unchanged) configurePool(pool, plan);
     forgetWatches(memory);

@@ -5,7 +5,7 @@ import { excess, minus, plus, type Amounts } from '../../model/pool/amounts.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { nodeRestarted, nodeUnwell, nodeWell } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
-import { runNodeReused, runReadQuota, runSurvey } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 
@@ -62,11 +62,15 @@ async function tellReused(pool: PoolState, id: string): Promise<void> {
   if (machine?.placement === undefined) return;
   const { incarnation, payload, placement } = machine;
   const { provider, type, fields } = placement;
-  await runNodeReused(placement, {
-    clusterId: poolWorkflowId(pool.name),
-    provider: { name: provider, type, fields },
-    node: { nodeId: id, incarnation, keyUid: pool.uid, config: payload },
-  });
+  await schedule(
+    'NODE_REUSED',
+    {
+      clusterId: poolWorkflowId(pool.name),
+      provider: { name: provider, type, fields },
+      node: { nodeId: id, incarnation, keyUid: pool.uid, config: payload },
+    },
+    { at: placement, summary: `NODE_REUSED ${id}` },
+  );
 }
 
 async function check(pool: PoolState, name: string): Promise<void> {
@@ -89,11 +93,11 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
     keyUid: pool.uid,
     config: payload,
   }));
-  const { sightings, unknown } = await runSurvey(placement, {
-    clusterId: poolWorkflowId(pool.name),
-    provider: { name: provider, type, fields },
-    nodes: looked,
-  });
+  const { sightings, unknown } = await schedule(
+    'SURVEY',
+    { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked },
+    { at: placement, summary: `SURVEY ${looked.length} nodes of ${provider}` },
+  );
   const keeps = pool.spec?.providerPools[nodes[0]?.providerPool ?? '']?.keepUnwell === true;
   const unsure = new Set(unknown.map(({ nodeId }) => nodeId));
   for (const { id } of nodes) {
@@ -122,7 +126,11 @@ async function readQuota(pool: PoolState, account: string): Promise<void> {
     .find(({ provider }) => provider === account);
   if (placement === undefined) return;
   const ours = usedOf(pool, account);
-  const { quota } = await runReadQuota(placement, { provider: { name: account, type: placement.type } });
+  const { quota } = await schedule(
+    'READ_QUOTA',
+    { provider: { name: account, type: placement.type } },
+    { at: placement, summary: `READ_QUOTA of ${account}` },
+  );
   const none: Amounts = {};
   if (quota === undefined) {
     pool.quotas[account] = { limits: none, total: none, readAt: Date.now() };

@@ -5,7 +5,6 @@ import { poolWorkflowId } from '../../model/names.js';
 import { placementFor } from '../../model/pool/library.js';
 import { changePoolNode } from '../../model/pool/state.js';
 import type { NodeOwner } from '../run-node.js';
-import { runTask } from '../run-task.js';
 import type { PoolMemory } from './memory.js';
 
 export interface Errand {
@@ -58,7 +57,6 @@ export function poolOwner(memory: PoolMemory, { nodeId, operation, command, isOv
       peersVersion: 0,
       command,
     }),
-    run: runTask,
     now: () => new Date(Date.now()).toISOString(),
   };
 }

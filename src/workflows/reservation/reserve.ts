@@ -16,7 +16,7 @@ import {
 } from '../../model/reservation/reservation.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
 import { refuse } from '../entity.js';
-import { runFindComputers } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { take, type ReservationsMemory } from './memory.js';
 
 /**
@@ -68,7 +68,7 @@ export function newSeat({ name, uid, defaultImage }: Computer): Seat {
 
 async function find({ wanted, image }: ReserveRequest): Promise<FindComputersReply> {
   try {
-    return await runFindComputers({ wanted, image });
+    return await schedule('FIND_COMPUTERS', { wanted, image });
   } catch (error) {
     // Any other error of a handler would fail the workflow task again and again.
     if (error instanceof ActivityFailure)

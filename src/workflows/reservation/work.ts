@@ -2,7 +2,7 @@ import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/
 import { afterStep } from '../../model/reservation/after-step.js';
 import { choose } from '../../model/reservation/calendar.js';
 import { endReservation, lacking } from '../../model/reservation/clock.js';
-import type { OperateMachineReply } from '../../model/reservation/messages.js';
+import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
 import {
   isActive,
   openReservations,
@@ -16,7 +16,7 @@ import {
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
 import { isoOf, tell, type Tidings } from '../../model/reservation/tidings.js';
 import { noteChange } from '../entity.js';
-import { runFindComputers, runNotify, runOperateMachine } from '../run-task.js';
+import { schedule } from '../schedule.js';
 import { take, type ReservationsMemory } from './memory.js';
 import { newSeat } from './reserve.js';
 
@@ -88,9 +88,11 @@ async function carryOut(
     take(memory, afterStep(memory.state, current, now, { step, reply, to, now: Date.now() }));
 }
 
-async function ask(request: Parameters<typeof runOperateMachine>[0]): Promise<OperateMachineReply> {
+async function ask(request: OperateMachineRequest): Promise<OperateMachineReply> {
   try {
-    return await runOperateMachine(request);
+    return await schedule('OPERATE_MACHINE', request, {
+      summary: `${request.intent.kind} ${request.machine}`,
+    });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { is: 'not done', answer: 'unknown', why: error.cause?.message ?? error.message };
@@ -104,7 +106,10 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
   let computers: Parameters<typeof choose>[1]['computers'] = [];
   let others: readonly string[] = [];
   try {
-    ({ computers, others } = await runFindComputers({ wanted: before.wanted, image: before.image }));
+    ({ computers, others } = await schedule('FIND_COMPUTERS', {
+      wanted: before.wanted,
+      image: before.image,
+    }));
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     others = [error.cause?.message ?? error.message];
@@ -144,7 +149,7 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
  */
 async function sendTidings(memory: ReservationsMemory, tidings: Tidings): Promise<void> {
   try {
-    await runNotify(tidings);
+    await schedule('NOTIFY', tidings, { summary: `NOTIFY ${tidings.event} of ${tidings.reservation.id}` });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const reservation = memory.state.reservations[tidings.reservation.id];

@@ -1,8 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createAbsences } from '../../../src/activities/provider/absence.js';
-import { createTaskActivities } from '../../../src/activities/dispatch.js';
-import { createLookActivities, type LookActivities } from '../../../src/activities/survey/looks.js';
+import { createTaskActivities, type TaskActivities } from '../../../src/activities/table.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
@@ -19,7 +18,10 @@ export interface MachineBench {
   readonly service: TestService;
   readonly parts: ActivityParts;
   run(action: Action, request: TaskRequest, attempt?: number): Promise<TaskOutcome>;
-  looks: LookActivities;
+  looks: Pick<
+    TaskActivities,
+    'SURVEY' | 'FIND_MACHINES' | 'FIND_LEAKS' | 'NODE_REUSED' | 'READ_QUOTA'
+  >;
   survey(nodes: readonly LookedAt[], attempt?: number): Promise<SurveyReply>;
   /** CREATE and CONFIRM. */
   up(nodeId: string, more?: Partial<TaskRequest>): Promise<LookedAt>;
@@ -52,7 +54,6 @@ export async function openMachineBench(
     ...changes,
   };
   const tasks = createTaskActivities(parts);
-  const looks = createLookActivities(parts);
   const inActivity =
     <Request, Reply>(work: (request: Request) => Promise<Reply>, attempt = 1) =>
     (asked: Request): Promise<Reply> =>
@@ -66,14 +67,14 @@ export async function openMachineBench(
     parts,
     run,
     looks: {
-      SURVEY: inActivity(looks.SURVEY),
-      FIND_MACHINES: inActivity(looks.FIND_MACHINES),
-      FIND_LEAKS: inActivity(looks.FIND_LEAKS),
-      READ_QUOTA: inActivity(looks.READ_QUOTA),
-      NODE_REUSED: inActivity(looks.NODE_REUSED),
+      SURVEY: inActivity(tasks.SURVEY),
+      FIND_MACHINES: inActivity(tasks.FIND_MACHINES),
+      FIND_LEAKS: inActivity(tasks.FIND_LEAKS),
+      READ_QUOTA: inActivity(tasks.READ_QUOTA),
+      NODE_REUSED: inActivity(tasks.NODE_REUSED),
     },
     survey: (nodes, attempt) =>
-      inActivity(looks.SURVEY, attempt)({ clusterId: 'web', provider: account, nodes }),
+      inActivity(tasks.SURVEY, attempt)({ clusterId: 'web', provider: account, nodes }),
     async up(nodeId, more) {
       const asked = taskOn(nodeId, {}, more);
       const created = mergePayload(asked.config, (await run('CREATE', asked)).result ?? {});

@@ -6,7 +6,7 @@ import { activityInfo } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createAbsences } from '../../../src/activities/provider/absence.js';
-import { createTaskActivities } from '../../../src/activities/dispatch.js';
+import { createTaskActivities } from '../../../src/activities/table.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
 import type { ActivityParts, WorkflowRun } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';

@@ -1,16 +1,18 @@
+import type { EarlierRunsRequest } from '../../../src/model/look.js';
+import type { PlanRequest } from '../../../src/model/messages.js';
+import type { PlanPoolRequest } from '../../../src/model/pool/messages.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createAbsences } from '../../../src/activities/provider/absence.js';
-import { createTaskActivities } from '../../../src/activities/dispatch.js';
-import { createEarlierRunsActivity } from '../../../src/activities/plan/earlier-runs.js';
+import { createTaskActivities } from '../../../src/activities/table.js';
+import { findEarlierRuns } from '../../../src/activities/plan/earlier-runs.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
-import { createLookActivities } from '../../../src/activities/survey/looks.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
-import { createPlanActivity } from '../../../src/activities/plan/plan.js';
-import { createPlanPoolActivity } from '../../../src/activities/plan/plan-pool.js';
+import { planCluster } from '../../../src/activities/plan/plan.js';
+import { planPool } from '../../../src/activities/plan/plan-pool.js';
 import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
 import { coreQueue, poolAccount, providerQueue, siteQueue } from '../../../src/model/names.js';
@@ -77,14 +79,12 @@ export async function openHarness({
   const points = openPoints();
   const registry = withMemory(await loadRegistry({ folders: [], log: { info: () => undefined } }), cloud);
   const parts = await partsOf(temporal, registry, cloud);
-  const { providers } = parts;
-  const plan = createPlanActivity({
-    registry,
-    providers,
+  const planning = {
+    ...parts,
     features: { searchAttributes: false },
     limits: { ...defaultLimits, ...limits },
     forbiddenReferences: () => [],
-  });
+  };
   const base: Omit<WorkerOptions, 'taskQueue'> = {
     connection: workerConnection,
     namespace,
@@ -95,7 +95,7 @@ export async function openHarness({
     maxHeartbeatThrottleInterval: 100,
     defaultHeartbeatThrottleInterval: 100,
   };
-  const tasks = { ...createTaskActivities(parts), ...createLookActivities(parts) };
+  const tasks = createTaskActivities(parts);
   const workers = await Promise.all([
     Worker.create({
       ...base,
@@ -103,9 +103,9 @@ export async function openHarness({
       workflowBundle: { codePath: workflowBundlePath },
       maxCachedWorkflows: cachedWorkflows,
       activities: {
-        ...plan,
-        ...createPlanPoolActivity({ registry, providers, forbiddenReferences: () => [] }),
-        ...createEarlierRunsActivity(parts),
+        PLAN: (request: PlanRequest) => planCluster(planning, request),
+        PLAN_POOL: (request: PlanPoolRequest) => planPool(planning, request),
+        EARLIER_RUNS: (request: EarlierRunsRequest) => findEarlierRuns(parts, request),
       },
     }),
     ...[siteQueue(site), providerQueue(site, account), providerQueue(site, poolAccount)].map((taskQueue) =>

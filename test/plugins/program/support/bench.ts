@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createTaskActivities } from '../../../../src/activities/dispatch.js';
+import { createTaskActivities } from '../../../../src/activities/table.js';
 import type { ActivityParts } from '../../../../src/activities/parts.js';
 import type { Action } from '../../../../src/model/action.js';
 import type { TaskOutcome, TaskRequest } from '../../../../src/model/messages.js';

@@ -1,0 +1,266 @@
+import { activityInfo, Context } from '@temporalio/activity';
+import { actions, type Action, type AnyAction } from '../model/action.js';
+import type { JsonObject } from '../model/json.js';
+import type { BatchActivities } from '../model/together.js';
+import {
+  activityTable,
+  isAction,
+  isNodeAction,
+  type Activities,
+  type ActivityName,
+} from '../model/activities.js';
+import { machineActions, type MachineAction } from '../model/machine/actions.js';
+import type { MachineTaskRequest } from '../model/machine/messages.js';
+import type { TaskOutcome, TaskRequest } from '../model/messages.js';
+import type { ReservationSettings } from '../model/reservation/messages.js';
+import type { Limits, ServerFeatures } from '../model/state.js';
+import type { Task } from '../model/task.js';
+import { beginAttempt, openAttempt, type Attempt } from './attempt.js';
+import { runBootstrap, runServiceAction } from './automator/automator-task.js';
+import { runCommand } from './automator/exec-task.js';
+import { toFailure } from './failures.js';
+import { checkImage } from './image/check-image.js';
+import { libraryVerbs } from './image/library-verbs.js';
+import { borrowNode, findNode, lookBorrower, type NodeLoans } from './image/loans.js';
+import { describeAccount } from './machine/describe-account.js';
+import { engineVerbs } from './machine/engine-verbs.js';
+import { providerVerbs } from './machine/provider-verbs.js';
+import { systemVerbs } from './machine/system-verbs.js';
+import type { ActivityParts } from './parts.js';
+import { findEarlierRuns } from './plan/earlier-runs.js';
+import { createPeersCache, type PeersCache } from './plan/peers.js';
+import { checkPins } from './plan/pins.js';
+import { planCluster } from './plan/plan.js';
+import { planPool } from './plan/plan-pool.js';
+import { findMachines } from './provider/find-machines.js';
+import { runProviderTask } from './provider/provider-task.js';
+import { readQuota } from './provider/read-quota.js';
+import { tellReused } from './provider/tell-reused.js';
+import { createTogetherActivities } from './provider/together.js';
+import { findComputers } from './reservation/find-computers.js';
+import { notify } from './reservation/notify.js';
+import { operateMachine } from './reservation/operate-machine.js';
+import type { Computers, NotifySettings } from './reservation/parts.js';
+import { createSharedLists, type SharedLists } from './survey/shared-lists.js';
+import { survey } from './survey/survey.js';
+import { findLeaks } from './sweep/find-leaks.js';
+import { listRounds } from './sweep/list-rounds.js';
+import { disown, sweepGround } from './sweep/sweep-ground.js';
+import type { MachineHandler, TaskCall } from './task-call.js';
+import { noTaskLog } from './task-log.js';
+
+/** What planning, images and reservations need beside the parts of tasks. */
+export interface CoreParts extends ActivityParts {
+  readonly features: ServerFeatures;
+  readonly limits: Limits;
+  /** Loads and captures of a site at once. */
+  readonly loadsAtOnce: number;
+  /** Names of the builders' commands. */
+  readonly commands: readonly string[];
+  readonly loans: NodeLoans;
+  readonly computers: Computers;
+  readonly settings: ReservationSettings;
+  /** Receivers of notifications about reservations. */
+  readonly notify: NotifySettings;
+}
+
+/** All activities by type name, as activityTable lists them. Workers register them on every queue they serve. */
+export function createActivities(parts: CoreParts): Activities {
+  return {
+    ...createTaskActivities(parts),
+    PLAN: heartbeating((request) => planCluster(parts, request)),
+    PLAN_POOL: heartbeating((request) => planPool(parts, request)),
+    CHECK_IMAGE: heartbeating((request) => checkImage(parts, request)),
+    DESCRIBE_ACCOUNT: heartbeating((request) => describeAccount(parts, request)),
+    EARLIER_RUNS: heartbeating((request) => findEarlierRuns(parts, request)),
+    SWEEP_GROUND: heartbeating(() => sweepGround(parts)),
+    DISOWN: heartbeating((request) => disown(parts, request)),
+    LIST_ROUNDS: heartbeating(() => listRounds(parts)),
+    FIND_NODE: heartbeating(({ node }) => findNode(parts.loans, node)),
+    BORROW_NODE: heartbeating((request) => borrowNode(parts.loans, request)),
+    LOOK_BORROWER: heartbeating((request) => lookBorrower(parts.loans, request)),
+    FIND_COMPUTERS: heartbeating((request) => findComputers(parts, request)),
+    OPERATE_MACHINE: heartbeating((request) => operateMachine(parts, request)),
+    NOTIFY: heartbeating((tidings) => notify(parts, tidings)),
+  };
+}
+
+const lookActivities = {
+  FIND_MACHINES: findMachines,
+  FIND_LEAKS: findLeaks,
+  NODE_REUSED: tellReused,
+  READ_QUOTA: readQuota,
+};
+
+export type TaskActivities = Pick<
+  Activities,
+  AnyAction | keyof BatchActivities | keyof typeof lookActivities | 'SURVEY'
+>;
+
+/** The activities that call plugins: the tasks of nodes and machines, and looks at provider accounts. */
+export function createTaskActivities(parts: ActivityParts): TaskActivities {
+  const peers = createPeersCache(parts.askPeers);
+  const lists = createSharedLists();
+  const tasks = [...actions, ...machineActions].map(
+    (action) => [action, (request: TaskRequest) => runTask({ parts, peers, action, request })] as const,
+  );
+  const looks = Object.entries({ SURVEY: survey, ...lookActivities }).map(
+    ([name, look]) =>
+      [
+        name,
+        (request: LookRequest) => runLook(parts, lists, name as ActivityName, request, look as Look),
+      ] as const,
+  );
+  const batches = createTogetherActivities((action, request, within) =>
+    runTask({ parts, peers, action, request, within }),
+  );
+  return { ...Object.fromEntries(tasks), ...Object.fromEntries(looks), ...batches } as TaskActivities;
+}
+
+const machineHandlers: Readonly<Record<MachineAction, MachineHandler>> = {
+  ...providerVerbs,
+  ...systemVerbs,
+  ...engineVerbs,
+  ...libraryVerbs,
+};
+
+interface TaskRun {
+  readonly parts: ActivityParts;
+  readonly peers: PeersCache;
+  readonly action: AnyAction;
+  readonly request: TaskRequest;
+  /** Ends the attempt as a shutdown of the worker would. */
+  readonly within?: AbortSignal;
+}
+
+/** One attempt of one task of a node or of a machine. */
+async function runTask({ parts, peers, action, request, within }: TaskRun): Promise<TaskOutcome> {
+  const row = activityTable[action];
+  const attempt = openAttempt(parts, action, request, pluginOf(action, request), within);
+  return conclude(attempt, action, async () => {
+    checkPins(parts.registry, request.plugins);
+    if (!isNodeAction(action)) {
+      const machineRequest = request as MachineTaskRequest;
+      const task = toTask(action, request, {});
+      const call = { parts, action, row, task, request: machineRequest, attempt };
+      return { ...(await machineHandlers[action](call)), log: attempt.output.name };
+    }
+    attempt.at('reads the peers');
+    const nodes = await peers.get(
+      request.clusterUid,
+      request.peersOf,
+      request.peersVersion,
+      activityInfo().workflowExecution,
+    );
+    const call = { parts, action, row, task: toTask(action, request, nodes), request, attempt };
+    const result = await nodeHandlerOf(action)(call);
+    return { result, ...attempt.output.tails(), log: attempt.output.name };
+  });
+}
+
+function nodeHandlerOf(action: Action): (call: TaskCall) => Promise<JsonObject> {
+  if (activityTable[action].by === 'provider') return runProviderTask;
+  if (action === 'EXEC') return runCommand;
+  return action === 'BOOTSTRAP' ? runBootstrap : runServiceAction;
+}
+
+/** The plugin that logs name. */
+function pluginOf(action: AnyAction, { service, provider, order }: Partial<MachineTaskRequest>): string {
+  const system = activityTable[action].by === 'system' ? order?.system : undefined;
+  return system ?? service?.action.type ?? provider?.type ?? '-';
+}
+
+function toTask(action: AnyAction, request: TaskRequest, nodes: Task['nodes']): Task {
+  const { taskId, clusterId, clusterUid, nodeId, incarnation, config, cluster, provider } = request;
+  const service =
+    request.service === undefined
+      ? undefined
+      : { name: request.service.name, action: request.service.action };
+  return {
+    taskId,
+    taskName: action,
+    clusterId,
+    clusterUid,
+    nodeId,
+    incarnation,
+    attempt: activityInfo().attempt,
+    config: {
+      ...config,
+      provider: { providertype: provider.type },
+      ...(service === undefined ? {} : { service }),
+    },
+    nodes,
+    cluster,
+    provider,
+    service,
+  };
+}
+
+interface LookRequest {
+  readonly provider: { readonly name: string };
+  /** Absent for a look that concerns no single cluster. */
+  readonly clusterId?: string;
+}
+
+type Look = (
+  parts: ActivityParts,
+  lists: SharedLists,
+  request: LookRequest,
+  attempt: Attempt,
+) => Promise<unknown>;
+
+/** One attempt of an activity that only looks at a provider account; it keeps no log of its own. */
+async function runLook(
+  parts: ActivityParts,
+  lists: SharedLists,
+  name: ActivityName,
+  request: LookRequest,
+  look: Look,
+): Promise<unknown> {
+  const { clusterId, provider } = request;
+  const attempt = beginAttempt(parts, {
+    taskId: activityInfo().activityId,
+    title: `${name} ${clusterId ?? provider.name}`,
+    facts: { cluster: clusterId ?? '-', provider: provider.name },
+    openLog: () => noTaskLog,
+  });
+  return conclude(attempt, name, () => look(parts, lists, request, attempt));
+}
+
+/** Runs the work of an attempt and turns what it throws into the failure that the workflow reads. */
+async function conclude<Result>(
+  attempt: Attempt,
+  name: ActivityName,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    const result = await work();
+    attempt.log.debug(`${attempt.title} done`);
+    return result;
+  } catch (error) {
+    const failure = toFailure(error, attempt, activityTable[name].retry, isAction(name) ? name : undefined);
+    if (attempt.detach.aborted) attempt.log.debug(`${attempt.title} detached`, { reason: failure.message });
+    else attempt.log.warn(failure.message);
+    throw failure;
+  } finally {
+    await attempt.close();
+  }
+}
+
+/** Interval of heartbeats, in ms: well below the heartbeat timeout. */
+const beatMs = 1_000;
+
+/** Sends heartbeats, so that the activity restarts within seconds after the death of its worker. */
+function heartbeating<Args extends unknown[], Result>(
+  activity: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    const context = Context.current();
+    const timer = setInterval(() => context.heartbeat(), beatMs);
+    try {
+      return await activity(...args);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}

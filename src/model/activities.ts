@@ -1,0 +1,281 @@
+import { actions, type Action, type AnyAction } from './action.js';
+import type { BatchActivities } from './together.js';
+import type { CheckedImage, CheckImageRequest } from './image/messages.js';
+import type { BorrowNodeRequest, FindNodeRequest, FoundNode } from './image/node.js';
+import type { LookBorrowerReply, LookBorrowerRequest } from './loan.js';
+import type {
+  EarlierRunsReply,
+  EarlierRunsRequest,
+  FindMachinesReply,
+  FindMachinesRequest,
+  SurveyReply,
+  SurveyRequest,
+} from './look.js';
+import { isMachineAction, type MachineAction } from './machine/actions.js';
+import type {
+  AccountReply,
+  AccountRequest,
+  MachineTaskOutcome,
+  MachineTaskRequest,
+} from './machine/messages.js';
+import type { PlanRequest, TaskOutcome, TaskRequest } from './messages.js';
+import type { ServedPlan } from './plan/plan.js';
+import type {
+  NodeReusedRequest,
+  PlanPoolRequest,
+  PoolPlan,
+  QuotaReply,
+  QuotaRequest,
+} from './pool/messages.js';
+import type {
+  FindComputersReply,
+  FindComputersRequest,
+  OperateMachineReply,
+  OperateMachineRequest,
+} from './reservation/messages.js';
+import type { Tidings } from './reservation/tidings.js';
+import { takeOverAfterMs } from './resumption.js';
+import type {
+  DisownReply,
+  DisownRequest,
+  FindLeaksReply,
+  FindLeaksRequest,
+  SweepGround,
+} from './sweep/sweep.js';
+
+/** Every activity, by its type name, with its request and its reply. */
+export type Activities = Readonly<
+  Record<Action, (request: TaskRequest) => Promise<TaskOutcome>> &
+    Record<MachineAction, (request: MachineTaskRequest) => Promise<MachineTaskOutcome>>
+> &
+  BatchActivities & {
+    readonly SURVEY: (request: SurveyRequest) => Promise<SurveyReply>;
+    readonly FIND_MACHINES: (request: FindMachinesRequest) => Promise<FindMachinesReply>;
+    readonly FIND_LEAKS: (request: FindLeaksRequest) => Promise<FindLeaksReply>;
+    readonly NODE_REUSED: (request: NodeReusedRequest) => Promise<void>;
+    readonly READ_QUOTA: (request: QuotaRequest) => Promise<QuotaReply>;
+    readonly PLAN: (request: PlanRequest) => Promise<ServedPlan>;
+    readonly PLAN_POOL: (request: PlanPoolRequest) => Promise<PoolPlan>;
+    readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
+    readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
+    readonly EARLIER_RUNS: (request: EarlierRunsRequest) => Promise<EarlierRunsReply>;
+    readonly SWEEP_GROUND: () => Promise<SweepGround>;
+    readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
+    readonly LIST_ROUNDS: () => Promise<{ readonly workflows: readonly string[] }>;
+    readonly FIND_NODE: (request: FindNodeRequest) => Promise<FoundNode>;
+    readonly BORROW_NODE: (request: BorrowNodeRequest) => Promise<FoundNode>;
+    readonly LOOK_BORROWER: (request: LookBorrowerRequest) => Promise<LookBorrowerReply>;
+    readonly FIND_COMPUTERS: (request: FindComputersRequest) => Promise<FindComputersReply>;
+    readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
+    readonly NOTIFY: (tidings: Tidings) => Promise<{ readonly told: number }>;
+  };
+export type ActivityName = keyof Activities;
+
+/** Limits, queue and retries of an activity. Durations are in ms. */
+export interface ActivityRow {
+  /**
+   * `core`: any worker; `site`: the site's workers; `provider`: the rate-limited queue of the provider
+   * account; `build`, `upload`: the site's builders.
+   */
+  readonly queue: 'core' | 'site' | 'provider' | 'build' | 'upload';
+  /** The plugin, or part of one, that a task calls; absent: the engine itself. */
+  readonly by?: 'provider' | 'automator' | 'system';
+  /** The plugin's method for a machine action. */
+  readonly method?: string;
+  /** Limit of one attempt. */
+  readonly attemptMs: number;
+  /** Limit of all attempts together; absent: none. */
+  readonly budgetMs?: number;
+  /** Limit of the wait for a worker; absent: none. */
+  readonly startWithinMs?: number;
+  /** Limit between two progress reports of the plugin; absent: none. */
+  readonly noProgressMs?: number;
+  readonly retry: RetryRow;
+  /** An attempt that is cancelled is not waited for: it has no effect of its own. */
+  readonly isAbandoned?: true;
+  /** Concerns an image at a provider, not a machine. */
+  readonly isImageOnly?: true;
+}
+
+/** Retries after failures that may pass; the delay doubles with each attempt. */
+export interface RetryRow {
+  readonly initialMs: number;
+  readonly maximumMs: number;
+  /** Attempts after which a failure is permanent; absent: no limit. */
+  readonly attempts?: number;
+  /**
+   * `worker`: each failure carries its own delay and says when it is permanent (activities/failures.ts). The
+   * server only replaces attempts that were lost with their worker. `server`: Temporal's retry policy.
+   */
+  readonly by: 'worker' | 'server';
+}
+
+/** The heartbeat timeout of all activities; after a false alarm the next attempt attaches to the work. */
+export const heartbeatMs = 5_000;
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const create: ActivityRow = {
+  by: 'provider',
+  queue: 'provider',
+  attemptMs: 5 * minute,
+  budgetMs: 30 * minute,
+  retry: { by: 'worker', initialMs: second, maximumMs: 30 * second },
+};
+const del: ActivityRow = { ...create, budgetMs: hour };
+const service: ActivityRow = {
+  by: 'automator',
+  queue: 'site',
+  attemptMs: hour,
+  // A retry only reconnects: it never starts a script a second time.
+  retry: { by: 'worker', initialMs: second, maximumMs: 15 * second, attempts: 40 },
+};
+
+// While the answer to a machine action is unknown, it is requested again.
+const machine = {
+  queue: 'site',
+  attemptMs: minute,
+  budgetMs: 2 * minute,
+  retry: { by: 'worker', initialMs: second, maximumMs: 15 * second },
+} as const satisfies ActivityRow;
+const question = { ...machine, by: 'provider' } as const;
+const power = { ...question, queue: 'provider', attemptMs: 5 * minute, budgetMs: 10 * minute } as const;
+const system = { ...machine, by: 'system', attemptMs: 15 * minute, budgetMs: 20 * minute } as const;
+const transfer = {
+  ...question,
+  queue: 'upload',
+  attemptMs: 6 * hour,
+  budgetMs: 12 * hour,
+  noProgressMs: 20 * minute,
+  isImageOnly: true,
+} as const;
+
+const look: ActivityRow = {
+  queue: 'site',
+  attemptMs: minute,
+  retry: { by: 'worker', initialMs: second, maximumMs: 10 * second, attempts: 3 },
+};
+
+const core: ActivityRow = {
+  queue: 'core',
+  attemptMs: minute,
+  retry: { by: 'server', initialMs: takeOverAfterMs, maximumMs: 10 * second },
+};
+const attempts = (limit: number): Pick<ActivityRow, 'retry'> => ({
+  retry: { ...core.retry, attempts: limit },
+});
+
+export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
+  CREATE: create,
+  CREATE_TOGETHER: create,
+  // One look per attempt: waiting between looks costs neither history nor a worker slot.
+  CONFIRM: {
+    by: 'provider',
+    queue: 'site',
+    attemptMs: minute,
+    budgetMs: 10 * minute,
+    retry: { by: 'worker', initialMs: 100, maximumMs: 10 * second },
+  },
+  BOOTSTRAP: service,
+  INSTALL: service,
+  CONFIGURE: service,
+  INITIALIZE: service,
+  START: service,
+  STOP: service,
+  REMOVE: service,
+  EXEC: service,
+  DELETE: del,
+  DELETE_TOGETHER: del,
+
+  NODE_STATUS: machine,
+  POWER_STATUS: { ...question, method: 'powerStatus' },
+  POWER_ON: { ...power, method: 'powerOn' },
+  POWER_OFF: { ...power, method: 'powerOff' },
+  // Sent once: if the answer is lost, the result is unknown.
+  POWER_RESET: { ...power, method: 'powerReset', retry: { ...machine.retry, attempts: 1 } },
+  SET_BOOT: { ...power, method: 'setBoot' },
+  IMAGE_EXISTS: { ...question, method: 'imageExists' },
+  RETRIEVE_IMAGE: {
+    ...power,
+    method: 'retrieveImage',
+    attemptMs: 2 * hour,
+    budgetMs: 2 * hour,
+    noProgressMs: 10 * minute,
+  },
+  GET_IMAGE_SIZE: { ...question, method: 'imageSize' },
+  GET_CURRENT_IMAGE: machine,
+  LOAD: { ...power, method: 'load', attemptMs: 2 * hour, budgetMs: 2 * hour, noProgressMs: 10 * minute },
+  CAPTURE: {
+    ...power,
+    method: 'capture',
+    attemptMs: 6 * hour,
+    budgetMs: 6 * hour,
+    noProgressMs: 20 * minute,
+  },
+  UNLOAD: { ...power, method: 'unload', attemptMs: 10 * minute, budgetMs: 20 * minute },
+  // One look per attempt, like CONFIRM.
+  REACH: { ...machine, budgetMs: 15 * minute },
+  // The disk is about to be overwritten, so this is not worth a long wait.
+  PRE_RELOAD: { ...system, method: 'preReload', budgetMs: 20 * second },
+  POST_LOAD: { ...system, method: 'postLoad' },
+  PRE_CAPTURE: { ...system, method: 'preCapture' },
+  SANITIZE: { ...system, method: 'sanitize' },
+  TAINT: { ...machine, budgetMs: 5 * minute },
+  MAKE_PASSWORD: { ...machine, budgetMs: 5 * minute },
+  GRANT_ACCESS: { ...system, method: 'grantAccess', budgetMs: 5 * minute },
+  REVOKE_ACCESS: { ...system, method: 'revokeAccess', budgetMs: 10 * minute },
+  TAKE_SLOT: { ...machine, budgetMs: 30 * minute },
+  GIVE_SLOT: { ...machine, budgetMs: 30 * minute },
+  // A request for a build waits until a builder has room for it.
+  TAKE_BUILD_PLACE: { queue: 'build', attemptMs: minute, retry: machine.retry },
+  BUILD_FILE: { queue: 'build', attemptMs: 24 * hour, retry: machine.retry },
+  DOWNLOAD_IMAGE: { ...transfer, method: 'downloadImage' },
+  UPLOAD_IMAGE: { ...transfer, method: 'uploadImage' },
+  DELETE_IMAGE: {
+    ...question,
+    method: 'deleteImage',
+    queue: 'provider',
+    attemptMs: 5 * minute,
+    budgetMs: 5 * minute,
+    isImageOnly: true,
+  },
+  // Without a builder the workflow tries again later.
+  REMOVE_FILE: { ...machine, queue: 'upload', budgetMs: minute },
+
+  SURVEY: { ...look, attemptMs: 2 * minute, budgetMs: 5 * minute },
+  FIND_MACHINES: look,
+  // A site without workers is reported soon instead of waited for.
+  FIND_LEAKS: { ...look, startWithinMs: 30 * second, attemptMs: 2 * minute, budgetMs: 6 * minute },
+  NODE_REUSED: { ...look, budgetMs: 5 * minute },
+  READ_QUOTA: { ...look, budgetMs: 2 * minute },
+
+  PLAN: { ...core, ...attempts(20) },
+  PLAN_POOL: { ...core, ...attempts(10) },
+  CHECK_IMAGE: { ...core, ...attempts(10) },
+  DESCRIBE_ACCOUNT: { ...core, budgetMs: 5 * minute, ...attempts(5) },
+  EARLIER_RUNS: { ...core, ...attempts(20) },
+  SWEEP_GROUND: { ...core, budgetMs: 5 * minute },
+  DISOWN: { ...core, attemptMs: 2 * minute, ...attempts(3) },
+  LIST_ROUNDS: { ...core, budgetMs: 5 * minute },
+  FIND_NODE: { ...core, budgetMs: 5 * minute },
+  BORROW_NODE: { ...core, budgetMs: 5 * minute },
+  LOOK_BORROWER: { ...core, budgetMs: 5 * minute },
+  FIND_COMPUTERS: { ...core, attemptMs: 2 * minute, budgetMs: 5 * minute, ...attempts(5) },
+  OPERATE_MACHINE: { ...core, attemptMs: 24 * hour, isAbandoned: true },
+  NOTIFY: {
+    ...core,
+    budgetMs: 10 * minute,
+    isAbandoned: true,
+    retry: { by: 'server', initialMs: 2 * second, maximumMs: minute, attempts: 5 },
+  },
+};
+
+export function isNodeAction(name: string): name is Action {
+  return (actions as readonly string[]).includes(name);
+}
+
+export function isAction(name: string): name is AnyAction {
+  return isNodeAction(name) || isMachineAction(name);
+}

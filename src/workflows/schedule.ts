@@ -1,0 +1,121 @@
+import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
+import type { Action } from '../model/action.js';
+import { activityTable, heartbeatMs, type Activities, type ActivityName } from '../model/activities.js';
+import type { MachineAction } from '../model/machine/actions.js';
+import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/messages.js';
+import type { TaskOutcome, TaskRequest } from '../model/messages.js';
+import { buildQueue, coreQueue, providerQueue, siteQueue, taskTitle, uploadQueue } from '../model/names.js';
+import type { Placement } from '../model/node.js';
+import { takeOverAfterMs } from '../model/resumption.js';
+
+/** What differs from the activity's row for one call. Durations are in ms. */
+export interface ScheduleOptions {
+  /** Shown in the Web UI. Default: the activity's name. */
+  readonly summary?: string;
+  /** Required unless any worker may take the activity. */
+  readonly at?: { readonly site: string; readonly provider?: string };
+  readonly id?: string;
+  readonly attemptMs?: number;
+  readonly budgetMs?: number;
+  readonly attempts?: number;
+}
+
+/**
+ * Schedules an activity; queue, timeouts and retries come from its row in the table. An attempt that runs is
+ * always waited for, also when it is cancelled: a CREATE still reports its machine.
+ */
+export async function schedule<Name extends ActivityName>(
+  name: Name,
+  request: Parameters<Activities[Name]>[0],
+  options: ScheduleOptions = {},
+): Promise<Awaited<ReturnType<Activities[Name]>>> {
+  const row = activityTable[name];
+  const attempts = options.attempts ?? (row.retry.by === 'server' ? row.retry.attempts : undefined);
+  return scheduleActivity<Awaited<ReturnType<Activities[Name]>>>(
+    name,
+    request === undefined ? [] : [request],
+    {
+      activityId: options.id,
+      taskQueue: queueOf(row.queue, options.at),
+      summary: options.summary ?? name,
+      startToCloseTimeout: options.attemptMs ?? row.attemptMs,
+      scheduleToCloseTimeout: options.budgetMs ?? row.budgetMs,
+      scheduleToStartTimeout: row.startWithinMs,
+      heartbeatTimeout: heartbeatMs,
+      cancellationType:
+        row.isAbandoned === true
+          ? ActivityCancellationType.TRY_CANCEL
+          : ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      retry: {
+        ...(row.retry.by === 'worker'
+          ? { initialInterval: takeOverAfterMs, backoffCoefficient: 1 }
+          : { initialInterval: row.retry.initialMs, maximumInterval: row.retry.maximumMs }),
+        maximumAttempts: attempts,
+      },
+    },
+  );
+}
+
+function queueOf(
+  queue: (typeof activityTable)[ActivityName]['queue'],
+  { site, provider = '-' }: NonNullable<ScheduleOptions['at']> = { site: '' },
+): string {
+  switch (queue) {
+    case 'core':
+      return coreQueue;
+    case 'site':
+      return siteQueue(site);
+    case 'provider':
+      return providerQueue(site, provider);
+    case 'build':
+      return buildQueue(site);
+    case 'upload':
+      return uploadQueue(site);
+  }
+}
+
+/**
+ * Schedules one task of a node.
+ * @param mayFail in the tear-down of a whole cluster: give up soon on a node that does not answer
+ */
+export async function scheduleTask(
+  action: Action,
+  request: TaskRequest,
+  placement: Placement,
+  mayFail = false,
+): Promise<TaskOutcome> {
+  const row = activityTable[action];
+  const { confirmWithinMs, launchWithinMs } = placement;
+  const budgets: Partial<Record<Action, number>> = { CONFIRM: confirmWithinMs, CREATE: launchWithinMs };
+  const scriptMs = request.service?.timeoutMs ?? request.command?.timeoutMs;
+  return schedule(action, request, {
+    id: request.taskId,
+    at: placement,
+    summary: taskTitle(action, request.nodeId, request.service?.name),
+    // The script's own limit ends it on the node; the attempt also connects and fetches the outcome.
+    attemptMs: (scriptMs === undefined ? row.attemptMs : scriptMs + 60_000) + (request.check?.withinMs ?? 0),
+    budgetMs: budgets[action],
+    attempts: mayFail && row.by === 'automator' ? 3 : undefined,
+  });
+}
+
+/** Schedules an action on a machine, within `leftMs` altogether. */
+export async function scheduleMachineTask(
+  action: MachineAction,
+  request: MachineTaskRequest,
+  {
+    leftMs = Infinity,
+    ...at
+  }: { readonly site: string; readonly provider: string; readonly leftMs?: number },
+): Promise<MachineTaskOutcome> {
+  const { attemptMs, budgetMs = Infinity, retry } = activityTable[action];
+  const limitMs = Math.min(budgetMs, leftMs);
+  return schedule(action, request, {
+    id: request.taskId,
+    at,
+    summary: taskTitle(action, request.nodeId),
+    attemptMs: Math.min(attemptMs, leftMs),
+    budgetMs: limitMs === Infinity ? undefined : limitMs,
+    attempts: retry.attempts,
+  });
+}
