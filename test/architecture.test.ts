@@ -173,7 +173,7 @@ describe('the import table', () => {
     // Interceptors define methods of these names without importing them.
     const scheduling =
       /import \{[^}]*\b(scheduleActivity|scheduleLocalActivity|proxyActivities|proxyLocalActivities)\b/;
-    expect(holds(scheduling)).toEqual(['workflows/run-task.ts']);
+    expect(holds(scheduling)).toEqual(['workflows/schedule.ts']);
     expect(holds(/\bprocess\.env\b/)).toEqual(['config.ts', 'config/child-environment.ts']);
     // Node's own forgets time limits.
     expect(holds(/\bAbortSignal\.any\(/)).toEqual(['model/signals.ts']);

@@ -1,20 +1,12 @@
 import { activityInfo } from '@temporalio/activity';
-import { anySignal } from '../../model/signals.js';
-import { isPluginError, PluginError } from '../../plugins/errors.js';
-import type { ImageInput, MachineAbilities, MachineInput } from '../../plugins/contract.js';
-import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
-import { openAccount } from '../provider/account.js';
-import { admit } from '../provider/admission.js';
-import { machineInput } from '../provider/machine-input.js';
-import { resolveOwnSecret } from '../provider/own-secret.js';
+import { PluginError } from '../../plugins/errors.js';
+import type { ImageInput, MachineAbilities } from '../../plugins/contract.js';
+import { callProvider, openTarget, type ProviderCall } from '../provider/provider-call.js';
 import type { MachineCall } from '../task-call.js';
 
-export interface OpenProvider {
-  readonly plugin: RegisteredProvider;
-  readonly provider: ProviderWithAbilities;
-  readonly machine: MachineInput;
+export interface OpenProvider extends ProviderCall {
   readonly source: (method: string) => { readonly plugin: string; readonly method: string };
-  /** What the plugin tells of how far it is. */
+  /** Reports progress of the plugin. */
   readonly progress: (text: string) => void;
 }
 
@@ -22,71 +14,39 @@ export interface OpenProvider {
 const lastWordsMs = 2_000;
 
 /**
- * Opens the machine's provider for one call. The call ends with the attempt, and when the plugin told nothing
- * new for longer than the action's row allows.
+ * Calls the machine's provider. The call ends with the attempt, and when the plugin reports no new progress
+ * for longer than the action's row allows.
  */
 export async function askProvider<Value>(
   call: MachineCall,
   ask: (open: OpenProvider) => Promise<Value>,
 ): Promise<Value> {
-  const { parts, request, attempt, row } = call;
-  // What is about an image alone has no user behind it.
+  const { parts, request, attempt, row, action } = call;
+  // An image has no user, so it has no user's fields.
   const account = row.isImageOnly === true ? { name: request.provider.name } : request.provider;
-  const { plugin, fields } = await openAccount(parts, account, attempt);
-  const { nodeId, incarnation, clusterId, clusterUid, config } = request;
-  const machine = machineInput(
-    parts.installation,
-    clusterId,
-    { nodeId, incarnation, keyUid: clusterUid, config },
-    fields,
-  );
-  const deadline = AbortSignal.timeout(Math.max(1_000, activityInfo().startToCloseTimeoutMs - lastWordsMs));
-  const admission = await admit(parts, plugin, request.provider.name, attempt);
-  const { turn, reservation } = admission;
+  const target = await openTarget(parts, request, account, attempt);
+  const name = target.plugin.descriptor.name;
   const stall = createStall(row.noProgressMs);
-  const signal = anySignal([
-    attempt.signal,
-    attempt.detach,
-    deadline,
-    stall.signal,
-    ...(turn === undefined ? [] : [turn.lost]),
-  ]);
-  const provider = plugin.create({
-    task: { ...call.task, provider: { ...call.task.provider, type: plugin.descriptor.name, fields } },
-    log: attempt.log,
-    fields,
-    signal,
-    detach: attempt.detach,
-    claims: parts.claims(request.provider.name),
-    calls: admission.calls(signal),
-    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
-    reservation,
-  });
-  const name = plugin.descriptor.name;
-  attempt.at(`${call.action} by ${name}`);
   const progress = (text: string): void => {
-    if (!stall.tell(text)) return;
+    if (!stall.report(text)) return;
     attempt.at(text.slice(0, 200));
     attempt.log.info(text.slice(0, 2_000));
   };
+  const deadlineMs = Math.max(1_000, activityInfo().startToCloseTimeoutMs - lastWordsMs);
   try {
-    return await ask({ plugin, provider, machine, source: (method) => ({ plugin: name, method }), progress });
+    return await callProvider(parts, call, target, { deadlineMs, signals: [stall.signal] }, async (open) => {
+      stall.start();
+      return ask({ ...open, source: (method) => ({ plugin: name, method }), progress });
+    });
   } catch (error) {
-    if (attempt.signal.aborted || attempt.detach.aborted) throw error;
-    if (stall.signal.aborted)
-      throw new PluginError(
-        'UnknownOutcome',
-        `${call.action} told nothing new for ${row.noProgressMs} ms; the last was: ${stall.last() ?? 'nothing'}`,
-        { cause: error },
-      );
-    if (deadline.aborted && !isPluginError(error))
-      throw new PluginError('Retryable', `${call.action} by ${name} did not end within its time`, {
-        cause: error,
-      });
-    throw error;
+    if (!stall.signal.aborted || attempt.signal.aborted || attempt.detach.aborted) throw error;
+    throw new PluginError(
+      'UnknownOutcome',
+      `${action} reported no progress for ${row.noProgressMs} ms; the last report was: ${stall.last() ?? 'none'}`,
+      { cause: error },
+    );
   } finally {
     stall.end();
-    await admission.release();
   }
 }
 
@@ -129,8 +89,9 @@ export function imageInput({ parts, request }: MachineCall, { machine, progress 
 
 interface Stall {
   readonly signal: AbortSignal;
-  /** False where it is nothing new. */
-  tell(text: string): boolean;
+  start(): void;
+  /** False if the report says nothing new. */
+  report(text: string): boolean;
   last(): string | undefined;
   end(): void;
 }
@@ -138,16 +99,18 @@ interface Stall {
 function createStall(limitMs: number | undefined): Stall {
   const cut = new AbortController();
   let last: string | undefined;
-  const arm = (): NodeJS.Timeout | undefined =>
-    limitMs === undefined ? undefined : setTimeout(() => cut.abort(new Error('no progress')), limitMs);
-  let timer = arm();
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    clearTimeout(timer);
+    if (limitMs !== undefined) timer = setTimeout(() => cut.abort(new Error('no progress')), limitMs);
+  };
   return {
     signal: cut.signal,
-    tell(text) {
+    start,
+    report(text) {
       if (text === last) return false;
       last = text;
-      clearTimeout(timer);
-      timer = arm();
+      start();
       return true;
     },
     last: () => last,

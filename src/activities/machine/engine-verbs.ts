@@ -12,19 +12,13 @@ export const engineVerbs = {
   NODE_STATUS: byWay({ ssh: nodeStatus, plugin: statusByPlugin }),
   /** One look, as CONFIRM takes it: the provider tells where the machine is, and it answers there. */
   REACH: (call) =>
-    askProvider(call, async ({ plugin, provider, machine }) => {
-      const { parts, request, attempt } = call;
+    askProvider(call, async (open) => {
+      const { request } = call;
       const never = new AbortController().signal;
       // A new image may bring a host key of its own; unless the provider tells which, it is pinned anew.
       const { 'ssh-host-key': _old, ...config } = request.config;
       const asked = request.order.fresh === true ? { ...request, config } : request;
-      return {
-        payload: await confirmMachine(
-          parts,
-          { plugin, provider, request: asked, attempt, machine, absences: parts.absences, runs: parts.runs },
-          never,
-        ),
-      };
+      return { payload: await confirmMachine({ ...open, request: asked }, never) };
     }),
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),

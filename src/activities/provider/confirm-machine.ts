@@ -5,7 +5,6 @@ import { mergePayload } from '../../model/payload.js';
 import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import { findLogin } from './address.js';
-import type { ActivityParts } from '../parts.js';
 import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import type { ProviderCall } from './provider-call.js';
 import { refuseFailure, takeResult } from '../results.js';
@@ -14,8 +13,7 @@ import { refuseFailure, takeResult } from '../results.js';
  * Ready means: the provider says so, there is an address, and SSH answers there under the expected host key.
  */
 export async function confirmMachine(
-  parts: ActivityParts,
-  { plugin, provider, request, attempt, machine, turn }: ProviderCall,
+  { parts, plugin, provider, request, attempt, machine, admission }: ProviderCall,
   budget: AbortSignal,
 ): Promise<JsonObject> {
   const taken = takeResult(
@@ -23,8 +21,8 @@ export async function confirmMachine(
     { plugin: plugin.descriptor, action: 'CONFIRM' },
     request.config,
   );
-  // Waiting for SSH is no call.
-  await turn?.release();
+  // Waiting for SSH is not a provider call.
+  await admission.turn?.release();
   refuseFailure(plugin.descriptor.name, 'Invalid', taken);
   if (isReachedByPlugin(plugin)) return confirmByPlugin(plugin, provider, machine, taken.result);
   const { address } = await findLogin(

@@ -34,7 +34,7 @@ export async function createMachine(call: ProviderCall, mayBeThere: boolean): Pr
     ? createOnce(
         {
           attempt,
-          runs: call.runs,
+          runs: call.parts.runs,
           provider: { name: request.provider.name, type },
           hostname,
           cluster: request.clusterId,
@@ -64,7 +64,7 @@ async function adoptMachine(call: ProviderCall): Promise<JsonObject> {
     provider,
     attempt,
     machine,
-    absences,
+    parts: { absences },
   } = call;
   const instead = 'Replace the node';
   if (provider.find === undefined)

@@ -16,7 +16,7 @@ export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
       descriptor: { name, consistencyWindowMs },
     },
     machine,
-    absences,
+    parts: { absences },
   } = call;
   const { result } = await askToDelete(call);
   const missedMs = consistencyWindowMs === 0 ? 0 : absences.miss(machine.key);
@@ -49,7 +49,7 @@ async function askToDelete({
   provider,
   request,
   machine,
-  absences,
+  parts: { absences },
 }: ProviderCall): Promise<TaskResult & { readonly result: JsonObject }> {
   try {
     const taken = takeResult(

@@ -1,20 +1,103 @@
+import { anySignal } from '../../model/signals.js';
 import type { TaskRequest } from '../../model/messages.js';
+import type { Task } from '../../model/task.js';
 import type { MachineInput } from '../../plugins/contract.js';
+import { isPluginError, PluginError, ProgramFault } from '../../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
-import type { Absences } from './absence.js';
 import type { Attempt } from '../attempt.js';
-import type { WorkflowRuns } from '../parts.js';
-import type { Turn } from './turn.js';
+import type { ActivityParts } from '../parts.js';
+import { openAccount, type AccountName, type OpenAccount } from './account.js';
+import { admit, type Admission } from './admission.js';
+import { machineInput } from './machine-input.js';
+import { resolveOwnSecret } from './own-secret.js';
 
-/** One call to a provider, with all that it is about. */
+/** A machine of a provider account, before the provider is called about it. */
+export interface ProviderTarget extends OpenAccount {
+  readonly machine: MachineInput;
+}
+
+/** Opens the account of a task and names its machine. @throws PluginError as openAccount does. */
+export async function openTarget(
+  parts: ActivityParts,
+  request: TaskRequest,
+  account: AccountName,
+  attempt: Attempt,
+): Promise<ProviderTarget> {
+  const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
+  const open = await openAccount(parts, account, attempt);
+  const node = { nodeId, incarnation, keyUid, config, placement };
+  return { ...open, machine: machineInput(parts.installation, clusterId, node, open.fields) };
+}
+
+/** One admitted call of a provider, with all that it concerns. */
 export interface ProviderCall {
+  readonly parts: ActivityParts;
   readonly plugin: RegisteredProvider;
   readonly provider: ProviderWithAbilities;
   readonly request: TaskRequest;
   readonly attempt: Attempt;
   readonly machine: MachineInput;
-  readonly absences: Absences;
-  readonly runs: WorkflowRuns;
-  /** Where the account bears one call at a time: the right to call it now. */
-  readonly turn?: Turn;
+  readonly admission: Admission;
+}
+
+export interface CallOptions {
+  /** Limit of the call itself, in ms, after it was admitted. It ends the provider's connections too. */
+  readonly deadlineMs: number;
+  /** End the call as well. */
+  readonly signals?: readonly AbortSignal[];
+  /** The call continues if the task is cancelled. */
+  readonly survivesCancel?: boolean;
+}
+
+/**
+ * Makes one call of a provider: waits for admission (lock, process, rate limit), gives the plugin its signals,
+ * and releases everything at the end.
+ * @throws PluginError Retryable if the plugin did not end within the deadline.
+ */
+export async function callProvider<Value>(
+  parts: ActivityParts,
+  {
+    task,
+    request,
+    attempt,
+  }: { readonly task: Task; readonly request: TaskRequest; readonly attempt: Attempt },
+  { plugin, fields, machine }: ProviderTarget,
+  { deadlineMs, signals = [], survivesCancel = false }: CallOptions,
+  work: (call: ProviderCall) => Promise<Value>,
+): Promise<Value> {
+  const account = request.provider.name;
+  const admission = await admit(parts, plugin, account, attempt);
+  const { turn, reservation } = admission;
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const signal = anySignal([
+    ...(survivesCancel ? [] : [attempt.signal]),
+    attempt.detach,
+    deadline,
+    ...signals,
+    ...(turn === undefined ? [] : [turn.lost]),
+  ]);
+  const provider = plugin.create({
+    task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
+    log: attempt.log,
+    signal,
+    detach: attempt.detach,
+    fields,
+    claims: parts.claims(account),
+    calls: admission.calls(signal),
+    pools: parts.pools,
+    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
+    reservation,
+  });
+  attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
+  try {
+    return await work({ parts, plugin, provider, request, attempt, machine, admission });
+  } catch (error) {
+    if (!deadline.aborted || isPluginError(error)) throw error;
+    const program = error instanceof ProgramFault ? ` (${error.message})` : '';
+    throw new PluginError('Retryable', `the provider did not answer within ${deadlineMs} ms${program}`, {
+      cause: error,
+    });
+  } finally {
+    await admission.release();
+  }
 }

@@ -4,105 +4,58 @@ import { anySignal } from '../../model/signals.js';
 import type { JsonObject } from '../../model/json.js';
 import type { TaskRequest } from '../../model/messages.js';
 import type { Task } from '../../model/task.js';
-import { isPluginError, PluginError, ProgramFault } from '../../plugins/errors.js';
+import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
-import { openAccount, type AccountName } from './account.js';
-import { admit } from './admission.js';
+import type { AccountName } from './account.js';
 import type { Attempt } from '../attempt.js';
 import { confirmMachine } from './confirm-machine.js';
 import { createMachine } from './create-machine.js';
 import { deleteMachine } from './delete-machine.js';
-import { machineInput } from './machine-input.js';
 import type { ActivityParts } from '../parts.js';
-import type { ProviderCall } from './provider-call.js';
+import { callProvider, openTarget, type CallOptions } from './provider-call.js';
 import { refuseOwned } from '../plan/refuse-owned.js';
-import { resolveOwnSecret } from './own-secret.js';
 import type { TaskCall } from '../task-call.js';
 import { refuseSuperseded, resetTime } from './superseded.js';
 
 /** Carries out CREATE, CONFIRM or DELETE by the plugin of the node's provider. */
 export async function runProviderTask({ parts, task, request, attempt }: TaskCall): Promise<JsonObject> {
   const budget = budgetSignal();
-  const { plugin, fields } = await openAccount(parts, accountFor(request, task), attempt);
-  const { nodeId, incarnation, clusterId, clusterUid, keyUid = clusterUid, placement, config } = request;
-  const machine = machineInput(
-    parts.installation,
-    clusterId,
-    { nodeId, incarnation, keyUid, config, placement },
-    fields,
-  );
+  const target = await openTarget(parts, request, accountFor(request, task), attempt);
+  const { plugin, machine } = target;
   if (request.swept === true)
     await refuseOwned(parts, {
       key: machine.key,
       providerid: machine.providerid ?? '',
-      ...(clusterId === '-' ? {} : { cluster: clusterId }),
+      cluster: request.clusterId === '-' ? undefined : request.clusterId,
     });
   const earlierCallAt = await earlierCall(parts, plugin, request, task, attempt);
   if (earlierCallAt !== undefined) await untilVisible(plugin, earlierCallAt, attempt);
   else if (task.taskName === 'DELETE' && machine.providerid === undefined)
     await untilVisible(plugin, activityInfo().scheduledTimestampMs, attempt);
-  const admission = await admit(parts, plugin, request.provider.name, attempt);
-  const { turn, reservation } = admission;
-  // The call's own deadline ends its connection too, so that no attempt given up for lost creates anything
-  // later.
-  const deadline = AbortSignal.timeout(plugin.descriptor.callDeadlineMs);
-  // A CREATE that was sent goes on when the task is cancelled: it ends with the machine's id, which makes
-  // deleting it easy.
-  const cancelled = task.taskName === 'CREATE' ? [] : [attempt.signal];
-  const signal = anySignal([
-    ...cancelled,
-    attempt.detach,
-    deadline,
-    budget,
-    ...(turn === undefined ? [] : [turn.lost]),
-  ]);
-  const provider = plugin.create({
-    task: { ...task, provider: { ...task.provider, type: plugin.descriptor.name, fields } },
-    log: attempt.log,
-    signal,
-    fields,
-    claims: parts.claims(request.provider.name),
-    calls: admission.calls(signal),
-    pools: parts.pools,
-    resolveSecret: (reference) => resolveOwnSecret(parts, request, attempt, reference),
-    reservation,
-  });
-  attempt.at(`${task.taskName} by ${plugin.descriptor.name}`);
-  const call: ProviderCall = {
-    plugin,
-    provider,
-    request,
-    attempt,
-    machine,
-    absences: parts.absences,
-    runs: parts.runs,
-    turn,
+  const options: CallOptions = {
+    deadlineMs: plugin.descriptor.callDeadlineMs,
+    signals: [budget],
+    // A CREATE that was sent continues after a cancellation: it ends with the machine's id, which makes
+    // deleting it easy.
+    survivesCancel: task.taskName === 'CREATE',
   };
   try {
-    // After the deadline began: whoever takes this attempt's place from now on waits at least as long as its
-    // call can take.
-    if (earlierCallAt !== undefined || admission.waitedMs > patienceMs) await refuseSuperseded(parts);
-    if (task.taskName === 'CREATE') return await createMachine(call, earlierCallAt !== undefined);
-    if (task.taskName === 'CONFIRM') return await confirmMachine(parts, call, budget);
-    return await deleteMachine(call);
+    return await callProvider(parts, { task, request, attempt }, target, options, async (call) => {
+      // Checked after the deadline has begun: an attempt that replaces this one waits at least as long as this
+      // call can take.
+      if (earlierCallAt !== undefined || call.admission.waitedMs > patienceMs) await refuseSuperseded(parts);
+      if (task.taskName === 'CREATE') return createMachine(call, earlierCallAt !== undefined);
+      if (task.taskName === 'CONFIRM') return confirmMachine(call, budget);
+      return deleteMachine(call);
+    });
   } catch (error) {
-    // There is no time for another attempt, and one that began would end without a word.
+    // There is no time left for another attempt, which would end without a message.
     if (budget.aborted && !(error instanceof PluginError))
       throw new PluginError('NotReady', `${attempt.step()} when its time was over`, {
         cause: error,
         retryAfterMs: 60_000,
       });
-    if (deadline.aborted && !isPluginError(error)) {
-      const program = error instanceof ProgramFault ? ` (${error.message})` : '';
-      throw new PluginError(
-        'Retryable',
-        `the provider did not answer within ${plugin.descriptor.callDeadlineMs} ms${program}`,
-        { cause: error },
-      );
-    }
     throw error;
-  } finally {
-    await admission.release();
   }
 }
 

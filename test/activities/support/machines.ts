@@ -18,10 +18,7 @@ export interface MachineBench {
   readonly service: TestService;
   readonly parts: ActivityParts;
   run(action: Action, request: TaskRequest, attempt?: number): Promise<TaskOutcome>;
-  looks: Pick<
-    TaskActivities,
-    'SURVEY' | 'FIND_MACHINES' | 'FIND_LEAKS' | 'NODE_REUSED' | 'READ_QUOTA'
-  >;
+  looks: Pick<TaskActivities, 'SURVEY' | 'FIND_MACHINES' | 'FIND_LEAKS' | 'NODE_REUSED' | 'READ_QUOTA'>;
   survey(nodes: readonly LookedAt[], attempt?: number): Promise<SurveyReply>;
   /** CREATE and CONFIRM. */
   up(nodeId: string, more?: Partial<TaskRequest>): Promise<LookedAt>;
