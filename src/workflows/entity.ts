@@ -91,6 +91,11 @@ export function newMemory(): EntityMemory {
   return { changes: 0, updates: 0, draining: false };
 }
 
+/** The time of the current workflow task, RFC 3339. */
+export function now(): string {
+  return new Date(Date.now()).toISOString();
+}
+
 export function noteChange(memory: EntityMemory): void {
   memory.changes += 1;
 }

@@ -1,4 +1,4 @@
-import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
+import { ActivityCancellationType, scheduleActivity, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Action } from '../model/action.js';
 import { activityTable, heartbeatMs, type Activities, type ActivityName } from '../model/activities.js';
 import type { MachineAction } from '../model/machine/actions.js';
@@ -29,6 +29,7 @@ export async function schedule<Name extends ActivityName>(
   request: Parameters<Activities[Name]>[0],
   options: ScheduleOptions = {},
 ): Promise<Awaited<ReturnType<Activities[Name]>>> {
+  await spend(JSON.stringify(request ?? null).length);
   const row = activityTable[name];
   const attempts = options.attempts ?? (row.retry.by === 'server' ? row.retry.attempts : undefined);
   return scheduleActivity<Awaited<ReturnType<Activities[Name]>>>(
@@ -54,6 +55,31 @@ export async function schedule<Name extends ActivityName>(
       },
     },
   );
+}
+
+/**
+ * What one workflow task may command, in characters of JSON: above 4 MB Temporal terminates the workflow.
+ */
+const maxTaskChars = 700_000;
+// Each run of a workflow has its own instance of this module.
+let historyAtTask = 0;
+let spentChars = 0;
+
+/** Waits for a later workflow task if this one would command too much. */
+async function spend(chars: number): Promise<void> {
+  for (;;) {
+    // The length of the history tells one workflow task from the next.
+    const { historyLength } = workflowInfo();
+    if (historyLength !== historyAtTask) {
+      historyAtTask = historyLength;
+      spentChars = 0;
+    }
+    if (spentChars === 0 || spentChars + chars <= maxTaskChars) {
+      spentChars += chars;
+      return;
+    }
+    await sleep(1);
+  }
 }
 
 function queueOf(

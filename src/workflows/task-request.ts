@@ -3,17 +3,17 @@ import type { TaskRequest } from '../model/messages.js';
 import { taskId } from '../model/names.js';
 import type { PluginPins, Step } from '../model/plan/plan.js';
 import type { ServiceActionSpec } from '../model/spec.js';
-import type { NodeOwner } from './run-node.js';
+import type { CarriedNode } from './run-node.js';
 
 /** What the activity of a step is given. */
-export function requestFor(owner: NodeOwner, step: Step, run: number): TaskRequest {
-  const node = owner.node();
+export function requestFor(owner: CarriedNode, step: Step, run: number): TaskRequest {
+  const node = owner.state();
   const base = owner.taskBase();
   const { nodeId, incarnation, placement } = node;
   const { action, service } = step;
   const spec = actionSpec(owner, step);
   const { command, ...rest } = base;
-  const check = action === 'START' && service !== undefined ? owner.service(service)?.check : undefined;
+  const check = action === 'START' && service !== undefined ? owner.service?.(service)?.check : undefined;
   const pins = pinsFor(owner, step);
   return {
     ...rest,
@@ -55,8 +55,8 @@ export function requestFor(owner: NodeOwner, step: Step, run: number): TaskReque
 }
 
 /** What was planned is not carried out by other plugins; but for DELETE: whatever is there must go. */
-function pinsFor(owner: NodeOwner, step: Step): PluginPins | undefined {
-  const { placement } = owner.node();
+function pinsFor(owner: CarriedNode, step: Step): PluginPins | undefined {
+  const { placement } = owner.state();
   const names =
     step.action === 'DELETE'
       ? []
@@ -72,16 +72,16 @@ function pinsFor(owner: NodeOwner, step: Step): PluginPins | undefined {
   return pins.length === 0 ? undefined : Object.fromEntries(pins);
 }
 
-function automatorsOf(owner: NodeOwner): readonly string[] {
+function automatorsOf(owner: CarriedNode): readonly string[] {
   const types = owner
-    .node()
-    .services.flatMap((name) => Object.values(owner.service(name)?.actions ?? {}).map(({ type }) => type));
+    .state()
+    .services.flatMap((name) => Object.values(owner.service?.(name)?.actions ?? {}).map(({ type }) => type));
   return [...new Set(types)];
 }
 
 /** The action of the step's service, as the spec has it; undefined for what belongs to no service. */
-export function actionSpec(owner: NodeOwner, step: Step): ServiceActionSpec | undefined {
-  return step.service === undefined ? undefined : owner.service(step.service)?.actions[keyOf(step.action)];
+export function actionSpec(owner: CarriedNode, step: Step): ServiceActionSpec | undefined {
+  return step.service === undefined ? undefined : owner.service?.(step.service)?.actions[keyOf(step.action)];
 }
 
 function keyOf(action: Action): keyof typeof serviceActionKeys {

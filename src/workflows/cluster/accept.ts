@@ -14,9 +14,9 @@ import { describeIntent, rememberedOperations, type Operation } from '../../mode
 import { stableJson } from '../../model/payload.js';
 import type { ClusterState } from '../../model/state.js';
 import type { ClusterSpec } from '../../model/spec.js';
-import { noteChange } from '../entity.js';
+import { now, noteChange } from '../entity.js';
 import { groupOfNode, instruct, instructAll } from './groups.js';
-import { changeNodes, changeOperation, dropNode, now, type Memory } from './memory.js';
+import { changeNodes, changeOperation, dropNode, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** Why an apply is refused; undefined if it is accepted. Handlers only queue operations. */

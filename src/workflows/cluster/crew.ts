@@ -2,17 +2,22 @@ import { CancellationScope, condition, isCancellation, log } from '@temporalio/w
 import type { FailureRecord } from '../../model/failure.js';
 import type { CurrentTask, NodeState } from '../../model/node.js';
 import type { Step } from '../../model/plan/plan.js';
+import type { ServiceSpec } from '../../model/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/work.js';
-import { announceNode, changeNode, dropNode, now, type CrewMemory } from './memory.js';
-import { createCommandBudget, createPlaces, type CommandBudget, type Places } from './places.js';
-import { runNode, type NodeOwner } from '../run-node.js';
+import { now } from '../entity.js';
+import { announceNode, changeNode, dropNode, type CrewMemory } from './memory.js';
+import { createPlaces, type Places } from './places.js';
+import { runNode, type CarriedNode, type NodeHooks, type TaskBase } from '../run-node.js';
 
 /**
  * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, turns, numbers,
  * counts.
  */
-export interface Crew extends Pick<NodeOwner, 'nextIncarnation' | 'service' | 'taskBase'> {
+export interface Crew {
   readonly memory: CrewMemory;
+  nextIncarnation(): number;
+  service(name: string): ServiceSpec | undefined;
+  taskBase(): TaskBase;
   /** Tasks in flight at once. A node that waits at a gate, or between looks, holds no place. */
   readonly inFlight: number;
   isOpen(gate: string): boolean;
@@ -51,7 +56,6 @@ export interface Run {
 interface Progress {
   readonly crew: Crew;
   readonly places: Places;
-  readonly budget: CommandBudget;
   /** For each node that waits: may it go on now? */
   readonly waiting: Record<string, () => boolean>;
   open: number;
@@ -68,7 +72,6 @@ export function startRun(crew: Crew, work: Work): Run {
   const progress: Progress = {
     crew,
     places: createPlaces(crew.inFlight),
-    budget: createCommandBudget(),
     waiting: {},
     open: chains.length,
     stopping: false,
@@ -113,12 +116,13 @@ function isStartable({ memory }: Crew, work: Work, { nodeId, kind }: Chain): boo
 async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<void> {
   const { crew } = progress;
   try {
-    const end = await runNode(ownerOf(progress, work, chain), chain.kind.chain);
+    const node = nodeOf(progress, work, chain);
+    const end = await runNode(node, chain.kind.chain, hooksOf(progress, chain));
     if (progress.abandoned) return;
     if (end === 'done' && chain.kind.purpose === 'remove') dropNode(crew.memory, chain.nodeId);
-    const node = crew.memory.state.nodes[chain.nodeId];
-    if (end === 'failed' && node?.failure !== undefined)
-      crew.failed(node, node.failure, chain.kind.chain.slice(positionOf(crew, chain)));
+    const failed = crew.memory.state.nodes[chain.nodeId];
+    if (end === 'failed' && failed?.failure !== undefined)
+      crew.failed(failed, failed.failure, chain.kind.chain.slice(positionOf(crew, chain)));
   } finally {
     progress.open -= 1;
     crew.changed();
@@ -129,44 +133,46 @@ function positionOf({ memory }: Crew, { nodeId }: Chain): number {
   return memory.state.work?.positions[nodeId] ?? 0;
 }
 
-function ownerOf(progress: Progress, work: Work, chain: Chain): NodeOwner {
+function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
   const { crew } = progress;
   const { memory } = crew;
   const { nodeId, kind } = chain;
-  // A task that ended long after it was given up must not touch what others have done since.
+  return {
+    operation: work.operation,
+    position: positionOf(crew, chain),
+    placements: work.placements[kind.group] ?? [],
+    plugins: work.plugins,
+    state: () => {
+      const found = memory.state.nodes[nodeId];
+      if (found === undefined) throw new Error(`node ${nodeId} is gone`);
+      return found;
+    },
+    change: (change) => {
+      if (!progress.abandoned) changeNode(memory, nodeId, change);
+    },
+    service: (name) => crew.service(name),
+    taskBase: () => crew.taskBase(),
+  };
+}
+
+function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
+  const { crew } = progress;
+  const { memory } = crew;
+  // A task that ends long after it was given up must not change what others have done since.
   const unlessAbandoned =
     <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
     (...args: Args): void => {
       if (!progress.abandoned) act(...args);
     };
   return {
-    operation: work.operation,
-    placements: work.placements[kind.group] ?? [],
-    plugins: work.plugins,
-    node: () => {
-      const found = memory.state.nodes[nodeId];
-      if (found === undefined) throw new Error(`node ${nodeId} is gone`);
-      return found;
-    },
-    change: unlessAbandoned((change) => changeNode(memory, nodeId, change)),
-    announce: unlessAbandoned(() => {
-      announceNode(memory, nodeId);
-      crew.announced(memory.state.nodes[nodeId]?.services ?? []);
-    }),
-    position: () => positionOf(crew, chain),
+    enter: (step) => waitFor(progress, nodeId, step),
+    leave: unlessAbandoned((turn) => crew.leaveTurn(turn, nodeId)),
+    acquire: (step) => acquire(progress, nodeId, step),
     passed: unlessAbandoned((position) => passStep(memory, nodeId, position)),
-    waitFor: (step) => waitFor(progress, nodeId, step),
-    leaveTurn: unlessAbandoned((turn) => crew.leaveTurn(turn, nodeId)),
-    takePlace: async (step) => takePlace(progress, nodeId, step),
-    givePlaceBack: (step) => {
-      if (holdsPlace(step)) progress.places.giveBack();
-    },
-    spend: (size) => progress.budget.spend(size),
     stepDone: unlessAbandoned((step) => {
       if (step.counts !== undefined) crew.count(step.counts);
       crew.tasks({ done: 1 });
     }),
-    addTasks: unlessAbandoned((total) => crew.tasks({ total })),
     stepFailed: unlessAbandoned((step, failure) => {
       log.warn(`${step.action} of ${nodeId} failed`, {
         kind: failure.kind,
@@ -174,10 +180,12 @@ function ownerOf(progress: Progress, work: Work, chain: Chain): NodeOwner {
       });
       crew.tasks({ failed: 1 });
     }),
+    tasksAdded: unlessAbandoned((total) => crew.tasks({ total })),
+    announced: unlessAbandoned(() => {
+      announceNode(memory, nodeId);
+      crew.announced(memory.state.nodes[nodeId]?.services ?? []);
+    }),
     nextIncarnation: () => crew.nextIncarnation(),
-    service: (name) => crew.service(name),
-    taskBase: () => crew.taskBase(),
-    now,
   };
 }
 
@@ -187,29 +195,31 @@ function passStep(memory: CrewMemory, nodeId: string, position: number): void {
   memory.state = { ...memory.state, work: { ...work, positions: { ...work.positions, [nodeId]: position } } };
 }
 
-async function takePlace(progress: Progress, nodeId: string, step: Step): Promise<boolean> {
-  const { crew } = progress;
-  if (crew.paused()) {
-    changeNode(crew.memory, nodeId, (node) =>
-      node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
-    );
-    crew.changed();
-    await condition(() => !crew.paused() || progress.stopping);
+async function acquire(progress: Progress, nodeId: string, step: Step): Promise<(() => void) | undefined> {
+  const { crew, places } = progress;
+  for (;;) {
+    if (crew.paused()) {
+      changeNode(crew.memory, nodeId, (node) =>
+        node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
+      );
+      crew.changed();
+      await condition(() => !crew.paused() || progress.stopping);
+    }
+    const release = await acquirePermit(places, step);
+    const isPaused = crew.paused() && !progress.stopping;
+    if (release !== undefined && !isPaused && !progress.stopping) {
+      crew.changed();
+      return release;
+    }
+    release?.();
+    if (!isPaused || release === undefined) return undefined;
   }
-  const granted = holdsPlace(step) ? await progress.places.take() : true;
-  if (granted && progress.stopping && holdsPlace(step)) progress.places.giveBack();
-  if (crew.paused() && granted && !progress.stopping) {
-    // Paused while it waited for its place.
-    if (holdsPlace(step)) progress.places.giveBack();
-    return takePlace(progress, nodeId, step);
-  }
-  crew.changed();
-  return granted && !progress.stopping;
 }
 
-/** CONFIRM waits between looks most of its time. */
-function holdsPlace(step: Step): boolean {
-  return step.action !== 'CONFIRM';
+/** CONFIRM waits between looks most of its time, so it needs no permit. */
+async function acquirePermit(places: Places, step: Step): Promise<(() => void) | undefined> {
+  if (step.action === 'CONFIRM') return () => undefined;
+  return (await places.take()) ? () => places.giveBack() : undefined;
 }
 
 async function waitFor(progress: Progress, nodeId: string, step: Step): Promise<boolean> {

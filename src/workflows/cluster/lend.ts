@@ -4,11 +4,11 @@ import { unfitText, type GiveBackRequest, type LendRequest, type NodeReply } fro
 import { groupWorkflowId, taskId } from '../../model/names.js';
 import type { NodeFacts, NodeState } from '../../model/node.js';
 import { mergePayload, stableJson } from '../../model/payload.js';
-import { noteChange, type NextWake } from '../entity.js';
+import { now, noteChange, type NextWake } from '../entity.js';
 import { schedule, scheduleMachineTask } from '../schedule.js';
 import { queueOperation } from './accept.js';
 import { groupOfNode } from './groups.js';
-import { changeNode, now, type Memory } from './memory.js';
+import { changeNode, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
 /** How often a cluster asks whether whoever has its node still works on it, in ms. */

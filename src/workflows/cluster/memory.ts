@@ -122,7 +122,3 @@ export async function keepSearchAttributes(memory: Memory): Promise<never> {
     await condition(() => memory.changes !== seen);
   }
 }
-
-export function now(): string {
-  return new Date(Date.now()).toISOString();
-}

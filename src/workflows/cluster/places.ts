@@ -1,5 +1,3 @@
-import { sleep, workflowInfo } from '@temporalio/workflow';
-
 /**
  * Places in flight, given first come first served. Lives in one run of a workflow; holds no state of the
  * cluster.
@@ -42,39 +40,6 @@ export function createPlaces(limit: number): Places {
     close() {
       closed = true;
       for (const turnAway of waiting.splice(0)) turnAway(false);
-    },
-  };
-}
-
-/**
- * What one workflow task may command, in characters of JSON. Over 4 MB Temporal ends the workflow for good.
- */
-const commandSize = 700_000;
-
-/** Spreads commands over several workflow tasks, so that none of them grows beyond what Temporal takes. */
-export interface CommandBudget {
-  /** Resolves when a command of this size may be given. */
-  spend(size: number): Promise<void>;
-}
-
-export function createCommandBudget(): CommandBudget {
-  let task = 0;
-  let spent = 0;
-  return {
-    async spend(size) {
-      for (;;) {
-        // The length of the history tells one workflow task from the next.
-        const { historyLength } = workflowInfo();
-        if (historyLength !== task) {
-          task = historyLength;
-          spent = 0;
-        }
-        if (spent === 0 || spent + size <= commandSize) {
-          spent += size;
-          return;
-        }
-        await sleep(1);
-      }
     },
   };
 }

@@ -7,7 +7,8 @@ import { outlinesOf } from '../../model/plan/plan-operation.js';
 import { stableJson } from '../../model/payload.js';
 import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/state.js';
 import { endOperation, queueOperation } from './accept.js';
-import { changeNodes, changeOperation, now, showNode, type Memory } from './memory.js';
+import { now } from '../entity.js';
+import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
 import { operate, type OperationEnd } from './operate.js';
 
 export function hasWork({ state }: Memory): boolean {

@@ -9,7 +9,8 @@ import { schedule } from '../schedule.js';
 import { buildByCommand } from './command.js';
 import { whyOf } from './failure.js';
 import { runLibraryTask } from './library.js';
-import { buildOf, change, changeBuild, noteBuild, now, type ImageMemory } from './memory.js';
+import { now } from '../entity.js';
+import { buildOf, change, changeBuild, noteBuild, type ImageMemory } from './memory.js';
 import { buildByRecipe } from './recipe.js';
 
 /** One build, from the place for it to its end. It throws nothing: what went wrong is in its record. */

@@ -11,9 +11,9 @@ import { readMachineKey, uploadId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/ownership.js';
 import { ownershipOf } from '../machine/ownership.js';
 import { borrowedQuery, disownUpdate, ownersQuery, roundSignal, usedResourcesQuery } from '../messages.js';
-import { noteChange, query, signal, update, type Message } from '../entity.js';
+import { now, noteChange, query, signal, update, type Message } from '../entity.js';
 import { schedule } from '../schedule.js';
-import { change, now, type ImageMemory } from './memory.js';
+import { change, type ImageMemory } from './memory.js';
 import {
   buildImageUpdate,
   cancelBuildUpdate,

@@ -3,7 +3,8 @@ import type { MachineAction } from '../../model/machine/actions.js';
 import type { CaptureOwner, MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
 import { imageWorkflowId, machineKey, taskId, uploadId, uploadToken } from '../../model/names.js';
 import { scheduleMachineTask } from '../schedule.js';
-import { buildOf, now, type ImageMemory } from './memory.js';
+import { now } from '../entity.js';
+import { buildOf, type ImageMemory } from './memory.js';
 
 export interface At {
   readonly site: string;

@@ -9,8 +9,8 @@ import { imageWorkflowId } from '../../model/names.js';
 import { NotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { carryOut } from '../machine/operations.js';
-import { newMemory } from '../entity.js';
-import { forgetMachine, noteBuild, now, setMachine, type ImageMemory } from './memory.js';
+import { now, newMemory } from '../entity.js';
+import { forgetMachine, noteBuild, setMachine, type ImageMemory } from './memory.js';
 
 /**
  * A machine of a build. It is had, captured and given back as one that is registered by itself; its state is

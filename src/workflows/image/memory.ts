@@ -20,10 +20,6 @@ export interface ImageMemory extends EntityMemory {
   retryAt?: number;
 }
 
-export function now(): string {
-  return new Date(Date.now()).toISOString();
-}
-
 export function change(memory: ImageMemory, part: Partial<ImageState>): void {
   memory.state = { ...memory.state, ...part };
   noteChange(memory);

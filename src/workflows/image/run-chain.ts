@@ -7,8 +7,9 @@ import type { ClusterSpec } from '../../model/spec.js';
 import { imageWorkflowId } from '../../model/names.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { incarnation } from '../machine/run-step.js';
-import { runNode, type NodeOwner } from '../run-node.js';
-import { change, now, type ImageMemory } from './memory.js';
+import { runNode, type CarriedNode } from '../run-node.js';
+
+import { change, type ImageMemory } from './memory.js';
 
 export interface ChainOptions {
   readonly group: string;
@@ -32,12 +33,10 @@ export async function runChain(
 ): Promise<void> {
   let node = nodeOf(machine, options);
   let failure: FailureRecord | undefined;
-  const nobody = (): void => undefined;
-  const owner: NodeOwner = {
+  const carried: CarriedNode = {
     operation: options.operation ?? `build-${machine.state.name}`,
-    placements: [],
     launches: 1,
-    node: () => node,
+    state: () => node,
     change: (apply) => {
       node = apply(node);
       if (node.payload !== machine.state.payload) machine.state = { ...machine.state, payload: node.payload };
@@ -45,20 +44,6 @@ export async function runChain(
       if (current?.state === 'running')
         options.tell(`${current.action}${current.service === undefined ? '' : ` ${current.service}`}`);
     },
-    announce: nobody,
-    position: () => 0,
-    passed: nobody,
-    leaveTurn: nobody,
-    givePlaceBack: nobody,
-    stepDone: nobody,
-    addTasks: nobody,
-    waitFor: () => Promise.resolve(memory.cancelled !== true),
-    takePlace: () => Promise.resolve(true),
-    spend: () => Promise.resolve(),
-    stepFailed: (_step, failed) => {
-      failure = failed;
-    },
-    nextIncarnation: () => machine.state.incarnation ?? incarnation,
     service: (name) => options.spec?.services[name],
     plugins: options.plugins,
     taskBase: () => ({
@@ -69,9 +54,14 @@ export async function runChain(
       peersVersion: 0,
       command: options.command,
     }),
-    now,
   };
-  const end = await runNode(owner, chain);
+  const end = await runNode(carried, chain, {
+    enter: () => Promise.resolve(memory.cancelled !== true),
+    stepFailed: (_step, failed) => {
+      failure = failed;
+    },
+    nextIncarnation: () => machine.state.incarnation ?? incarnation,
+  });
   change(memory, {});
   // What was cut short is never taken for done.
   if (end === 'stopped') throw new CancelledFailure('it was cut short');

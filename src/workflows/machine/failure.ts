@@ -3,7 +3,8 @@ import type { FailureRecord } from '../../model/failure.js';
 import { answerOfFailure, type Answer } from '../../model/machine/answer.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import { readTaskFailure } from '../task-failure.js';
-import { now, type MachineMemory } from './memory.js';
+import { now } from '../entity.js';
+import { type MachineMemory } from './memory.js';
 
 /** An operation that ends without what was asked. */
 export class NotDone extends Error {

@@ -6,7 +6,8 @@ import type { MachineStateName } from '../../model/machine/states.js';
 import { planLoad, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
 import { endAccess, settleAccess } from './access.js';
 import { refuse, toNotDone } from './failure.js';
-import { change, happen, note, now, type MachineMemory } from './memory.js';
+import { now } from '../entity.js';
+import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
 import { givePlace, placesOf } from './slots.js';
 

@@ -11,9 +11,9 @@ import { faultOf } from '../../model/machine/request.js';
 import { machineWorkflowId } from '../../model/names.js';
 import type { NamedMachine, Ownership } from '../../model/ownership.js';
 import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../messages.js';
-import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
+import { now, newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
 import { askImage } from './ask-image.js';
-import { change, now, type MachineMemory } from './memory.js';
+import { change, type MachineMemory } from './memory.js';
 import {
   accessQuery,
   askImageUpdate,

@@ -1,5 +1,5 @@
 import type { CancellationScope } from '@temporalio/workflow';
-import { noteChange, type EntityMemory } from '../entity.js';
+import { noteChange, now, type EntityMemory } from '../entity.js';
 import type { MachineOperation, MachineState } from '../../model/machine/machine.js';
 import { rememberedOperations } from '../../model/machine/machine.js';
 import { nextState, type MachineEvent, type MachineStateName } from '../../model/machine/states.js';
@@ -21,10 +21,6 @@ export interface MachineMemory extends EntityMemory {
   looking?: true;
   /** The machine is no longer registered. */
   removed?: true;
-}
-
-export function now(): string {
-  return new Date(Date.now()).toISOString();
 }
 
 export function change(memory: MachineMemory, part: Partial<MachineState>): void {

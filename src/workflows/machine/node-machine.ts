@@ -20,11 +20,11 @@ import {
 } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
 import { borrowedQuery, giveBackSignal, payloadQuery } from '../messages.js';
-import { newMemory, query, runEntity, update, type Message } from '../entity.js';
+import { now, newMemory, query, runEntity, update, type Message } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';
 import { refuse, toNotDone } from './failure.js';
-import { change, note, now, type MachineMemory } from './memory.js';
+import { change, note, type MachineMemory } from './memory.js';
 import { cancelMachineUpdate, machineQuery } from './messages.js';
 import { cancelOperation, operate } from './operate.js';
 import { carryOut } from './operations.js';

@@ -6,7 +6,8 @@ import { refusalOf } from '../../model/machine/accept.js';
 import type { MachineIntent } from '../../model/machine/machine.js';
 import { machineWorkflowId } from '../../model/names.js';
 import { NotDone, toNotDone } from './failure.js';
-import { change, now, type MachineMemory } from './memory.js';
+import { now } from '../entity.js';
+import { change, type MachineMemory } from './memory.js';
 import { incarnation, runAction } from './run-step.js';
 
 /** Longest time for one look, in ms: the next round looks again. */

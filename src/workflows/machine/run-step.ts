@@ -6,7 +6,8 @@ import { estimateLeft, possibleSteps, type ProcedureStep } from '../../model/mac
 import { machineWorkflowId, taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/payload.js';
 import { scheduleMachineTask } from '../schedule.js';
-import { change, changeOperation, now, type MachineMemory } from './memory.js';
+import { now } from '../entity.js';
+import { change, changeOperation, type MachineMemory } from './memory.js';
 
 /** Of a machine that was never moved. */
 export const incarnation = 1;

@@ -7,7 +7,8 @@ import { machinePartOf } from '../../model/result-table.js';
 import { scheduleTask } from '../schedule.js';
 import { readTaskFailure } from '../task-failure.js';
 import { toNotDone } from './failure.js';
-import { change, note, now, type MachineMemory } from './memory.js';
+import { now } from '../entity.js';
+import { change, note, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
 
 /**

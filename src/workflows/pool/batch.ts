@@ -15,7 +15,7 @@ import { requestFor } from '../task-request.js';
 import { endBuild, endDelete } from './ends.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
-import { poolOwner } from './owner.js';
+import { poolNode } from './owner.js';
 import { wearWork } from './wear.js';
 
 /** What nodes that are carried together are carried for. */
@@ -79,10 +79,10 @@ function prepare(
       },
     };
   });
-  const owner = poolOwner(memory, { nodeId: id, operation: operations[kind], isOver: () => false });
-  const { placement } = owner.node();
+  const node = poolNode(memory, { nodeId: id, operation: operations[kind] });
+  const { placement } = node.state();
   if (placement === undefined) throw new Error(`${id} has no placement`);
-  return { id, placement, request: requestFor(owner, { action }, 1) };
+  return { id, placement, request: requestFor(node, { action }, 1) };
 }
 
 function placed(placement: PlannedPlacement | undefined, id: string): PlannedPlacement {
@@ -129,7 +129,7 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
     noteChange(memory);
   };
   scope
-    .run(() => perform(memory, kind, members))
+    .run(() => perform(kind, members))
     .then(
       (ends) => {
         over((member, index) => settleEnd(memory, kind, member, ends[index]));
@@ -142,15 +142,10 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
     );
 }
 
-async function perform(
-  memory: PoolMemory,
-  kind: BatchKind,
-  members: readonly Member[],
-): Promise<readonly TogetherEnd[]> {
+async function perform(kind: BatchKind, members: readonly Member[]): Promise<readonly TogetherEnd[]> {
   const [first] = members;
   if (first === undefined) return [];
   const requests = members.map(({ request }) => request);
-  await memory.budget.spend(JSON.stringify(requests).length);
   const action = actions[kind];
   const { placement } = first;
   return schedule(

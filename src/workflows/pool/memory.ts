@@ -1,6 +1,6 @@
 import type { PoolState } from '../../model/pool/state.js';
 import type { EntityMemory } from '../entity.js';
-import type { CommandBudget, Places } from '../cluster/places.js';
+import type { Places } from '../cluster/places.js';
 import type { Told } from './metrics.js';
 
 /** Holds a pool's state during one run of its workflow. */
@@ -11,7 +11,6 @@ export interface PoolMemory extends EntityMemory {
   /** For calls that change something, and for looks: those wait most of their time. */
   places: Places;
   looks: Places;
-  readonly budget: CommandBudget;
   /** Nodes whose task failed beside others, and in how many ms it is tried again, by itself. */
   readonly alone: Record<string, number>;
   /** About how many ms of CPU a worker needs to replay what this run did. */

@@ -6,7 +6,7 @@ import { carryOutDue, nextDue } from '../../model/pool/due.js';
 import { deleteNode } from '../../model/pool/hand-out.js';
 import type { PoolStart } from '../../model/pool/messages.js';
 import { newPool, type PoolState } from '../../model/pool/state.js';
-import { createCommandBudget, createPlaces } from '../cluster/places.js';
+import { createPlaces } from '../cluster/places.js';
 import { detailsOfPool } from './details.js';
 import { newMemory, runEntity, type NextStep } from '../entity.js';
 import { messagesOf } from './handlers.js';
@@ -37,7 +37,6 @@ export async function pool(input?: PoolInput): Promise<string> {
     work: {},
     places: createPlaces(inFlight),
     looks: createPlaces(lookedAt),
-    budget: createCommandBudget(),
     alone: {},
     replayMs: 0,
     looking: {},

@@ -2,12 +2,11 @@ import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import type { PoolNode } from '../../model/pool/node.js';
-import { runNode, type ChainEnd } from '../run-node.js';
 import { beginBatches, goesTogether, type BatchKind } from './batch.js';
 import { endBuild, endDelete } from './ends.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory, Work } from './memory.js';
-import { poolOwner, type Errand } from './owner.js';
+import { poolNode, runPoolNode } from './owner.js';
 import { wearWork } from './wear.js';
 
 /** Begun in one workflow task at most: a long one would be taken for a dead one. */
@@ -105,8 +104,9 @@ async function build(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   const { pool } = memory;
   const againMs = memory.alone[nodeId];
   if (againMs !== undefined) await sleep(againMs);
-  const owner = poolOwner(memory, { nodeId, operation: 'launch', isOver });
-  if (owner.placements.length === 0 && owner.node().facts.machine === undefined) {
+  const work = { nodeId, operation: 'launch', isOver };
+  const node = poolNode(memory, work);
+  if (node.placements?.length === 0 && node.state().facts.machine === undefined) {
     return launchFailed(
       pool,
       nodeId,
@@ -114,7 +114,7 @@ async function build(memory: PoolMemory, nodeId: string, isOver: () => boolean):
       Date.now(),
     );
   }
-  const end = await runNode(owner, [{ action: 'CREATE' }, { action: 'CONFIRM' }]);
+  const end = await runPoolNode(memory, work, [{ action: 'CREATE' }, { action: 'CONFIRM' }]);
   if (end === 'done') endBuild(pool, nodeId);
   if (end === 'failed') endBuild(pool, nodeId, failureOf(pool, nodeId));
 }
@@ -127,7 +127,9 @@ async function clean(memory: PoolMemory, nodeId: string, isOver: () => boolean):
   const { script, sudo, timeoutMs } = cleanUp;
   const command = { text: script, sudo, timeoutMs };
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: { ...before.machine, runs: {} } }));
-  const end = await errand(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, 'EXEC');
+  const end = await runPoolNode(memory, { nodeId, operation: `use-${node.handedOut}`, command, isOver }, [
+    { action: 'EXEC' },
+  ]);
   if (end === 'done') nodeCleaned(pool, nodeId, Date.now());
   if (end === 'failed') cleanUpFailed(pool, nodeId, failureOf(pool, nodeId).message, Date.now());
 }
@@ -140,13 +142,9 @@ async function remove(memory: PoolMemory, nodeId: string, isOver: () => boolean)
   const againMs = memory.alone[nodeId];
   if (againMs !== undefined) await sleep(againMs);
   changePoolNode(pool, nodeId, (before) => ({ ...before, machine: withoutFailure(before.machine) }));
-  const end = await errand(memory, { nodeId, operation: 'delete', isOver }, 'DELETE');
+  const end = await runPoolNode(memory, { nodeId, operation: 'delete', isOver }, [{ action: 'DELETE' }]);
   if (end === 'done') endDelete(pool, nodeId);
   if (end === 'failed') endDelete(pool, nodeId, failureOf(pool, nodeId));
-}
-
-function errand(memory: PoolMemory, about: Errand, action: 'EXEC' | 'DELETE'): Promise<ChainEnd> {
-  return runNode(poolOwner(memory, about), [{ action }]);
 }
 
 function failureOf(
