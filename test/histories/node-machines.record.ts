@@ -6,22 +6,38 @@ import { closed, nodes } from '../workflows/support/spec.js';
 import { here, inStudio } from './support/studio.js';
 
 // As histories.record.ts.
-it('records a node whose machine is captured, loaded and reset, and the cluster that lends it', () => inStudio(here(), async ({ stack, keep }) => {
-  const ground = openGround(stack);
-  const spec = closed({ name: 'lender', nodes: { app: nodes(1, ['shop']) }, services: { shop: { actions: { install: { type: 'shell', fields: { script: 'true' } } } } } });
-  const { operation } = await stack.client.apply(spec);
-  await stack.client.waitFor('lender', operation, { everyMs: 100 });
-  const atRest = (operations: number): Promise<boolean> => until('the cluster is at rest', async () => {
-    const { lent, operation: now, queued, history } = await stack.client.status('lender');
-    return lent === undefined && now === undefined && queued.length === 0 && history.length >= operations;
-  }, 120_000);
-  await ground.operate('lender/app-1', { kind: 'capture', image: { name: 'lender', revision: '1' }, prove: true });
-  await atRest(2);
-  await keep('node-machine-captured', machineWorkflowId('lender/app-1'));
-  await ground.operate('lender/app-1', { kind: 'load', image: host, force: true });
-  await atRest(3);
-  await keep('node-machine-loaded', machineWorkflowId('lender/app-1'));
-  await ground.operate('lender/app-1', { kind: 'power', verb: 'reset' });
-  await atRest(4);
-  await keep('lender', clusterWorkflowId('lender'));
-}));
+it('records a node whose machine is captured, loaded and reset, and the cluster that lends it', () =>
+  inStudio(here(), async ({ stack, keep }) => {
+    const ground = openGround(stack);
+    const spec = closed({
+      name: 'lender',
+      nodes: { app: nodes(1, ['shop']) },
+      services: { shop: { actions: { install: { type: 'shell', fields: { script: 'true' } } } } },
+    });
+    const { operation } = await stack.client.apply(spec);
+    await stack.client.waitFor('lender', operation, { everyMs: 100 });
+    const atRest = (operations: number): Promise<boolean> =>
+      until(
+        'the cluster is at rest',
+        async () => {
+          const { lent, operation: now, queued, history } = await stack.client.status('lender');
+          return (
+            lent === undefined && now === undefined && queued.length === 0 && history.length >= operations
+          );
+        },
+        120_000,
+      );
+    await ground.operate('lender/app-1', {
+      kind: 'capture',
+      image: { name: 'lender', revision: '1' },
+      prove: true,
+    });
+    await atRest(2);
+    await keep('node-machine-captured', machineWorkflowId('lender/app-1'));
+    await ground.operate('lender/app-1', { kind: 'load', image: host, force: true });
+    await atRest(3);
+    await keep('node-machine-loaded', machineWorkflowId('lender/app-1'));
+    await ground.operate('lender/app-1', { kind: 'power', verb: 'reset' });
+    await atRest(4);
+    await keep('lender', clusterWorkflowId('lender'));
+  }));

@@ -10,34 +10,81 @@ import { heddle } from '../../src/temporal-plugin.js';
 
 const folder = import.meta.dirname;
 const wanted = [
-  'adopted', 'claims', 'continued-as-new-1', 'continued-as-new-2', 'create', 'delete', 'delete-preempts-create', 'exec', 'failed-and-retried', 'group-1', 'group-2', 'image',
-  'large-1', 'large-2', 'lender', 'machine', 'machine-reserved', 'node-machine-captured', 'node-machine-loaded', 'paused-and-cancelled', 'plan', 'pool', 'pool-batches', 'pool-built', 'pool-deleted', 'reconfigure', 'replace', 'reservations', 'restart', 'rolled-back', 'scale-down', 'scale-up', 'start', 'stop',
+  'adopted',
+  'claims',
+  'continued-as-new-1',
+  'continued-as-new-2',
+  'create',
+  'delete',
+  'delete-preempts-create',
+  'exec',
+  'failed-and-retried',
+  'group-1',
+  'group-2',
+  'image',
+  'large-1',
+  'large-2',
+  'lender',
+  'machine',
+  'machine-reserved',
+  'node-machine-captured',
+  'node-machine-loaded',
+  'paused-and-cancelled',
+  'plan',
+  'pool',
+  'pool-batches',
+  'pool-built',
+  'pool-deleted',
+  'reconfigure',
+  'replace',
+  'reservations',
+  'restart',
+  'rolled-back',
+  'scale-down',
+  'scale-up',
+  'start',
+  'stop',
 ];
 let keyRing: KeyRing;
 const recorded: { readonly name: string; readonly text: string }[] = [];
 
 beforeAll(async () => {
   // A replay that fails is also logged; the test says it better.
-  Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined),
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
   keyRing = parseKeyRing(await readFile(join(folder, 'test-keys.json'), 'utf8'), 'test-keys.json');
-  const names = (await readdir(folder)).filter((file) => file.endsWith('.json') && file !== 'test-keys.json').map((file) => file.replace(/\.json$/, ''));
-  for (const name of names.toSorted()) recorded.push({ name, text: await readFile(join(folder, `${name}.json`), 'utf8') });
+  const names = (await readdir(folder))
+    .filter((file) => file.endsWith('.json') && file !== 'test-keys.json')
+    .map((file) => file.replace(/\.json$/, ''));
+  for (const name of names.toSorted())
+    recorded.push({ name, text: await readFile(join(folder, `${name}.json`), 'utf8') });
 });
 
 /** The error of each history, by name; undefined where it replays. */
-async function replay(codePath: string, names?: readonly string[]): Promise<Readonly<Record<string, Error | undefined>>> {
+async function replay(
+  codePath: string,
+  names?: readonly string[],
+): Promise<Readonly<Record<string, Error | undefined>>> {
   const options: ReplayWorkerOptions = { workflowBundle: { codePath }, plugins: [heddle({ keys: keyRing })] };
   const chosen = recorded.filter(({ name }) => names === undefined || names.includes(name));
-  const histories = chosen.map(({ name, text }) => ({ workflowId: idOf(text) ?? name, history: historyFromJSON(JSON.parse(text)) }));
+  const histories = chosen.map(({ name, text }) => ({
+    workflowId: idOf(text) ?? name,
+    history: historyFromJSON(JSON.parse(text)),
+  }));
   const errors: Record<string, Error | undefined> = {};
   let index = 0;
-  for await (const { error } of Worker.runReplayHistories(options, histories)) errors[chosen[index++]?.name ?? ''] = error;
+  for await (const { error } of Worker.runReplayHistories(options, histories))
+    errors[chosen[index++]?.name ?? ''] = error;
   return errors;
 }
 
 /** A cluster's workflow reads its name from its id, which stands in the first event. */
 function idOf(text: string): string | undefined {
-  const { events } = JSON.parse(text) as { events: readonly { workflowExecutionStartedEventAttributes?: { workflowId?: string } }[] };
+  const { events } = JSON.parse(text) as {
+    events: readonly { workflowExecutionStartedEventAttributes?: { workflowId?: string } }[];
+  };
   return events[0]?.workflowExecutionStartedEventAttributes?.workflowId;
 }
 
@@ -55,7 +102,10 @@ describe('recorded histories', () => {
     const copy = await mkdtemp(join(tmpdir(), 'heddle-replay-'));
     try {
       const bundle = await readFile(inject('workflowBundlePath'), 'utf8');
-      const changed = bundle.replace('for (let index = owner.position();', 'chain = [...chain.slice(0, 2), ...chain.slice(2).reverse()];\nfor (let index = owner.position();');
+      const changed = bundle.replace(
+        'for (let index = owner.position ?? 0;',
+        'chain = [...chain.slice(0, 2), ...chain.slice(2).reverse()];\nfor (let index = owner.position ?? 0;',
+      );
       expect(changed).not.toBe(bundle);
       const codePath = join(copy, 'workflow-bundle.js');
       await writeFile(codePath, changed);
@@ -71,13 +121,23 @@ describe('recorded histories', () => {
   it('tell nothing of where they were recorded, inside of payloads neither', async () => {
     const codec = new EncryptionCodec({ keyRing, namespace: 'default', onPlaintext: 'pass' });
     for (const { name, text } of recorded) {
-      const sealed = [...text.matchAll(/\{"metadata":(\{[^}]*\}),"data":"([^"]*)"\}/g)].map(([, metadata = '{}', data = '']) => ({
-        metadata: Object.fromEntries(Object.entries(JSON.parse(metadata) as Record<string, string>).map(([key, value]) => [key, Buffer.from(value, 'base64')])),
-        data: Buffer.from(data, 'base64'),
-      }));
+      const sealed = [...text.matchAll(/\{"metadata":(\{[^}]*\}),"data":"([^"]*)"\}/g)].map(
+        ([, metadata = '{}', data = '']) => ({
+          metadata: Object.fromEntries(
+            Object.entries(JSON.parse(metadata) as Record<string, string>).map(([key, value]) => [
+              key,
+              Buffer.from(value, 'base64'),
+            ]),
+          ),
+          data: Buffer.from(data, 'base64'),
+        }),
+      );
       expect(sealed.length, name).toBeGreaterThan(0);
-      const open = (await codec.decode(sealed)).map(({ data }) => Buffer.from(data ?? []).toString('utf8')).join('\n');
-      for (const word of [`@${hostname()}`, join(folder, '..', '..')]) expect(`${text}${open}`.includes(word), `${name} holds ${word}`).toBe(false);
+      const open = (await codec.decode(sealed))
+        .map(({ data }) => Buffer.from(data ?? []).toString('utf8'))
+        .join('\n');
+      for (const word of [`@${hostname()}`, join(folder, '..', '..')])
+        expect(`${text}${open}`.includes(word), `${name} holds ${word}`).toBe(false);
       expect(open, name).not.toMatch(/\/tmp\/heddle-|\/root\/|\/home\/|file:\/\/\/(?!heddle\/)/);
     }
   });

@@ -1,13 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, type WorkflowFailedError } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { actions } from '../../src/model/action.js';
-import { machineActions } from '../../src/model/machine/actions.js';
+import { activityTable } from '../../src/model/activities.js';
 import { coreQueue, providerQueue, siteQueue } from '../../src/model/names.js';
-import { togetherActions, togetherName } from '../../src/model/together.js';
 import { type Stack, startStack } from '../support/stack.js';
 import type { schedule } from './support/attacker-workflows.js';
 import { closed, nodes } from './support/spec.js';
@@ -112,36 +109,11 @@ async function attack(
 
 const refused = { type: 'Invalid', nonRetryable: true };
 
-/** All activities that workflows schedule, and a queue whose workers have them. */
-async function allActivities(): Promise<readonly (readonly [name: string, queue: string])[]> {
-  const source = await readFile(new URL('../../src/workflows/run-task.ts', import.meta.url), 'utf8');
-  const core = [
-    'DESCRIBE_ACCOUNT',
-    'EARLIER_RUNS',
-    'PLAN',
-    'SWEEP_GROUND',
-    'DISOWN',
-    'PLAN_POOL',
-    'CHECK_IMAGE',
-    'FIND_NODE',
-    'BORROW_NODE',
-    'LOOK_BORROWER',
-    'LIST_ROUNDS',
-    'FIND_COMPUTERS',
-    'OPERATE_MACHINE',
-    'NOTIFY',
-  ];
-  const ofSite = ['SURVEY', 'FIND_MACHINES', 'FIND_LEAKS', 'NODE_REUSED', 'READ_QUOTA'];
-  const written = [...source.matchAll(/scheduleActivity<[^(]*>\('([A-Z_]+)'/g)].map(([, name = '']) => name);
-  expect([...core, ...ofSite].toSorted()).toEqual(written.toSorted());
-  return [
-    ...core.map((name) => [name, coreQueue] as const),
-    ...ofSite.map((name) => [name, siteQueue(site)] as const),
-    ...[...actions, ...machineActions, ...togetherActions.map(togetherName)].map(
-      (name) => [name, providerQueue(site, 'local')] as const,
-    ),
-  ];
-}
+/** All activities, each with a queue whose workers have it. */
+const activities = Object.entries(activityTable).map(([name, { queue }]) => {
+  const queues = { core: coreQueue, site: siteQueue(site) } as const;
+  return [name, queue === 'core' || queue === 'site' ? queues[queue] : providerQueue(site, 'local')] as const;
+});
 
 describe("an attacker without keys who schedules Heddle's activities", () => {
   // Promise: activities-sealed
@@ -156,7 +128,6 @@ describe("an attacker without keys who schedules Heddle's activities", () => {
   });
 
   it('is refused every activity with plaintext, a refusal mark, no input, or the input of another', async () => {
-    const activities = await allActivities();
     const inputs: readonly (readonly unknown[])[] = [
       [{ heddle: 'activity CREATE', args: [{}] }],
       [{ heddleRefused: 'no' }],

@@ -23,10 +23,17 @@ const root = join(import.meta.dirname, '..', '..', '..');
  * A history as JSON that tells nothing of where it was recorded: no hosts, processes or folders, inside of
  * payloads neither.
  */
-export async function neutralHistory(history: History, { keyRing, namespace, testKeys, folder }: Recording): Promise<string> {
+export async function neutralHistory(
+  history: History,
+  { keyRing, namespace, testKeys, folder }: Recording,
+): Promise<string> {
   const from = new EncryptionCodec({ keyRing, namespace });
-  const neutral = (text: string): string => text.replaceAll(folder, '/tmp/recording').replaceAll(root, '/heddle')
-    .replaceAll(process.execPath, '/usr/bin/node').replaceAll(new RegExp(`\\d+@${hostname().replaceAll('.', '\\.')}`, 'g'), '1@worker');
+  const neutral = (text: string): string =>
+    text
+      .replaceAll(folder, '/tmp/recording')
+      .replaceAll(root, '/heddle')
+      .replaceAll(process.execPath, '/usr/bin/node')
+      .replaceAll(new RegExp(`\\d+@${hostname().replaceAll('.', '\\.')}`, 'g'), '1@worker');
 
   async function recode(payload: Written): Promise<Written> {
     // Search attributes are in plaintext, for the server reads them.
@@ -36,14 +43,26 @@ export async function neutralHistory(history: History, { keyRing, namespace, tes
     if (plain === undefined) throw new Error('a codec gave no payload back');
     const data = Buffer.from(neutral(Buffer.from(plain.data ?? []).toString('utf8')));
     // The payload stays bound to its workflow.
-    return toWritten(sealPayload({ ...plain, data }, { key: testKeys.current(), namespace: 'default', binding: bindingIn(sealed) }));
+    return toWritten(
+      sealPayload(
+        { ...plain, data },
+        { key: testKeys.current(), namespace: 'default', binding: bindingIn(sealed) },
+      ),
+    );
   }
   async function walk(value: unknown): Promise<unknown> {
     if (typeof value === 'string') return neutral(value);
     if (Array.isArray(value)) return Promise.all(value.map(walk));
     if (typeof value !== 'object' || value === null) return value;
     if (isWritten(value)) return recode(value);
-    return Object.fromEntries(await Promise.all(Object.entries(value).map(async ([key, entry]): Promise<[string, unknown]> => [key, await walk(entry)])));
+    return Object.fromEntries(
+      await Promise.all(
+        Object.entries(value).map(async ([key, entry]): Promise<[string, unknown]> => [
+          key,
+          await walk(entry),
+        ]),
+      ),
+    );
   }
   return `${JSON.stringify(await walk(JSON.parse(historyToJSON(history))))}\n`;
 }
@@ -57,14 +76,27 @@ interface Written {
 }
 
 function isWritten(value: object): value is Written {
-  return 'metadata' in value && typeof value.metadata === 'object' && value.metadata !== null && 'encoding' in value.metadata;
+  return (
+    'metadata' in value &&
+    typeof value.metadata === 'object' &&
+    value.metadata !== null &&
+    'encoding' in value.metadata
+  );
 }
 
 function fromWritten({ metadata, data = '' }: Written): Payload {
-  return { metadata: Object.fromEntries(Object.entries(metadata).map(([key, text]) => [key, Buffer.from(text, 'base64')])), data: Buffer.from(data, 'base64') };
+  return {
+    metadata: Object.fromEntries(
+      Object.entries(metadata).map(([key, text]) => [key, Buffer.from(text, 'base64')]),
+    ),
+    data: Buffer.from(data, 'base64'),
+  };
 }
 
 function toWritten({ metadata, data }: Payload): Written {
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-  return { metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([key, bytes]) => [key, text(bytes)])), data: text(data ?? new Uint8Array()) };
+  return {
+    metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([key, bytes]) => [key, text(bytes)])),
+    data: text(data ?? new Uint8Array()),
+  };
 }

@@ -19,19 +19,29 @@ export interface Studio {
 }
 
 /** A stack of its own, and what keeps histories of it. */
-export async function inStudio(options: StackOptions, record: (studio: Studio) => Promise<void>): Promise<void> {
+export async function inStudio(
+  options: StackOptions,
+  record: (studio: Studio) => Promise<void>,
+): Promise<void> {
   const stack = await startStack(options);
   try {
     const testKeys = parseKeyRing(await readFile(join(folder, 'test-keys.json'), 'utf8'), 'test-keys.json');
-    const recording = { keyRing: openKeyRing({ folder: join(stack.folder, 'keys'), create: false }), namespace: stack.namespace, testKeys, folder: stack.folder };
+    const recording = {
+      keyRing: openKeyRing({ folder: join(stack.folder, 'keys'), create: false }),
+      namespace: stack.namespace,
+      testKeys,
+      folder: stack.folder,
+    };
     await stack.startWorker();
     await record({
-      stack, ledger: openLedger(stack.folder),
+      stack,
+      ledger: openLedger(stack.folder),
       keep: async (name, workflowId, runId) => {
         const history = await stack.client.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
         await writeFile(join(folder, `${name}.json`), await neutralHistory(history, recording));
       },
-      done: async (cluster, operation = '') => (await stack.client.waitFor(cluster, operation, patience)).operation.state,
+      done: async (cluster, operation = '') =>
+        (await stack.client.waitFor(cluster, operation, patience)).operation.state,
     });
   } finally {
     await stack.stop();

@@ -1,0 +1,50 @@
+import { it } from 'vitest';
+import {
+  callsWorkflowId,
+  resourcePartWorkflowId,
+  resourcesWorkflowId,
+  roundsScheduleId,
+  turnWorkflowId,
+} from '../../src/model/names.js';
+import { callSlotsOf } from '../../src/worker/paces.js';
+import { turnsOf } from '../../src/worker/turns.js';
+import { until } from '../support/until.js';
+import { openGround } from '../workflows/machine/support/ground.js';
+import { here, inStudio } from './support/studio.js';
+
+// As histories.record.ts.
+it('records the artifacts, the lock and the rate limiter of an account, a sweep and periodic checks', () =>
+  inStudio(here(), async ({ stack, keep }) => {
+    const { temporal } = stack.client;
+    const { resources } = stack.client;
+    const first = await resources.put('keys', { format: 'file', bytes: Buffer.from('one') });
+    await resources.put('keys', { format: 'file', bytes: Buffer.from('two') });
+    await resources.rollBack('keys');
+    await resources.set('keys', null);
+    await keep('resources', resourcesWorkflowId);
+    await keep('resource-part', resourcePartWorkflowId(first.digest, 0));
+
+    const lock = turnsOf(temporal, 'serial');
+    await lock.take({ holder: 'a', leaseMs: 60_000, waitMs: 0 });
+    const waiting = lock.take({ holder: 'b', leaseMs: 300, waitMs: 10_000 });
+    await lock.release('a');
+    await waiting;
+    await until('the lease has expired', () => lock.take({ holder: 'c', leaseMs: 60_000, waitMs: 0 }));
+    await keep('turn', turnWorkflowId('serial'));
+
+    const calls = callSlotsOf(temporal, 'limited');
+    await calls.take({ count: 2, everyMs: 10 });
+    await calls.take({ count: 1, everyMs: 10 });
+    await keep('calls', callsWorkflowId('limited'));
+
+    await stack.client.sweep();
+    await openGround(stack).add('one');
+    await temporal.schedule.getHandle(roundsScheduleId).trigger();
+    const ended = async (type: string): Promise<string | undefined> => {
+      const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Completed'`;
+      for await (const { workflowId } of temporal.workflow.list({ query })) return workflowId;
+      return undefined;
+    };
+    await keep('sweep', await until('a sweep has ended', () => ended('sweep')));
+    await keep('rounds', await until('a round has ended', () => ended('rounds')));
+  }));
