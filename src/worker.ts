@@ -45,7 +45,7 @@ import { openInputs } from './worker/open-inputs.js';
 import { createPaces } from './worker/paces.js';
 import { turnsOf } from './worker/turns.js';
 import { readWorkflowRuns } from './worker/workflow-runs.js';
-import { peersQuery } from './workflows/messages.js';
+import { peersQuery } from './workflows/cluster/messages.js';
 
 export interface HeddleWorkerOptions {
   readonly config: Config;

@@ -134,7 +134,11 @@ describe('the import table', () => {
 
   it('sees the imports of the sources', () => {
     expect(all.length).toBeGreaterThan(500);
-    expect(all).toContainEqual({ from: 'workflows/cluster.ts', to: 'model/peers.js', typeOnly: false });
+    expect(all).toContainEqual({
+      from: 'workflows/cluster/workflow.ts',
+      to: 'model/node/peers.js',
+      typeOnly: false,
+    });
     expect(all.filter(({ to }) => to.startsWith('..'))).toEqual([]);
   });
 
@@ -146,9 +150,9 @@ describe('the import table', () => {
     const planted: readonly (readonly [string, string])[] = [
       ['model/plan/plan.ts', 'zod'],
       ['model/plan/plan.ts', 'schema/spec.js'],
-      ['workflows/cluster.ts', 'node:fs'],
-      ['workflows/cluster.ts', 'activities/plan/plan.js'],
-      ['activities/plan/plan.ts', 'plugins/providers/local/local.js'],
+      ['workflows/cluster/workflow.ts', 'node:fs'],
+      ['workflows/cluster/workflow.ts', 'activities/cluster/plan.js'],
+      ['activities/cluster/plan.ts', 'plugins/providers/local/local.js'],
       ['plugins/providers/local/local.ts', 'ssh2'],
       ['plugins/automators/shell/shell.ts', 'ssh/run.js'],
       ['plugins/automators/shell/shell.ts', 'plugins/providers/local/api.js'],
@@ -259,13 +263,13 @@ describe('the linter', () => {
     ],
     [
       'the transport in workflows',
-      'workflows/cluster/places.ts',
+      'workflows/permits.ts',
       "import { runOnce } from '../../ssh/run.js'; export const planted = runOnce;",
       'no-restricted-imports',
     ],
     [
       'more than types of the schema in workflows',
-      'workflows/cluster/places.ts',
+      'workflows/permits.ts',
       "import { parseSpec } from '../../schema/parse-spec.js'; export const planted = parseSpec;",
       'no-restricted-imports',
     ],
@@ -300,7 +304,7 @@ describe('the linter', () => {
       Array.from({ length: 601 }, (_, index) => `export const planted${index} = 1;`).join('\n'),
       'max-lines',
     ],
-    [undefined, 'workflows/cluster/places.ts', '', undefined],
+    [undefined, 'workflows/permits.ts', '', undefined],
   ] as const;
   let copy: string;
   /** Complaints by file. */

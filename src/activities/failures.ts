@@ -2,7 +2,7 @@ import { CancelledFailure, CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AnyAction } from '../model/action.js';
 import type { RetryRow } from '../model/activities.js';
-import type { FailureDetails } from '../model/failure.js';
+import type { FailureDetails } from '../model/node/failure.js';
 import { isPluginError, type FailureKind } from '../plugins/errors.js';
 import { acceptFailure } from '../schema/accept-result.js';
 import type { Attempt } from './attempt.js';

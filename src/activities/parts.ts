@@ -1,14 +1,14 @@
 import type { Duplex } from 'node:stream';
 import type { Json, JsonObject } from '../model/json.js';
-import type { PeersPage, PeersRequest } from '../model/messages.js';
+import type { PeersPage, PeersRequest } from '../model/cluster/messages.js';
 import type { ProviderAccount } from '../model/provider-account.js';
-import type { PinnedResource } from '../model/resource/reference.js';
+import type { PinnedResource } from '../model/artifact/reference.js';
 import type { Claims, NodeAddress, NodePools, PluginLog, Shell } from '../plugins/contract.js';
 import type { Registry } from '../plugins/registry.js';
 import type { BuilderParts } from './image/parts.js';
 import type { Absences } from './provider/absence.js';
-import type { Pace } from './provider/pace.js';
-import type { ClusterRecords } from './plan/cluster-records.js';
+import type { Pace } from './provider/rate-limiter.js';
+import type { ClusterRecords } from './sweep/cluster-records.js';
 import type { AttemptStep } from './step.js';
 
 /** What activities are made of; `worker.ts` puts it together. */

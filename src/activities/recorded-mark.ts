@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { Json } from '../model/json.js';
-import { stableJson } from '../model/payload.js';
+import { stableJson } from '../model/node/payload.js';
 import { anySignal } from '../model/signals.js';
 import { PluginError } from '../plugins/errors.js';
 import { readMark, type Attempt } from './attempt.js';

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../model/json.js';
-import { maxPayloadBytes, mergePayload } from '../model/payload.js';
-import type { TaskResult } from '../model/task.js';
+import { maxPayloadBytes, mergePayload } from '../model/node/payload.js';
+import type { TaskResult } from '../model/node/task.js';
 import { PluginError } from '../plugins/errors.js';
 import { acceptResult, type ResultOf } from '../schema/accept-result.js';
 

@@ -1,7 +1,7 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { actions, type Action, type AnyAction } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
-import type { BatchActivities } from '../model/together.js';
+import type { BatchActivities } from '../model/node/batch.js';
 import {
   activityTable,
   isAction,
@@ -11,41 +11,41 @@ import {
 } from '../model/activities.js';
 import { machineActions, type MachineAction } from '../model/machine/actions.js';
 import type { MachineTaskRequest } from '../model/machine/messages.js';
-import type { TaskOutcome, TaskRequest } from '../model/messages.js';
+import type { TaskOutcome, TaskRequest } from '../model/cluster/messages.js';
 import type { ReservationSettings } from '../model/reservation/messages.js';
-import type { Limits, ServerFeatures } from '../model/state.js';
-import type { Task } from '../model/task.js';
+import type { Limits, ServerFeatures } from '../model/cluster/state.js';
+import type { Task } from '../model/node/task.js';
 import { beginAttempt, openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator/automator-task.js';
 import { runCommand } from './automator/exec-task.js';
 import { toFailure } from './failures.js';
 import { checkImage } from './image/check-image.js';
 import { libraryVerbs } from './image/library-verbs.js';
-import { borrowNode, findNode, lookBorrower, type NodeLoans } from './image/loans.js';
+import { borrowNode, findNode, lookBorrower, type NodeLoans } from './image/lease-node.js';
 import { describeAccount } from './machine/describe-account.js';
 import { engineVerbs } from './machine/engine-verbs.js';
 import { providerVerbs } from './machine/provider-verbs.js';
 import { systemVerbs } from './machine/system-verbs.js';
 import type { ActivityParts } from './parts.js';
-import { findEarlierRuns } from './plan/earlier-runs.js';
-import { createPeersCache, type PeersCache } from './plan/peers.js';
-import { checkPins } from './plan/pins.js';
-import { planCluster } from './plan/plan.js';
-import { planPool } from './plan/plan-pool.js';
+import { findEarlierRuns } from './cluster/previous-runs.js';
+import { createPeersCache, type PeersCache } from './cluster/peers.js';
+import { checkPins } from './cluster/pins.js';
+import { planCluster } from './cluster/plan.js';
+import { planPool } from './pool/plan.js';
 import { findMachines } from './provider/find-machines.js';
 import { runProviderTask } from './provider/provider-task.js';
-import { readQuota } from './provider/read-quota.js';
-import { tellReused } from './provider/tell-reused.js';
-import { createTogetherActivities } from './provider/together.js';
-import { findComputers } from './reservation/find-computers.js';
+import { readQuota } from './pool/read-quota.js';
+import { tellReused } from './pool/notify-reused.js';
+import { createTogetherActivities } from './provider/batch.js';
+import { findComputers } from './reservation/find-machines.js';
 import { notify } from './reservation/notify.js';
 import { operateMachine } from './reservation/operate-machine.js';
 import type { Computers, NotifySettings } from './reservation/parts.js';
-import { createSharedLists, type SharedLists } from './survey/shared-lists.js';
-import { survey } from './survey/survey.js';
+import { createSharedLists, type SharedLists } from './provider/shared-lists.js';
+import { survey } from './cluster/probe-nodes.js';
 import { findLeaks } from './sweep/find-leaks.js';
-import { listRounds } from './sweep/list-rounds.js';
-import { disown, sweepGround } from './sweep/sweep-ground.js';
+import { listRounds } from './sweep/list-checked.js';
+import { disown, sweepGround } from './sweep/list-accounts.js';
 import type { MachineHandler, TaskCall } from './task-call.js';
 import { noTaskLog } from './task-log.js';
 

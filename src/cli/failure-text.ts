@@ -1,6 +1,6 @@
-import type { FailureRecord } from '../model/failure.js';
-import type { Operation } from '../model/operation.js';
-import type { ClusterStatus, NodeStatus } from '../model/status.js';
+import type { FailureRecord } from '../model/node/failure.js';
+import type { Operation } from '../model/cluster/operation.js';
+import type { ClusterStatus, NodeStatus } from '../model/cluster/view.js';
 import { cleanLine, cleanText } from './clean-text.js';
 import { taskWords } from './look/node-words.js';
 import type { Output } from './output.js';

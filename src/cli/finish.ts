@@ -1,4 +1,4 @@
-import type { ApplyReply } from '../model/messages.js';
+import type { ApplyReply } from '../model/cluster/messages.js';
 import { exitCodes } from './exit-codes.js';
 import { followOperation } from './operate/follow-operation.js';
 import type { Output } from './output.js';

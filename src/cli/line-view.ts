@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { Operation } from '../model/operation.js';
-import type { ClusterStatus } from '../model/status.js';
+import type { Operation } from '../model/cluster/operation.js';
+import type { ClusterStatus } from '../model/cluster/view.js';
 import { cleanLine } from './clean-text.js';
 import { decodeFailure } from './system/decode-history.js';
 import { followTasks } from './operate/follow-tasks.js';

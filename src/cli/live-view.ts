@@ -1,5 +1,5 @@
-import type { Operation } from '../model/operation.js';
-import type { ClusterStatus } from '../model/status.js';
+import type { Operation } from '../model/cluster/operation.js';
+import type { ClusterStatus } from '../model/cluster/view.js';
 import { cleanLine } from './clean-text.js';
 import type { Output } from './output.js';
 import { renderProgress, type ViewLine } from './operate/progress-view.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ClusterSpec } from '../model/spec.js';
+import type { ClusterSpec } from '../model/cluster/spec.js';
 import { maxSpecBytes, maxSpecDepth } from '../schema/parse-spec.js';
 import { formatProblem, ProblemsError, type Path, type Problem } from '../schema/problem.js';
 import { loadSpecFile } from '../schema/read-spec.js';

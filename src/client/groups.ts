@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/status.js';
-import { nodesQuery } from '../workflows/messages.js';
+import type { ClusterStatus, GroupStatus, NodeStatus } from '../model/cluster/view.js';
+import { nodesQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 
 /** Groups that are asked at once: each answers from its own workflow. */

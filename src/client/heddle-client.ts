@@ -3,13 +3,13 @@ import { hostname, userInfo } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
-import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/messages.js';
+import type { ApplyReply, ApplyRequest, ClusterStart, OperateRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../model/names.js';
 import type { JsonObject } from '../model/json.js';
 import type { SweepReport } from '../model/sweep/sweep.js';
 import { quickNodes, workflowTaskMs } from '../model/resumption.js';
-import type { ClusterSpec } from '../model/spec.js';
-import type { ClusterStatus } from '../model/status.js';
+import type { ClusterSpec } from '../model/cluster/spec.js';
+import type { ClusterStatus } from '../model/cluster/view.js';
 import {
   abandonUpdate,
   applyUpdate,
@@ -24,7 +24,7 @@ import {
   retryUpdate,
   specQuery,
   statusQuery,
-} from '../workflows/messages.js';
+} from '../workflows/cluster/messages.js';
 import { call, setPatience } from './call.js';
 import { HeddleError } from './errors.js';
 import { nodesOfGroups, withGroups } from './groups.js';

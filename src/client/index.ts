@@ -5,11 +5,11 @@ export {
   type OperateIntent,
 } from './heddle-client.js';
 export { MachineClient, type MachineRequestIntent } from './machine/machine-client.js';
-export type { MachineOperation, MachineView, Registration } from '../model/machine/machine.js';
+export type { MachineOperation, MachineView, Registration } from '../model/machine/state.js';
 export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
 export { ReservationClient, type OpenedMachine } from './reservation/reservation-client.js';
 export type { ReservationView } from '../model/reservation/view.js';
-export type { Tidings } from '../model/reservation/tidings.js';
+export type { Tidings } from '../model/reservation/notification.js';
 export type { WrittenReservation } from '../schema/reservation/request.js';
 export { ImageClient } from './image/image-client.js';
 export type { Build, ImageFile, Provenance, Upload } from '../model/image/build.js';
@@ -18,12 +18,7 @@ export type { ImageView } from '../model/image/state.js';
 export { loadImageFile, readImageFile } from '../schema/image/read.js';
 export { formatImageRef, parseImageRef, type ImageRef } from '../model/machine/image.js';
 export { ResourceClient, type PutOptions } from './resources/resource-client.js';
-export type {
-  Catalogue,
-  PrunedVersion,
-  ResourceRecord,
-  ResourceVersion,
-} from '../model/resource/catalogue.js';
+export type { Catalogue, PrunedVersion, ResourceRecord, ResourceVersion } from '../model/artifact/state.js';
 export type { PlanPreview } from './preview.js';
 export { HeddleError, type HeddleErrorCode } from './errors.js';
 export type { LeaksView } from './leaks.js';
@@ -34,9 +29,9 @@ export { parseSpec } from '../schema/parse-spec.js';
 export { loadSpecFile, readSpecFile } from '../schema/read-spec.js';
 export { formatProblem, type Problem } from '../schema/problem.js';
 export { isEmptyPlan, taskCount, type Plan } from '../model/plan/plan.js';
-export type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/spec.js';
-export type { ClusterStatus, NodeStatus } from '../model/status.js';
-export type { Operation, OperationKind, OperationState } from '../model/operation.js';
+export type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/cluster/spec.js';
+export type { ClusterStatus, NodeStatus } from '../model/cluster/view.js';
+export type { Operation, OperationKind, OperationState } from '../model/cluster/operation.js';
 export {
   PoolClient,
   type DemandOptions,
@@ -47,4 +42,4 @@ export { listPools, type PoolListing } from './pools/list.js';
 export { loadPoolsFile, readPoolsFile } from '../schema/pool/read.js';
 export type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../model/pool/spec.js';
 export type { GrantedNode, PoolNodeView, PoolView, RequestView } from '../model/pool/view.js';
-export type { ApplyReply } from '../model/messages.js';
+export type { ApplyReply } from '../model/cluster/messages.js';

@@ -7,7 +7,7 @@ import {
   type Client,
   type ScheduleDescription,
 } from '@temporalio/client';
-import { openMessage, purposeOf } from '../model/envelope.js';
+import { openMessage, purposeOf } from '../model/messages/envelope.js';
 import { coreQueue, sweepScheduleId, sweepWorkflowType } from '../model/names.js';
 import type { SweepInput, SweepPolicy, SweepReport } from '../model/sweep/sweep.js';
 import { call } from './call.js';

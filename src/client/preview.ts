@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Intent } from '../model/plan/intent.js';
-import type { PlanRequest } from '../model/messages.js';
+import type { PlanRequest } from '../model/cluster/messages.js';
 import { clusterWorkflowId, coreQueue, planWorkflowType } from '../model/names.js';
 import { emptyCluster, type CurrentCluster } from '../model/plan/plan-operation.js';
 import type { Plan } from '../model/plan/plan.js';
-import type { ClusterSpec } from '../model/spec.js';
-import { currentQuery } from '../workflows/messages.js';
+import type { ClusterSpec } from '../model/cluster/spec.js';
+import { currentQuery } from '../workflows/cluster/messages.js';
 import { call } from './call.js';
 import { HeddleError } from './errors.js';
 

@@ -1,6 +1,6 @@
 import type { ScheduleClientInterceptor, WorkflowClientInterceptor } from '@temporalio/client';
-import { isEnvelope, purposeOf, sealMessage } from '../model/envelope.js';
-import { isHeddleMessage, messagesOf } from '../model/message-table.js';
+import { isEnvelope, purposeOf, sealMessage } from '../model/messages/envelope.js';
+import { isHeddleMessage, messagesOf } from '../model/messages/table.js';
 
 /** Seals what is sent to Heddle's workflows for its purpose; messages to other workflows pass as they are. */
 export const sealMessages: WorkflowClientInterceptor = {

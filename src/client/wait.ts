@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { endedStates, type Operation } from '../model/operation.js';
-import type { ClusterStatus } from '../model/status.js';
+import { endedStates, type Operation } from '../model/cluster/operation.js';
+import type { ClusterStatus } from '../model/cluster/view.js';
 import { HeddleError } from './errors.js';
 import type { HeddleClient } from './heddle-client.js';
 

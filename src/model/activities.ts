@@ -1,8 +1,8 @@
 import { actions, type Action, type AnyAction } from './action.js';
-import type { BatchActivities } from './together.js';
+import type { BatchActivities } from './node/batch.js';
 import type { CheckedImage, CheckImageRequest } from './image/messages.js';
 import type { BorrowNodeRequest, FindNodeRequest, FoundNode } from './image/node.js';
-import type { LookBorrowerReply, LookBorrowerRequest } from './loan.js';
+import type { LookBorrowerReply, LookBorrowerRequest } from './node/lease.js';
 import type {
   EarlierRunsReply,
   EarlierRunsRequest,
@@ -10,7 +10,7 @@ import type {
   FindMachinesRequest,
   SurveyReply,
   SurveyRequest,
-} from './look.js';
+} from './node/probe.js';
 import { isMachineAction, type MachineAction } from './machine/actions.js';
 import type {
   AccountReply,
@@ -18,7 +18,7 @@ import type {
   MachineTaskOutcome,
   MachineTaskRequest,
 } from './machine/messages.js';
-import type { PlanRequest, TaskOutcome, TaskRequest } from './messages.js';
+import type { PlanRequest, TaskOutcome, TaskRequest } from './cluster/messages.js';
 import type { ServedPlan } from './plan/plan.js';
 import type {
   NodeReusedRequest,
@@ -33,7 +33,7 @@ import type {
   OperateMachineReply,
   OperateMachineRequest,
 } from './reservation/messages.js';
-import type { Tidings } from './reservation/tidings.js';
+import type { Tidings } from './reservation/notification.js';
 import { takeOverAfterMs } from './resumption.js';
 import type {
   DisownReply,

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../model/json.js';
-import type { Task, TaskResult } from '../model/task.js';
+import type { Task, TaskResult } from '../model/node/task.js';
 import type { Calls, Claims } from './account-services.js';
 import type { NodeAddress } from './node-address.js';
 import type { NodePools } from './node-pools.js';
@@ -13,7 +13,7 @@ export type { NodePools } from './node-pools.js';
 export type { PluginLog } from './plugin-log.js';
 export type { RunOutcome, Script, Shell } from './node-shell.js';
 export type { Json, JsonObject } from '../model/json.js';
-export type { Peer, Task, TaskResource, TaskResult } from '../model/task.js';
+export type { Peer, Task, TaskResource, TaskResult } from '../model/node/task.js';
 export {
   isPluginError,
   PluginError,

@@ -1,4 +1,4 @@
-import type { DrawnNode } from '../model/pool/drawn.js';
+import type { DrawnNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 

@@ -1,6 +1,6 @@
 import type { Payload } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { isEnvelope, purposeOf, sealMessage, type MessageKind } from '../model/envelope.js';
+import { isEnvelope, purposeOf, sealMessage, type MessageKind } from '../model/messages/envelope.js';
 import { coreQueue } from '../model/names.js';
 import { startOf, type History, type HistoryEvent } from './read-history.js';
 

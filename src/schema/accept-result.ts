@@ -7,8 +7,8 @@ import {
   refusedIdentityKeys,
   reservedKeysIn,
   type IdentityKey,
-} from '../model/result-table.js';
-import { maxResultBytes } from '../model/payload.js';
+} from '../model/node/result-table.js';
+import { maxResultBytes } from '../model/node/payload.js';
 import { unsafeText, unsafeUser } from '../model/safe-text.js';
 import { PluginError } from '../plugins/errors.js';
 import type { Descriptor } from './descriptor.js';

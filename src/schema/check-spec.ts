@@ -1,6 +1,6 @@
 import { directDependencies, type NeedKind, type Outlines } from '../model/plan/dependencies.js';
 import { outlineOf } from '../model/plan/plan-operation.js';
-import type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/spec.js';
+import type { ClusterSpec, GroupSpec, ServiceSpec } from '../model/cluster/spec.js';
 import { errorAt, warningAt, type Path, type Problem } from './problem.js';
 import { maxNodes } from './spec.js';
 import { suggest } from './suggest.js';

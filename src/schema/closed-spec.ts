@@ -5,7 +5,7 @@ import {
   peersChanges,
   peersNeeded,
   type ClusterSpec,
-} from '../model/spec.js';
+} from '../model/cluster/spec.js';
 import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { closedCheckSchema } from './health.js';
 import { clusterNameSchema, foreignNameSchema, pluginNameSchema, simpleNameSchema } from './names.js';

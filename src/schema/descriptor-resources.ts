@@ -4,7 +4,7 @@ import {
   resourceFormats,
   resourceNamePattern,
   resourceNameRule,
-} from '../model/resource/reference.js';
+} from '../model/artifact/reference.js';
 import { errorAt, type Problem } from './problem.js';
 
 const declaredSchema = z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
 import { isUnprotected } from '../model/endpoint.js';
-import { stableJson } from '../model/payload.js';
+import { stableJson } from '../model/node/payload.js';
 import type { Descriptor, FieldDeclaration, FieldScope } from './descriptor.js';
 import { resourceReferenceSchema } from './descriptor-resources.js';
 import { durationSchema } from './duration.js';

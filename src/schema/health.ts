@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HealthCheck, HealthProbe } from '../model/health.js';
+import type { HealthCheck, HealthProbe } from '../model/node/health.js';
 import { durationSchema, parseDuration } from './duration.js';
 
 const portSchema = z.int().min(1).max(65_535);

@@ -8,7 +8,7 @@ import type {
   RepairSpec,
   ServiceActionSpec,
   ServiceSpec,
-} from '../model/spec.js';
+} from '../model/cluster/spec.js';
 import { parseDuration } from './duration.js';
 import { normaliseCheck } from './health.js';
 import { normalisePlacement } from './placement.js';

@@ -1,4 +1,4 @@
-import type { ClusterSpec } from '../model/spec.js';
+import type { ClusterSpec } from '../model/cluster/spec.js';
 import type { Json } from '../model/json.js';
 import { checkSpec } from './check-spec.js';
 import { closedSpecSchema } from './closed-spec.js';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/json.js';
 import { poolAccount } from '../model/names.js';
-import type { PlacementChoice } from '../model/spec.js';
+import type { PlacementChoice } from '../model/cluster/spec.js';
 import { fieldsSchema } from './any-fields.js';
 import { foreignNameSchema, simpleNameSchema } from './names.js';
 

@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import type { JsonObject } from '../model/json.js';
-import { maxResultBytes } from '../model/payload.js';
-import type { TaskResult } from '../model/task.js';
+import { maxResultBytes } from '../model/node/payload.js';
+import type { TaskResult } from '../model/node/task.js';
 import { PluginError } from '../plugins/errors.js';
 import { copyPlainJson, isPlainObject } from './plain-json.js';
 import { errorAt, formatPath, quoteValue, type Problem } from './problem.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defaultRepair, failurePolicies, peersChanges, peersNeeded } from '../model/spec.js';
+import { defaultRepair, failurePolicies, peersChanges, peersNeeded } from '../model/cluster/spec.js';
 import { anyJsonSchema, fieldsSchema } from './any-fields.js';
 import { durationSchema } from './duration.js';
 import { checkSchema } from './health.js';

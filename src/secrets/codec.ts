@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import { isEnvelope } from '../model/envelope.js';
-import type { Refusal } from '../model/refusal.js';
+import { isEnvelope } from '../model/messages/envelope.js';
+import type { Refusal } from '../model/messages/refusal.js';
 import { decrypt, encrypt } from './cipher.js';
 import { isKeyId, type Key } from './key-document.js';
 import type { KeyRing } from './keys.js';

@@ -1,5 +1,5 @@
 import type { Payload } from '@temporalio/common';
-import { isEnvelope, type Envelope } from '../model/envelope.js';
+import { isEnvelope, type Envelope } from '../model/messages/envelope.js';
 
 /** How long a message that the codec server encrypted is valid. */
 const validMs = 10 * 60_000;

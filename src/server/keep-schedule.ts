@@ -4,7 +4,7 @@ import {
   type Client,
   type ScheduleOptions,
 } from '@temporalio/client';
-import { openMessage, purposeOf, sealMessage } from '../model/envelope.js';
+import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
 
 export type WorkflowAction = Extract<ScheduleOptions['action'], { readonly type: 'startWorkflow' }>;
 

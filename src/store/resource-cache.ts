@@ -12,7 +12,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { PinnedResource } from '../model/resource/reference.js';
+import type { PinnedResource } from '../model/artifact/reference.js';
 import { whyNotPrivate } from '../schema/trusted-path.js';
 import { checkEntries } from './archive/check.js';
 import type { ArchiveEntry } from './archive/entry.js';

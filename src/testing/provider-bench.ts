@@ -4,7 +4,7 @@ import { anySignal } from '../model/signals.js';
 import type { Action } from '../model/action.js';
 import type { JsonObject } from '../model/json.js';
 import { hostname, machineKey, tagNames } from '../model/names.js';
-import { mergePayload } from '../model/payload.js';
+import { mergePayload } from '../model/node/payload.js';
 import type { Machine, MachineInput } from '../plugins/contract.js';
 import { isPluginError } from '../plugins/errors.js';
 import { loadRegistry, type ProviderWithAbilities, type RegisteredProvider } from '../plugins/registry.js';

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { isJsonObject } from '../model/json.js';
-import { mergePayload } from '../model/payload.js';
+import { mergePayload } from '../model/node/payload.js';
 import { tagNames } from '../model/names.js';
 import { isPluginError } from '../plugins/errors.js';
 import { probe } from '../ssh/probe.js';

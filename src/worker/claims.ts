@@ -7,7 +7,7 @@ import {
 import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../model/names.js';
 import type { Claims } from '../plugins/contract.js';
 import { PluginError } from '../plugins/errors.js';
-import { heldClaimsQuery, releaseClaimUpdate, takeClaimUpdate } from '../workflows/messages.js';
+import { heldClaimsQuery, releaseClaimUpdate, takeClaimUpdate } from '../workflows/cluster/messages.js';
 
 /**
  * Which machines of an account are taken: kept by one workflow for each account, so that two workers never

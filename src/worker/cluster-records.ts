@@ -1,5 +1,5 @@
 import { type Client, isGrpcServiceError } from '@temporalio/client';
-import type { ClusterRecords, LivingCluster, Standing } from '../activities/plan/cluster-records.js';
+import type { ClusterRecords, LivingCluster, Standing } from '../activities/sweep/cluster-records.js';
 import {
   clusterWorkflowType,
   imageWorkflowType,
@@ -8,7 +8,7 @@ import {
   poolWorkflowType,
 } from '../model/names.js';
 import { readUid } from './workflow-runs.js';
-import { disownUpdate, ownersQuery } from '../workflows/messages.js';
+import { disownUpdate, ownersQuery } from '../workflows/cluster/messages.js';
 
 const patienceMs = 10_000;
 

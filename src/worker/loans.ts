@@ -4,8 +4,8 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import type { NodeLoans } from '../activities/image/loans.js';
-import { borrowedQuery, giveBackSignal, lendUpdate, nodeQuery } from '../workflows/messages.js';
+import type { NodeLoans } from '../activities/image/lease-node.js';
+import { borrowedQuery, giveBackSignal, lendUpdate, nodeQuery } from '../workflows/cluster/messages.js';
 
 const patienceMs = 20_000;
 

@@ -10,7 +10,7 @@ import {
 import { Batch } from '../client/pools/batch.js';
 import { listPools } from '../client/pools/list.js';
 import { poolWorkflowId } from '../model/names.js';
-import type { DrawnNode } from '../model/pool/drawn.js';
+import type { DrawnNode } from '../model/pool/allocated.js';
 import type { NodeDemand } from '../model/pool/request.js';
 import type { RequestView } from '../model/pool/view.js';
 import { PluginError, type NodePools } from '../plugins/contract.js';

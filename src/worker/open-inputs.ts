@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { openMessage, purposeOf } from '../model/envelope.js';
+import { openMessage, purposeOf } from '../model/messages/envelope.js';
 
 /**
  * Lets an activity run only on an input that was sealed for it: the recorded input of a CREATE that is

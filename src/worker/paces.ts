@@ -1,7 +1,7 @@
 import { WithStartWorkflowOperation, type Client } from '@temporalio/client';
-import { createPace, type CallSlots, type Pace } from '../activities/provider/pace.js';
+import { createPace, type CallSlots, type Pace } from '../activities/provider/rate-limiter.js';
 import { callsWorkflowId, callsWorkflowType, coreQueue } from '../model/names.js';
-import { takeCallsUpdate } from '../workflows/messages.js';
+import { takeCallsUpdate } from '../workflows/cluster/messages.js';
 
 interface Limited {
   readonly limits?: { readonly callsPerSecond?: number };

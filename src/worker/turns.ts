@@ -1,7 +1,7 @@
 import { WithStartWorkflowOperation, type Client } from '@temporalio/client';
 import type { Turns } from '../activities/parts.js';
 import { coreQueue, turnWorkflowId, turnWorkflowType } from '../model/names.js';
-import { releaseTurnUpdate, takeTurnUpdate } from '../workflows/messages.js';
+import { releaseTurnUpdate, takeTurnUpdate } from '../workflows/cluster/messages.js';
 
 /** How much longer than the wait itself its answer may take, in ms. */
 const graceMs = 10_000;

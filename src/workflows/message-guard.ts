@@ -6,9 +6,9 @@ import {
   type WorkflowInterceptors,
   type WorkflowOutboundCallsInterceptor,
 } from '@temporalio/workflow';
-import { openMessage, purposeOf, sealMessage, type MessageKind } from '../model/envelope.js';
-import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/message-table.js';
-import type { Arguments } from '../model/message-rows/shapes.js';
+import { openMessage, purposeOf, sealMessage, type MessageKind } from '../model/messages/envelope.js';
+import { argumentsOf, checkArguments, isHeddleMessage, messagesOf } from '../model/messages/table.js';
+import type { Arguments } from '../model/messages/argument-shapes.js';
 import { refreshDetails } from './entity.js';
 
 /**

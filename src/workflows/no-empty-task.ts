@@ -1,5 +1,5 @@
 import { workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
-import { messagesOf } from '../model/message-table.js';
+import { messagesOf } from '../model/messages/table.js';
 
 /** The smallest command that changes nothing: it removes a memo field that does not exist. */
 const noop = {

@@ -1,6 +1,6 @@
 import { condemn } from '../model/plan/current.js';
 import type { Plan } from '../model/plan/plan.js';
-import type { PlanRequest } from '../model/messages.js';
+import type { PlanRequest } from '../model/cluster/messages.js';
 import { schedule } from './schedule.js';
 
 /** Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. */

@@ -6,8 +6,8 @@ import {
   type WorkflowInterceptors,
 } from '@temporalio/workflow';
 import { RetryState } from '@temporalio/common';
-import { isEnvelope } from '../model/envelope.js';
-import { readRefusal } from '../model/refusal.js';
+import { isEnvelope } from '../model/messages/envelope.js';
+import { readRefusal } from '../model/messages/refusal.js';
 
 /**
  * Fails activities and child workflows whose result the codec refused: a worker's codec puts a mark in place

@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import type { AnyAction } from '../model/action.js';
-import type { FailureDetails, FailureRecord } from '../model/failure.js';
+import type { FailureDetails, FailureRecord } from '../model/node/failure.js';
 import type { JsonObject } from '../model/json.js';
 
 export interface TaskFailure {

@@ -1,8 +1,8 @@
 import { serviceActionKeys, type Action } from '../model/action.js';
-import type { TaskRequest } from '../model/messages.js';
+import type { TaskRequest } from '../model/cluster/messages.js';
 import { taskId } from '../model/names.js';
 import type { PluginPins, Step } from '../model/plan/plan.js';
-import type { ServiceActionSpec } from '../model/spec.js';
+import type { ServiceActionSpec } from '../model/cluster/spec.js';
 import type { CarriedNode } from './run-node.js';
 
 /** What the activity of a step is given. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkResources } from '../../src/activities/plan/check-resources.js';
-import { openResources } from '../../src/activities/automator/task-resources.js';
+import { checkResources } from '../../src/activities/artifact/check.js';
+import { openResources } from '../../src/activities/artifact/open.js';
 import type { Attempt } from '../../src/activities/attempt.js';
 import type { Resources } from '../../src/activities/parts.js';
 import type { Json } from '../../src/model/json.js';

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FailureDetails } from '../../src/model/failure.js';
+import type { FailureDetails } from '../../src/model/node/failure.js';
 import { failureKinds } from '../../src/plugins/errors.js';
 import { startNode } from '../support/ssh-server.js';
 import { type Bench, openBench, request, secret } from './support/parts.js';

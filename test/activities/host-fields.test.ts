@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openAccount } from '../../src/activities/provider/account.js';
 import { describeAccount } from '../../src/activities/machine/describe-account.js';
-import { planCluster } from '../../src/activities/plan/plan.js';
-import { planPool } from '../../src/activities/plan/plan-pool.js';
+import { planCluster } from '../../src/activities/cluster/plan.js';
+import { planPool } from '../../src/activities/pool/plan.js';
 import type { JsonObject } from '../../src/model/json.js';
-import { defaultLimits } from '../../src/model/state.js';
+import { defaultLimits } from '../../src/model/cluster/state.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { openBench } from './support/parts.js';
 

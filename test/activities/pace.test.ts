@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { callsOf, createPace, type CallSlots, type Pace } from '../../src/activities/provider/pace.js';
+import {
+  callsOf,
+  createPace,
+  type CallSlots,
+  type Pace,
+} from '../../src/activities/provider/rate-limiter.js';
 
 /** A row in this process's memory, by this process's clock. */
 function openRow(): CallSlots & { readonly asked: number[] } {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planPool } from '../../src/activities/plan/plan-pool.js';
+import { planPool } from '../../src/activities/pool/plan.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 
 it('lets tasks go together where no limit counts activities and a call may be made again at once', async () => {

@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.js';
-import type { LookedAt } from '../../src/model/look.js';
-import { mergePayload } from '../../src/model/payload.js';
+import type { LookedAt } from '../../src/model/node/probe.js';
+import { mergePayload } from '../../src/model/node/payload.js';
 import { TestService } from '../local/support/service.js';
 import { until } from '../support/until.js';
 import { makeHostKey } from '../support/ssh-server.js';

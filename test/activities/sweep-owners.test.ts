@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { findOwners, type Owner, type OwnMachine } from '../../src/activities/sweep/sweep-owners.js';
-import type { ClusterRecords } from '../../src/activities/plan/cluster-records.js';
-import type { Ownership } from '../../src/model/ownership.js';
+import { findOwners, type Owner, type OwnMachine } from '../../src/activities/sweep/find-owners.js';
+import type { ClusterRecords } from '../../src/activities/sweep/cluster-records.js';
+import type { Ownership } from '../../src/model/node/ownership.js';
 
 /**
  * What is on record, as a table: what each workflow says, by key; a workflow that is not there does not

@@ -8,11 +8,11 @@ import { reportCancelled, reportEnd } from '../../src/cli/operate/report-operati
 import type { ServerView } from '../../src/cli/look/server-view.js';
 import { printStatus } from '../../src/cli/look/status-text.js';
 import { findTroubles } from '../../src/cli/look/troubles.js';
-import type { FailureRecord } from '../../src/model/failure.js';
-import type { Drift } from '../../src/model/node.js';
-import type { Operation } from '../../src/model/operation.js';
+import type { FailureRecord } from '../../src/model/node/failure.js';
+import type { Drift } from '../../src/model/node/state.js';
+import type { Operation } from '../../src/model/cluster/operation.js';
 import type { Kind, Plan } from '../../src/model/plan/plan.js';
-import type { ClusterStatus, NodeStatus } from '../../src/model/status.js';
+import type { ClusterStatus, NodeStatus } from '../../src/model/cluster/view.js';
 
 const now = Date.parse('2026-01-01T00:01:00Z');
 const operation = (more: Partial<Operation> = {}): Operation => ({

@@ -6,7 +6,7 @@ import { describeCounts } from '../../src/cli/plan/words.js';
 import { renderProgress } from '../../src/cli/operate/progress-view.js';
 import { cutTo, formatTable } from '../../src/cli/table.js';
 import { formatDuration } from '../../src/cli/time-text.js';
-import type { NodeStatus } from '../../src/model/status.js';
+import type { NodeStatus } from '../../src/model/cluster/view.js';
 import type { Plan } from '../../src/model/plan/plan.js';
 
 describe('text from elsewhere', () => {

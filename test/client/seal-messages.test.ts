@@ -1,7 +1,7 @@
 import type { ClientOptions, WorkflowClientInterceptor } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { sealMessages } from '../../src/client/seal-messages.js';
-import { openMessage, sealMessage } from '../../src/model/envelope.js';
+import { openMessage, sealMessage } from '../../src/model/messages/envelope.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 

@@ -3,7 +3,7 @@ import type { Intent } from '../../src/model/plan/intent.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
 import { outlinesOf } from '../../src/model/plan/desired.js';
-import type { ClusterSpec } from '../../src/model/spec.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster, titleOf, type Done } from './support/cluster.js';
 import { all, group, needing, service, spec, toInstall, toRun, type ActionKey } from './support/specs.js';
 import { fc } from '../support/property.js';

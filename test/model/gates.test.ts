@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { withDependents, withNeeds } from '../../src/model/plan/dependencies.js';
 import { outlinesOf } from '../../src/model/plan/desired.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
-import type { ServiceSpec } from '../../src/model/spec.js';
+import type { ServiceSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster } from './support/cluster.js';
 import { group, needing, only, reading, service, spec, toInstall, toRun, without } from './support/specs.js';
 import { waitsOf } from './support/words.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mergePayload, stableJson } from '../../src/model/payload.js';
+import { mergePayload, stableJson } from '../../src/model/node/payload.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
 import { fc } from '../support/property.js';
 

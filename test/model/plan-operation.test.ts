@@ -14,10 +14,15 @@ import {
   type Plan,
   type PlannedPlacement,
 } from '../../src/model/plan/plan.js';
-import { stableJson } from '../../src/model/payload.js';
+import { stableJson } from '../../src/model/node/payload.js';
 import type { Json } from '../../src/model/json.js';
 import type { PlannedFacts } from '../../src/model/plan/current.js';
-import { defaultRepair, type ClusterSpec, type GroupSpec, type ServiceSpec } from '../../src/model/spec.js';
+import {
+  defaultRepair,
+  type ClusterSpec,
+  type GroupSpec,
+  type ServiceSpec,
+} from '../../src/model/cluster/spec.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });
 const all = {

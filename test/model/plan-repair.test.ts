@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeFacts } from '../../src/model/node.js';
+import type { NodeFacts } from '../../src/model/node/state.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
-import { defaultRepair, type RepairSpec } from '../../src/model/spec.js';
+import { defaultRepair, type RepairSpec } from '../../src/model/cluster/spec.js';
 import { TestCluster } from './support/cluster.js';
 import { group, reading, service, spec, toRun } from './support/specs.js';
 import { inWords } from './support/words.js';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/model/json.js';
 import { expect, it } from 'vitest';
-import { stripSecrets } from '../../src/model/strip-secrets.js';
+import { stripSecrets } from '../../src/model/node/strip-secrets.js';
 
 it('leaves of a payload what people may see, at any depth, and does not change it', () => {
   const payload: JsonObject = {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { highestIncarnation, isMachineOf, ownershipAmong, wasAbandoned } from '../../src/model/ownership.js';
-import type { NodeState } from '../../src/model/node.js';
+import {
+  highestIncarnation,
+  isMachineOf,
+  ownershipAmong,
+  wasAbandoned,
+} from '../../src/model/node/ownership.js';
+import type { NodeState } from '../../src/model/node/state.js';
 import { standingOfLeak } from '../../src/model/sweep/sweep-text.js';
 import {
   decideSweep,

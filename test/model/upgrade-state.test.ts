@@ -5,7 +5,7 @@ import {
   stateVersion,
   StateVersionError,
   upgradeState,
-} from '../../src/model/upgrade-state.js';
+} from '../../src/model/cluster/upgrade-state.js';
 
 const present = {
   stateVersion: 1,

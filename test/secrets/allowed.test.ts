@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { planCluster } from '../../src/activities/plan/plan.js';
-import { defaultLimits } from '../../src/model/state.js';
+import { planCluster } from '../../src/activities/cluster/plan.js';
+import { defaultLimits } from '../../src/model/cluster/state.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences } from '../../src/secrets/reference.js';

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Payload } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openMessage } from '../../src/model/envelope.js';
+import { openMessage } from '../../src/model/messages/envelope.js';
 import { EncryptionCodec } from '../../src/secrets/codec.js';
 import { startCodecServer, type CodecServer } from '../../src/secrets/codec-server.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';

@@ -1,5 +1,5 @@
 import type { Payload, SerializationContext } from '@temporalio/common';
-import { readRefusal } from '../../src/model/refusal.js';
+import { readRefusal } from '../../src/model/messages/refusal.js';
 import { EncryptionCodec, type EncryptionCodecOptions } from '../../src/secrets/codec.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { parseKeyRing, type KeyRing } from '../../src/secrets/keys.js';

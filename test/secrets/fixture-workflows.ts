@@ -11,8 +11,8 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import { isEnvelope, openMessage } from '../../src/model/envelope.js';
-import { readRefusal } from '../../src/model/refusal.js';
+import { isEnvelope, openMessage } from '../../src/model/messages/envelope.js';
+import { readRefusal } from '../../src/model/messages/refusal.js';
 
 /** What a test's activities are given and give; each field holds a canary. */
 export interface Activities {

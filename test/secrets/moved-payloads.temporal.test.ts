@@ -19,7 +19,7 @@ import {
   type WorkflowBundleWithSourceMap,
 } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { isRefusal } from '../../src/model/refusal.js';
+import { isRefusal } from '../../src/model/messages/refusal.js';
 import { EncryptionCodec } from '../../src/secrets/codec.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PinnedResource } from '../../src/model/resource/reference.js';
+import type { PinnedResource } from '../../src/model/artifact/reference.js';
 import { writeArchive } from '../../src/store/archive/write-archive.js';
 import { pretendForeign } from '../support/foreign.js';
 import { createResourceCache, type ResourceCache } from '../../src/store/resource-cache.js';

@@ -5,7 +5,7 @@ import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../../src/model/names.js';
 import type { SweepSettings } from '../../src/model/sweep/sweep.js';
 import { keepSweepSchedule } from '../../src/server/sweep-schedule.js';
-import { heldClaimsQuery, takeClaimUpdate } from '../../src/workflows/messages.js';
+import { heldClaimsQuery, takeClaimUpdate } from '../../src/workflows/cluster/messages.js';
 import { runHeddle, type Ended } from '../cli/support/run-heddle.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { until } from '../support/until.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SweepReport } from '../../src/client/index.js';
-import type { ClusterSpec } from '../../src/model/spec.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { until } from '../support/until.js';
 import { closed, nodes } from '../workflows/support/spec.js';

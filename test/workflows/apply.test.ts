@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ClusterSpec } from '../../src/model/spec.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { type Ledger, openLedger } from './support/ledger.js';
 import { closed, nodes } from './support/spec.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
-import type { ClusterSpec } from '../../src/model/spec.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { parseSpec } from '../../src/schema/parse-spec.js';
 import { type Stack, startStack, type WorkerProcess } from '../support/stack.js';
 

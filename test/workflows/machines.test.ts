@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ClusterSpec } from '../../src/model/spec.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { type Stack, startStack } from '../support/stack.js';
 import { until } from '../support/until.js';
 import { closed, nodes } from './support/spec.js';

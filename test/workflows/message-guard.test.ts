@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { checkArguments, messagesOf, messageTable } from '../../src/model/message-table.js';
-import type { WorkflowMessages } from '../../src/model/message-rows/shapes.js';
+import { checkArguments, messagesOf, messageTable } from '../../src/model/messages/table.js';
+import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
 import { coreQueue } from '../../src/model/names.js';
 import { until } from '../support/until.js';
 import { attacksOn, malformed, type Attack } from './support/attacks.js';

@@ -1,5 +1,5 @@
 import { anySignal } from '../../model/signals.js';
-import type { HealthSighting, LookedAt, SurveyRequest } from '../../model/look.js';
+import type { HealthSighting, LookedAt, SurveyRequest } from '../../model/node/probe.js';
 import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
 import { lookOnce, type Checked } from './health.js';

@@ -2,7 +2,7 @@ import { request, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
-import { ownHost } from '../../model/health.js';
+import { ownHost } from '../../model/node/health.js';
 import type { Found } from './health.js';
 
 /** Opens a connection from the node, by the way that SSH takes to it. */

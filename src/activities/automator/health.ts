@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
-import type { TaskRequest } from '../../model/messages.js';
-import { describeProbe, type HealthCheck } from '../../model/health.js';
+import type { TaskRequest } from '../../model/cluster/messages.js';
+import { describeProbe, type HealthCheck } from '../../model/node/health.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
 import type { Attempt } from '../attempt.js';

@@ -4,14 +4,14 @@ import type { CheckedImage, CheckImageRequest } from '../../model/image/messages
 import { withAccountOf } from '../../model/image/node.js';
 import { accountOfNode, recipeGroup, type ImageSpec } from '../../model/image/spec.js';
 import type { Json } from '../../model/json.js';
-import { stableJson } from '../../model/payload.js';
+import { stableJson } from '../../model/node/payload.js';
 import type { Registry } from '../../plugins/registry.js';
 import { checkImage as checkImageSpec } from '../../schema/image/check.js';
 import { parseImage } from '../../schema/image/closed.js';
 import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
 import { suggest } from '../../schema/suggest.js';
 import type { ProviderAccount } from '../../model/provider-account.js';
-import { findNode, type NodeLoans } from './loans.js';
+import { findNode, type NodeLoans } from './lease-node.js';
 
 export interface CheckParts {
   readonly registry: Registry;

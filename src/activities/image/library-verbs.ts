@@ -3,10 +3,10 @@ import { machineKey, tagNames } from '../../model/names.js';
 import type { ImageFileInput, LibraryInput } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import { readOutcome, readUploaded } from '../../schema/machine-answer.js';
-import { insist } from '../machine/answers.js';
-import { askProvider, imageInput, requireAbility, type OpenProvider } from '../machine/ask-provider.js';
+import { insist } from '../machine/outcomes.js';
+import { askProvider, imageInput, requireAbility, type OpenProvider } from '../machine/call-provider.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
-import { takePlace } from '../machine/places.js';
+import { takePlace } from '../machine/permits.js';
 import { builderOf, buildFile } from './build-file.js';
 import { checkFile, checkInside, describeFile, fileOf, removeFile } from './files.js';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { confirmMachine } from '../provider/confirm-machine.js';
-import { askProvider } from './ask-provider.js';
+import { askProvider } from './call-provider.js';
 import { recordVerbs } from './image-record.js';
 import { nodeStatus } from './node-status.js';
-import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './plugin-look.js';
+import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './plugin-status.js';
 import type { MachineHandler } from '../task-call.js';
-import { givePlace, takePlace } from './places.js';
+import { givePlace, takePlace } from './permits.js';
 
 /** What the engine does for a machine without anybody's ability. */
 export const engineVerbs = {

@@ -1,7 +1,7 @@
 import { anySignal } from '../../model/signals.js';
 import type { Known } from '../../model/machine/answer.js';
 import type { Shell } from '../../plugins/contract.js';
-import { whyOf } from './answers.js';
+import { whyOf } from './outcomes.js';
 import { openShell } from './image-record.js';
 import type { MachineCall } from '../task-call.js';
 

@@ -3,8 +3,8 @@ import { machineKey, tagNames } from '../../model/names.js';
 import type { ImageInput } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 import { readKnowledge, readLoad, readOutcome, readPower, readSize } from '../../schema/machine-answer.js';
-import { insist, settle, whyOf } from './answers.js';
-import { askProvider, imageInput, requireAbility, type OpenProvider } from './ask-provider.js';
+import { insist, settle, whyOf } from './outcomes.js';
+import { askProvider, imageInput, requireAbility, type OpenProvider } from './call-provider.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 
 /** What the provider of a machine does and tells. */

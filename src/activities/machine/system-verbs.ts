@@ -13,8 +13,8 @@ import type {
 import type { AutomatorWithAbilities } from '../../plugins/registry.js';
 import { readAccounts, readKnowledge, readOutcome } from '../../schema/machine-answer.js';
 import { carryOut, reachNode } from '../automator/automator-task.js';
-import { insist, whyOf } from './answers.js';
-import { askProvider } from './ask-provider.js';
+import { insist, whyOf } from './outcomes.js';
+import { askProvider } from './call-provider.js';
 import type { MachineHandler, MachineCall } from '../task-call.js';
 import { resetPower } from './provider-verbs.js';
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
-import type { AccountRef } from '../../model/look.js';
+import type { AccountRef } from '../../model/node/probe.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
 import { checkEndpoints, checkFields, passedReferences } from '../../schema/fields.js';

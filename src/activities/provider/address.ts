@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
-import { referencesIn } from '../../model/result-table.js';
+import { referencesIn } from '../../model/node/result-table.js';
 import { unsafeText, unsafeUser } from '../../model/safe-text.js';
 import type { SshAuth } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';

@@ -3,8 +3,8 @@ import type { Calls } from '../../plugins/contract.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
-import { callsOf } from './pace.js';
-import { takeTurn, type Turn } from './turn.js';
+import { callsOf } from './rate-limiter.js';
+import { takeTurn, type Turn } from './lock.js';
 
 type Reservation = Awaited<ReturnType<NonNullable<RegisteredProvider['reserve']>>>;
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
 import type { JsonObject } from '../../model/json.js';
-import { mergePayload } from '../../model/payload.js';
+import { mergePayload } from '../../model/node/payload.js';
 import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import { findLogin } from './address.js';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
-import type { TaskResult } from '../../model/task.js';
+import type { TaskResult } from '../../model/node/task.js';
 import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { ProviderWithAbilities } from '../../plugins/registry.js';

@@ -1,10 +1,10 @@
-import type { FindMachinesReply, FindMachinesRequest, FoundMachine } from '../../model/look.js';
+import type { FindMachinesReply, FindMachinesRequest, FoundMachine } from '../../model/node/probe.js';
 import { readMachineKey, tagNames } from '../../model/names.js';
 import type { Machine } from '../../plugins/contract.js';
 import type { Attempt } from '../attempt.js';
-import { viewAccount } from './look-account.js';
+import { viewAccount } from './account-view.js';
 import type { ActivityParts } from '../parts.js';
-import type { SharedLists } from '../survey/shared-lists.js';
+import type { SharedLists } from './shared-lists.js';
 
 /**
  * All machines of one account that this installation made for a cluster of this name, in whichever life of

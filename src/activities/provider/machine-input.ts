@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
-import type { LookedAt } from '../../model/look.js';
+import type { LookedAt } from '../../model/node/probe.js';
 import { machineKey, tagNames } from '../../model/names.js';
 import type { MachineInput } from '../../plugins/contract.js';
 

@@ -1,6 +1,6 @@
 import { anySignal } from '../../model/signals.js';
-import type { TaskRequest } from '../../model/messages.js';
-import type { Task } from '../../model/task.js';
+import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { Task } from '../../model/node/task.js';
 import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError, ProgramFault } from '../../plugins/errors.js';
 import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import type { MachineOperation, MachineView } from '../../model/machine/machine.js';
+import type { MachineOperation, MachineView } from '../../model/machine/state.js';
 import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
 import { GoneError, RefusedError, type ReservationParts } from './parts.js';
 

@@ -1,6 +1,6 @@
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import type { MachineIntent, MachineView } from '../../model/machine/machine.js';
+import type { MachineIntent, MachineView } from '../../model/machine/state.js';
 import type { ReservationSettings } from '../../model/reservation/messages.js';
 import type { WorkerLog } from '../parts.js';
 

@@ -2,10 +2,10 @@ import { readMachineKey, tagNames } from '../../model/names.js';
 import type { FindLeaksReply, FindLeaksRequest, Suspect } from '../../model/sweep/sweep.js';
 import type { Machine, UploadedImage } from '../../plugins/contract.js';
 import type { Attempt } from '../attempt.js';
-import { viewAccount } from '../provider/look-account.js';
+import { viewAccount } from '../provider/account-view.js';
 import type { ActivityParts } from '../parts.js';
-import type { SharedLists } from '../survey/shared-lists.js';
-import { findOwners, type Owner, type OwnMachine } from './sweep-owners.js';
+import type { SharedLists } from '../provider/shared-lists.js';
+import { findOwners, type Owner, type OwnMachine } from './find-owners.js';
 
 /** Suspects that one reply names: it stays small whatever goes wrong. */
 const namedSuspects = 300;

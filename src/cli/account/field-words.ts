@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
-import { stripSecrets } from '../../model/strip-secrets.js';
+import { stripSecrets } from '../../model/node/strip-secrets.js';
 import type { Descriptor, FieldDeclaration } from '../../schema/descriptor.js';
 
 /** Of a plugin in the seed's form: nobody can tell what to ask for. */

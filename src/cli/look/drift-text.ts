@@ -1,4 +1,4 @@
-import type { NodeStatus } from '../../model/status.js';
+import type { NodeStatus } from '../../model/cluster/view.js';
 
 /** A large cluster may have lost a whole rack. */
 const shown = 5;

@@ -1,5 +1,5 @@
-import type { ServiceHealth } from '../../model/health.js';
-import type { NodeStatus } from '../../model/status.js';
+import type { ServiceHealth } from '../../model/node/health.js';
+import type { NodeStatus } from '../../model/cluster/view.js';
 import { formatAge } from '../time-text.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Operation } from '../../model/operation.js';
+import type { Operation } from '../../model/cluster/operation.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output, Style } from '../output.js';
 import { cutTo, formatTable } from '../table.js';

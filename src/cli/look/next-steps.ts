@@ -1,7 +1,7 @@
-import type { FailureRecord } from '../../model/failure.js';
-import type { Drift } from '../../model/node.js';
-import type { Operation } from '../../model/operation.js';
-import type { ClusterStatus } from '../../model/status.js';
+import type { FailureRecord } from '../../model/node/failure.js';
+import type { Drift } from '../../model/node/state.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import type { ClusterStatus } from '../../model/cluster/view.js';
 
 /** A command that one may type now, and what it is for. */
 export interface NextStep {

@@ -1,4 +1,4 @@
-import type { NodeStatus } from '../../model/status.js';
+import type { NodeStatus } from '../../model/cluster/view.js';
 import { formatAge } from '../time-text.js';
 
 /** What a node is at, in a few words: `INSTALL app`, `START app waits for START of db`. */

@@ -1,7 +1,7 @@
 import type { Config } from '../../config.js';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
 import { poolAccount } from '../../model/names.js';
-import { referencesIn } from '../../model/result-table.js';
+import { referencesIn } from '../../model/node/result-table.js';
 import { resolveSecrets } from '../../secrets/reference.js';
 import { CliError } from '../cli-error.js';
 

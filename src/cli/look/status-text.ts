@@ -1,5 +1,5 @@
-import type { Operation } from '../../model/operation.js';
-import type { ClusterStatus, NodeStatus } from '../../model/status.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import { printFailures } from '../failure-text.js';
 import { driftLines } from './drift-text.js';

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../client/errors.js';
-import { endedStates } from '../../model/operation.js';
-import type { ClusterStatus } from '../../model/status.js';
+import { endedStates } from '../../model/cluster/operation.js';
+import type { ClusterStatus } from '../../model/cluster/view.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import { describeCluster, type ClusterDescription } from '../cluster.js';
 import type { ServerOptions } from '../configuration.js';

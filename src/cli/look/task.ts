@@ -2,7 +2,7 @@ import { call } from '../../client/call.js';
 import { taskTitle } from '../../model/names.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import type { Action } from '../../model/action.js';
-import { stripSecrets } from '../../model/strip-secrets.js';
+import { stripSecrets } from '../../model/node/strip-secrets.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';

@@ -1,4 +1,4 @@
-import type { MachineView } from '../../model/machine/machine.js';
+import type { MachineView } from '../../model/machine/state.js';
 import { machineWorkflowId } from '../../model/names.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../cli-error.js';

@@ -1,5 +1,5 @@
-import type { MachineView } from '../../model/machine/machine.js';
-import { wordsOf } from '../../model/machine/accept.js';
+import type { MachineView } from '../../model/machine/state.js';
+import { wordsOf } from '../../model/machine/decide.js';
 import { counts } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { machineWorkflowId } from '../../model/names.js';

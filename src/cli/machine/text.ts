@@ -1,8 +1,8 @@
-import { wordsOf } from '../../model/machine/accept.js';
+import { wordsOf } from '../../model/machine/decide.js';
 import { readingsThatCount } from '../../model/machine/drift.js';
 import { formatImageRef } from '../../model/machine/image.js';
 import { parseNodeName } from '../../model/machine/node-machine.js';
-import type { MachineOperation, MachineView } from '../../model/machine/machine.js';
+import type { MachineOperation, MachineView } from '../../model/machine/state.js';
 import type { NodeStatusReport } from '../../model/machine/node-status.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output } from '../output.js';

@@ -1,5 +1,5 @@
 import { isEmptyPlan } from '../../model/plan/plan.js';
-import type { ClusterSpec } from '../../model/spec.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { finish } from '../finish.js';
 import type { OperationOptions } from '../options.js';
 import { createOutput } from '../output.js';

@@ -1,4 +1,4 @@
-import type { ApplyReply } from '../../model/messages.js';
+import type { ApplyReply } from '../../model/cluster/messages.js';
 import { CliError } from '../cli-error.js';
 import { confirm } from '../confirm.js';
 import type { ServerOptions } from '../configuration.js';

@@ -1,6 +1,6 @@
 import { call } from '../../client/call.js';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
-import type { Operation } from '../../model/operation.js';
+import type { Operation } from '../../model/cluster/operation.js';
 import { decodeFailure, decodeFirst } from '../system/decode-history.js';
 import { readTasks } from '../look/history-events.js';
 import { readPrinted } from '../look/log-parts.js';

@@ -1,5 +1,5 @@
 import { findOperation, type WaitResult } from '../../client/wait.js';
-import type { ClusterStatus } from '../../model/status.js';
+import type { ClusterStatus } from '../../model/cluster/view.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
 import { openLineView } from '../line-view.js';

@@ -1,5 +1,5 @@
-import type { Operation } from '../../model/operation.js';
-import type { ClusterStatus, NodeStatus } from '../../model/status.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
 import { cleanLine } from '../clean-text.js';
 import { describeDoing, describeSince } from '../look/node-words.js';
 import type { Style } from '../output.js';

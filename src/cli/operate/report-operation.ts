@@ -1,5 +1,5 @@
 import type { WaitResult } from '../../client/wait.js';
-import type { Operation } from '../../model/operation.js';
+import type { Operation } from '../../model/cluster/operation.js';
 import { cleanLine, cleanText } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';

@@ -1,5 +1,5 @@
 import type { CurrentCluster } from '../../model/plan/current.js';
-import type { Drift } from '../../model/node.js';
+import type { Drift } from '../../model/node/state.js';
 import { indexesOf, rangesOf, type Plan, type Range } from '../../model/plan/plan.js';
 import { busyKinds, describeNodes } from './words.js';
 

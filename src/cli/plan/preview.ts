@@ -1,8 +1,8 @@
 import type { PlanPreview } from '../../client/preview.js';
 import type { Intent } from '../../model/plan/intent.js';
-import { describeIntent } from '../../model/operation.js';
+import { describeIntent } from '../../model/cluster/operation.js';
 import { isEmptyPlan } from '../../model/plan/plan.js';
-import type { ClusterSpec } from '../../model/spec.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { CliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../output.js';

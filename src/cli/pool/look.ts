@@ -5,7 +5,7 @@ import { poolWorkflowId } from '../../model/names.js';
 import { amountsText } from '../../model/pool/amounts.js';
 import { poolNodeStates } from '../../model/pool/node.js';
 import type { PoolNodeView } from '../../model/pool/view.js';
-import { stripSecrets } from '../../model/strip-secrets.js';
+import { stripSecrets } from '../../model/node/strip-secrets.js';
 import { cleanLine } from '../clean-text.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';

@@ -1,5 +1,5 @@
 import type { GrantedNode, RequestView } from '../../model/pool/view.js';
-import { stripSecrets } from '../../model/strip-secrets.js';
+import { stripSecrets } from '../../model/node/strip-secrets.js';
 import { cleanLine } from '../clean-text.js';
 import type { Output } from '../output.js';
 import { formatDuration } from '../time-text.js';

@@ -1,4 +1,4 @@
-import type { PrunedVersion, ResourceRecord } from '../../model/resource/catalogue.js';
+import type { PrunedVersion, ResourceRecord } from '../../model/artifact/state.js';
 import { confirm } from '../confirm.js';
 import type { ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';

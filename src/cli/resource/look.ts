@@ -5,7 +5,7 @@ import {
   type Catalogue,
   type ResourceRecord,
   type ResourceVersion,
-} from '../../model/resource/catalogue.js';
+} from '../../model/artifact/state.js';
 import { readArchive } from '../../store/archive/read-archive.js';
 import { unpackInto } from '../../store/archive/unpack.js';
 import { CliError } from '../cli-error.js';

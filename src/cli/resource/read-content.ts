@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { ResourceFormat } from '../../model/resource/reference.js';
+import type { ResourceFormat } from '../../model/artifact/reference.js';
 import { archiveLimits, ArchiveError } from '../../store/archive/entry.js';
 import { readArchive } from '../../store/archive/read-archive.js';
 import { readFolder } from '../../store/archive/read-folder.js';

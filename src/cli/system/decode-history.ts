@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { isEnvelope } from '../../model/envelope.js';
+import { isEnvelope } from '../../model/messages/envelope.js';
 
 type Failure = temporal.api.failure.v1.IFailure;
 

@@ -6,7 +6,7 @@ import type { BuildReply, ConfigureImageReply } from '../../model/image/messages
 import type { ImageSpec } from '../../model/image/spec.js';
 import type { ImageView } from '../../model/image/state.js';
 import { coreQueue, imageWorkflowId, imageWorkflowType } from '../../model/names.js';
-import type { ImageInput } from '../../workflows/image/image.js';
+import type { ImageInput } from '../../workflows/image/workflow.js';
 import {
   buildImageUpdate,
   cancelBuildUpdate,

@@ -16,7 +16,7 @@ import type {
   MachineOperation,
   MachineView,
   Registration,
-} from '../../model/machine/machine.js';
+} from '../../model/machine/state.js';
 import {
   coreQueue,
   machineWorkflowId,
@@ -26,7 +26,7 @@ import {
 } from '../../model/names.js';
 import type { JsonObject } from '../../model/json.js';
 import type { MachineAccess } from '../../model/machine/access.js';
-import { payloadQuery } from '../../workflows/messages.js';
+import { payloadQuery } from '../../workflows/cluster/messages.js';
 import {
   accessQuery,
   cancelMachineUpdate,
@@ -34,7 +34,7 @@ import {
   operateMachineUpdate,
   type MachineReply,
 } from '../../workflows/machine/messages.js';
-import type { MachineInput } from '../../workflows/machine/machine.js';
+import type { MachineInput } from '../../workflows/machine/workflow.js';
 import { call } from '../call.js';
 import { HeddleError } from '../errors.js';
 import { listMachineNames } from './list.js';

@@ -24,7 +24,7 @@ import {
   returnUpdate,
   type ReservationsRequest,
 } from '../../workflows/reservation/messages.js';
-import type { ReservationsInput } from '../../workflows/reservation/reservations.js';
+import type { ReservationsInput } from '../../workflows/reservation/workflow.js';
 import { call } from '../call.js';
 import { HeddleError } from '../errors.js';
 

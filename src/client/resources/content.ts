@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
-import { openMessage, purposeOf } from '../../model/envelope.js';
+import { openMessage, purposeOf } from '../../model/messages/envelope.js';
 import { coreQueue, resourcePartWorkflowId, resourcePartWorkflowType } from '../../model/names.js';
 import {
   maxResourceBytes,
   partsOf,
   resourcePartBytes,
   type ResourceContent,
-} from '../../model/resource/catalogue.js';
-import type { ResourceFormat } from '../../model/resource/reference.js';
-import type { PartHeader } from '../../workflows/resource/messages.js';
+} from '../../model/artifact/state.js';
+import type { ResourceFormat } from '../../model/artifact/reference.js';
+import type { PartHeader } from '../../workflows/artifact/messages.js';
 
 /** A content that is not there, or not as it should be. */
 export class ContentError extends Error {

@@ -1,7 +1,7 @@
 import type { Json } from '../../model/json.js';
-import { pinReference, type Catalogue } from '../../model/resource/catalogue.js';
-import { readResourceReference } from '../../model/resource/reference.js';
-import type { ClusterSpec, ServiceActionSpec, ServiceSpec } from '../../model/spec.js';
+import { pinReference, type Catalogue } from '../../model/artifact/state.js';
+import { readResourceReference } from '../../model/artifact/reference.js';
+import type { ClusterSpec, ServiceActionSpec, ServiceSpec } from '../../model/cluster/spec.js';
 
 /** Whether a spec names any resource that is not bound to its content yet. */
 export function namesResources({ services }: ClusterSpec): boolean {

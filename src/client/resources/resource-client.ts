@@ -16,17 +16,17 @@ import {
   type Pruning,
   type ResourceRecord,
   type ResourceVersion,
-} from '../../model/resource/catalogue.js';
-import type { ResourceFormat } from '../../model/resource/reference.js';
-import type { ClusterSpec } from '../../model/spec.js';
-import { usedResourcesQuery } from '../../workflows/messages.js';
+} from '../../model/artifact/state.js';
+import type { ResourceFormat } from '../../model/artifact/reference.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
+import { usedResourcesQuery } from '../../workflows/cluster/messages.js';
 import {
   catalogueQuery,
   pruneResourcesUpdate,
   putResourceUpdate,
   rollBackResourceUpdate,
   setResourceUpdate,
-} from '../../workflows/resource/messages.js';
+} from '../../workflows/artifact/messages.js';
 import { call } from '../call.js';
 import { HeddleError } from '../errors.js';
 import { listClusters } from '../list.js';

@@ -1,4 +1,4 @@
-import type { MachineState } from '../machine/machine.js';
+import type { MachineState } from '../machine/state.js';
 import { isGone, type Build } from './build.js';
 import type { BuildRequest, ImageState } from './state.js';
 

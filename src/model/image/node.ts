@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js';
-import type { Placement } from '../node.js';
+import type { Placement } from '../node/state.js';
 import { clusterWorkflowId, poolWorkflowId } from '../names.js';
-import type { MachineState } from '../machine/machine.js';
+import type { MachineState } from '../machine/state.js';
 import { accountOfNode, recipeGroup, type ImageSpec, type NodeRef } from './spec.js';
 
 /** A node that an image is made of, as whoever has it tells. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { ClusterSpec } from '../spec.js';
+import type { ClusterSpec } from '../cluster/spec.js';
 
 /**
  * How an image is made, where it goes, and how many of its builds are kept: checked, defaults filled in,

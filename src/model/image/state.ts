@@ -1,8 +1,8 @@
-import type { MachineState } from '../machine/machine.js';
+import type { MachineState } from '../machine/state.js';
 import type { Build } from './build.js';
 import { nextWork, newestReady } from './decide.js';
 import type { Loan } from './node.js';
-import type { Offers } from './news.js';
+import type { Offers } from './notification.js';
 import { describeSource, type ImageSpec } from './spec.js';
 
 /** An image and its builds, for as long as somebody wants it. */

@@ -1,7 +1,7 @@
 import type { Known, Power } from './answer.js';
 import { formatImageRef, isSameImage, type ImageRef } from './image.js';
-import type { MachineIntent, MachineState } from './machine.js';
-import type { MachineStateName } from './states.js';
+import type { MachineIntent, MachineState } from './state.js';
+import type { MachineStateName } from './transitions.js';
 
 /**
  * `gone`: the provider has no such machine. `power`: it is on or off, and should not be. `image`: it has

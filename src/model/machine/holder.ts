@@ -1,4 +1,4 @@
-import type { MachineIntent, MachineState } from './machine.js';
+import type { MachineIntent, MachineState } from './state.js';
 
 /** The reservation that has a machine: what changes it is refused to everybody else. */
 export interface Holder {

@@ -1,6 +1,6 @@
 import type { NodeRef } from '../image/spec.js';
 import type { MachineAction } from './actions.js';
-import type { MachineIntent } from './machine.js';
+import type { MachineIntent } from './state.js';
 
 /** What may be asked of the machine of a node. Who has it, and when it goes, its cluster or pool decides. */
 export const nodeIntents = ['status', 'power', 'load', 'capture', 'unload'] as const;

@@ -1,6 +1,6 @@
 import { readPublicKey } from './access.js';
 import { formatImageRef, parseImageRef } from './image.js';
-import type { MachineIntent } from './machine.js';
+import type { MachineIntent } from './state.js';
 
 const longestName = 100;
 

@@ -2,7 +2,7 @@ import { peerScope, readsPeers, workToRemove, workToRun, type ServiceWork } from
 import type { PlannedFacts, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import type { DraftStep } from './draft.js';
-import { isLost } from '../machines.js';
+import { isLost } from './machines.js';
 
 /** Brings a node with these facts to what the spec wants: its machine, what prepares it, its services. */
 export function buildUp(

@@ -1,10 +1,10 @@
 import type { Outlines } from './dependencies.js';
 import type { Intent } from './intent.js';
 import type { Json } from '../json.js';
-import type { NodeFacts, ServiceFacts } from '../node.js';
+import type { NodeFacts, ServiceFacts } from '../node/state.js';
 import { nodeId } from '../names.js';
 import { indexesOf, rangesOf, type PlannedPlacement, type Range } from './plan.js';
-import type { ClusterSpec } from '../spec.js';
+import type { ClusterSpec } from '../cluster/spec.js';
 
 /** The actions that an operation may do once more although nothing changed. */
 export type Repeatable = keyof NonNullable<ServiceFacts['doneIn']>;

@@ -3,11 +3,11 @@ import { digestsOf, type ServiceDigests } from './chain.js';
 import type { NodeSummary, PlanningInput } from './current.js';
 import { withDependents, type Outlines, type ServiceOutline } from './dependencies.js';
 import type { Json } from '../json.js';
-import { replacementOf, missingNodes, splitByCount } from '../machines.js';
+import { replacementOf, missingNodes, splitByCount } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
 import { downOrder, rollingOrder, upOrder, type Order } from './order.js';
-import type { ServiceSpec } from '../spec.js';
+import type { ServiceSpec } from '../cluster/spec.js';
 
 /** What the whole cluster should be, worked out once for all kinds. */
 export interface Desired {

@@ -2,7 +2,7 @@ import type { PlanningInput } from './current.js';
 import { desiredServices, type Desired } from './desired.js';
 import { mergeKinds, type DraftKind } from './draft.js';
 import { linkGates, withoutGates } from './gates.js';
-import { replacementOf } from '../machines.js';
+import { replacementOf } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf, type Plan } from './plan.js';
 import { PlanError } from './plan-error.js';

@@ -3,7 +3,7 @@ import { buildUp, peersChange, removeServices, serviceSteps, tearDown } from './
 import type { NodeSummary, PlanningInput } from './current.js';
 import type { Desired } from './desired.js';
 import { because, draft, type DraftKind, type DraftStep } from './draft.js';
-import { lookAgain, missingNodes, replacementOf, splitByCount, type Replacement } from '../machines.js';
+import { lookAgain, missingNodes, replacementOf, splitByCount, type Replacement } from './machines.js';
 import { nodeId } from '../names.js';
 import { indexesOf } from './plan.js';
 import { PlanError } from './plan-error.js';

@@ -1,7 +1,7 @@
 import type { Action } from '../action.js';
-import type { Placement } from '../node.js';
-import type { ClusterSpec } from '../spec.js';
-import type { Limits, ServerFeatures } from '../state.js';
+import type { Placement } from '../node/state.js';
+import type { ClusterSpec } from '../cluster/spec.js';
+import type { Limits, ServerFeatures } from '../cluster/state.js';
 
 /**
  * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them.

@@ -9,11 +9,11 @@ import type {
 import { outlinesOf } from './desired.js';
 import type { Outlines } from './dependencies.js';
 import type { Json } from '../json.js';
-import type { NodeState, ServiceFacts } from '../node.js';
-import { stableJson } from '../payload.js';
-import { peersChangedAt } from '../peers.js';
+import type { NodeState, ServiceFacts } from '../node/state.js';
+import { stableJson } from '../node/payload.js';
+import { peersChangedAt } from '../node/peers.js';
 import { indexesOf, rangesOf, type Range } from './plan.js';
-import { servicesOf, type ClusterState } from '../state.js';
+import { servicesOf, type ClusterState } from '../cluster/state.js';
 
 /** Nodes with equal facts, as who carries them tells: without what only the whole cluster knows. */
 export interface NodeRow {

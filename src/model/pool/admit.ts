@@ -1,8 +1,8 @@
 import { addTo, amountsText, type Amounts } from './amounts.js';
-import { offerKey, openBook, take, tenantUse, type Book } from './book.js';
+import { offerKey, openBook, take, tenantUse, type Book } from './capacity-ledger.js';
 import { makeRoom } from './evict.js';
 import { costOf, fitIn, refusalOf, type Fit } from './fit.js';
-import { fulfilIfWhole } from './hand-out.js';
+import { fulfilIfWhole } from './allocate.js';
 import { keepReady } from './keep-ready.js';
 import { makeNode, makeSlice } from './make.js';
 import type { PoolNode } from './node.js';

@@ -1,6 +1,6 @@
-import type { NodeState, Placement } from '../node.js';
+import type { NodeState, Placement } from '../node/state.js';
 import { bareRecord } from '../bare-record.js';
-import { ownKeys } from '../record.js';
+import { ownKeys } from '../node/record.js';
 import type { PoolNode } from './node.js';
 import type { NodeRequest } from './request.js';
 import type { PoolState } from './state.js';

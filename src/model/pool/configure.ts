@@ -1,4 +1,4 @@
-import { deleteNode } from './hand-out.js';
+import { deleteNode } from './allocate.js';
 import { forgetUnused } from './library.js';
 import { changeRequest, type PoolState } from './state.js';
 import type { PlannedPool } from './spec.js';

@@ -1,5 +1,5 @@
-import { isOutdated, openBook } from './book.js';
-import { deleteNode, giveBack, setNodeState } from './hand-out.js';
+import { isOutdated, openBook } from './capacity-ledger.js';
+import { deleteNode, giveBack, setNodeState } from './allocate.js';
 import { countSpare } from './keep-ready.js';
 import { standingOf } from './library.js';
 import { isSpare, type PoolNode } from './node.js';

@@ -1,5 +1,5 @@
 import { addTo, isNothing, minus, type Amounts } from './amounts.js';
-import { isOutdated, type Book } from './book.js';
+import { isOutdated, type Book } from './capacity-ledger.js';
 import { oldSpares } from './library.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, type PoolState } from './state.js';

@@ -1,5 +1,5 @@
 import { excess, isNothing, overText, plus, times, type Amounts } from './amounts.js';
-import { missingFor, offerKey, tenantUse, type Book } from './book.js';
+import { missingFor, offerKey, tenantUse, type Book } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import type { NodeRequest } from './request.js';
 import type { ProviderPoolSpec } from './spec.js';

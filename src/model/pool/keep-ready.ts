@@ -1,5 +1,5 @@
 import { isNothing } from './amounts.js';
-import { missingFor, offerKey, take, type Book } from './book.js';
+import { missingFor, offerKey, take, type Book } from './capacity-ledger.js';
 import { lacksImage } from './library.js';
 import { makeNode } from './make.js';
 import type { PoolState } from './state.js';

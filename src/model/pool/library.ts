@@ -1,4 +1,4 @@
-import { isNewer, type ImageNews, type Offer } from '../image/news.js';
+import { isNewer, type ImageNews, type Offer } from '../image/notification.js';
 import { imageRefOf } from '../image/build.js';
 import type { PlannedPlacement } from '../plan/plan.js';
 import { isSpare, type PoolNode } from './node.js';

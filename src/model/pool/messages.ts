@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { LookedAt } from '../look.js';
+import type { LookedAt } from '../node/probe.js';
 import type { Amounts } from './amounts.js';
 import type { Placements, PoolSpec } from './spec.js';
 

@@ -1,4 +1,4 @@
-import type { NodeState } from '../node.js';
+import type { NodeState } from '../node/state.js';
 import type { Amounts } from './amounts.js';
 
 /**

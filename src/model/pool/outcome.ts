@@ -1,4 +1,4 @@
-import { offerKey } from './book.js';
+import { offerKey } from './capacity-ledger.js';
 import {
   afterUse,
   deleteNode,
@@ -7,7 +7,7 @@ import {
   reuse,
   setNodeState,
   takeBackUp,
-} from './hand-out.js';
+} from './allocate.js';
 import { hasLostItsImage } from './library.js';
 import type { PoolNode } from './node.js';
 import { changePoolNode, changeRequest, type PoolState } from './state.js';

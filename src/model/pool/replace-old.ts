@@ -1,6 +1,6 @@
 import { addTo, isNothing, minus, type Amounts } from './amounts.js';
-import { missingFor, offerKey, type Book } from './book.js';
-import { setNodeState } from './hand-out.js';
+import { missingFor, offerKey, type Book } from './capacity-ledger.js';
+import { setNodeState } from './allocate.js';
 import { makeOne } from './keep-ready.js';
 import { lacksImage, oldSpares } from './library.js';
 import type { PoolNode } from './node.js';

@@ -1,5 +1,5 @@
 import { bareRecord } from '../bare-record.js';
-import type { ImageNews } from '../image/news.js';
+import type { ImageNews } from '../image/notification.js';
 import type { Amounts } from './amounts.js';
 import type { PoolNode } from './node.js';
 import type { EndedRequest, NodeRequest } from './request.js';

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../json.js';
 import { formatImageRef } from '../machine/image.js';
-import { stripSecrets } from '../strip-secrets.js';
-import { openBook } from './book.js';
+import { stripSecrets } from '../node/strip-secrets.js';
+import { openBook } from './capacity-ledger.js';
 import type { Amounts } from './amounts.js';
-import { isLost } from './drawn.js';
+import { isLost } from './allocated.js';
 import type { PoolNode, PoolNodeState } from './node.js';
 import { lacksImage, placementFor, type VersionStanding, standingOf } from './library.js';
 import { inOrder, signatureOf } from './order.js';

@@ -8,9 +8,9 @@ import {
   type Seat,
   type SeatStage,
   type StepName,
-} from './reservation.js';
+} from './state.js';
 import { patienceMs } from './steps.js';
-import { tell } from './tidings.js';
+import { tell } from './notification.js';
 
 export interface StepEnd {
   readonly step: StepName;

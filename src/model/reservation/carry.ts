@@ -1,4 +1,4 @@
-import type { Reservation, ReservationsState } from './reservation.js';
+import type { Reservation, ReservationsState } from './state.js';
 
 /** Most characters of what one run hands to the next; the server takes two megabytes. */
 export const mostCarried = 1_200_000;

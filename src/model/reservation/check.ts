@@ -2,14 +2,8 @@ import { readPublicKey } from '../machine/access.js';
 import { parseImageRef } from '../machine/image.js';
 import { inTheWay } from './calendar.js';
 import type { EnterRequest, ExtendRequest, ReservationSettings, ReserveRequest } from './messages.js';
-import {
-  activeSeats,
-  openReservations,
-  stateOf,
-  type Reservation,
-  type ReservationsState,
-} from './reservation.js';
-import { isoOf } from './tidings.js';
+import { activeSeats, openReservations, stateOf, type Reservation, type ReservationsState } from './state.js';
+import { isoOf } from './notification.js';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;

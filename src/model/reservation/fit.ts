@@ -1,5 +1,5 @@
 import { counts } from '../machine/drift.js';
-import type { MachineView } from '../machine/machine.js';
+import type { MachineView } from '../machine/state.js';
 import type { Wanted } from './messages.js';
 
 /** Why a machine does not do for a reservation; undefined when it does. */

@@ -1,6 +1,6 @@
 import type { Answer } from '../machine/answer.js';
 import type { ImageRef } from '../machine/image.js';
-import type { MachineIntent } from '../machine/machine.js';
+import type { MachineIntent } from '../machine/state.js';
 import type { Verdict } from '../machine/node-status.js';
 import type { ReservationView } from './view.js';
 

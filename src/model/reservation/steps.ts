@@ -1,8 +1,8 @@
 import type { ImageRef } from '../machine/image.js';
-import type { MachineIntent } from '../machine/machine.js';
+import type { MachineIntent } from '../machine/state.js';
 import { isTakenByEarlier, nextOn } from './calendar.js';
-import { type Reservation, type ReservationsState, type Seat, type StepName } from './reservation.js';
-import { isoOf } from './tidings.js';
+import { type Reservation, type ReservationsState, type Seat, type StepName } from './state.js';
+import { isoOf } from './notification.js';
 
 /**
  * What a machine is asked next by its reservation, and what follows from its answer. The way there: hold,

@@ -1,4 +1,4 @@
-import type { NamedMachine } from '../ownership.js';
+import type { NamedMachine } from '../node/ownership.js';
 
 /** The sweep for machines that nobody knows: what it is told, what it reports, and what it decides. Pure. */
 

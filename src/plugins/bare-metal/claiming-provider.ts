@@ -1,5 +1,5 @@
 import { tagNames } from '../../model/names.js';
-import type { TaskResult } from '../../model/task.js';
+import type { TaskResult } from '../../model/node/task.js';
 import {
   Provider,
   type Claims,

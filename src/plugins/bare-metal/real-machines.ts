@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Knowledge, Outcome, PowerReading, SizeReading } from '../../model/machine/answer.js';
-import type { TaskResult } from '../../model/task.js';
+import type { TaskResult } from '../../model/node/task.js';
 import type { MachineInput } from '../contract.js';
 import type {
   BootTarget,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
-import type { Task } from '../../model/task.js';
+import type { Task } from '../../model/node/task.js';
 import type { ClientPlan } from '../clients.js';
 import type { FailureKind } from '../errors.js';
 

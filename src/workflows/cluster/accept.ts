@@ -9,11 +9,11 @@ import type {
   CancelRequest,
   OperateRequest,
   PlainRequest,
-} from '../../model/messages.js';
-import { describeIntent, rememberedOperations, type Operation } from '../../model/operation.js';
-import { stableJson } from '../../model/payload.js';
-import type { ClusterState } from '../../model/state.js';
-import type { ClusterSpec } from '../../model/spec.js';
+} from '../../model/cluster/messages.js';
+import { describeIntent, rememberedOperations, type Operation } from '../../model/cluster/operation.js';
+import { stableJson } from '../../model/node/payload.js';
+import type { ClusterState } from '../../model/cluster/state.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { now, noteChange } from '../entity.js';
 import { groupOfNode, instruct, instructAll } from './groups.js';
 import { changeNodes, changeOperation, dropNode, type Memory } from './memory.js';

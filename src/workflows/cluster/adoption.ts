@@ -1,10 +1,10 @@
 import { ActivityFailure, getExternalWorkflowHandle, log, sleep, workflowInfo } from '@temporalio/workflow';
-import type { EarlierRunsReply, FoundMachine } from '../../model/look.js';
+import type { EarlierRunsReply, FoundMachine } from '../../model/node/probe.js';
 import { taskId } from '../../model/names.js';
-import type { AdoptedMachine } from '../../model/node.js';
+import type { AdoptedMachine } from '../../model/node/state.js';
 import type { PlannedPlacement, ServedPlan } from '../../model/plan/plan.js';
 import type { Memory } from './memory.js';
-import { instructSignal } from '../messages.js';
+import { instructSignal } from './messages.js';
 import { schedule, scheduleTask } from '../schedule.js';
 
 /** The machines that an earlier life of the cluster left, which was terminated or failed. */

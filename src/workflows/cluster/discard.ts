@@ -1,6 +1,6 @@
 import { condition } from '@temporalio/workflow';
-import type { Work } from '../../model/work.js';
-import { startRun, type Crew } from './crew.js';
+import type { Work } from '../../model/cluster/work.js';
+import { startRun, type Crew } from './executor.js';
 import { dropNode, hideNode } from './memory.js';
 
 /** A cancelled operation leaves no machine that was asked for and never confirmed. */

@@ -1,11 +1,11 @@
 import { condition } from '@temporalio/workflow';
-import type { Instruction } from '../../model/node-group.js';
-import { withoutService } from '../../model/record.js';
+import type { Instruction } from '../../model/cluster/group.js';
+import { withoutService } from '../../model/node/record.js';
 import { discardHalfMade } from './discard.js';
-import { groupCrew, type GroupMemory } from './group-crew.js';
+import { groupCrew, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
-import { surveyNodes } from './survey.js';
-import { takeOver } from './take-over.js';
+import { surveyNodes } from './probe-nodes.js';
+import { takeOver } from './apply-plan.js';
 
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
 const haltMs = 60_000;

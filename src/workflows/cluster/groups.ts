@@ -17,10 +17,10 @@ import {
   type Instruction,
   type Instructions,
   type NodeGroup,
-} from '../../model/node-group.js';
+} from '../../model/cluster/group.js';
 import { workflowTaskMs } from '../../model/resumption.js';
 import { changeOperation, type Memory } from './memory.js';
-import { instructSignal } from '../messages.js';
+import { instructSignal } from './messages.js';
 
 /** The cluster's side of its groups: who is where, and what they are told. */
 export function groupOf({ state }: Memory, specGroup: string, index: number): string | undefined {

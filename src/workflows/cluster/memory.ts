@@ -1,13 +1,13 @@
 import { condition, upsertSearchAttributes } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { searchAttributes } from '../../model/names.js';
-import type { NodeState } from '../../model/node.js';
-import type { Operation } from '../../model/operation.js';
-import { touchPeers } from '../../model/peers.js';
-import { phaseOf } from '../../model/report.js';
-import type { ClusterState, Halt, PeersState } from '../../model/state.js';
+import type { NodeState } from '../../model/node/state.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import { touchPeers } from '../../model/node/peers.js';
+import { phaseOf } from '../../model/cluster/report.js';
+import type { ClusterState, Halt, PeersState } from '../../model/cluster/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
-import type { CrewState } from '../../model/work.js';
+import type { CrewState } from '../../model/cluster/work.js';
 
 /** Holds the nodes of a workflow during one run. The state itself is never mutated. */
 export interface CrewMemory {

@@ -5,23 +5,23 @@ import {
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { PlanRequest } from '../../model/messages.js';
+import type { PlanRequest } from '../../model/cluster/messages.js';
 import { taskTitle } from '../../model/names.js';
-import { describeIntent, type Operation } from '../../model/operation.js';
+import { describeIntent, type Operation } from '../../model/cluster/operation.js';
 import { isEmptyPlan, taskCount, type ServedPlan } from '../../model/plan/plan.js';
-import { withoutService } from '../../model/record.js';
-import { servicesOf } from '../../model/state.js';
+import { withoutService } from '../../model/node/record.js';
+import { servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/summarise.js';
 import { takeLegacy, type Legacy } from './adoption.js';
-import { clusterCrew } from './cluster-crew.js';
-import { startRun, type Run } from './crew.js';
+import { clusterCrew } from './cluster-executor.js';
+import { startRun, type Run } from './executor.js';
 import { discardHalfMade } from './discard.js';
 import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
-import { nextNodenum, shareOut } from './share-out.js';
-import { surveyNodes } from './survey.js';
-import { servicesOfGroups, takeOver } from './take-over.js';
+import { nextNodenum, shareOut } from './assign-groups.js';
+import { surveyNodes } from './probe-nodes.js';
+import { servicesOfGroups, takeOver } from './apply-plan.js';
 
 export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
 

@@ -5,8 +5,8 @@ import {
   wasAbandoned,
   type NamedMachine,
   type Ownership,
-} from '../../model/ownership.js';
-import type { GroupMemory } from './group-crew.js';
+} from '../../model/node/ownership.js';
+import type { GroupMemory } from './group-executor.js';
 import { groupOfNode } from './groups.js';
 import type { Memory } from './memory.js';
 

@@ -1,5 +1,5 @@
-import { queuedOperations } from '../../model/operation.js';
-import type { ClusterState } from '../../model/state.js';
+import { queuedOperations } from '../../model/cluster/operation.js';
+import type { ClusterState } from '../../model/cluster/state.js';
 import { groupOfNode } from './groups.js';
 import type { Memory } from './memory.js';
 

@@ -1,6 +1,6 @@
-import type { GroupReport, TurnOf } from '../../model/node-group.js';
-import { touchPeers } from '../../model/peers.js';
-import { askTurn, clusterCrew, leaveTurnOf, nodeFailed } from './cluster-crew.js';
+import type { GroupReport, TurnOf } from '../../model/cluster/group.js';
+import { touchPeers } from '../../model/node/peers.js';
+import { askTurn, clusterCrew, leaveTurnOf, nodeFailed } from './cluster-executor.js';
 import { changeGroup } from './groups.js';
 import { countTasks, type Memory } from './memory.js';
 

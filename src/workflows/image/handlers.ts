@@ -5,12 +5,18 @@ import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../
 import { withAccountOf } from '../../model/image/node.js';
 import { viewOfImage } from '../../model/image/state.js';
 import type { Json } from '../../model/json.js';
-import { stableJson } from '../../model/payload.js';
-import { digestsIn } from '../../model/resource/used.js';
+import { stableJson } from '../../model/node/payload.js';
+import { digestsIn } from '../../model/artifact/used.js';
 import { readMachineKey, uploadId } from '../../model/names.js';
-import type { NamedMachine, Ownership } from '../../model/ownership.js';
+import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { ownershipOf } from '../machine/ownership.js';
-import { borrowedQuery, disownUpdate, ownersQuery, roundSignal, usedResourcesQuery } from '../messages.js';
+import {
+  borrowedQuery,
+  disownUpdate,
+  ownersQuery,
+  roundSignal,
+  usedResourcesQuery,
+} from '../cluster/messages.js';
 import { now, noteChange, query, signal, update, type Message } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { change, type ImageMemory } from './memory.js';
@@ -27,7 +33,7 @@ import {
   watchImageSignal,
 } from './messages.js';
 import { planRecipe } from './plan-recipe.js';
-import { addWatcher } from './tell.js';
+import { addWatcher } from './publish.js';
 
 /** The messages of an image. Handlers change the state; the step function does the work. */
 export function messagesOf(memory: ImageMemory): readonly Message[] {

@@ -4,7 +4,7 @@ import type {
   MachineState,
   OperationResult,
   Registration,
-} from '../../model/machine/machine.js';
+} from '../../model/machine/state.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { NotDone } from '../machine/failure.js';
 import type { MachineMemory } from '../machine/memory.js';

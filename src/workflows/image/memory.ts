@@ -3,7 +3,7 @@ import type { Build, Upload } from '../../model/image/build.js';
 import { findBuild } from '../../model/image/build.js';
 import type { ImageState } from '../../model/image/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
-import type { MachineState } from '../../model/machine/machine.js';
+import type { MachineState } from '../../model/machine/state.js';
 
 /** Holds an image's state during one run of its workflow. The state itself is never mutated. */
 export interface ImageMemory extends EntityMemory {

@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
-import type { ImageNews } from '../../model/image/news.js';
+import type { ImageNews } from '../../model/image/notification.js';
 import type { ImageSpec } from '../../model/image/spec.js';
 import type { ImageView } from '../../model/image/state.js';
 

@@ -1,9 +1,9 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/workflow';
-import type { FailureRecord } from '../../model/failure.js';
-import type { TaskRequest } from '../../model/messages.js';
-import type { NodeState } from '../../model/node.js';
+import type { FailureRecord } from '../../model/node/failure.js';
+import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { NodeState } from '../../model/node/state.js';
 import type { PluginPins, Step } from '../../model/plan/plan.js';
-import type { ClusterSpec } from '../../model/spec.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { imageWorkflowId } from '../../model/names.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { incarnation } from '../machine/run-step.js';

@@ -1,6 +1,6 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, type ImageRef } from '../../model/machine/image.js';
-import type { OperationResult } from '../../model/machine/machine.js';
+import type { OperationResult } from '../../model/machine/state.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
 import { captureSteps } from '../../model/machine/steps.js';
 import { clearAccess, settleAccess } from './access.js';
@@ -8,7 +8,7 @@ import { NotDone, refuse, toNotDone } from './failure.js';
 import { backOn, load, stopIfCancelled } from './load.js';
 import { change, changeOperation, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
-import { givePlace, placesOf } from './slots.js';
+import { givePlace, placesOf } from './permits.js';
 
 export interface CaptureOrder {
   readonly image: ImageRef;

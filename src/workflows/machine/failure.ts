@@ -1,5 +1,5 @@
 import { isCancellation } from '@temporalio/workflow';
-import type { FailureRecord } from '../../model/failure.js';
+import type { FailureRecord } from '../../model/node/failure.js';
 import { answerOfFailure, type Answer } from '../../model/machine/answer.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import { readTaskFailure } from '../task-failure.js';

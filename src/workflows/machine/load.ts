@@ -1,15 +1,15 @@
 import { CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import type { MachineTaskOutcome } from '../../model/machine/messages.js';
-import type { OperationResult } from '../../model/machine/machine.js';
-import type { MachineStateName } from '../../model/machine/states.js';
+import type { OperationResult } from '../../model/machine/state.js';
+import type { MachineStateName } from '../../model/machine/transitions.js';
 import { planLoad, stepsOfLoad, type ProcedureStep } from '../../model/machine/steps.js';
 import { endAccess, settleAccess } from './access.js';
 import { refuse, toNotDone } from './failure.js';
 import { now } from '../entity.js';
 import { change, happen, note, type MachineMemory } from './memory.js';
 import { accessOf, can, runAction, runStep, stepsFor } from './run-step.js';
-import { givePlace, placesOf } from './slots.js';
+import { givePlace, placesOf } from './permits.js';
 
 export interface LoadOrder {
   readonly image: ImageRef;

@@ -2,7 +2,7 @@ import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { MachineAccess } from '../../model/machine/access.js';
 import type { Knowledge } from '../../model/machine/answer.js';
 import type { ImageRef } from '../../model/machine/image.js';
-import type { MachineIntent, MachineView } from '../../model/machine/machine.js';
+import type { MachineIntent, MachineView } from '../../model/machine/state.js';
 
 /** Everything a machine's workflow can be asked. */
 export const operateMachineUpdate = defineUpdate<MachineReply, [MachineRequest]>('operate');

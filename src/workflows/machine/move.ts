@@ -1,7 +1,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
-import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/machine.js';
-import { stableJson } from '../../model/payload.js';
+import type { MachineState, MoveTarget, OperationResult, Registration } from '../../model/machine/state.js';
+import { stableJson } from '../../model/node/payload.js';
 import { newMemory } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { toNotDone } from './failure.js';

@@ -1,15 +1,15 @@
 import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { workflowOfNode, type FoundNode } from '../../model/image/node.js';
 import { describeNode } from '../../model/image/spec.js';
-import type { GiveBackRequest } from '../../model/loan.js';
-import { refusalOf, wordsOf } from '../../model/machine/accept.js';
+import type { GiveBackRequest } from '../../model/node/lease.js';
+import { refusalOf, wordsOf } from '../../model/machine/decide.js';
 import {
   viewOfMachine,
   type MachineOperation,
   type MachineState,
   type MachineView,
   type OperationResult,
-} from '../../model/machine/machine.js';
+} from '../../model/machine/state.js';
 import {
   isLook,
   mainAction,
@@ -19,7 +19,7 @@ import {
   type NodeMachineInput,
 } from '../../model/machine/node-machine.js';
 import { machineWorkflowId, nodeOperationId } from '../../model/names.js';
-import { borrowedQuery, giveBackSignal, payloadQuery } from '../messages.js';
+import { borrowedQuery, giveBackSignal, payloadQuery } from '../cluster/messages.js';
 import { now, newMemory, query, runEntity, update, type Message } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { signalIfThere } from '../signal-if-there.js';

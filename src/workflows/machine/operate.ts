@@ -1,5 +1,5 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { MachineOperation, OperationResult } from '../../model/machine/machine.js';
+import type { MachineOperation, OperationResult } from '../../model/machine/state.js';
 import { NotDone } from './failure.js';
 import { change, changeOperation, endOperation, type MachineMemory } from './memory.js';
 

@@ -1,6 +1,6 @@
-import type { MachineState } from '../../model/machine/machine.js';
+import type { MachineState } from '../../model/machine/state.js';
 import { readMachineKey } from '../../model/names.js';
-import type { NamedMachine, Ownership } from '../../model/ownership.js';
+import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import { incarnation } from './run-step.js';
 
 /** A machine that is moved has two keys for the time; no key comes back. */

@@ -4,7 +4,7 @@ import type { MachineAction } from '../../model/machine/actions.js';
 import type { MachineOrder, MachineTaskOutcome } from '../../model/machine/messages.js';
 import { estimateLeft, possibleSteps, type ProcedureStep } from '../../model/machine/steps.js';
 import { machineWorkflowId, taskId } from '../../model/names.js';
-import { mergePayload } from '../../model/payload.js';
+import { mergePayload } from '../../model/node/payload.js';
 import { scheduleMachineTask } from '../schedule.js';
 import { now } from '../entity.js';
 import { change, changeOperation, type MachineMemory } from './memory.js';

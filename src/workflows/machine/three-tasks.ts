@@ -2,8 +2,8 @@ import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/wor
 import type { JsonObject } from '../../model/json.js';
 import type { AccountReply } from '../../model/machine/messages.js';
 import { hostname, machineWorkflowId, taskId } from '../../model/names.js';
-import { mergePayload } from '../../model/payload.js';
-import { machinePartOf } from '../../model/result-table.js';
+import { mergePayload } from '../../model/node/payload.js';
+import { machinePartOf } from '../../model/node/result-table.js';
 import { scheduleTask } from '../schedule.js';
 import { readTaskFailure } from '../task-failure.js';
 import { toNotDone } from './failure.js';

@@ -1,22 +1,22 @@
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { TaskOutcome, TaskRequest } from '../../model/messages.js';
-import type { NodeState } from '../../model/node.js';
-import { mergePayload } from '../../model/payload.js';
-import { machinePartOf } from '../../model/result-table.js';
+import type { TaskOutcome, TaskRequest } from '../../model/cluster/messages.js';
+import type { NodeState } from '../../model/node/state.js';
+import { mergePayload } from '../../model/node/payload.js';
+import { machinePartOf } from '../../model/node/result-table.js';
 import type { PlannedPlacement } from '../../model/plan/plan.js';
 import { placementFor } from '../../model/pool/library.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { changePoolNode } from '../../model/pool/state.js';
-import { recordDone, recordMachine } from '../../model/record.js';
-import { mostTogether, togetherName, type TogetherAction, type TogetherEnd } from '../../model/together.js';
+import { recordDone, recordMachine } from '../../model/node/record.js';
+import { mostTogether, togetherName, type TogetherAction, type TogetherEnd } from '../../model/node/batch.js';
 import { schedule } from '../schedule.js';
 import { readTaskFailure, type TaskFailure } from '../task-failure.js';
 import { requestFor } from '../task-request.js';
-import { endBuild, endDelete } from './ends.js';
+import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
-import { poolNode } from './owner.js';
-import { wearWork } from './wear.js';
+import { poolNode } from './run-pool-node.js';
+import { wearWork } from './replay-budget.js';
 
 /** What nodes that are carried together are carried for. */
 export type BatchKind = 'build' | 'delete';

@@ -1,13 +1,13 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import type { Json } from '../../model/json.js';
-import { stableJson } from '../../model/payload.js';
+import { stableJson } from '../../model/node/payload.js';
 import { configurePool } from '../../model/pool/configure.js';
 import type { ConfigureReply, ConfigureRequest } from '../../model/pool/messages.js';
 import type { PlannedPool } from '../../model/pool/spec.js';
 import { schedule } from '../schedule.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
-import { forgetWatches } from './watch.js';
+import { forgetWatches } from './watch-images.js';
 
 /**
  * Has the configuration checked by a worker, which knows the provider accounts, and takes it over whole or

@@ -1,18 +1,18 @@
-import { unfitText, type NodeReply } from '../../model/loan.js';
+import { unfitText, type NodeReply } from '../../model/node/lease.js';
 import { readMachineKey } from '../../model/names.js';
-import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/ownership.js';
+import { ownershipAmong, type NamedMachine, type Ownership } from '../../model/node/ownership.js';
 import { admit } from '../../model/pool/admit.js';
 import { refuseDemand } from '../../model/pool/check-demand.js';
 import { refuseDeletion, refuseEndHold, refuseHold } from '../../model/pool/check-messages.js';
 import { emptyPool } from '../../model/pool/configure.js';
-import { viewDrawn } from '../../model/pool/drawn.js';
-import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/hand-out.js';
+import { viewDrawn } from '../../model/pool/allocated.js';
+import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../model/pool/allocate.js';
 import { endHold, nodeGone } from '../../model/pool/outcome.js';
 import type { NodeDemand } from '../../model/pool/request.js';
 import { viewNode, viewPool, viewRequests, type RequestView } from '../../model/pool/view.js';
 import { configure } from './configure.js';
 import { imageNewsSignal } from '../image/messages.js';
-import { nodeQuery } from '../messages.js';
+import { nodeQuery } from '../cluster/messages.js';
 import { query, signal, update, type Message } from '../entity.js';
 import {
   configureUpdate,
@@ -33,7 +33,7 @@ import {
   requestUpdate,
 } from './messages.js';
 import type { PoolMemory } from './memory.js';
-import { learn } from './watch.js';
+import { learn } from './watch-images.js';
 
 /** Nodes of one page. */
 const pageSize = 500;

@@ -1,6 +1,6 @@
 import type { PoolState } from '../../model/pool/state.js';
 import type { EntityMemory } from '../entity.js';
-import type { Places } from '../cluster/places.js';
+import type { Places } from '../permits.js';
 import type { Told } from './metrics.js';
 
 /** Holds a pool's state during one run of its workflow. */

@@ -1,7 +1,7 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
-import type { NamedMachine, Ownership } from '../../model/ownership.js';
+import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import type { JsonObject } from '../../model/json.js';
-import type { DrawnPage } from '../../model/pool/drawn.js';
+import type { DrawnPage } from '../../model/pool/allocated.js';
 import type {
   ConfigureReply,
   ConfigureRequest,

@@ -1,5 +1,5 @@
 import { metricMeter, workflowInfo } from '@temporalio/workflow';
-import { figuresOf, type Figure } from '../../model/pool/figures.js';
+import { figuresOf, type Figure } from '../../model/pool/metrics.js';
 import type { NodeRequest } from '../../model/pool/request.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import type { PoolState } from '../../model/pool/state.js';

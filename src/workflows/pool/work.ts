@@ -3,11 +3,11 @@ import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { beginBatches, goesTogether, type BatchKind } from './batch.js';
-import { endBuild, endDelete } from './ends.js';
+import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory, Work } from './memory.js';
-import { poolNode, runPoolNode } from './owner.js';
-import { wearWork } from './wear.js';
+import { poolNode, runPoolNode } from './run-pool-node.js';
+import { wearWork } from './replay-budget.js';
 
 /** Begun in one workflow task at most: a long one would be taken for a dead one. */
 const atOnce = 50;

@@ -1,5 +1,5 @@
 import type { CancellationScope } from '@temporalio/workflow';
-import type { ReservationsState } from '../../model/reservation/reservation.js';
+import type { ReservationsState } from '../../model/reservation/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
 
 /** Holds the calendar during one run of its workflow. The state itself is never mutated. */

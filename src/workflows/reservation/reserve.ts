@@ -8,12 +8,7 @@ import type {
   ReserveRequest,
 } from '../../model/reservation/messages.js';
 import { formatImageRef } from '../../model/machine/image.js';
-import {
-  withNote,
-  withReservation,
-  type Reservation,
-  type Seat,
-} from '../../model/reservation/reservation.js';
+import { withNote, withReservation, type Reservation, type Seat } from '../../model/reservation/state.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
 import { refuse } from '../entity.js';
 import { schedule } from '../schedule.js';

@@ -1,7 +1,7 @@
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { afterStep } from '../../model/reservation/after-step.js';
 import { choose } from '../../model/reservation/calendar.js';
-import { endReservation, lacking } from '../../model/reservation/clock.js';
+import { endReservation, lacking } from '../../model/reservation/decide.js';
 import type { OperateMachineReply, OperateMachineRequest } from '../../model/reservation/messages.js';
 import {
   isActive,
@@ -12,9 +12,9 @@ import {
   type Reservation,
   type Seat,
   type StepName,
-} from '../../model/reservation/reservation.js';
+} from '../../model/reservation/state.js';
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
-import { isoOf, tell, type Tidings } from '../../model/reservation/tidings.js';
+import { isoOf, tell, type Tidings } from '../../model/reservation/notification.js';
 import { noteChange } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { take, type ReservationsMemory } from './memory.js';

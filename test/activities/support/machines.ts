@@ -5,9 +5,9 @@ import { createTaskActivities, type TaskActivities } from '../../../src/activiti
 import type { ActivityParts } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
-import type { LookedAt, SurveyReply } from '../../../src/model/look.js';
-import type { TaskOutcome, TaskRequest } from '../../../src/model/messages.js';
-import { mergePayload } from '../../../src/model/payload.js';
+import type { LookedAt, SurveyReply } from '../../../src/model/node/probe.js';
+import type { TaskOutcome, TaskRequest } from '../../../src/model/cluster/messages.js';
+import { mergePayload } from '../../../src/model/node/payload.js';
 import type { Registry } from '../../../src/plugins/registry.js';
 import type { Descriptor } from '../../../src/schema/descriptor.js';
 import type { TestService } from '../../local/support/service.js';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/model/json.js';
-import type { ClusterSpec } from '../../../src/model/spec.js';
+import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
 import { closed, nodes } from '../../workflows/support/spec.js';
 import type { Ledger } from './ledger.js';
 import { markOf } from './machines.js';

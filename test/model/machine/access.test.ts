@@ -6,8 +6,8 @@ import {
   readPublicKey,
   type Access,
 } from '../../../src/model/machine/access.js';
-import { refusalOf } from '../../../src/model/machine/accept.js';
-import { viewOfMachine, type MachineState } from '../../../src/model/machine/machine.js';
+import { refusalOf } from '../../../src/model/machine/decide.js';
+import { viewOfMachine, type MachineState } from '../../../src/model/machine/state.js';
 import { faultOf } from '../../../src/model/machine/request.js';
 
 const access: Access = {

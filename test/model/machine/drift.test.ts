@@ -8,7 +8,7 @@ import {
   noteLook,
   noteTry,
 } from '../../../src/model/machine/drift.js';
-import type { MachineState } from '../../../src/model/machine/machine.js';
+import type { MachineState } from '../../../src/model/machine/state.js';
 
 const web = { name: 'web', revision: '3' } as const;
 const stateOf = (part: Partial<MachineState> = {}): MachineState => ({

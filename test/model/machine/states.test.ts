@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { refusalOf } from '../../../src/model/machine/accept.js';
+import { refusalOf } from '../../../src/model/machine/decide.js';
 import { answerOfFailure } from '../../../src/model/machine/answer.js';
 import { formatImageRef, parseImageRef } from '../../../src/model/machine/image.js';
-import type { MachineIntent, MachineState } from '../../../src/model/machine/machine.js';
+import type { MachineIntent, MachineState } from '../../../src/model/machine/state.js';
 import { faultOf } from '../../../src/model/machine/request.js';
 import {
   machineEvents,
@@ -10,7 +10,7 @@ import {
   nextState,
   type MachineEvent,
   type MachineStateName,
-} from '../../../src/model/machine/states.js';
+} from '../../../src/model/machine/transitions.js';
 import {
   captureSteps,
   estimateLeft,

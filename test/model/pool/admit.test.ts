@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
-import { addRequest, giveBack, holdNode } from '../../../src/model/pool/hand-out.js';
+import { addRequest, giveBack, holdNode } from '../../../src/model/pool/allocate.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
 import { launchFailed, nodeBuilt, nodeGone } from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';

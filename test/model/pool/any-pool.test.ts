@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addRequest, giveBack } from '../../../src/model/pool/hand-out.js';
+import { addRequest, giveBack } from '../../../src/model/pool/allocate.js';
 import { endHold, nodeBuilt, nodeCleaned, nodeGone, nodeWell } from '../../../src/model/pool/outcome.js';
 import { anyEvent, anyWanted, labels, World } from './any-world.js';
 import { tell } from './support.js';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { excess, plus, type Amounts } from '../../../src/model/pool/amounts.js';
-import { isOutdated } from '../../../src/model/pool/book.js';
+import { isOutdated } from '../../../src/model/pool/capacity-ledger.js';
 import { carryOutDue } from '../../../src/model/pool/due.js';
-import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../../src/model/pool/hand-out.js';
+import { addRequest, deleteNode, giveBack, holdNode, renewLease } from '../../../src/model/pool/allocate.js';
 import { standingOf } from '../../../src/model/pool/library.js';
 import { nodeTransitions, type PoolNodeState } from '../../../src/model/pool/node.js';
 import {

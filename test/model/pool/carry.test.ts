@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { mostCarried, packPool, unpackPool } from '../../../src/model/pool/carry.js';
-import { addRequest } from '../../../src/model/pool/hand-out.js';
+import { addRequest } from '../../../src/model/pool/allocate.js';
 import { nodeBuilt } from '../../../src/model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../../src/model/pool/state.js';
-import { recordDone, recordMachine } from '../../../src/model/record.js';
+import { recordDone, recordMachine } from '../../../src/model/node/record.js';
 import { offer, openPool, providerPool } from './support.js';
 
 /** With machines as the local provider has them. */

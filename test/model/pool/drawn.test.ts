@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { refuseDemand } from '../../../src/model/pool/check-demand.js';
-import { viewDrawn } from '../../../src/model/pool/drawn.js';
+import { viewDrawn } from '../../../src/model/pool/allocated.js';
 import { carryOutDue } from '../../../src/model/pool/due.js';
-import { addRequest, deleteNode, renewLease } from '../../../src/model/pool/hand-out.js';
+import { addRequest, deleteNode, renewLease } from '../../../src/model/pool/allocate.js';
 import { nodeBuilt } from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { viewRequests } from '../../../src/model/pool/view.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
-import { figuresOf } from '../../../src/model/pool/figures.js';
-import { addRequest } from '../../../src/model/pool/hand-out.js';
+import { figuresOf } from '../../../src/model/pool/metrics.js';
+import { addRequest } from '../../../src/model/pool/allocate.js';
 import { nodeBuilt } from '../../../src/model/pool/outcome.js';
 import { begin, offer, openPool, providerPool } from './support.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { carryOutDue } from '../../../src/model/pool/due.js';
-import { addRequest, giveBack } from '../../../src/model/pool/hand-out.js';
+import { addRequest, giveBack } from '../../../src/model/pool/allocate.js';
 import { hasLostItsImage, placementFor, standingOf } from '../../../src/model/pool/library.js';
 import { launchFailed, nodeBuilt, nodeGone } from '../../../src/model/pool/outcome.js';
 import type { LabelSpec, OfferSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';

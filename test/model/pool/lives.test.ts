@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/model/pool/admit.js';
 import { carryOutDue, nextDue } from '../../../src/model/pool/due.js';
-import { addRequest, giveBack } from '../../../src/model/pool/hand-out.js';
+import { addRequest, giveBack } from '../../../src/model/pool/allocate.js';
 import { nodeBuilt, nodeRestarted, nodeUnwell, nodeWell } from '../../../src/model/pool/outcome.js';
 import type { OfferSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
 import type { PoolState } from '../../../src/model/pool/state.js';

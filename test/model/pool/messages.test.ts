@@ -3,7 +3,7 @@ import { admit } from '../../../src/model/pool/admit.js';
 import { packPool, unpackPool } from '../../../src/model/pool/carry.js';
 import { refuseDemand } from '../../../src/model/pool/check-demand.js';
 import { refuseDeletion, refuseEndHold, refuseHold } from '../../../src/model/pool/check-messages.js';
-import { addRequest, giveBack, holdNode, renewLease } from '../../../src/model/pool/hand-out.js';
+import { addRequest, giveBack, holdNode, renewLease } from '../../../src/model/pool/allocate.js';
 import { endHold, nodeBuilt, nodeCleaned } from '../../../src/model/pool/outcome.js';
 import { signatureOf } from '../../../src/model/pool/order.js';
 import type { PoolState } from '../../../src/model/pool/state.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { choose, overlaps } from '../../../src/model/reservation/calendar.js';
 import { refuseExtension } from '../../../src/model/reservation/check.js';
-import { endReservation, turnClock } from '../../../src/model/reservation/clock.js';
+import { endReservation, turnClock } from '../../../src/model/reservation/decide.js';
 import {
   newReservations,
   openReservations,
@@ -9,7 +9,7 @@ import {
   type Reservation,
   type ReservationsState,
   type Seat,
-} from '../../../src/model/reservation/reservation.js';
+} from '../../../src/model/reservation/state.js';
 import { fc } from '../../support/property.js';
 
 const settings = { prepareMs: 10, remindMs: 5, longestMs: 10_000 };

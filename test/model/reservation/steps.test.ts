@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { afterStep } from '../../../src/model/reservation/after-step.js';
 import { packReservations } from '../../../src/model/reservation/carry.js';
 import { refuseRequest } from '../../../src/model/reservation/check.js';
-import { endReservation, lacking, nextDue, turnClock } from '../../../src/model/reservation/clock.js';
+import { endReservation, lacking, nextDue, turnClock } from '../../../src/model/reservation/decide.js';
 import type { OperateMachineReply } from '../../../src/model/reservation/messages.js';
 import {
   newReservations,
@@ -12,7 +12,7 @@ import {
   type ReservationsState,
   type Seat,
   type StepName,
-} from '../../../src/model/reservation/reservation.js';
+} from '../../../src/model/reservation/state.js';
 import { intentOf, nextStep } from '../../../src/model/reservation/steps.js';
 
 const image = { name: 'web', revision: '2' };

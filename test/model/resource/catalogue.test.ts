@@ -15,9 +15,9 @@ import {
   setVersion,
   type Catalogue,
   type PutRequest,
-} from '../../../src/model/resource/catalogue.js';
-import { readPinnedResource, readResourceReference } from '../../../src/model/resource/reference.js';
-import { usedDigests } from '../../../src/model/resource/used.js';
+} from '../../../src/model/artifact/state.js';
+import { readPinnedResource, readResourceReference } from '../../../src/model/artifact/reference.js';
+import { usedDigests } from '../../../src/model/artifact/used.js';
 
 const digestOf = (word: string): string => `sha256:${Buffer.from(word).toString('hex').padEnd(64, '0')}`;
 const request = (name: string, word: string, more: Partial<PutRequest> = {}): PutRequest => ({

@@ -1,12 +1,12 @@
 import type { Intent } from '../../../src/model/plan/intent.js';
 import { hostname, nodeId } from '../../../src/model/names.js';
-import type { NodeState } from '../../../src/model/node.js';
-import { noPeers, touchPeers } from '../../../src/model/peers.js';
+import type { NodeState } from '../../../src/model/node/state.js';
+import { noPeers, touchPeers } from '../../../src/model/node/peers.js';
 import { planOperation } from '../../../src/model/plan/plan-operation.js';
 import { indexesOf, type Kind, type Plan, type Step } from '../../../src/model/plan/plan.js';
-import { recordBegun, recordDone, recordMachine, withoutService } from '../../../src/model/record.js';
-import type { ClusterSpec } from '../../../src/model/spec.js';
-import { servicesOf, type ClusterState } from '../../../src/model/state.js';
+import { recordBegun, recordDone, recordMachine, withoutService } from '../../../src/model/node/record.js';
+import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
+import { servicesOf, type ClusterState } from '../../../src/model/cluster/state.js';
 import { summarise, type Summarised } from '../../../src/model/plan/summarise.js';
 import { digest, placementOf } from './specs.js';
 

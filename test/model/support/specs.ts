@@ -1,7 +1,7 @@
-import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../../src/model/spec.js';
-import { defaultRepair } from '../../../src/model/spec.js';
+import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../../src/model/cluster/spec.js';
+import { defaultRepair } from '../../../src/model/cluster/spec.js';
 import type { Json } from '../../../src/model/json.js';
-import { stableJson } from '../../../src/model/payload.js';
+import { stableJson } from '../../../src/model/node/payload.js';
 import type { PlannedPlacement } from '../../../src/model/plan/plan.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { endedStates } from '../../../src/model/operation.js';
-import type { ClusterStatus } from '../../../src/model/status.js';
+import { endedStates } from '../../../src/model/cluster/operation.js';
+import type { ClusterStatus } from '../../../src/model/cluster/view.js';
 import { until } from '../../support/until.js';
 import type { Harness } from './harness.js';
 

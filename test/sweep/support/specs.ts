@@ -1,4 +1,4 @@
-import type { ClusterSpec } from '../../../src/model/spec.js';
+import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
 import { closed } from '../../workflows/support/spec.js';
 
 export interface Shape {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect } from 'vitest';
 import { HeddleError } from '../../../src/client/errors.js';
-import type { ClusterStatus } from '../../../src/model/status.js';
+import type { ClusterStatus } from '../../../src/model/cluster/view.js';
 import { until } from '../../support/until.js';
 import type { Harness } from './harness.js';
 import { askFor, type Ask } from './operations.js';

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { machineWorkflowId } from '../../../src/model/names.js';
-import { roundSignal } from '../../../src/workflows/messages.js';
+import { roundSignal } from '../../../src/workflows/cluster/messages.js';
 import {
   noPostgres,
   postgresImage,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { PoolClient } from '../../../src/client/pools/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import type { LabelSpec } from '../../../src/model/pool/spec.js';
-import type { ClusterSpec } from '../../../src/model/spec.js';
+import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
 import { parseSpec } from '../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 import { openHarness, type Harness } from '../../sweep/support/harness.js';

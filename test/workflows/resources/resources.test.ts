@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { sendContent } from '../../../src/client/resources/content.js';
 import { resourcePartWorkflowId } from '../../../src/model/names.js';
-import { resourcePartBytes } from '../../../src/model/resource/catalogue.js';
+import { resourcePartBytes } from '../../../src/model/artifact/state.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
 import { type Stack, startStack } from '../../support/stack.js';
 import { until } from '../../support/until.js';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { purposeOf, type MessageKind } from '../../../src/model/envelope.js';
-import { checkArguments } from '../../../src/model/message-table.js';
+import { purposeOf, type MessageKind } from '../../../src/model/messages/envelope.js';
+import { checkArguments } from '../../../src/model/messages/table.js';
 
 export interface Attack {
   readonly what: string;

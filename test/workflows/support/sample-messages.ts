@@ -1,4 +1,4 @@
-import type { messageTable } from '../../../src/model/message-table.js';
+import type { messageTable } from '../../../src/model/messages/table.js';
 
 type Table = typeof messageTable;
 

@@ -1,4 +1,4 @@
-import type { ClusterSpec } from '../../../src/model/spec.js';
+import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
 import { parseSpec } from '../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../src/schema/problem.js';
 

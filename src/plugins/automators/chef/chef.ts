@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../model/json.js';
-import { mergePayload } from '../../../model/payload.js';
+import { mergePayload } from '../../../model/node/payload.js';
 import { attendFunction } from '../../attend.js';
 import { PluginError, type JsonObject, type TaskResult } from '../../contract.js';
 import { bringToNode } from '../../node-resource.js';

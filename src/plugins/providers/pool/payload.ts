@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../model/json.js';
-import { reservedKeysIn } from '../../../model/result-table.js';
+import { reservedKeysIn } from '../../../model/node/result-table.js';
 import type { GrantedNode } from '../../../model/pool/view.js';
 
 /** The cluster's node has its own. */

@@ -1,7 +1,7 @@
-import type { DrawnNode } from '../../../model/pool/drawn.js';
+import type { DrawnNode } from '../../../model/pool/allocated.js';
 import type { NodeDemand } from '../../../model/pool/request.js';
 import type { RequestView } from '../../../model/pool/view.js';
-import type { TaskResult } from '../../../model/task.js';
+import type { TaskResult } from '../../../model/node/task.js';
 import {
   Provider,
   type CreateInput,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TaskResult } from '../../../model/task.js';
+import type { TaskResult } from '../../../model/node/task.js';
 import { ClaimingProvider, runCommand } from '../../bare-metal/index.js';
 import {
   type CanBeReached,

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tagNames } from '../../../model/names.js';
-import type { TaskResult } from '../../../model/task.js';
+import type { TaskResult } from '../../../model/node/task.js';
 import {
   Provider,
   type AccountQuota,

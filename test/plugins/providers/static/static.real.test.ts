@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { ClusterSpec } from '../../../../src/model/spec.js';
+import type { ClusterSpec } from '../../../../src/model/cluster/spec.js';
 import { parseSpec } from '../../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
 import { type Stack, startStack } from '../../../support/stack.js';

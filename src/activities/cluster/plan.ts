@@ -1,0 +1,224 @@
+import { createHash } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Json } from '../../model/json.js';
+import { stableJson } from '../../model/node/payload.js';
+import type { PlanRequest } from '../../model/cluster/messages.js';
+import { planOperation, PlanError, type PlanningInput } from '../../model/plan/plan-operation.js';
+import type { Plan, PlannedPlacement, PluginPins, ServedPlan } from '../../model/plan/plan.js';
+import type { Limits, ServerFeatures } from '../../model/cluster/state.js';
+import type { ClusterSpec, GroupSpec } from '../../model/cluster/spec.js';
+import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
+import type { Registry } from '../../plugins/registry.js';
+import type { Descriptor } from '../../schema/descriptor.js';
+import { checkFields } from '../../schema/fields.js';
+import { parseSpec } from '../../schema/parse-spec.js';
+import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
+import { checkResources } from '../artifact/check.js';
+import type { ActivityParts } from '../parts.js';
+import type { ProviderAccount } from '../../model/provider-account.js';
+
+export interface PlanParts {
+  readonly registry: Registry;
+  readonly providers: Readonly<Record<string, ProviderAccount>>;
+  /** The administrator's fields of automators, by their names. */
+  readonly automators?: ActivityParts['automators'];
+  readonly features: ServerFeatures;
+  readonly limits: Limits;
+  readonly forbiddenReferences: ActivityParts['forbiddenReferences'];
+}
+
+/**
+ * The activity PLAN: checks a spec against plugins and configuration, finds the placements, and plans. No
+ * side effects.
+ */
+export async function planCluster(parts: PlanParts, input: PlanRequest): Promise<ServedPlan> {
+  const digest = (value: Json): string =>
+    createHash('sha256').update(stableJson(value)).digest('hex').slice(0, 16);
+  const bootstrapDigest = (): string =>
+    digest(parts.registry.automators().map(({ descriptor, digest: of }) => [descriptor.name, of]));
+  const { features, limits } = parts;
+  const { intent, current } = input;
+  const served = (plan: Plan): ServedPlan => ({ ...plan, features, limits });
+  if (input.spec === undefined)
+    return served(plan({ intent, current, placements: {}, digest, bootstrapDigest }));
+  const spec = closeSpec(input);
+  const problems = checkAgainstWorker(parts, spec);
+  if (hasErrors(problems)) throw invalid(problems);
+  const placements = Object.fromEntries(
+    Object.entries(spec.groups).map(([name, group]) => [name, placementsOf(parts, group, digest)]),
+  );
+  return {
+    ...served(plan({ intent, spec, current, placements, digest, bootstrapDigest })),
+    plugins: pinsOf(parts, spec, placements),
+  };
+}
+
+/** The plugins that the spec uses, as this worker has them. */
+function pinsOf(
+  { registry }: PlanParts,
+  { services }: ClusterSpec,
+  placements: Readonly<Record<string, readonly PlannedPlacement[]>>,
+): PluginPins {
+  const names = new Set([
+    ...Object.values(placements)
+      .flat()
+      .map(({ type }) => `provider ${type}`),
+    ...Object.values(services).flatMap(({ actions }) =>
+      Object.values(actions).map(({ type }) => `automator ${type}`),
+    ),
+  ]);
+  const used = registry.versions().filter(({ type, name }) => names.has(`${type} ${name}`));
+  return Object.fromEntries(
+    used.map(({ type, name, version, digest, builtIn }) => [
+      `${type} ${name}`,
+      { version, ...(builtIn ? {} : { digest }) },
+    ]),
+  );
+}
+
+function plan(input: PlanningInput): Plan {
+  try {
+    return planOperation(input);
+  } catch (error) {
+    if (error instanceof PlanError) throw ApplicationFailure.nonRetryable(error.message, 'Invalid');
+    throw error;
+  }
+}
+
+function closeSpec(input: PlanRequest): ClusterSpec {
+  const parsed = parseSpec(input.spec);
+  if (!parsed.ok) throw invalid(parsed.problems);
+  const { spec } = parsed;
+  if (spec.name !== input.clusterName) {
+    throw invalid([
+      errorAt(
+        ['name'],
+        `is "${spec.name}", but the workflow is of cluster "${input.clusterName}"`,
+        `The workflow id of this cluster is cluster/${spec.name}.`,
+      ),
+    ]);
+  }
+  return spec;
+}
+
+function invalid(problems: readonly Problem[]): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problems.map(formatProblem).join('\n'), 'Invalid', problems);
+}
+
+function checkAgainstWorker(parts: PlanParts, spec: ClusterSpec): readonly Problem[] {
+  const groups = Object.entries(spec.groups).flatMap(([name, group]) => checkGroup(parts, name, group));
+  const actions = Object.entries(spec.services).flatMap(([service, { actions: declared }]) =>
+    Object.entries(declared).flatMap(([key, action]) => {
+      const path: Path = ['services', service, 'actions', key];
+      const plugin = parts.registry.automators().find(({ descriptor }) => descriptor.name === action.type);
+      if (plugin === undefined)
+        return [
+          unknown(
+            [...path, 'type'],
+            'automator',
+            action.type,
+            parts.registry.automators().map(({ descriptor }) => descriptor.name),
+          ),
+        ];
+      return [
+        ...checkSetUp(parts, plugin.descriptor, [...path, 'type']),
+        ...checkFields(plugin.descriptor, 'user', action.fields, [...path, 'fields']).problems,
+        ...checkReferences(parts, action.fields, [...path, 'fields']),
+        ...checkResources(plugin.descriptor, action.fields, [...path, 'fields']),
+      ];
+    }),
+  );
+  return [...groups, ...actions, ...checkReferences(parts, spec.config, ['config'])];
+}
+
+function checkReferences({ forbiddenReferences }: PlanParts, value: Json, path: Path): readonly Problem[] {
+  return forbiddenReferences(value).map((place) =>
+    errorAt(
+      [...path, ...place],
+      'refers to a secret that cluster files may not use here',
+      'heddle.yaml of the workers says under secrets.allow which they may.',
+    ),
+  );
+}
+
+/** Whether an administrator filled in what the automator needs to know of its workers. */
+function checkSetUp(parts: PlanParts, descriptor: Descriptor, path: Path): readonly Problem[] {
+  const settings = parts.automators?.[descriptor.name]?.fields ?? {};
+  const { problems } = checkFields(descriptor, 'admin', settings, ['automators', descriptor.name, 'fields']);
+  return problems.map((problem) =>
+    errorAt(
+      path,
+      `names automator "${descriptor.name}", which is not set up on the workers`,
+      `In their heddle.yaml: ${formatProblem(problem)}`,
+    ),
+  );
+}
+
+function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly Problem[] {
+  return choicesOf(group).flatMap((choice, index) => {
+    const path: Path = index === 0 ? ['nodes', name] : ['nodes', name, 'alternatives', index - 1];
+    const account = parts.providers[choice.provider];
+    if (account === undefined)
+      return [unknown([...path, 'provider'], 'provider', choice.provider, Object.keys(parts.providers))];
+    const plugin = parts.registry.provider(account.type);
+    const { descriptor } = plugin;
+    if (isReachedByPlugin(plugin)) return [noNodes([...path, 'provider'], choice.provider)];
+    return [
+      ...checkFields(descriptor, 'user', choice.fields, [...path, 'fields'], account.allow).problems,
+      ...checkReferences(parts, choice.fields, [...path, 'fields']),
+    ];
+  });
+}
+
+/** Services are carried out over SSH. */
+function noNodes(path: Path, provider: string): Problem {
+  return errorAt(
+    path,
+    `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`,
+    'Register them by themselves: heddle machine add --system none.',
+  );
+}
+
+function unknown(path: Path, what: string, name: string, known: readonly string[]): Problem {
+  return errorAt(
+    path,
+    `names ${what} "${name}", which the workers do not have`,
+    `They have: ${known.join(', ') || 'none'}.`,
+  );
+}
+
+interface Choice {
+  readonly provider: string;
+  readonly hardware: string;
+  readonly image: string;
+  readonly fields: GroupSpec['fields'];
+}
+
+function choicesOf(group: GroupSpec): readonly Choice[] {
+  const { provider, hardware, image, fields } = group;
+  const first: Choice = { provider, hardware, image, fields };
+  return [first, ...(group.alternatives ?? []).map((other) => ({ ...first, ...other }))];
+}
+
+function placementsOf(
+  parts: PlanParts,
+  group: GroupSpec,
+  digest: (value: Json) => string,
+): readonly PlannedPlacement[] {
+  return choicesOf(group).map(({ provider, hardware, image, fields }) => {
+    const account = parts.providers[provider];
+    const asked = {
+      provider,
+      type: account?.type ?? '',
+      site: account?.site ?? '',
+      flavor: account?.hardware?.[hardware] ?? hardware,
+      image: account?.images?.[image] ?? image,
+      fields,
+    };
+    return {
+      ...asked,
+      ...(group.confirmWithinMs === undefined ? {} : { confirmWithinMs: group.confirmWithinMs }),
+      digest: digest(asked),
+    };
+  });
+}

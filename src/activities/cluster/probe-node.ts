@@ -1,0 +1,146 @@
+import { anySignal } from '../../model/signals.js';
+import type { LookedAt } from '../../model/node/probe.js';
+import { mergePayload } from '../../model/node/payload.js';
+import type { Drift } from '../../model/node/state.js';
+import type { Machine } from '../../plugins/contract.js';
+import { isPluginError } from '../../plugins/errors.js';
+import { findLogin } from '../provider/address.js';
+import type { Attempt } from '../attempt.js';
+import { machineOf, type AccountView } from '../provider/account-view.js';
+import { keyOf } from '../provider/machine-input.js';
+import type { ActivityParts } from '../parts.js';
+
+/** What one look at one machine came to. `missing`: not seen, which is not yet absence. */
+export type Verdict =
+  | { readonly kind: 'fine' }
+  | { readonly kind: 'drift'; readonly seen: Drift; readonly why: string }
+  | { readonly kind: 'missing'; readonly why: string }
+  | { readonly kind: 'unknown'; readonly why: string; readonly passing: boolean };
+
+/** Longest wait for one SSH server, in ms. */
+const sshMs = 5_000;
+
+export interface Looking {
+  readonly parts: ActivityParts;
+  readonly view: AccountView;
+  readonly attempt: Attempt;
+  /** What the account's list shows; undefined where it cannot be listed. */
+  readonly listed: readonly Machine[] | undefined;
+}
+
+/**
+ * Looks at one node's machine: at its provider, then over SSH. It never throws for what is wrong with a
+ * machine.
+ */
+export async function lookAtNode(looking: Looking, node: LookedAt): Promise<Verdict> {
+  const { view, attempt, listed } = looking;
+  try {
+    const shown = machineOf(listed ?? [], keyOf(node), idOf(node));
+    const machine = shown ?? (await view.lookUp(node));
+    const verdict = judge(view, node, machine);
+    if (verdict !== undefined || machine === undefined) return verdict ?? missing(view, node);
+    const answer = await reach(looking, node, machine);
+    if (answer.kind !== 'silent') return answer;
+    // The list may be older than what happened to the machine, and the address may have changed meanwhile.
+    const now = await view.lookUp(node);
+    const changed = judge(view, node, now);
+    if (changed !== undefined || now === undefined) return changed ?? missing(view, node);
+    const again = await reach(looking, node, now);
+    if (again.kind !== 'silent') return again;
+    return {
+      kind: 'drift',
+      seen: 'unreachable',
+      why: `${view.account} says that machine ${named(node)} runs, but ${again.why}`,
+    };
+  } catch (error) {
+    if (attempt.signal.aborted || attempt.detach.aborted) throw error;
+    return unknown(error, `machine ${named(node)} could not be looked at: `);
+  }
+}
+
+/** What cannot be told now. Only what may pass is worth another attempt. */
+export function unknown(error: unknown, prefix = ''): Extract<Verdict, { readonly kind: 'unknown' }> {
+  const passing = isPluginError(error) ? error.kind === 'Retryable' || error.kind === 'NotReady' : true;
+  return {
+    kind: 'unknown',
+    why: `${prefix}${error instanceof Error ? error.message : String(error)}`,
+    passing,
+  };
+}
+
+function missing(view: AccountView, node: LookedAt): Verdict {
+  return { kind: 'missing', why: `${view.account} has no machine ${named(node)} any more` };
+}
+
+/** What the provider alone tells; undefined when it says that the machine runs, or has none. */
+function judge({ account }: AccountView, node: LookedAt, machine: Machine | undefined): Verdict | undefined {
+  switch (machine?.state) {
+    case undefined:
+    case 'running':
+      return undefined;
+    case 'gone':
+      return { kind: 'drift', seen: 'gone', why: `${account} says that machine ${named(node)} is gone` };
+    case 'stopped':
+      return {
+        kind: 'drift',
+        seen: 'stopped',
+        why: `machine ${named(node)} should run, but ${account} has it switched off`,
+      };
+    case 'failed':
+      return {
+        kind: 'drift',
+        seen: 'stopped',
+        why: `machine ${named(node)} should run, but ${account} says that it failed`,
+      };
+    case 'starting':
+      return { kind: 'unknown', why: `machine ${named(node)} is starting at ${account}`, passing: true };
+  }
+}
+
+type Reached = Verdict | { readonly kind: 'silent'; readonly why: string };
+
+/** Looks where the machine is now whether it answers as ours, and which boot it is. */
+async function reach({ parts, view, attempt }: Looking, node: LookedAt, machine: Machine): Promise<Reached> {
+  if (view.reach !== undefined) {
+    const { is, why = 'no reason was given' } = await view.reach(node);
+    return is === 'yes' ? { kind: 'fine' } : { kind: 'silent', why: `it does not answer: ${why}` };
+  }
+  const before = node.config['ipaddress'];
+  const moved = machine.address !== undefined && machine.address !== before;
+  const config = mergePayload(node.config, moved ? { ipaddress: machine.address } : {});
+  const { address } = await findLogin(parts, { account: view.account, config }, attempt);
+  const where = moved
+    ? `machine ${named(node)} is at ${machine.address} now, not at ${typeof before === 'string' ? before : 'an address that is known'}`
+    : '';
+  try {
+    const signal = anySignal([attempt.signal, attempt.detach, AbortSignal.timeout(sshMs)]);
+    const { bootId } = await parts.nodes.probe(address, signal);
+    const known = node.config['boot-id'];
+    if (typeof known === 'string' && bootId !== undefined && bootId !== known) {
+      // Before `moved`: a machine that was started again at another place has lost what ran on it, too.
+      return {
+        kind: 'drift',
+        seen: 'rebooted',
+        why: `machine ${named(node)} was started again since it was confirmed${moved ? `; ${where}` : ''}`,
+      };
+    }
+    return moved ? { kind: 'drift', seen: 'moved', why: where } : { kind: 'fine' };
+  } catch (error) {
+    if (attempt.signal.aborted || attempt.detach.aborted) throw error;
+    if (isPluginError(error) && error.kind === 'Auth') return unknown(error);
+    if (moved) return { kind: 'drift', seen: 'moved', why: where };
+    const said = isPluginError(error)
+      ? error.message
+      : `SSH at ${address.host}:${address.port} did not answer within ${sshMs / 1_000} s`;
+    return { kind: 'silent', why: said };
+  }
+}
+
+function idOf({ config }: LookedAt): string | undefined {
+  const id = config['providerid'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+function named(node: LookedAt): string {
+  return idOf(node) ?? `of key ${keyOf(node)}`;
+}

@@ -1,0 +1,130 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
+import { anySignal } from '../../model/signals.js';
+import type { LookedAt, Sighting, SurveyReply, SurveyRequest, Unseen } from '../../model/node/probe.js';
+import { PluginError } from '../../plugins/errors.js';
+import type { Attempt } from '../attempt.js';
+import { checkServices } from '../automator/check-services.js';
+import { viewAccount } from '../provider/account-view.js';
+import { lookAtNode, unknown, type Looking, type Verdict } from './probe-node.js';
+import { keyOf } from '../provider/machine-input.js';
+import { mapLimited } from '../map-limited.js';
+import type { ActivityParts } from '../parts.js';
+import type { SharedLists } from '../provider/shared-lists.js';
+
+/** Machines that are looked at together. */
+const atOnce = 32;
+
+/** Attempts after which what is not known is said to be so. */
+const patience = 3;
+
+/**
+ * Looks at machines of one account and tells those that are not as they should be. Nothing is reported that
+ * was not seen: a provider that fails, a login that is refused, make a machine unknown, not gone.
+ */
+export async function survey(
+  parts: ActivityParts,
+  lists: SharedLists,
+  request: SurveyRequest,
+  attempt: Attempt,
+): Promise<SurveyReply> {
+  const { nodes } = request;
+  const verdicts = await lookAtAll(parts, lists, request, attempt);
+  const passing = verdicts.find((verdict) => verdict.kind === 'unknown' && verdict.passing);
+  const { retryPolicy } = activityInfo();
+  const last = Math.min(patience, retryPolicy?.maximumAttempts || patience);
+  if (passing?.kind === 'unknown' && attempt.number < last) throw new PluginError('Retryable', passing.why);
+  const checked = nodes.filter(
+    ({ checks }, index) => checks !== undefined && verdicts[index]?.kind === 'fine',
+  );
+  const health = checked.length === 0 ? undefined : await checkServices(parts, request, checked, attempt);
+  return {
+    health,
+    sightings: nodes.flatMap(({ nodeId, incarnation }, index): readonly Sighting[] => {
+      const verdict = verdicts[index];
+      return verdict?.kind === 'drift'
+        ? [{ nodeId, incarnation, seen: verdict.seen, why: attempt.redact(verdict.why) }]
+        : [];
+    }),
+    unknown: nodes.flatMap(({ nodeId, incarnation }, index): readonly Unseen[] => {
+      const verdict = verdicts[index];
+      return verdict?.kind === 'unknown' ? [{ nodeId, incarnation, why: attempt.redact(verdict.why) }] : [];
+    }),
+  };
+}
+
+/** A verdict for each node, in their order. */
+async function lookAtAll(
+  parts: ActivityParts,
+  lists: SharedLists,
+  { clusterId, provider, nodes }: SurveyRequest,
+  attempt: Attempt,
+): Promise<readonly Verdict[]> {
+  try {
+    const view = await viewAccount(parts, lists, clusterId, provider, attempt);
+    attempt.at(`lists the machines of ${provider.name}`);
+    const looking: Looking = { parts, view, attempt, listed: await view.list() };
+    attempt.at(`looks at ${nodes.length} machines of ${provider.name}`);
+    const first = await mapLimited(nodes, atOnce, (node) => lookAtNode(looking, node));
+    return await confirmAbsence(looking, nodes, first);
+  } catch (error) {
+    if (attempt.signal.aborted || attempt.detach.aborted) throw error;
+    // The account as a whole cannot be asked.
+    const verdict = unknown(error);
+    return nodes.map(() => verdict);
+  }
+}
+
+/**
+ * A machine that was not seen is gone when it is not seen still after the time by which the provider may lag.
+ */
+async function confirmAbsence(
+  looking: Looking,
+  nodes: readonly LookedAt[],
+  first: readonly Verdict[],
+): Promise<readonly Verdict[]> {
+  const {
+    parts: { absences },
+    view: { account, consistencyWindowMs },
+    attempt,
+  } = looking;
+  const missed = nodes.map((node, index) => {
+    if (first[index]?.kind === 'missing') return absences.miss(keyOf(node));
+    absences.forget(keyOf(node));
+    return undefined;
+  });
+  const leftMs = Math.max(0, ...missed.map((ms) => (ms === undefined ? 0 : consistencyWindowMs - ms)));
+  if (leftMs > 0) {
+    if (leftMs > longestWaitMs())
+      return first.map((verdict) =>
+        verdict.kind === 'missing' ? late(verdict.why, account, leftMs) : verdict,
+      );
+    attempt.at(`waits ${leftMs} ms to look once more for what ${account} does not show`);
+    await wait(leftMs, undefined, { signal: anySignal([attempt.signal, attempt.detach]) });
+  }
+  const fresh: Looking = { ...looking, listed: undefined };
+  return mapLimited(
+    nodes.map((node, index) => ({ node, verdict: first[index] })),
+    atOnce,
+    async ({ node, verdict }): Promise<Verdict> => {
+      if (verdict?.kind !== 'missing') return verdict ?? { kind: 'fine' };
+      const again = leftMs > 0 ? await lookAtNode(fresh, node) : verdict;
+      absences.forget(keyOf(node));
+      return again.kind === 'missing' ? { kind: 'drift', seen: 'gone', why: again.why } : again;
+    },
+  );
+}
+
+function late(why: string, account: string, leftMs: number): Verdict {
+  return {
+    kind: 'unknown',
+    why: `${why}, but what ${account} shows may lag behind: look again in ${Math.ceil(leftMs / 1_000)} s`,
+    passing: false,
+  };
+}
+
+/** Half the time of the attempt is kept for looking. */
+function longestWaitMs(): number {
+  const { startToCloseTimeoutMs } = activityInfo();
+  return startToCloseTimeoutMs > 0 ? startToCloseTimeoutMs / 2 : Number.POSITIVE_INFINITY;
+}

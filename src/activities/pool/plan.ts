@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Json } from '../../model/json.js';
+import { stableJson } from '../../model/node/payload.js';
+import type { PlanPoolRequest, PoolPlan } from '../../model/pool/messages.js';
+import type { OfferPlacement, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../model/pool/spec.js';
+import { checkFields } from '../../schema/fields.js';
+import { parsePool } from '../../schema/pool/closed.js';
+import { errorAt, formatProblem, hasErrors, type Path, type Problem } from '../../schema/problem.js';
+import { suggest } from '../../schema/suggest.js';
+import type { ProviderAccount } from '../../model/provider-account.js';
+import { isReachedByPlugin } from '../provider/reached-by-plugin.js';
+import type { PlanParts } from '../cluster/plan.js';
+
+type Parts = Pick<PlanParts, 'registry' | 'providers' | 'forbiddenReferences'>;
+
+/**
+ * The activity PLAN_POOL: checks a pool against plugins and configuration, and finds where its machines come
+ * from. No side effects.
+ */
+export async function planPool(
+  parts: Parts,
+  { poolName, spec: written }: PlanPoolRequest,
+): Promise<PoolPlan> {
+  const reading = parsePool(written);
+  if (!reading.ok) throw invalid(reading.problems);
+  const { spec } = reading;
+  if (spec.name !== poolName)
+    throw invalid([errorAt(['name'], `is "${spec.name}", but the workflow is of pool "${poolName}"`)]);
+  const problems = Object.entries(spec.providerPools).flatMap(([name, provider]) =>
+    checkProviderPool(parts, provider, ['providerPools', name]),
+  );
+  if (hasErrors(problems)) throw invalid(problems);
+  const hearing = Object.entries(spec.providerPools)
+    .filter(([, { provider }]) => hears(parts, provider))
+    .map(([name]) => name);
+  const together = [...new Set(Object.values(spec.providerPools).map(({ provider }) => provider))].filter(
+    (name) => bearsTogether(parts, name),
+  );
+  return {
+    spec,
+    placements: placementsOf(parts.providers, spec),
+    ...(hearing.length === 0 ? {} : { hearing }),
+    ...(together.length === 0 ? {} : { together }),
+  };
+}
+
+/** Whether the provider wants to know of nodes that are reused. */
+function hears({ providers, registry }: Parts, name: string): boolean {
+  const account = providers[name];
+  return account !== undefined && registry.provider(account.type).abilities.includes('nodeReused');
+}
+
+/**
+ * Whether one activity may make calls for several nodes: where no limit has calls wait, and where making a
+ * call again, because that of another node was cut, needs no waiting.
+ */
+function bearsTogether({ providers, registry }: Parts, name: string): boolean {
+  const account = providers[name];
+  if (account === undefined || Object.keys(account.limits ?? {}).length > 0) return false;
+  const { descriptor, reserve } = registry.provider(account.type);
+  return descriptor.idempotency === 'token' && !descriptor.serial && reserve === undefined;
+}
+
+function invalid(problems: readonly Problem[]): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problems.map(formatProblem).join('\n'), 'Invalid', problems);
+}
+
+function checkProviderPool(
+  { providers, registry, forbiddenReferences }: Parts,
+  { provider, labels }: ProviderPoolSpec,
+  at: Path,
+): readonly Problem[] {
+  const account = providers[provider];
+  if (account === undefined) {
+    const known = Object.entries(providers).flatMap(([name, { type }]) => (type === 'pool' ? [] : [name]));
+    return [
+      errorAt(
+        [...at, 'provider'],
+        `names provider "${provider}", which the workers do not have`,
+        suggest(provider, known) ?? 'Add it to heddle.yaml on the workers.',
+      ),
+    ];
+  }
+  // Two pools that wait for each other would wait for ever.
+  if (account.type === 'pool')
+    return [
+      errorAt(
+        [...at, 'provider'],
+        `names provider "${provider}", whose machines are nodes of pools`,
+        'Name the account that they are made in.',
+      ),
+    ];
+  const plugin = registry.provider(account.type);
+  const { descriptor, abilities } = plugin;
+  if (isReachedByPlugin(plugin))
+    return [
+      errorAt(
+        [...at, 'provider'],
+        `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`,
+        'Register them by themselves: heddle machine add --system none.',
+      ),
+    ];
+  return Object.entries(labels).flatMap(([label, { fields, libraryImage }]) => {
+    const path: Path = [...at, 'labels', label, 'fields'];
+    const forbidden = forbiddenReferences(fields).map((place) =>
+      errorAt(
+        [...path, ...place],
+        'refers to a secret that pools may not use',
+        'heddle.yaml of the workers says under secrets.allow which they may.',
+      ),
+    );
+    const imageless =
+      libraryImage === undefined || abilities.includes('uploadImage') || abilities.includes('capture')
+        ? []
+        : [
+            errorAt(
+              [...at, 'labels', label, 'libraryImage'],
+              `names image "${libraryImage}", but provider "${provider}" of type ${account.type} neither takes images nor makes any`,
+              'Name its own word for an image as image.',
+            ),
+          ];
+    return [
+      ...checkFields(descriptor, 'user', fields, path, account.allow).problems,
+      ...forbidden,
+      ...imageless,
+    ];
+  });
+}
+
+function placementsOf(
+  providers: Readonly<Record<string, ProviderAccount>>,
+  spec: PoolSpec,
+): PoolPlan['placements'] {
+  return Object.fromEntries(
+    Object.entries(spec.providerPools).map(([name, { provider, labels }]) => [
+      name,
+      Object.fromEntries(
+        Object.entries(labels).map(([label, offer]) => [
+          label,
+          placementOf(provider, providers[provider], offer),
+        ]),
+      ),
+    ]),
+  );
+}
+
+function placementOf(
+  provider: string,
+  account: ProviderAccount | undefined,
+  { hardware, image, libraryImage, fields, launchWithinMs, confirmWithinMs, slots }: OfferSpec,
+): OfferPlacement {
+  const asked = {
+    provider,
+    type: account?.type ?? '',
+    site: account?.site ?? '',
+    flavor: account?.hardware?.[hardware] ?? hardware,
+    image: account?.images?.[image] ?? image,
+    fields,
+    ...(libraryImage === undefined ? {} : { libraryImage }),
+  };
+  const told: Json = slots === undefined ? asked : { ...asked, slots };
+  const digest = createHash('sha256').update(stableJson(told)).digest('hex').slice(0, 16);
+  return {
+    ...asked,
+    ...(launchWithinMs === undefined ? {} : { launchWithinMs }),
+    ...(confirmWithinMs === undefined ? {} : { confirmWithinMs }),
+    digest,
+  };
+}

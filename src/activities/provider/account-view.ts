@@ -1,0 +1,264 @@
+import { anySignal } from '../../model/signals.js';
+import type { LookedAt } from '../../model/node/probe.js';
+import { tagNames } from '../../model/names.js';
+import type {
+  AccountQuota,
+  Claims,
+  Knowledge,
+  Machine,
+  MachineInput,
+  UploadedImage,
+} from '../../plugins/contract.js';
+import { isPluginError, PluginError } from '../../plugins/errors.js';
+import type { ProviderWithAbilities } from '../../plugins/registry.js';
+import type { Descriptor } from '../../schema/descriptor.js';
+import { openAccount, type AccountName } from './account.js';
+import type { Attempt } from '../attempt.js';
+import { machineInput } from './machine-input.js';
+import { readImages } from '../../schema/machine-answer.js';
+import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
+import { callsOf } from './rate-limiter.js';
+import type { ActivityParts } from '../parts.js';
+import { refuseFailure, takeResult } from '../results.js';
+import { takeTurn } from './lock.js';
+import type { SharedLists } from './shared-lists.js';
+
+/** A provider account, for looking at machines. */
+export interface AccountView {
+  readonly account: string;
+  readonly consistencyWindowMs: number;
+  /**
+   * All machines of this installation that the account has; undefined where the provider cannot list. Unless
+   * `isFresh` it may be what somebody was told just before.
+   */
+  list(options?: { readonly isFresh?: boolean }): Promise<readonly Machine[] | undefined>;
+  /**
+   * One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows.
+   */
+  lookUp(node: LookedAt): Promise<Machine | undefined>;
+  /**
+   * Whether it takes orders, of an account whose resources are reached by their plugin; absent where SSH
+   * tells.
+   */
+  readonly reach?: (node: LookedAt) => Promise<Knowledge>;
+  /** Tells the provider that a node is used again, where it wants to hear of it. */
+  reused(node: LookedAt): Promise<void>;
+  /** Images of this installation that were uploaded to it; undefined where the provider cannot list them. */
+  images(): Promise<readonly UploadedImage[] | undefined>;
+  /** Undefined where the provider cannot tell. */
+  quota(): Promise<AccountQuota | undefined>;
+}
+
+/** @throws PluginError as opening the account does. */
+export async function viewAccount(
+  parts: ActivityParts,
+  lists: SharedLists,
+  clusterId: string,
+  ref: AccountName,
+  attempt: Attempt,
+): Promise<AccountView> {
+  const account = await openAccount(parts, ref, attempt);
+  const { plugin, fields } = account;
+  const { descriptor } = plugin;
+  const claims = readOnce(parts.claims(ref.name));
+  const open = (signal: AbortSignal): ProviderWithAbilities =>
+    plugin.create({
+      log: attempt.log,
+      signal,
+      fields,
+      claims,
+      calls: callsOf(parts.paces(ref.name), signal),
+      pools: parts.pools,
+      task: {
+        // CONFIRM is the action that only looks.
+        taskId: `-/-/CONFIRM/${attempt.title}`,
+        taskName: 'CONFIRM',
+        clusterId,
+        clusterUid: '-',
+        nodeId: '-',
+        incarnation: 0,
+        attempt: attempt.number,
+        config: {},
+        nodes: {},
+        cluster: {},
+        provider: { name: ref.name, type: descriptor.name, fields },
+      },
+    });
+  const call = async <Value>(work: (provider: ProviderWithAbilities) => Promise<Value>): Promise<Value> => {
+    const turn = await takeTurn(parts, plugin, ref.name, attempt);
+    const deadline = AbortSignal.timeout(descriptor.callDeadlineMs);
+    try {
+      return await work(
+        open(
+          anySignal([attempt.signal, attempt.detach, deadline, ...(turn === undefined ? [] : [turn.lost])]),
+        ),
+      );
+    } catch (error) {
+      if (!deadline.aborted || isPluginError(error)) throw error;
+      throw new PluginError(
+        'Retryable',
+        `provider ${ref.name} did not answer within ${descriptor.callDeadlineMs} ms`,
+        { cause: error },
+      );
+    } finally {
+      await turn?.release();
+    }
+  };
+  return {
+    account: ref.name,
+    consistencyWindowMs: descriptor.consistencyWindowMs,
+    async list({ isFresh = false } = {}) {
+      if (!plugin.abilities.includes('list')) return undefined;
+      const ask = (signal: AbortSignal) => {
+        return {
+          list: async (tags: Readonly<Record<string, string>>) => {
+            // Others wait for this list too, so it does not end with whoever asked first.
+            const turn = await takeTurn(parts, plugin, ref.name, {
+              at: (step) => attempt.at(step),
+              signal,
+              detach: signal,
+            });
+            try {
+              return (
+                (await open(turn === undefined ? signal : anySignal([signal, turn.lost])).list?.(tags)) ?? []
+              );
+            } finally {
+              await turn?.release();
+            }
+          },
+        };
+      };
+      const leave = anySignal([attempt.signal, attempt.detach]);
+      return within(
+        lists.get(account, { [tagNames.installation]: parts.installation }, ask, isFresh ? 0 : undefined),
+        leave,
+      ).catch((error: unknown) => {
+        if (leave.aborted || isPluginError(error)) throw error;
+        throw new PluginError(
+          'Retryable',
+          `provider ${ref.name} did not list its machines (${error instanceof Error ? error.message : String(error)})`,
+          { cause: error },
+        );
+      });
+    },
+    images: async () =>
+      plugin.abilities.includes('listImages')
+        ? call(async (provider) =>
+            readImages(await provider.listImages?.({ [tagNames.installation]: parts.installation }), {
+              plugin: descriptor.name,
+              method: 'listImages',
+            }),
+          )
+        : undefined,
+    ...(isReachedByPlugin(plugin)
+      ? {
+          reach: (node) =>
+            call((provider) =>
+              reachByPlugin(plugin, provider, machineInput(parts.installation, clusterId, node, fields)),
+            ),
+        }
+      : {}),
+    quota: () => call(async (provider) => checkQuota(descriptor.name, await provider.quota?.())),
+    reused: (node) =>
+      call(async (provider) => {
+        if (plugin.abilities.includes('nodeReused'))
+          await provider.nodeReused?.(machineInput(parts.installation, clusterId, node, fields));
+      }),
+    lookUp: (node) =>
+      call(async (provider) => {
+        const machine = machineInput(parts.installation, clusterId, node, fields);
+        const found =
+          provider.find === undefined
+            ? undefined
+            : machineOf(await provider.find(machine.key), machine.key, machine.providerid);
+        if (found !== undefined) return found;
+        return describe(provider, machine, descriptor);
+      }),
+  };
+}
+
+/**
+ * Describing a machine by its id is surer than a search, and all there is where the provider cannot search.
+ * But CONFIRM refuses for many a reason: what it says counts as absence only beside a search that found
+ * nothing.
+ */
+async function describe(
+  provider: ProviderWithAbilities,
+  machine: MachineInput,
+  plugin: Descriptor,
+): Promise<Machine | undefined> {
+  try {
+    const taken = takeResult(await provider.confirm(machine), { plugin, action: 'CONFIRM' }, {});
+    refuseFailure(plugin.name, 'Invalid', taken);
+    const address = taken.result['ipaddress'];
+    return {
+      providerid: machine.providerid ?? '',
+      key: machine.key,
+      tags: {},
+      state: 'running',
+      ...(typeof address === 'string' ? { address } : {}),
+    };
+  } catch (error) {
+    if (
+      provider.find !== undefined &&
+      isPluginError(error) &&
+      (error.kind === 'NotReady' || error.kind === 'Invalid')
+    )
+      return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Among what a provider shows, the machine of this key and, where it is known, of this id. Another key's is
+ * not ours.
+ */
+export function machineOf(
+  machines: readonly Machine[],
+  key: string,
+  providerid: string | undefined,
+): Machine | undefined {
+  return machines.find((machine) => {
+    const own = machine.key ?? machine.tags[tagNames.key];
+    return providerid === undefined
+      ? own === key
+      : machine.providerid === providerid && (own === undefined || own === key);
+  });
+}
+
+/** It may come from a program. @throws PluginError Invalid for what is no quota. */
+function checkQuota(plugin: string, quota: AccountQuota | undefined): AccountQuota | undefined {
+  const areAmounts = (amounts: unknown): boolean =>
+    typeof amounts === 'object' &&
+    amounts !== null &&
+    Object.values(amounts).every((amount) => typeof amount === 'number' && amount >= 0);
+  if (quota === undefined || (areAmounts(quota.limits) && areAmounts(quota.used))) return quota;
+  throw new PluginError(
+    'Invalid',
+    `plugin ${plugin} returned no valid quota: {limits: {nodes: 10}, used: {nodes: 2}} is expected`,
+  );
+}
+
+/** One answer serves a whole survey: claims are asked for each machine that is looked up. */
+function readOnce(claims: Claims): Claims {
+  let held: ReturnType<Claims['held']> | undefined;
+  return { ...claims, held: () => (held ??= claims.held()) };
+}
+
+async function within<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let stop = () => {
+    /* Replaced at once. */
+  };
+  try {
+    return await Promise.race([
+      work,
+      new Promise<never>((_resolve, reject) => {
+        stop = () => reject(signal.reason);
+        if (signal.aborted) stop();
+        signal.addEventListener('abort', stop, { once: true });
+      }),
+    ]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

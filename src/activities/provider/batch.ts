@@ -1,0 +1,117 @@
+import { setMaxListeners } from 'node:events';
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import type { FailureDetails } from '../../model/node/failure.js';
+import type { TaskOutcome, TaskRequest } from '../../model/cluster/messages.js';
+import { taskId } from '../../model/names.js';
+import { mergePayload } from '../../model/node/payload.js';
+import {
+  togetherActions,
+  togetherName,
+  type BatchActivities,
+  type TogetherAction,
+  type TogetherEnd,
+  type TogetherRequest,
+} from '../../model/node/batch.js';
+
+/** Carries out one task, as an attempt of its own; `within` ends the attempt, not the task. */
+export type CarryOut = (
+  action: TogetherAction | 'CONFIRM',
+  request: TaskRequest,
+  within?: AbortSignal,
+) => Promise<TaskOutcome>;
+
+/**
+ * Longest look at machines that were just made, in ms: those that are not there by then are looked at by
+ * tasks of their own.
+ */
+const lookMs = 2_000;
+
+/**
+ * The activities CREATE_TOGETHER and DELETE_TOGETHER: tasks of several nodes at once, for a server needs as
+ * much time for an activity as for hundreds of calls. Each task is attempted as it would be by itself, and
+ * has its own end.
+ */
+export function createTogetherActivities(carryOut: CarryOut): BatchActivities {
+  const entries = togetherActions.map(
+    (action) =>
+      [
+        togetherName(action),
+        ({ requests }: TogetherRequest) => carryTogether(carryOut, action, requests),
+      ] as const,
+  );
+  return Object.fromEntries(entries) as BatchActivities;
+}
+
+async function carryTogether(
+  carryOut: CarryOut,
+  action: TogetherAction,
+  requests: readonly TaskRequest[],
+): Promise<readonly TogetherEnd[]> {
+  const { cancellationSignal } = Context.current();
+  // Each attempt listens.
+  setMaxListeners(0, cancellationSignal);
+  const ends = await Promise.all(requests.map((request) => carry(carryOut, action, request)));
+  // The worker goes, or lost the activity: another attempt takes over for all of them.
+  const isCut = cancellationSignal.aborted && Context.current().cancellationDetails?.cancelRequested !== true;
+  if (isCut && !ends.every((end) => 'outcome' in end))
+    throw ApplicationFailure.create({
+      message: `${action} of ${requests.length} nodes: let go`,
+      type: 'Retryable',
+      nextRetryDelay: 100,
+    });
+  return ends;
+}
+
+async function carry(carryOut: CarryOut, action: TogetherAction, request: TaskRequest): Promise<TogetherEnd> {
+  try {
+    const outcome = await carryOut(action, request);
+    const confirmed = action === 'CREATE' ? await lookAtOnce(carryOut, request, outcome) : undefined;
+    return { outcome, confirmed };
+  } catch (error) {
+    return endOf(error);
+  }
+}
+
+/**
+ * CONFIRM, for a machine that is there in a moment. Whatever else comes of it is left to the task of its own.
+ */
+async function lookAtOnce(
+  carryOut: CarryOut,
+  created: TaskRequest,
+  { result = {} }: TaskOutcome,
+): Promise<TaskOutcome | undefined> {
+  const { clusterUid, nodeId, incarnation, operation, config } = created;
+  const request = {
+    ...created,
+    run: 1,
+    taskId: taskId({ clusterUid, nodeId, incarnation, action: 'CONFIRM', operation }),
+    config: mergePayload(config, result),
+  };
+  return carryOut('CONFIRM', request, AbortSignal.timeout(lookMs)).catch(() => undefined);
+}
+
+function endOf(error: unknown): TogetherEnd {
+  if (error instanceof CancelledFailure) return { cancelled: true };
+  // The others' ends must not be lost over a fault of one.
+  if (!(error instanceof ApplicationFailure))
+    return {
+      failure: {
+        kind: 'Internal',
+        message: 'the attempt did not come to an end',
+        details: {},
+        againMs: 1_000,
+      },
+    };
+  const { type, message, details, nonRetryable, nextRetryDelay } = error;
+  const known: unknown = details?.[0];
+  return {
+    failure: {
+      kind: type ?? 'Internal',
+      message,
+      details: typeof known === 'object' && known !== null ? (known as FailureDetails) : {},
+      ...(nonRetryable === true
+        ? {}
+        : { againMs: typeof nextRetryDelay === 'number' ? nextRetryDelay : 1_000 }),
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { stableJson } from '../../model/node/payload.js';
+import type { CanList, Machine } from '../../plugins/contract.js';
+import type { OpenAccount } from './account.js';
+
+/** How old a list may be that another survey asked for, in ms, unless who asks says less. */
+const freshMs = 1_000;
+
+/** One list call of an account serves all who look at about the same time. */
+export interface SharedLists {
+  get(
+    account: OpenAccount,
+    tags: Readonly<Record<string, string>>,
+    ask: (signal: AbortSignal) => CanList,
+    maxAgeMs?: number,
+  ): Promise<readonly Machine[]>;
+}
+
+export function createSharedLists(): SharedLists {
+  const lists = new Map<
+    string,
+    { readonly askedAt: number; readonly machines: Promise<readonly Machine[]> }
+  >();
+  return {
+    get({ name, plugin, fields }, tags, ask, maxAgeMs = freshMs) {
+      const key = createHash('sha256')
+        .update(stableJson([name, fields, tags]))
+        .digest('hex');
+      const shared = lists.get(key);
+      if (shared !== undefined && Date.now() - shared.askedAt < maxAgeMs) return shared.machines;
+      // Not tied to the one who asked first: others wait for it too.
+      const machines = ask(AbortSignal.timeout(plugin.descriptor.callDeadlineMs)).list(tags);
+      const entry = { askedAt: Date.now(), machines };
+      lists.set(key, entry);
+      const forget = (): void => {
+        if (lists.get(key) === entry) lists.delete(key);
+      };
+      machines.then(() => setTimeout(forget, freshMs).unref(), forget);
+      return machines;
+    },
+  };
+}

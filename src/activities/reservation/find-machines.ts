@@ -1,0 +1,78 @@
+import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
+import type { MachineView } from '../../model/machine/state.js';
+import { unfitText } from '../../model/reservation/fit.js';
+import type { FindComputersReply, FindComputersRequest } from '../../model/reservation/messages.js';
+import { mapLimited } from '../map-limited.js';
+import type { ReservationParts } from './parts.js';
+
+/** Machines that are asked at once. */
+const asked = 20;
+/** Reasons that are worth reading. */
+const mostReasons = 10;
+
+/**
+ * The activity FIND_COMPUTERS: registered machines that would do, best first, and why the others would not.
+ */
+export async function findComputers(
+  { computers, settings }: ReservationParts,
+  { wanted, image }: FindComputersRequest,
+): Promise<FindComputersReply> {
+  const names = wanted.machines ?? (await computers.names());
+  const looked = await mapLimited(names, asked, async (name) => ({
+    name,
+    view: await lookAt(computers, name),
+  }));
+  const judged = looked.map(({ name, view }) => ({
+    name,
+    view,
+    why: typeof view === 'string' ? view : unfitText(view, wanted),
+  }));
+  const fitting = judged.flatMap(({ view, why }) =>
+    why === undefined && typeof view !== 'string' ? [view] : [],
+  );
+  const without = await providersWithout(computers, fitting, image);
+  const left = fitting
+    .filter(({ provider }) => !without.has(provider))
+    .toSorted((one, other) => rank(one, image) - rank(other, image));
+  const others = [
+    ...judged.flatMap(({ name, why }) => (why === undefined ? [] : [`${name}: ${why}`])),
+    ...[...without].map((provider) => `provider ${provider} has no image ${formatImageRef(image)}`),
+  ];
+  return {
+    computers: left.map(({ name, uid, defaultImage }) => ({ name, uid, defaultImage })),
+    others: others.slice(0, mostReasons),
+    settings,
+  };
+}
+
+async function lookAt(computers: ReservationParts['computers'], name: string): Promise<MachineView | string> {
+  try {
+    return (
+      (await computers.view(name)) ??
+      `there is no machine ${name}; 'heddle machine list' shows those there are`
+    );
+  } catch (error) {
+    return `its workflow does not answer: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** Provider accounts that certainly do not have the image; one machine of each is asked. */
+async function providersWithout(
+  computers: ReservationParts['computers'],
+  views: readonly MachineView[],
+  image: ImageRef,
+): Promise<ReadonlySet<string>> {
+  const first = [...new Map(views.toReversed().map((view) => [view.provider, view])).values()];
+  const answers = await mapLimited(first, asked, async ({ name, provider }) => ({
+    provider,
+    known: await computers.askImage(name, image).catch(() => ({ is: 'unknown' as const })),
+  }));
+  return new Set(answers.flatMap(({ provider, known }) => (known.is === 'no' ? [provider] : [])));
+}
+
+/** Those that have the image already, then those that do nothing. */
+function rank({ image, state, holder, operation }: MachineView, wanted: ImageRef): number {
+  const isIdle = state === 'available' && holder === undefined && operation === undefined;
+  if (!isIdle) return state === 'failed' ? 3 : 2;
+  return isSameImage(wanted, image) ? 0 : 1;
+}

@@ -1,0 +1,32 @@
+import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
+
+export type Standing = 'living' | 'ended' | 'cut' | 'unknown';
+
+/**
+ * What the Temporal server and the workflows of clusters tell of who is there, and who has which machine.
+ * Pools count as clusters here; they are named `pool/<name>`, as the tags of their machines have it.
+ */
+export interface ClusterRecords {
+  /**
+   * `living`: its workflow runs, or ended a moment ago; `ended`: it came to its own end; `cut`: somebody or
+   * something ended it before that; `unknown`: the server has no such workflow. The workflow itself is looked
+   * up, so nothing lags.
+   */
+  standing(clusterName: string): Promise<Standing>;
+  /**
+   * All that live, as the server's index has them: what just started may be missing. `uid` where it can be
+   * read.
+   */
+  living(): Promise<readonly LivingCluster[]>;
+  /** Whether the index shows any workflow of a cluster, living or closed. */
+  hasAny(): Promise<boolean>;
+  /** Asks the workflow of a cluster or of a group; an answer for each machine, in their order. */
+  owners(workflowId: string, machines: readonly NamedMachine[]): Promise<readonly Ownership[]>;
+  /** The same, and keys of free ones are never used again. */
+  disown(workflowId: string, machines: readonly NamedMachine[]): Promise<readonly Ownership[]>;
+}
+
+export interface LivingCluster {
+  readonly name: string;
+  readonly uid?: string;
+}

@@ -1,0 +1,151 @@
+import { ownerWorkflowId, readMachineKey } from '../../model/names.js';
+import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
+import type { ClusterRecords, LivingCluster } from './cluster-records.js';
+import { mapLimited } from '../map-limited.js';
+
+/** A machine of this installation; `cluster` where its tags tell. */
+export interface OwnMachine extends NamedMachine {
+  readonly cluster?: string;
+}
+
+/**
+ * Whose a machine is, over all that can be asked. `askedOf` is the workflow that said so; `orphan`: there is
+ * none that could have it; `cut`: the one that had it did not come to its own end. `unclear`: whoever could
+ * know did not answer.
+ */
+export type Owner =
+  | { readonly is: 'mine'; readonly providerid?: string }
+  | { readonly is: 'free' | 'abandoned'; readonly askedOf: string }
+  | { readonly is: 'orphan'; readonly cut?: true }
+  | { readonly is: 'unsure' }
+  | { readonly is: 'unclear'; readonly why: string };
+
+/** Machines that one question names: a query stays small. */
+const perQuestion = 200;
+
+/** Workflows that are asked together. */
+const atOnce = 8;
+
+/** Finds the owner of each machine, in their order. Each cluster is asked once for all of its machines. */
+export async function findOwners(
+  clusters: ClusterRecords,
+  machines: readonly OwnMachine[],
+): Promise<readonly Owner[]> {
+  const names = [...new Set(machines.flatMap(({ cluster }) => cluster ?? []))];
+  const untagged = machines.filter(({ cluster }) => cluster === undefined);
+  const named = await mapLimited(names, atOnce, async (name) =>
+    ownersInCluster(
+      clusters,
+      name,
+      machines.filter(({ cluster }) => cluster === name),
+    ),
+  );
+  const owners = new Map<OwnMachine, Owner>([
+    ...named.flat(),
+    ...(await ownersOfUntagged(clusters, untagged)),
+  ]);
+  return machines.map((machine) => owners.get(machine) ?? { is: 'unclear', why: 'nobody was asked' });
+}
+
+type Owned = readonly [OwnMachine, Owner];
+
+async function ownersInCluster(
+  clusters: ClusterRecords,
+  name: string,
+  machines: readonly OwnMachine[],
+): Promise<readonly Owned[]> {
+  try {
+    const standing = await clusters.standing(name);
+    if (standing !== 'living')
+      return machines.map((machine) => [
+        machine,
+        { is: 'orphan', ...(standing === 'cut' ? { cut: true as const } : {}) },
+      ]);
+    return await ask(clusters, ownerWorkflowId(name), machines);
+  } catch (error) {
+    const why = `what cluster ${name} has could not be read: ${error instanceof Error ? error.message : String(error)}`;
+    return machines.map((machine) => [machine, { is: 'unclear', why }]);
+  }
+}
+
+async function ask(
+  clusters: ClusterRecords,
+  workflowId: string,
+  machines: readonly OwnMachine[],
+): Promise<readonly Owned[]> {
+  const answers: Owned[] = [];
+  const elsewhere = new Map<string, OwnMachine[]>();
+  const abandoned = new Set<OwnMachine>();
+  for (let at = 0; at < machines.length; at += perQuestion) {
+    const asked = machines.slice(at, at + perQuestion);
+    const said = await clusters.owners(
+      workflowId,
+      asked.map(({ key, providerid }) => ({ key, providerid })),
+    );
+    for (const [index, machine] of asked.entries()) {
+      const ownership = said[index];
+      if (ownership === undefined)
+        throw new Error(`${workflowId} answered for ${said.length} of ${asked.length} machines`);
+      if (ownership.is === 'elsewhere' && ownership.abandoned === true) abandoned.add(machine);
+      if (ownership.is === 'elsewhere')
+        elsewhere.set(ownership.workflowId, [...(elsewhere.get(ownership.workflowId) ?? []), machine]);
+      else answers.push([machine, ownerOf(workflowId, ownership)]);
+    }
+  }
+  // A group knows no others, so this ends.
+  for (const [group, others] of elsewhere) {
+    const said = await ask(clusters, group, others);
+    answers.push(
+      ...said.map(([machine, owner]): Owned => [
+        machine,
+        owner.is === 'free' && abandoned.has(machine) ? { ...owner, is: 'abandoned' } : owner,
+      ]),
+    );
+  }
+  return answers;
+}
+
+function ownerOf(askedOf: string, ownership: Exclude<Ownership, { readonly is: 'elsewhere' }>): Owner {
+  return ownership.is === 'free' || ownership.is === 'abandoned' ? { is: ownership.is, askedOf } : ownership;
+}
+
+/**
+ * Of a machine without tags only the uid in its key is known. A cluster may also have adopted it from an
+ * earlier life with another uid.
+ */
+async function ownersOfUntagged(
+  clusters: ClusterRecords,
+  machines: readonly OwnMachine[],
+): Promise<readonly Owned[]> {
+  if (machines.length === 0) return [];
+  try {
+    const living = await clusters.living();
+    return await Promise.all(machines.map(async (machine) => ownerAmong(clusters, living, machine)));
+  } catch (error) {
+    const why = `the clusters that live could not be read: ${error instanceof Error ? error.message : String(error)}`;
+    return machines.map((machine) => [machine, { is: 'unclear', why }]);
+  }
+}
+
+async function ownerAmong(
+  clusters: ClusterRecords,
+  living: readonly LivingCluster[],
+  machine: OwnMachine,
+): Promise<Owned> {
+  const uid = readMachineKey(machine.key)?.clusterUid;
+  const own = living.filter((cluster) => cluster.uid === uid);
+  const asked = own.length > 0 ? own : living;
+  const answers = await mapLimited(
+    asked,
+    atOnce,
+    async ({ name }) => (await ownersInCluster(clusters, name, [machine]))[0]?.[1],
+  );
+  const claims = answers.flatMap((answer) => (answer === undefined ? [] : [answer]));
+  const decisive =
+    claims.find(({ is }) => is === 'mine') ??
+    claims.find(({ is }) => is === 'unclear') ??
+    claims.find(({ is }) => is === 'unsure');
+  if (decisive !== undefined) return [machine, decisive];
+  // A stranger's word that a machine is not its own says nothing of whose it is.
+  return [machine, own.length > 0 ? (claims[0] ?? { is: 'orphan' }) : { is: 'orphan' }];
+}

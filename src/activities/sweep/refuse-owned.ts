@@ -1,0 +1,29 @@
+import { PluginError } from '../../plugins/errors.js';
+import type { ActivityParts } from '../parts.js';
+import { findOwners, type OwnMachine } from './find-owners.js';
+
+/**
+ * The sweep deletes only what nobody has at this very moment: since it looked, a cluster of that name may
+ * have been made anew, and have taken the machine over.
+ */
+export async function refuseOwned(parts: ActivityParts, machine: OwnMachine): Promise<void> {
+  const [owner] = await findOwners(parts.clusters, [machine]);
+  switch (owner?.is) {
+    case 'orphan':
+    case 'free':
+    case 'abandoned':
+      return;
+    case 'mine':
+      throw new PluginError(
+        'Invalid',
+        `machine ${machine.providerid} belongs to a cluster now, so the sweep leaves it`,
+      );
+    case 'unclear':
+      throw new PluginError('Invalid', `the sweep leaves machine ${machine.providerid}, for ${owner.why}`);
+    default:
+      throw new PluginError(
+        'Invalid',
+        `the sweep leaves machine ${machine.providerid}, for its cluster is not planned yet and may take it over`,
+      );
+  }
+}

@@ -1,0 +1,205 @@
+import type { FailureRecord } from '../node/failure.js';
+import type { JsonObject } from '../json.js';
+import type { TaskRequest } from './messages.js';
+import { nodeId } from '../names.js';
+import type { AdoptedMachine } from '../node/state.js';
+import type { OperationFailure } from './operation.js';
+import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
+import type { Limits, PeersState } from './state.js';
+import type { ServiceSpec } from './spec.js';
+import type { NodeRow } from '../plan/summarise.js';
+import type { CrewState, Work } from './work.js';
+
+/**
+ * Nodes beyond those that the cluster workflow carries itself live in groups: child workflows, as long-lived
+ * as the cluster.
+ */
+export interface NodeGroup {
+  /** Its nodes, by group of the spec. A node never changes its workflow. */
+  readonly members: Members;
+  /** Instructions that were not sent yet, in order. */
+  readonly pending: readonly Instruction[];
+  /** Number of the last instructions sent, and of the last that the group is known to have taken. */
+  readonly sent: number;
+  readonly seen: number;
+  /** As of `seen`: every node that has not ended waits for a gate or a turn; all have ended. */
+  readonly quiet: boolean;
+  readonly over: boolean;
+  /** Version of the group's own list of peers. */
+  readonly peersVersion: number;
+  /** Gates that its nodes wait for in the operation under way. */
+  readonly waits: readonly string[];
+  /** It has no nodes any more and is being ended. */
+  readonly ending?: true;
+  /** What planning needs to know, as of the last time that nothing was under way. */
+  readonly rows: readonly NodeRow[];
+  /** Nodes that failed and hold the operation. */
+  readonly failed: number;
+  readonly aside: number;
+}
+
+export type Members = Readonly<Record<string, readonly Range[]>>;
+
+export const newGroup: NodeGroup = {
+  members: {},
+  pending: [],
+  sent: 0,
+  seen: 0,
+  quiet: true,
+  over: true,
+  peersVersion: 0,
+  waits: [],
+  rows: [],
+  failed: 0,
+  aside: 0,
+};
+
+/** Input of a group's workflow. */
+export interface GroupStart {
+  readonly cluster: string;
+  readonly clusterUid: string;
+  readonly group: string;
+  readonly limits: Limits;
+}
+
+/** Everything a group's workflow carries from run to run. */
+export interface GroupState extends CrewState, GroupStart {
+  readonly stateVersion: 1;
+  /** Its own nodes as peers; the cluster keeps which group changed when. */
+  readonly peers: PeersState;
+  readonly incarnation: number;
+  /** The operation that it was told of last. */
+  readonly operation: string;
+  /** Number of the last instructions that were taken. */
+  readonly seen: number;
+  /** Version of the cluster's peers, as told last. */
+  readonly peersVersion: number;
+  readonly services: Readonly<Record<string, ServiceSpec>>;
+  readonly config: JsonObject;
+  readonly command?: TaskRequest['command'];
+  /** Gates known to be open, and the turns that its nodes hold. */
+  readonly opened: readonly string[];
+  readonly turns: readonly TurnOf[];
+  readonly paused: boolean;
+  readonly report: Pending;
+}
+
+export interface TurnOf {
+  readonly turn: string;
+  readonly nodeId: string;
+}
+
+/** What the cluster tells a group to do. */
+export type Instruction =
+  | {
+      readonly do: 'begin';
+      readonly operation: string;
+      readonly fresh: boolean;
+      readonly condemned: readonly string[];
+      readonly survey: boolean;
+    }
+  | {
+      readonly do: 'work';
+      readonly work: Work;
+      readonly nodenums: Readonly<Record<string, number>>;
+      readonly incarnation: number;
+      readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
+      readonly groupServices?: Readonly<Record<string, readonly string[]>>;
+      readonly services: Readonly<Record<string, ServiceSpec>>;
+      readonly config: JsonObject;
+      readonly command?: TaskRequest['command'];
+      readonly limits: Limits;
+    }
+  | { readonly do: 'survey' }
+  | { readonly do: 'open'; readonly gates: readonly string[]; readonly turns: readonly TurnOf[] }
+  | { readonly do: 'aside' | 'abandon'; readonly nodeId: string }
+  | { readonly do: 'pause'; readonly paused: boolean }
+  | { readonly do: 'halt'; readonly how: 'stop' | 'cancel' | 'discard' }
+  | { readonly do: 'end' };
+
+export interface Instructions {
+  readonly seq: number;
+  readonly peersVersion: number;
+  readonly list: readonly Instruction[];
+}
+
+/** What happened in a group since its last report. */
+export interface Pending {
+  readonly counts: Readonly<Record<string, number>>;
+  /** Services of nodes that joined, left or changed their address. */
+  readonly announced: readonly string[];
+  readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
+  readonly asks: readonly TurnOf[];
+  readonly leaves: readonly TurnOf[];
+  readonly failures: readonly GroupFailure[];
+}
+
+export const nothingPending: Pending = {
+  counts: {},
+  announced: [],
+  tasks: { total: 0, done: 0, failed: 0 },
+  asks: [],
+  leaves: [],
+  failures: [],
+};
+
+export interface GroupFailure {
+  readonly failure: OperationFailure;
+  /** Group of the spec. */
+  readonly group: string;
+  readonly remaining: readonly Pick<Step, 'counts' | 'turn'>[];
+}
+
+export interface GroupReport extends Pending {
+  readonly group: string;
+  readonly seen: number;
+  readonly incarnation: number;
+  readonly peersVersion: number;
+  readonly quiet: boolean;
+  readonly over: boolean;
+  /** Present when nothing is under way. */
+  readonly summary?: {
+    readonly rows: readonly NodeRow[];
+    readonly members: Members;
+    readonly failed: number;
+    readonly aside: number;
+  };
+}
+
+export function isMember(members: Members, group: string, index: number): boolean {
+  return (members[group] ?? []).some(([first, last]) => index >= first && index <= last);
+}
+
+export function sizeOf(members: Members): number {
+  return Object.values(members).reduce((sum, ranges) => sum + countOf(ranges), 0);
+}
+
+export function addMember(members: Members, group: string, index: number): Members {
+  const indexes = [...indexesOf(members[group] ?? []), index].toSorted((a, b) => a - b);
+  return { ...members, [group]: rangesOf(indexes) };
+}
+
+/** The part of the kinds that concerns some nodes only; kinds without any are left out. */
+export function kindsOf(
+  kinds: readonly Kind[],
+  has: (group: string, index: number) => boolean,
+): readonly Kind[] {
+  return kinds.flatMap((kind) => {
+    const indexes = indexesOf(kind.nodes).filter((index) => has(kind.group, index));
+    return indexes.length === 0 ? [] : [{ ...kind, nodes: rangesOf(indexes) }];
+  });
+}
+
+export function memberIds(members: Members): readonly string[] {
+  return Object.entries(members).flatMap(([group, ranges]) =>
+    indexesOf(ranges).map((index) => nodeId(group, index)),
+  );
+}
+
+export function failureOf(
+  nodeIdOf: string,
+  { action, service, kind, message, at }: FailureRecord,
+): OperationFailure {
+  const short = message.length > 300 ? `${message.slice(0, 297)}...` : message;
+  return { nodeId: nodeIdOf, action, service, kind, message: short, at };
+}

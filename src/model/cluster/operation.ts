@@ -1,0 +1,114 @@
+import type { FailureRecord } from '../node/failure.js';
+import type { Intent } from '../plan/intent.js';
+
+/** What a user asks of a cluster. */
+export const operationKinds = [
+  'apply',
+  'rollback',
+  'delete',
+  'start',
+  'stop',
+  'restart',
+  'reconfigure',
+  'replace',
+  'exec',
+] as const;
+export type OperationKind = (typeof operationKinds)[number];
+
+/**
+ * `held`: something failed, what did not depend on it is done, and a person decides. `failed`: it is over,
+ * and some of it did not succeed; nothing waits for a decision. `cancelled`: a person ended it; what was done
+ * stays. `superseded`: another operation took its place while it was held, or delete preempted it.
+ * `rejected`: it could not be planned; nothing was done.
+ */
+export const operationStates = [
+  'queued',
+  'running',
+  'held',
+  'done',
+  'failed',
+  'cancelled',
+  'rejected',
+  'superseded',
+] as const;
+export type OperationState = (typeof operationStates)[number];
+
+export interface Operation {
+  /** Counts from 1 in each cluster. */
+  readonly id: string;
+  readonly kind: OperationKind;
+  readonly intent: Intent;
+  /** The intent in words, for people; at most 200 characters. */
+  readonly what: string;
+  readonly state: OperationState;
+  /** Who asked, as the client named itself. */
+  readonly by: string;
+  /** RFC 3339. */
+  readonly requestedAt: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** Why it is held, failed, cancelled, rejected or superseded. */
+  readonly reason?: string;
+  /** Present while it is paused: nothing new is started, what runs goes on to its end. */
+  readonly paused?: { readonly by: string; readonly at: string };
+  /** Tasks planned so far and tasks done; both rise when a plan is made again. */
+  readonly tasks: { readonly total: number; readonly done: number; readonly failed: number };
+  /** What failed for good, the first few. */
+  readonly failures?: readonly OperationFailure[];
+  /** Machines that were given up undeleted, on a person's word: `<nodeId> <provider> <providerid>`. */
+  readonly abandoned?: readonly string[];
+  /** True when there was nothing to do. */
+  readonly unchanged?: true;
+}
+
+export interface OperationFailure extends Pick<
+  FailureRecord,
+  'action' | 'service' | 'kind' | 'message' | 'at'
+> {
+  readonly nodeId: string;
+}
+
+export const endedStates: readonly OperationState[] = [
+  'done',
+  'failed',
+  'cancelled',
+  'rejected',
+  'superseded',
+];
+
+/** How many ended operations a cluster remembers, and how many failures of each. */
+export const rememberedOperations = 20;
+export const rememberedFailures = 5;
+
+/** How many operations may wait for their turn. */
+export const queuedOperations = 20;
+
+/** An intent in words: "restart web on app-1, app-2, 1 at a time". */
+export function describeIntent(intent: Intent): string {
+  const text = `${intent.kind}${objectOf(intent)}${'width' in intent && intent.width !== undefined ? `, ${intent.width} at a time` : ''}`;
+  return text.length > 200 ? `${text.slice(0, 197)}...` : text;
+}
+
+function objectOf(intent: Intent): string {
+  switch (intent.kind) {
+    case 'apply':
+    case 'rollback':
+    case 'delete':
+      return '';
+    case 'start':
+    case 'stop':
+      return ` ${intent.services.join(', ')}`;
+    case 'restart':
+      return ` ${intent.services.join(', ')}${on(intent.nodes)}`;
+    case 'reconfigure':
+      return `${intent.services.length === 0 ? '' : ` ${intent.services.join(', ')}`}${on(intent.nodes)}${intent.restart === true ? ' with restart' : ''}`;
+    case 'replace':
+      return ` ${intent.nodes.join(', ')}`;
+    case 'exec':
+      return `${on(intent.nodes)}: ${intent.command}`;
+  }
+}
+
+function on(nodes: readonly string[] | undefined): string {
+  return nodes === undefined ? '' : ` on ${nodes.join(', ')}`;
+}

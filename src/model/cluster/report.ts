@@ -1,0 +1,158 @@
+import { groupWorkflowId } from '../names.js';
+import { sizeOf, type NodeGroup } from './group.js';
+import type { NodeState } from '../node/state.js';
+import { endedStates } from './operation.js';
+import { servicesOf, type ClusterState, type Phase } from './state.js';
+import type { ClusterStatus, GroupStatus, NodeStatus } from './view.js';
+import { stripSecrets } from '../node/strip-secrets.js';
+import type { CrewState } from './work.js';
+
+/** Where a cluster stands, in a word. For people only. */
+export function phaseOf(state: ClusterState): Phase {
+  const {
+    operation,
+    history: [last],
+  } = state;
+  if (operation === undefined) return last?.kind === 'delete' && last.state === 'done' ? 'deleted' : 'idle';
+  if (operation.state === 'held') return 'held';
+  if (operation.paused !== undefined) return 'paused';
+  if (operation.kind === 'delete') return 'deleting';
+  return operation.kind === 'apply' || operation.kind === 'rollback' ? 'applying' : 'operating';
+}
+
+export function statusOf(state: ClusterState): ClusterStatus {
+  const nodes = Object.values(state.nodes)
+    .map(nodeStatus)
+    .toSorted((a, b) => a.nodenum - b.nodenum);
+  const services = Object.fromEntries(
+    Object.keys(servicesOf(state)).map((name) => [
+      name,
+      { nodes: nodes.filter((node) => node.services.includes(name)).map((node) => node.nodeId) },
+    ]),
+  );
+  return {
+    name: state.name,
+    uid: state.uid,
+    phase: phaseOf(state),
+    operation: state.operation,
+    lent: state.lent,
+    queued: state.queue.map((queued) => queued.operation),
+    history: state.history,
+    nodes,
+    services,
+    stopped: state.stopped,
+    looks: state.looks,
+    plugins: state.plugins,
+    ...(Object.keys(state.groups).length === 0
+      ? {}
+      : { groups: Object.entries(state.groups).map(([id, group]) => groupStatus(state.name, id, group)) }),
+  };
+}
+
+function groupStatus(cluster: string, id: string, { members, failed }: NodeGroup): GroupStatus {
+  return { group: id, workflowId: groupWorkflowId(cluster, id), nodes: sizeOf(members), failed };
+}
+
+export function nodeStatus(node: NodeState): NodeStatus {
+  const text = (key: string): string | undefined =>
+    typeof node.payload[key] === 'string' ? node.payload[key] : undefined;
+  const providerid = text('providerid');
+  const ipaddress = text('ipaddress');
+  const { nodeId, group, nodenum, hostname, incarnation, services } = node;
+  return {
+    nodeId,
+    group,
+    nodenum,
+    hostname,
+    incarnation,
+    services,
+    provider: node.placement?.provider,
+    site: node.placement?.site,
+    providerid,
+    ipaddress,
+    running: services.filter((name) => node.facts.services[name]?.START !== undefined),
+    state: stateOf(node),
+    payload: stripSecrets(node.payload),
+    current: node.current,
+    failure: node.failure,
+    health: node.health,
+    ...(node.drift === undefined || node.facts.seen === undefined ? {} : { drift: node.drift }),
+  };
+}
+
+function stateOf(node: NodeState): NodeStatus['state'] {
+  if (node.failure !== undefined) return 'failed';
+  if (node.leaving === true) return 'leaving';
+  if (node.current !== undefined) return 'working';
+  return node.facts.CONFIRM === true ? 'ready' : 'new';
+}
+
+/** The cluster as Markdown, shown by the Web UI beside the workflow. */
+export function detailsOf(state: ClusterState): string {
+  const { operation } = state;
+  const counts =
+    operation === undefined
+      ? ''
+      : ` (${operation.tasks.done} of ${operation.tasks.total} tasks done, ${operation.tasks.failed} failed)`;
+  const what =
+    operation === undefined || endedStates.includes(operation.state)
+      ? 'No operation is running.'
+      : `Operation ${operation.id}: **${operation.what}** by ${operation.by}, ${operation.paused === undefined ? operation.state : `paused by ${operation.paused.by}`}${counts}.`;
+  const reason = operation?.reason === undefined ? [] : ['', `> ${operation.reason.split('\n')[0] ?? ''}`];
+  const groups = Object.entries(state.groups).map(
+    ([id, { members }]) =>
+      `- group ${id}: ${sizeOf(members)} nodes, in the workflow \`${groupWorkflowId(state.name, id)}\``,
+  );
+  return [
+    `### Cluster ${state.name}: ${phaseOf(state)}`,
+    '',
+    what,
+    ...reason,
+    '',
+    nodesTable(state),
+    ...(groups.length === 0 ? [] : ['', ...groups]),
+  ].join('\n');
+}
+
+/** The nodes of one workflow as a Markdown table. */
+export function nodesTable({ nodes }: CrewState): string {
+  const shown = Object.values(nodes)
+    .toSorted((a, b) => a.nodenum - b.nodenum)
+    .slice(0, 100);
+  const rows = shown.map((node) => {
+    const { ipaddress } = node.payload;
+    return row([
+      node.nodeId,
+      stateOf(node),
+      typeof ipaddress === 'string' ? ipaddress : '',
+      describeCurrent(node),
+      node.services.join(', '),
+    ]);
+  });
+  if (rows.length === 0) return 'No nodes.';
+  const more = Object.keys(nodes).length - shown.length;
+  return [
+    row(['node', 'state', 'address', 'doing', 'services']),
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+    ...(more > 0 ? ['', `and ${more} more nodes`] : []),
+  ].join('\n');
+}
+
+/** The Web UI's tables have no space between their columns, so the cells bring their own. */
+function row(cells: readonly string[]): string {
+  return `|${cells.map((cell) => ` ${cell}\u00a0\u00a0\u00a0 `).join('|')}|`;
+}
+
+function describeCurrent(node: Pick<NodeState, 'failure' | 'current'>): string {
+  const { failure, current } = node;
+  if (failure !== undefined) return `${title(failure)}: ${failure.kind}`;
+  if (current === undefined) return '';
+  return current.state === 'waiting'
+    ? `${title(current)} waits for ${(current.gates ?? []).join(', ')}`
+    : title(current);
+}
+
+function title(task: { readonly action: string; readonly service?: string }): string {
+  return task.service === undefined ? task.action : `${task.action} ${task.service}`;
+}

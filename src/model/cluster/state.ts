@@ -1,0 +1,117 @@
+import type { Lent } from '../node/lease.js';
+import type { NodeGroup } from './group.js';
+import type { Operation } from './operation.js';
+import type { PluginPins } from '../plan/plan.js';
+import type { ClusterSpec, ServiceSpec } from './spec.js';
+import type { Board, CrewState } from './work.js';
+
+/** Everything a cluster workflow carries from run to run. Plain JSON. */
+export interface ClusterState extends CrewState {
+  readonly stateVersion: 1;
+  readonly name: string;
+  /** Made once; survives continue-as-new and reset, differs for a later cluster of the same name. */
+  readonly uid: string;
+  /** What the cluster should be: the spec that was accepted last. */
+  readonly spec?: ClusterSpec;
+  /** The spec of the operation under way as it was sent, until it was planned; then `spec` is it, closed. */
+  readonly target?: unknown;
+  /**
+   * The spec that the last successful operation brought, and the one brought before it: what a rollback goes
+   * back to.
+   */
+  readonly achieved?: ClusterSpec;
+  readonly before?: ClusterSpec;
+  /** Services that a user stopped: they are not started until a user starts them. */
+  readonly stopped: readonly string[];
+  /**
+   * Definitions of services that stand on some node but that the spec names no more: what takes them down.
+   */
+  readonly retired: Readonly<Record<string, ServiceSpec>>;
+  readonly counters: {
+    readonly operation: number;
+    readonly incarnation: number;
+    readonly nodenum: number;
+    readonly group: number;
+  };
+  /** Child workflows that carry the nodes beyond `limits.inlineNodes`, by number. */
+  readonly groups: Readonly<Record<string, NodeGroup>>;
+  /**
+   * The operation under way was begun and not planned yet: runs and failures of the one before are to be
+   * forgotten.
+   */
+  readonly fresh?: true;
+  readonly peers: PeersState;
+  /** The operation under way or held. */
+  readonly operation?: Operation;
+  /** Present in what one run carries over to the next, when the operation under way is to end early. */
+  readonly halt?: Halt;
+  /** Gates and turns of the operation under way. */
+  readonly board?: Board;
+  /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
+  readonly looks: { readonly asked: number; readonly done: number };
+  /** The node that another workflow works on. */
+  readonly lent?: Lent;
+  /** Asked for and not begun, in order. */
+  readonly queue: readonly QueuedOperation[];
+  /** The last operations that ended, newest first. */
+  readonly history: readonly Operation[];
+  /** Which optional features of the server the cluster may use; told by the worker that planned. */
+  readonly features: ServerFeatures;
+  readonly limits: Limits;
+  /** The plugins that the last plan of a spec was made with. */
+  readonly plugins?: PluginPins;
+}
+
+/** Nothing new is started for the operation under way, and what runs is cancelled. */
+export interface Halt {
+  readonly to: 'delete' | 'cancel';
+  readonly by: string;
+}
+
+/** Every service that stands on some node, or is to. */
+export function servicesOf(
+  state: Pick<ClusterState, 'spec' | 'retired'>,
+): Readonly<Record<string, ServiceSpec>> {
+  return { ...state.retired, ...state.spec?.services };
+}
+
+/** An unregistered search attribute fails the workflow task, so what the server has decides what is used. */
+export interface ServerFeatures {
+  readonly searchAttributes: boolean;
+}
+
+/**
+ * How much one workflow carries; from the configuration of the worker that planned, so that tests can shrink
+ * it.
+ */
+export interface Limits {
+  /** Nodes that the cluster workflow carries itself. */
+  readonly inlineNodes: number;
+  /** Nodes that a group's workflow carries. */
+  readonly groupNodes: number;
+  /** Tasks in flight of one workflow at once. */
+  readonly inFlight: number;
+}
+
+export const defaultLimits: Limits = { inlineNodes: 50, groupNodes: 100, inFlight: 100 };
+
+export interface QueuedOperation {
+  readonly operation: Operation;
+  /**
+   * For apply and rollback. As the client sent it: closed by the client, or raw; PLAN checks and closes it.
+   */
+  readonly spec?: unknown;
+  /** It begins only after the operations before it have ended, a held one too. */
+  readonly waits?: boolean;
+}
+
+/** Who the peers are changes with a version; `gone` remembers in which version a node left. */
+export interface PeersState {
+  readonly version: number;
+  readonly gone: Readonly<Record<string, number>>;
+  /** Version of the last join, leave or new address among the nodes of a service; `*` for all nodes. */
+  readonly changedAt: Readonly<Record<string, number>>;
+}
+
+/** What people see of where a cluster stands; no decision reads it. */
+export type Phase = 'idle' | 'applying' | 'operating' | 'paused' | 'held' | 'deleting' | 'deleted';

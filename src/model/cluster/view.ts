@@ -1,0 +1,63 @@
+import type { FailureRecord } from '../node/failure.js';
+import type { ServiceHealth } from '../node/health.js';
+import type { JsonObject } from '../json.js';
+import type { Lent } from '../node/lease.js';
+import type { CurrentTask, Drift } from '../node/state.js';
+import type { Operation } from './operation.js';
+import type { PluginPins } from '../plan/plan.js';
+import type { Phase } from './state.js';
+
+/** A cluster for people and programs; holds no secret. */
+export interface ClusterStatus {
+  readonly name: string;
+  readonly uid: string;
+  readonly phase: Phase;
+  readonly operation?: Operation;
+  /** The node that another workflow works on; nothing but a deletion begins meanwhile. */
+  readonly lent?: Lent;
+  readonly queued: readonly Operation[];
+  readonly history: readonly Operation[];
+  readonly nodes: readonly NodeStatus[];
+  /** Configuration of the cluster's services; their names and where they stand. */
+  readonly services: Readonly<Record<string, { readonly nodes: readonly string[] }>>;
+  /** Services that a user stopped. */
+  readonly stopped: readonly string[];
+  /** How many looks at the machines were asked for, and how many were taken. */
+  readonly looks: { readonly asked: number; readonly done: number };
+  /** The plugins that the spec uses, as they were when it was planned last. */
+  readonly plugins?: PluginPins;
+  /** The workflows that carry the nodes beyond the first of a large cluster. */
+  readonly groups?: readonly GroupStatus[];
+}
+
+export interface GroupStatus {
+  readonly group: string;
+  readonly workflowId: string;
+  readonly nodes: number;
+  /** How many of them failed and hold the operation. */
+  readonly failed: number;
+}
+
+export interface NodeStatus {
+  readonly nodeId: string;
+  readonly group: string;
+  readonly nodenum: number;
+  readonly hostname: string;
+  readonly incarnation: number;
+  readonly provider?: string;
+  readonly site?: string;
+  readonly providerid?: string;
+  readonly ipaddress?: string;
+  readonly services: readonly string[];
+  readonly running: readonly string[];
+  /** `new`, `working`, `ready`, `failed` or `leaving`. */
+  readonly state: 'new' | 'working' | 'ready' | 'failed' | 'leaving';
+  readonly current?: CurrentTask;
+  readonly failure?: FailureRecord;
+  /** How the machine was found when it was looked at last and was not as it should be. */
+  readonly drift?: { readonly seen: Drift; readonly why: string };
+  /** What the checks of its services found last, by their names. */
+  readonly health?: Readonly<Record<string, ServiceHealth>>;
+  /** The payload without what is marked secret. */
+  readonly payload: JsonObject;
+}

@@ -1,0 +1,99 @@
+import { refuseOthers } from './holder.js';
+import type { MachineIntent, MachineState } from './state.js';
+import { nextState, verbsFrom, type MachineEvent, type MachineStateName } from './transitions.js';
+
+/** The event that an operation begins with; absent where it needs none. */
+export const openingEvents: Readonly<Partial<Record<MachineIntent['kind'], MachineEvent>>> = {
+  load: 'begin load',
+  unload: 'begin load',
+  capture: 'begin capture',
+  reserve: 'reserve',
+  'log in': 'log in',
+  'time out': 'time out',
+  release: 'release',
+  maintain: 'maintain',
+  restore: 'restore',
+};
+
+/** Nobody has it then. */
+const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenance'];
+
+/**
+ * Why a machine does not take an operation now; undefined when it does. `asks`: the reservation that asks,
+ * where it is one.
+ */
+export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: string): string | undefined {
+  const { name, operation, state, half } = machine;
+  if (operation !== undefined) {
+    return `machine ${name} is busy: ${wordsOf(operation.intent)} by ${operation.by} is running; one operation at a time, 'heddle machine show ${name}' shows it, 'heddle machine cancel ${name}' ends it`;
+  }
+  const notTheirs = refuseOthers(machine, intent, asks);
+  if (notTheirs !== undefined) return notTheirs;
+  if (intent.kind === 'remove' && intent.force !== true && (state === 'reserved' || state === 'in use'))
+    return `machine ${name} is ${state}${forUser(machine)}; --force removes it all the same`;
+  if (intent.kind === 'move' && !movable.includes(state))
+    return `machine ${name} is ${state}${forUser(machine)}; another provider gets it when nobody has it`;
+  if (intent.kind === 'move' && machine.access !== undefined) {
+    const again = `'heddle machine restore ${name}' tries again, or load an image with --force`;
+    return `the account of ${machine.access.user} on machine ${name} was not revoked; ${again}`;
+  }
+  if (intent.kind === 'load' && intent.force !== true && state === 'maintenance')
+    return `machine ${name} is in maintenance; 'heddle machine restore ${name}' takes it out, or load with --force`;
+  if (intent.kind === 'restore' && half !== undefined)
+    return `on the disk of machine ${name} is half of image ${half.name}@${half.revision}; load an image with --force`;
+  const event = openingEvents[intent.kind];
+  if (event === undefined || nextState(state, event) !== undefined)
+    return lackingAbility(machine, intent) ?? (asks === undefined ? refuseOff(machine, intent) : undefined);
+  return `machine ${name} is ${state === 'maintenance' ? 'in maintenance' : state}${forUser(machine)}: it takes no ${wordsOf(intent)}; what it takes is heddle machine ${verbsFrom(state).join(', ') || 'show'}`;
+}
+
+export function wordsOf(intent: MachineIntent): string {
+  switch (intent.kind) {
+    case 'power':
+      return `power ${intent.verb}`;
+    case 'load':
+    case 'capture':
+      return `${intent.kind} ${intent.image.name}@${intent.image.revision}`;
+    case 'reserve':
+    case 'log in':
+      return `${intent.kind} for ${intent.user}`;
+    case 'hold':
+      return `hold for ${intent.user}`;
+    case 'move':
+      return `move to ${intent.to.provider}`;
+    case 'correct':
+      return `correct ${intent.drift.join(', ') || 'nothing'}`;
+    default:
+      return intent.kind;
+  }
+}
+
+/** What its own system has to do would be tried until its time is over. */
+function refuseOff({ name, keepsOff, account }: MachineState, intent: MachineIntent): string | undefined {
+  const can = (action: string): boolean => account?.can.includes(action) === true;
+  const asksSystem =
+    intent.kind === 'log in' ||
+    (intent.kind === 'capture' && can('PRE_CAPTURE')) ||
+    (intent.kind === 'unload' && !can('UNLOAD'));
+  return keepsOff === true && asksSystem
+    ? `machine ${name} was switched off, and its system has a part in ${wordsOf(intent)}; 'heddle machine power ${name} on' switches it on`
+    : undefined;
+}
+
+function lackingAbility({ account, name }: MachineState, intent: MachineIntent): string | undefined {
+  if (account === undefined) return undefined;
+  const lacks = (action: string): string | undefined =>
+    account.can.includes(action)
+      ? undefined
+      : `machine ${name} is of provider type ${account.type}, which cannot do ${action}; it can do ${account.can.join(', ')}`;
+  if (intent.kind === 'power') return lacks(`POWER_${intent.verb.toUpperCase()}`);
+  if (intent.kind === 'load') return lacks('LOAD');
+  if (intent.kind === 'capture') return lacks('CAPTURE') ?? lacks('IMAGE_EXISTS');
+  if (intent.kind === 'unload' && !account.can.includes('UNLOAD') && !account.can.includes('SANITIZE'))
+    return lacks('UNLOAD');
+  return undefined;
+}
+
+function forUser({ user }: MachineState): string {
+  return user === undefined ? '' : ` (${user})`;
+}

@@ -1,0 +1,232 @@
+import type { FailureRecord } from '../node/failure.js';
+import type { JsonObject } from '../json.js';
+import type { Access } from './access.js';
+import type { Answer } from './answer.js';
+import type { Drift, DriftKind } from './drift.js';
+import type { Holder } from './holder.js';
+import { parseImageRef, type ImageRef } from './image.js';
+import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
+import type { NodeStatusReport } from './node-status.js';
+import type { MachineStateName } from './transitions.js';
+
+/** A machine that is registered by itself, for as long as it is registered. */
+export interface MachineState {
+  readonly stateVersion: 1;
+  readonly name: string;
+  readonly uid: string;
+  /** The workflow that has it, where that is not its own: `image/web`. */
+  readonly owner?: string;
+  /** Whose images are that are captured of it; absent: a person's. */
+  readonly capturesFor?: CaptureOwner;
+  /**
+   * Of its key: of a node's machine, which is worked on in the name of whoever has the node, or of one that
+   * was moved; else 1.
+   */
+  readonly incarnation?: number;
+  /** The highest that it ever had or tried: no key is used twice. */
+  readonly incarnations?: number;
+  /** The incarnation that it is being moved to. */
+  readonly moving?: number;
+  readonly registration: Registration;
+  /** Where it comes from and what can be done with it; absent until that was asked. */
+  readonly account?: AccountReply;
+  readonly state: MachineStateName;
+  /** Why, where people should know. */
+  readonly why?: string;
+  readonly payload: JsonObject;
+  /** CREATE was begun: there may be a machine. */
+  readonly begun?: true;
+  /** The image that was put onto it last, and proved to be on it. */
+  readonly image?: ImageRef & { readonly since: string };
+  /** A write was begun and its end is not known to be good: what is on the disk is no image. */
+  readonly half?: ImageRef;
+  readonly user?: string;
+  /** The account of its user, from before it is created until it is certainly gone. */
+  readonly access?: Access;
+  /** The reservation that has it. */
+  readonly holder?: Holder;
+  /** It was switched off on request, and stays so. */
+  readonly keepsOff?: true;
+  /** What the looks of the rounds found that is not as it should be. */
+  readonly drift?: readonly Drift[];
+  /** When the last of these looks was, RFC 3339. */
+  readonly lookedAt?: string;
+  /** The drift that is corrected without anybody asking. */
+  readonly correct?: readonly DriftKind[];
+  readonly operation?: MachineOperation;
+  /** Those before it, newest first. */
+  readonly history: readonly MachineOperation[];
+  readonly operations: number;
+  /** How long each step took last time, in ms. */
+  readonly measured: Readonly<Record<string, number>>;
+}
+
+/** What somebody registers. */
+export interface Registration {
+  readonly provider: string;
+  readonly flavor: string;
+  readonly image: string;
+  readonly fields: JsonObject;
+  /** The automator that has the system's part; null for a resource that has no system. */
+  readonly system: string | null;
+  /** What it is loaded with after a reservation; what it was made from unless given. */
+  readonly defaultImage?: ImageRef;
+  /** The drift that is corrected without anybody asking; none unless given. */
+  readonly correct?: readonly DriftKind[];
+}
+
+/** What is left out stays as it is; fields of another account are none unless given. */
+export type MoveTarget = Pick<Registration, 'provider'> &
+  Partial<Pick<Registration, 'flavor' | 'image' | 'fields'>>;
+
+export type MachineIntent =
+  | { readonly kind: 'register' }
+  /**
+   * `logIns`: whoever was on a terminal of it counts as having been in it, also where nobody wrote that down.
+   */
+  | { readonly kind: 'status'; readonly image?: ImageRef; readonly logIns?: true }
+  | { readonly kind: 'power'; readonly verb: PowerVerb }
+  | { readonly kind: 'load'; readonly image: ImageRef; readonly force?: true; readonly withinMs?: number }
+  | {
+      readonly kind: 'capture';
+      readonly image: ImageRef;
+      readonly prove: boolean;
+      readonly withinMs?: number;
+    }
+  | { readonly kind: 'unload' }
+  | { readonly kind: 'reserve'; readonly user: string }
+  /** `publicKey`: the user's own, in place of a password. */
+  | { readonly kind: 'log in'; readonly user: string; readonly publicKey?: string }
+  | { readonly kind: 'time out' }
+  | { readonly kind: 'release' }
+  /** A reservation has it until then, or for longer than before. */
+  | { readonly kind: 'hold'; readonly reservation: string; readonly user: string; readonly until: string }
+  /** The reservation has no use for it any more. */
+  | { readonly kind: 'let go' }
+  | { readonly kind: 'maintain'; readonly reason: string }
+  | { readonly kind: 'restore' }
+  | { readonly kind: 'correct'; readonly drift: readonly DriftKind[] }
+  /** Another account gets it: another provisioning system, or another site. */
+  | { readonly kind: 'move'; readonly to: MoveTarget }
+  | { readonly kind: 'remove'; readonly force?: true };
+
+export const powerVerbs = ['on', 'off', 'reset', 'status'] as const;
+export type PowerVerb = (typeof powerVerbs)[number];
+
+/** Something that was asked of a machine; one at a time. */
+export interface MachineOperation {
+  readonly id: string;
+  readonly intent: MachineIntent;
+  readonly by: string;
+  /** Who asked twice by this name asked once. */
+  readonly key?: string;
+  readonly state: 'running' | 'done' | 'failed' | 'cancelled';
+  /** Of one that ended: whether what was asked is so. */
+  readonly answer?: Answer;
+  readonly startedAt: string;
+  readonly endedAt?: string;
+  readonly step?: CurrentStep;
+  readonly result?: OperationResult;
+  readonly failure?: FailureRecord;
+  /** What went otherwise than planned and did not stop it. */
+  readonly notes: readonly string[];
+}
+
+export interface CurrentStep {
+  readonly step: string;
+  readonly number: number;
+  readonly of: number;
+  readonly since: string;
+  /** Time left when the step began, in ms, by what the steps took before. */
+  readonly leftMs: number;
+}
+
+export interface OperationResult {
+  readonly status?: NodeStatusReport;
+  readonly power?: { readonly power: 'on' | 'off' | 'unknown'; readonly why?: string };
+  readonly image?: ImageRef;
+  readonly sizeMb?: number;
+  readonly record?: RecordView;
+  /** For LOAD: what had to be done. */
+  readonly did?: 'nothing' | 'post-load' | 'everything';
+}
+
+/** What everybody may see of a machine: no payload, no fields. */
+export interface MachineView {
+  readonly name: string;
+  readonly uid: string;
+  readonly state: MachineStateName;
+  readonly why?: string;
+  readonly provider: string;
+  /** The provisioning system: the provider's type. */
+  readonly type?: string;
+  readonly site?: string;
+  readonly system: string | null;
+  readonly can: readonly string[];
+  readonly address?: string;
+  readonly providerid?: string;
+  readonly image?: ImageRef & { readonly since: string };
+  readonly half?: ImageRef;
+  readonly defaultImage: ImageRef;
+  readonly user?: string;
+  readonly holder?: Holder;
+  readonly drift: readonly Drift[];
+  readonly lookedAt?: string;
+  readonly correct: readonly DriftKind[];
+  readonly operation?: MachineOperation;
+  readonly history: readonly MachineOperation[];
+  /** It is no longer registered. */
+  readonly removed?: true;
+}
+
+export function viewOfMachine(state: MachineState): MachineView {
+  const {
+    name,
+    uid,
+    registration,
+    account,
+    payload,
+    why,
+    image,
+    half,
+    user,
+    holder,
+    operation,
+    history,
+    drift = [],
+    lookedAt,
+    correct = [],
+  } = state;
+  const { ipaddress, providerid } = payload;
+  return {
+    name,
+    uid,
+    state: state.state,
+    provider: registration.provider,
+    system: registration.system,
+    can: account?.can ?? [],
+    history,
+    drift,
+    correct,
+    defaultImage: defaultImageOf(registration),
+    lookedAt,
+    type: account?.type,
+    site: account?.site,
+    ...(typeof ipaddress === 'string' ? { address: ipaddress } : {}),
+    ...(typeof providerid === 'string' ? { providerid } : {}),
+    why,
+    image,
+    half,
+    user,
+    holder,
+    operation,
+  };
+}
+
+/** `host` of a machine that was made from it is its first revision. */
+function defaultImageOf({ defaultImage, image }: Registration): ImageRef {
+  return defaultImage ?? parseImageRef(image) ?? { name: 'none', revision: '1' };
+}
+
+/** Ended operations that a machine remembers. */
+export const rememberedOperations = 20;

@@ -1,0 +1,174 @@
+import {
+  asked,
+  who,
+  workflowId,
+  moment,
+  spec,
+  carried,
+  machines,
+  demand,
+  requestIds,
+  imageNews,
+  image,
+  registration,
+  machineIntents,
+  nodeMachineIntents,
+  wanted,
+  type WorkflowMessages,
+} from './argument-shapes.js';
+import {
+  count,
+  flag,
+  id,
+  list,
+  oneOf,
+  optional,
+  text,
+  variants,
+  withField,
+  object,
+  outline,
+} from './shape.js';
+
+/** The messages of pools, machines, images and reservations. */
+export const machineRows = {
+  pool: {
+    ids: /^pool\/[^/]+$/,
+    start: [
+      optional(
+        withField(
+          { carried: carried({ name: text(200), uid: text(100) }) },
+          object({ heddle: outline({ uid: text(100) }) }),
+        ),
+      ),
+    ],
+    updates: {
+      configure: [object({ spec: spec(), by: who() })],
+      request: [list(demand(), 5_000, 1)],
+      end: [object({ ids: requestIds(), how: oneOf('returned', 'cancelled') })],
+      renew: [requestIds()],
+      hold: [
+        object({
+          nodeId: text(200),
+          by: who(),
+          comment: text(500),
+          forMs: optional(count(30 * 24 * 3_600_000, 1)),
+        }),
+      ],
+      endHold: [object({ nodeId: text(200) })],
+      deleteNodes: [object({ nodeIds: list(text(200), 100_000), by: who(), abandon: optional(flag) })],
+      deletePool: [asked()],
+      disown: [machines()],
+    },
+    signals: { imageNews: [imageNews()] },
+    queries: {
+      pool: [],
+      spec: [],
+      requests: [withField({ ids: object({ ids: requestIds() }) }, object({ since: count() }))],
+      nodes: [text(20, 0)],
+      drawn: [text(20, 0)],
+      payload: [text(200)],
+      node: [text(200)],
+      owners: [machines()],
+    },
+  },
+  machine: {
+    ids: /^machine\/[^/]+$/,
+    start: [
+      withField(
+        { carried: carried({ name: text(200), uid: text(100) }) },
+        object({ registration: registration(), uid: text(100), by: who() }),
+      ),
+    ],
+    updates: {
+      operate: [
+        object({
+          intent: variants('kind', machineIntents()),
+          by: who(),
+          holder: optional(id()),
+          key: optional(text(500)),
+        }),
+      ],
+      cancel: [asked()],
+      askImage: [image()],
+      disown: [machines()],
+    },
+    signals: { round: [] },
+    queries: {
+      status: [],
+      payload: [optional(text(200))],
+      access: [object({ reservation: optional(id()) })],
+      owners: [machines()],
+    },
+  },
+  nodeMachine: {
+    ids: /^machine\/([^/]+|pool\/[^/]+)\/[^/]+$/,
+    start: [
+      object({
+        node: object({ of: oneOf('cluster', 'pool'), name: text(200), node: id() }),
+        intent: variants('kind', nodeMachineIntents()),
+        by: who(),
+      }),
+    ],
+    updates: { cancel: [asked()] },
+    signals: {},
+    queries: { status: [], payload: [optional(text(200))], borrowed: [text(200)] },
+  },
+  image: {
+    ids: /^image\/[^/]+$/,
+    start: [
+      optional(
+        withField(
+          { carried: carried({ name: text(200), uid: text(100) }) },
+          object({ uid: optional(text(100)) }),
+        ),
+      ),
+    ],
+    updates: {
+      configure: [object({ spec: spec(), by: who() })],
+      build: [asked()],
+      cancel: [asked()],
+      rollback: [asked()],
+      pause: [asked()],
+      resume: [asked()],
+      delete: [asked({ build: optional(count()) })],
+      disown: [machines()],
+    },
+    signals: { round: [], watch: [object({ workflowId: workflowId() })] },
+    queries: { image: [], spec: [], usedResources: [], borrowed: [text(200)], owners: [machines()] },
+  },
+  reservations: {
+    ids: /^reservations$/,
+    start: [
+      optional(withField({ carried: carried({ uid: text(100) }) }, object({ uid: optional(text(100)) }))),
+    ],
+    updates: {
+      reserve: [
+        object({
+          user: text(100),
+          image: image(),
+          from: optional(moment()),
+          to: moment(),
+          wanted: wanted(),
+          by: who(),
+        }),
+      ],
+      extend: [asked({ id: id(), to: moment() })],
+      cancel: [asked({ id: id() })],
+      return: [asked({ id: id() })],
+      enter: [asked({ id: id(), publicKey: optional(text(16_384)) })],
+    },
+    signals: {},
+    queries: {
+      reservation: [id()],
+      reservations: [
+        object({
+          after: optional(id()),
+          all: optional(flag),
+          user: optional(text(100)),
+          machine: optional(text(200)),
+        }),
+      ],
+    },
+  },
+} satisfies Readonly<Record<string, WorkflowMessages>>;

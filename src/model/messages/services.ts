@@ -1,0 +1,63 @@
+import { who, moment, milliseconds, content, type WorkflowMessages } from './argument-shapes.js';
+import { count, flag, id, list, nullable, number, optional, record, text, object, outline } from './shape.js';
+
+/** The messages of workflows that others share: resources, locks, rate limiters, claims, periodic checks. */
+export const serviceRows = {
+  resources: {
+    ids: /^resources$/,
+    start: [optional(object({ carried: record(outline({}), 10_000) }))],
+    updates: {
+      put: [object({ name: id(), by: who(), ...content() })],
+      set: [id(), nullable(count())],
+      rollback: [id()],
+      prune: [object({ used: list(text(100), 100_000), before: text(40) })],
+    },
+    signals: {},
+    queries: { catalogue: [] },
+  },
+  resourcePart: {
+    ids: /^resource\//,
+    start: [object({ ...content(), part: count() }), text(1_000_000, 0)],
+    updates: {},
+    signals: { keep: [], drop: [] },
+    queries: {},
+  },
+  turn: {
+    ids: /^turn\//,
+    start: [optional(object({ carried: optional(object({ holder: text(200), until: moment() })) }))],
+    updates: {
+      take: [object({ holder: text(200), leaseMs: milliseconds(), waitMs: milliseconds() })],
+      release: [text(200)],
+    },
+    signals: {},
+    queries: {},
+  },
+  calls: {
+    ids: /^calls\//,
+    start: [optional(object({ carried: moment() }))],
+    updates: { take: [object({ count: count(1_000, 1), everyMs: number(0, 3_600_000) })] },
+    signals: {},
+    queries: {},
+  },
+  claims: {
+    ids: /^claims\//,
+    start: [optional(object({ carried: record(text(500), 100_000) }))],
+    updates: { take: [text(500), list(id(500), 100_000)], release: [text(500)] },
+    signals: {},
+    queries: { held: [] },
+  },
+  sweep: {
+    ids: /^sweep/,
+    start: [
+      object({
+        policy: object({ minimumAgeMs: number(0, 1e12), cap: count(), delete: flag }),
+        named: optional(list(text(500), 10_000)),
+        earlier: optional(list(outline({}), 10_000)),
+      }),
+    ],
+    updates: {},
+    signals: {},
+    queries: {},
+  },
+  rounds: { ids: /^rounds/, start: [], updates: {}, signals: {}, queries: {} },
+} satisfies Readonly<Record<string, WorkflowMessages>>;

@@ -1,0 +1,41 @@
+import type { Action } from '../action.js';
+import type { FailureDetails } from './failure.js';
+import type { TaskOutcome, TaskRequest } from '../cluster/messages.js';
+
+/**
+ * Actions of which one activity can carry the tasks of several nodes: calls to a provider that are short and
+ * bear being made twice.
+ */
+export const togetherActions = ['CREATE', 'DELETE'] as const satisfies readonly Action[];
+export type TogetherAction = (typeof togetherActions)[number];
+
+/** Nodes whose tasks go together at most: they wait for the slowest of them. */
+export const mostTogether = 20;
+
+/** The activity's name. */
+export function togetherName<Which extends TogetherAction>(action: Which): `${Which}_TOGETHER` {
+  return `${action}_TOGETHER`;
+}
+
+export interface TogetherRequest {
+  readonly requests: readonly TaskRequest[];
+}
+
+/** How the task of one of the nodes ended; in the order of the requests. */
+export type TogetherEnd =
+  /** `confirmed`: of a CREATE whose machine was there at once, what CONFIRM found. */
+  | { readonly outcome: TaskOutcome; readonly confirmed?: TaskOutcome }
+  | { readonly failure: TogetherFailure }
+  | { readonly cancelled: true };
+
+export interface TogetherFailure {
+  readonly kind: string;
+  readonly message: string;
+  readonly details: FailureDetails;
+  /** It may pass: the task is tried again by itself, after so long. Absent where that is of no use. */
+  readonly againMs?: number;
+}
+
+export type BatchActivities = Readonly<
+  Record<`${TogetherAction}_TOGETHER`, (request: TogetherRequest) => Promise<readonly TogetherEnd[]>>
+>;

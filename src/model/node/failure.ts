@@ -1,0 +1,30 @@
+import type { AnyAction } from '../action.js';
+import type { JsonObject } from '../json.js';
+
+/** A failed task as state, status and logs show it. */
+export interface FailureRecord {
+  readonly taskId: string;
+  readonly action: AnyAction;
+  readonly service?: string;
+  /** One of the plugin error kinds, `Timeout`, or `Internal`. */
+  readonly kind: string;
+  readonly message: string;
+  readonly exitCode?: number;
+  /** Last lines of the output, at most 2 KiB each. */
+  readonly stdout?: string;
+  readonly stderr?: string;
+  /** Name of the task's log in the store. */
+  readonly log?: string;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** What a failed activity tells the workflow, as the first detail of its ApplicationFailure. */
+export interface FailureDetails {
+  /** Only `providerid` and what names the machine. */
+  readonly result?: JsonObject;
+  readonly exitCode?: number;
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly log?: string;
+}

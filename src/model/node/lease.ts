@@ -1,0 +1,69 @@
+import type { JsonObject } from '../json.js';
+import type { NodeState } from './state.js';
+
+/**
+ * A node of a cluster that another workflow works on. Meanwhile the cluster begins nothing but its own
+ * deletion.
+ */
+export interface Lent {
+  readonly nodeId: string;
+  /** Names the loan for ever. */
+  readonly loan: string;
+  /** The workflow that has it: `image/web`. */
+  readonly to: string;
+  /** RFC 3339. */
+  readonly since: string;
+  /** What is on its disk will be another thing. */
+  readonly rewrites?: true;
+}
+
+export type LendRequest = Omit<Lent, 'since'>;
+
+export interface GiveBackRequest {
+  readonly loan: string;
+  /** The machine was switched off and on, and answers: what ran on it is to be started. */
+  readonly repair: boolean;
+  /**
+   * Its disk was written or cleaned: all services are to be carried out anew, on the machine that this tells
+   * of.
+   */
+  readonly rewritten?: JsonObject;
+  /** There is no whole system on its disk: another machine is to take its place. */
+  readonly broken?: true;
+}
+
+/** Input of LOOK_BORROWER. */
+export interface LookBorrowerRequest extends Lent {
+  /** Name of the cluster. */
+  readonly owner: string;
+}
+
+export interface LookBorrowerReply {
+  readonly has: boolean;
+  /** Where it has not: the node. */
+  readonly node?: NodeReply & { readonly is: 'here' };
+}
+
+/** What a workflow that carries nodes tells of one. */
+export type NodeReply =
+  /** `busy`: why nobody else may work on it now. */
+  | { readonly is: 'here'; readonly uid: string; readonly node: NodeState; readonly busy?: string }
+  | { readonly is: 'elsewhere'; readonly workflowId: string }
+  | { readonly is: 'unknown'; readonly why: string };
+
+/** Why a node cannot be worked on by itself; undefined where it can. */
+export function unfitText({
+  nodeId,
+  facts,
+  failure,
+  leaving,
+  aside,
+  placement,
+}: NodeState): string | undefined {
+  if (leaving === true) return `node ${nodeId} is on its way out`;
+  if (failure !== undefined || aside === true)
+    return `node ${nodeId} has failed${failure === undefined ? '' : `: ${failure.message}`}`;
+  return facts.CONFIRM === true && placement !== undefined
+    ? undefined
+    : `node ${nodeId} has no machine that is ready`;
+}

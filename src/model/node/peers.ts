@@ -1,0 +1,69 @@
+import type { PeersPage, PeersRequest } from '../cluster/messages.js';
+import type { NodeState } from './state.js';
+import type { ClusterState, PeersState } from '../cluster/state.js';
+import type { CrewState } from '../cluster/work.js';
+import type { Peer } from './task.js';
+
+const pageSize = 500;
+
+/** A cluster or a group of its nodes. */
+type Carrier = CrewState & { readonly peers: PeersState; readonly groups?: ClusterState['groups'] };
+
+export const noPeers: PeersState = { version: 0, gone: {}, changedAt: {} };
+
+/** A node as its peers see it. The address is there once the machine was confirmed. */
+export function peerOf(node: NodeState): Peer {
+  const { ipaddress, hostname } = node.payload;
+  const known = node.facts.CONFIRM === true && typeof ipaddress === 'string';
+  // A provider may know the machine by a name of its own.
+  return {
+    hostname: typeof hostname === 'string' ? hostname : node.hostname,
+    services: node.services,
+    nodenum: node.nodenum,
+    group: node.group,
+    ...(known ? { ipaddress } : {}),
+  };
+}
+
+/** Notes that nodes with these services joined, left or changed address. */
+export function touchPeers(peers: PeersState, services: readonly string[]): PeersState {
+  const version = peers.version + 1;
+  const changedAt: Record<string, number> = { ...peers.changedAt, '*': version };
+  for (const service of services) changedAt[service] = version;
+  return { ...peers, version, changedAt };
+}
+
+/** The version of the last change among the nodes a service reads. */
+export function peersChangedAt(peers: PeersState, scope: ReadonlySet<string> | 'all'): number {
+  if (scope === 'all') return peers.changedAt['*'] ?? 0;
+  return Math.max(0, ...[...scope].map((service) => peers.changedAt[service] ?? 0));
+}
+
+/**
+ * What changed since a version among the nodes that one workflow carries; a cluster's says which groups there
+ * are, too.
+ */
+export function peersPage(state: Carrier, { since, after = '' }: PeersRequest): PeersPage {
+  const ids = Object.keys(state.nodes)
+    .toSorted()
+    .filter((id) => id > after);
+  const changed: Record<string, Peer> = {};
+  for (const [place, id] of ids.entries()) {
+    const node = state.nodes[id];
+    if (node === undefined || node.leaving === true || node.aside === true || node.changedAt <= since)
+      continue;
+    changed[id] = peerOf(node);
+    if (Object.keys(changed).length === pageSize && place < ids.length - 1) {
+      return { version: state.peers.version, changed, gone: [], next: id };
+    }
+  }
+  const groups = Object.entries(state.groups ?? {});
+  const versions = Object.fromEntries(groups.map(([id, group]) => [id, group.peersVersion]));
+  const gone = Object.entries(state.peers.gone).flatMap(([id, version]) => (version > since ? [id] : []));
+  return {
+    version: state.peers.version,
+    changed,
+    gone,
+    ...(groups.length === 0 ? {} : { groups: versions }),
+  };
+}

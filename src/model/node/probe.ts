@@ -1,0 +1,123 @@
+import type { JsonObject } from '../json.js';
+import type { HealthCheck } from './health.js';
+import type { Drift } from './state.js';
+
+/** What the activities that only look at machines are asked, and what they say. Plain JSON. */
+
+/** A provider account, as tasks name it; the fields are the user's. */
+export interface AccountRef {
+  readonly name: string;
+  readonly type: string;
+  readonly fields: JsonObject;
+}
+
+/** One machine to look at. */
+export interface LookedAt {
+  readonly nodeId: string;
+  readonly incarnation: number;
+  /** The uid in its machine's key. */
+  readonly keyUid: string;
+  /** Digest of the placement it is made for. */
+  readonly placement?: string;
+  /** The node's payload: `providerid`, `ipaddress`, `ssh-*`, `boot-id`. */
+  readonly config: JsonObject;
+  /** Checks of the services that run there, by their names. */
+  readonly checks?: Readonly<Record<string, HealthCheck>>;
+}
+
+/** Input of SURVEY: machines of one provider account, all of one cluster. */
+export interface SurveyRequest {
+  /** The cluster's name. */
+  readonly clusterId: string;
+  readonly provider: AccountRef;
+  readonly nodes: readonly LookedAt[];
+}
+
+/** A machine that is not as it should be. */
+export interface Sighting {
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly seen: Drift;
+  /** One line for people: what was expected, what was found. */
+  readonly why: string;
+}
+
+/** A machine of which nobody can tell now how it is: no drift, for nothing was seen. */
+export interface Unseen {
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly why: string;
+}
+
+/** What SURVEY says. A machine in neither list is as it should be. */
+export interface SurveyReply {
+  readonly sightings: readonly Sighting[];
+  readonly unknown: readonly Unseen[];
+  /**
+   * What the checks of services found on machines that are as they should be; absent where none was asked
+   * for.
+   */
+  readonly health?: readonly HealthSighting[];
+}
+
+export interface HealthSighting {
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly service: string;
+  readonly well: boolean;
+  readonly why?: string;
+}
+
+/** Input of FIND_MACHINES. */
+export interface FindMachinesRequest {
+  /** The cluster's name. */
+  readonly clusterId: string;
+  readonly provider: AccountRef;
+  /**
+   * ClusterUids of earlier lives, from EARLIER_RUNS. Machines of a provider without tags carry no cluster's
+   * name; they are found by these.
+   */
+  readonly uids?: readonly string[];
+}
+
+/** A machine of ours, with its key taken apart. */
+export interface FoundMachine {
+  readonly providerid: string;
+  readonly keyUid: string;
+  readonly nodeId: string;
+  readonly incarnation: number;
+  /** Digest of the placement it was made for, where its tags tell. */
+  readonly placement?: string;
+  /** As the provider shows it: `starting`, `running`, `stopped` or `failed`. */
+  readonly state: string;
+  /** RFC 3339, where the provider tells. */
+  readonly createdAt?: string;
+}
+
+/** What FIND_MACHINES says. The list may lag behind by the provider's consistency window. */
+export interface FindMachinesReply {
+  readonly machines: readonly FoundMachine[];
+  /** Present where this provider cannot list its machines: why. */
+  readonly unable?: string;
+}
+
+/** Input of EARLIER_RUNS. */
+export interface EarlierRunsRequest {
+  /** The cluster's name. */
+  readonly clusterId: string;
+  /** Run id of the workflow that asks; it is left out, and so are the runs that it continues. */
+  readonly runId: string;
+}
+
+/** What became of the earlier lives of a cluster of this name. */
+export interface EarlierRunsReply {
+  /**
+   * The clusterUids of closed runs that did not end by themselves (terminated, timed out, failed), newest
+   * first, each once.
+   */
+  readonly uids: readonly string[];
+  /** Workflow ids of groups of nodes that an earlier life left running. */
+  readonly groups?: readonly string[];
+  /** True when the last one ended by itself, or there is none: nothing was left behind. */
+  readonly clean: boolean;
+}

@@ -1,0 +1,149 @@
+import { serviceActions, type Action, type ServiceAction } from '../action.js';
+import type { ServiceHealth } from './health.js';
+import type { JsonObject } from '../json.js';
+import type { AdoptedMachine, NodeFacts, NodeState, Placement, ServiceFacts } from './state.js';
+import { mergePayload } from './payload.js';
+import type { PlannedPlacement, Step } from '../plan/plan.js';
+
+/** What the machine of a node is asked for with; a new incarnation is a new machine. */
+export function recordMachine(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {
+  const { digest, ...placement } = planned;
+  return {
+    ...withoutLegacy(node),
+    incarnation,
+    placement,
+    payload: ownKeys(node, placement),
+    runs: {},
+    facts: { machine: digest, services: {} },
+  };
+}
+
+/** A machine of an earlier life of the cluster: it keeps its key. */
+export function recordAdopted(
+  node: NodeState,
+  { keyUid, incarnation, providerid, placement: planned }: AdoptedMachine,
+): NodeState {
+  const taken = recordMachine(node, planned, incarnation);
+  return { ...taken, keyUid, adopt: true, payload: { ...taken.payload, providerid } };
+}
+
+function withoutLegacy({ keyUid: _keyUid, adopt: _adopt, health: _health, ...node }: NodeState): NodeState {
+  return node;
+}
+
+/** Heddle's own keys of the payload. */
+export function ownKeys(node: NodeState, placement: Placement): JsonObject {
+  return {
+    hostname: node.hostname,
+    flavor: placement.flavor,
+    image: placement.image,
+    nodenum: node.nodenum,
+    group: node.group,
+    services: node.services,
+  };
+}
+
+export function recordBegun(node: NodeState, step: Step): NodeState {
+  if (step.service === undefined) return node;
+  const ends = step.action === 'START' || step.action === 'STOP' || step.action === 'REMOVE';
+  return withService(ends ? recordHealth(node, step.service, undefined) : node, step.service, {
+    begun: step.action,
+  });
+}
+
+/** When a task was done: in which operation, and with which version of the peers. */
+export interface Occasion {
+  readonly operation: string;
+  readonly peers: number;
+}
+
+/** Merges a task's result into the payload, and notes that its action is done. */
+export function recordDone(node: NodeState, step: Step, result: JsonObject, occasion: Occasion): NodeState {
+  const merged = { ...node, payload: mergePayload(node.payload, result) };
+  const { action, service } = step;
+  if (service !== undefined && isServiceAction(action))
+    return recordServiceAction(merged, service, { action, digest: step.digest ?? 'done' }, occasion);
+  if (action === 'DELETE') return { ...withoutHealth(node), payload: {}, runs: {}, facts: { services: {} } };
+  if (action === 'CONFIRM') return recordConfirmed(merged);
+  if (action === 'BOOTSTRAP') return withFacts(merged, { BOOTSTRAP: step.digest ?? 'done' });
+  if (action === 'EXEC') return withFacts(merged, { EXEC: occasion.operation });
+  if (action !== 'CREATE') return withFacts(merged, { [action]: true });
+  const { adopt: _taken, ...created } = merged;
+  return withFacts(created, { CREATE: true });
+}
+
+/** What was seen of the machine is settled; whatever ran before a reboot does not run any more. */
+function recordConfirmed(node: NodeState): NodeState {
+  const { seen, ...facts } = node.facts;
+  if (seen !== 'rebooted') return { ...node, facts: { ...facts, CONFIRM: true } };
+  const services = Object.fromEntries(
+    Object.entries(facts.services).map(([name, { START: _ran, begun: _cut, ...rest }]) => [name, rest]),
+  );
+  return { ...node, facts: { ...facts, CONFIRM: true, services } };
+}
+
+interface Done {
+  readonly action: ServiceAction;
+  readonly digest: string;
+}
+
+function withoutHealth({ health: _health, ...node }: NodeState): NodeState {
+  return node;
+}
+
+/** What a check found; undefined when the service does not run, and nothing can be said of it. */
+export function recordHealth(
+  { health: before = {}, ...node }: NodeState,
+  service: string,
+  found: ServiceHealth | undefined,
+): NodeState {
+  const { [service]: _before, ...others } = before;
+  const health = found === undefined ? others : { ...others, [service]: found };
+  return Object.keys(health).length === 0 ? node : { ...node, health };
+}
+
+function recordServiceAction(
+  node: NodeState,
+  service: string,
+  { action, digest }: Done,
+  { operation, peers }: Occasion,
+): NodeState {
+  if (action === 'REMOVE') return withoutService(node, service);
+  const before = node.facts.services[service] ?? {};
+  if (action === 'STOP') {
+    const { START: _start, begun: _begun, ...rest } = before;
+    return withFacts(node, {
+      services: {
+        ...node.facts.services,
+        [service]: { ...rest, doneIn: { ...rest.doneIn, STOP: operation } },
+      },
+    });
+  }
+  if (action !== 'CONFIGURE' && action !== 'START') return withService(node, service, { [action]: digest });
+  const doneIn = { ...before.doneIn, [action]: operation };
+  return withService(node, service, {
+    [action]: digest,
+    doneIn,
+    ...(action === 'CONFIGURE' ? { peers } : {}),
+  });
+}
+
+/** A service that declares no REMOVE is gone when its STOP is done, or at once. */
+export function withoutService(node: NodeState, service: string): NodeState {
+  const { [service]: _gone, ...services } = node.facts.services;
+  return withFacts(node, { services });
+}
+
+function withService(node: NodeState, service: string, facts: ServiceFacts): NodeState {
+  return withFacts(node, {
+    services: { ...node.facts.services, [service]: { ...node.facts.services[service], ...facts } },
+  });
+}
+
+function withFacts(node: NodeState, facts: Partial<NodeFacts>): NodeState {
+  return { ...node, facts: { ...node.facts, ...facts } };
+}
+
+function isServiceAction(action: Action): action is ServiceAction {
+  return (serviceActions as readonly Action[]).includes(action);
+}

@@ -1,0 +1,125 @@
+import type { Action } from '../action.js';
+import type { JsonObject } from '../json.js';
+import type { ImageRef } from '../machine/image.js';
+import type { PlannedPlacement } from '../plan/plan.js';
+import type { FailureRecord } from './failure.js';
+import type { ServiceHealth } from './health.js';
+
+/**
+ * Where a node's machine comes from; frozen with the machine, so that a retried CREATE asks for the same
+ * again.
+ */
+export interface Placement {
+  readonly provider: string;
+  readonly type: string;
+  readonly site: string;
+  readonly flavor: string;
+  readonly image: string;
+  /** The user's fields for the provider; secrets are references. */
+  readonly fields: JsonObject;
+  /** Longest time until the provider has taken the order for the machine, in ms. */
+  readonly launchWithinMs?: number;
+  /** Longest wait until the machine answers, in ms. */
+  readonly confirmWithinMs?: number;
+  /** The version of an image of the library that `image` is. */
+  readonly built?: ImageRef;
+}
+
+/**
+ * What is known to be done on a node. The planner decides by these alone: a plan made again in the middle of
+ * an operation holds exactly what is left.
+ */
+export interface NodeFacts {
+  /** Digest of the placement the machine was asked for with. */
+  readonly machine?: string;
+  readonly CREATE?: true;
+  readonly CONFIRM?: true;
+  /** Digest of the automators that prepared the node. */
+  readonly BOOTSTRAP?: string;
+  /** The operation in which EXEC ran last on the node. */
+  readonly EXEC?: string;
+  /** The machine is to be replaced: the user said so in the operation under way. */
+  readonly condemned?: true;
+  /** How the machine was found when it was looked at last and was not as it should be. */
+  readonly seen?: Drift;
+  readonly services: Readonly<Record<string, ServiceFacts>>;
+}
+
+/**
+ * `gone`: the provider has no such machine; `stopped`: it has it, switched off; `rebooted`: it came up again
+ * since it was confirmed; `moved`: it has another address; `unreachable`: the provider says that it runs, and
+ * SSH does not answer.
+ */
+export const drifts = ['gone', 'stopped', 'rebooted', 'moved', 'unreachable'] as const;
+export type Drift = (typeof drifts)[number];
+
+export interface ServiceFacts {
+  /** Digest of the action (and, for CONFIGURE, of the cluster's configuration) that was carried out. */
+  readonly INSTALL?: string;
+  readonly CONFIGURE?: string;
+  readonly INITIALIZE?: string;
+  /** Present while the service runs. */
+  readonly START?: string;
+  /** Version of the peers that CONFIGURE read. */
+  readonly peers?: number;
+  /** The operation in which each of these was done last. */
+  readonly doneIn?: Readonly<Partial<Record<'CONFIGURE' | 'STOP' | 'START', string>>>;
+  /** The action that began last; kept when it failed, so that tear-down knows what may be half done. */
+  readonly begun?: Action;
+}
+
+export interface NodeState {
+  readonly nodeId: string;
+  readonly group: string;
+  readonly nodenum: number;
+  readonly hostname: string;
+  /** From the cluster's counter, which only rises; 0 until the first CREATE. */
+  readonly incarnation: number;
+  readonly placement?: Placement;
+  readonly payload: JsonObject;
+  readonly facts: NodeFacts;
+  /** Services the node has or is getting. */
+  readonly services: readonly string[];
+  /** True once the node is on its way out; peers no longer see it. */
+  readonly leaving?: true;
+  /** It failed and the operation went on without it; peers do not see it. */
+  readonly aside?: true;
+  /** The uid in its machine's key, where an earlier life of the cluster made the machine. */
+  readonly keyUid?: string;
+  /** The machine was made by an earlier life of the cluster, and CREATE has not taken it over yet. */
+  readonly adopt?: true;
+  /** Version of the peers in which this node changed last. */
+  readonly changedAt: number;
+  /** Runs used up by task in the current operation: `<service>/<ACTION>` -> number of the last run. */
+  readonly runs: Readonly<Record<string, number>>;
+  /** Why the node stands still; cleared by retry. */
+  readonly failure?: FailureRecord;
+  /**
+   * What was expected of the machine and what was found, when it was looked at last and was not as it should
+   * be.
+   */
+  readonly drift?: { readonly seen: Drift; readonly why: string };
+  readonly current?: CurrentTask;
+  /** How services that have a check were found last, by their names. For people. */
+  readonly health?: Readonly<Record<string, ServiceHealth>>;
+}
+
+/** A machine that an earlier life of the cluster left, and that a node takes over. */
+export interface AdoptedMachine {
+  readonly keyUid: string;
+  readonly incarnation: number;
+  readonly providerid: string;
+  readonly placement: PlannedPlacement;
+}
+
+/** What a node is doing, for people. */
+export interface CurrentTask {
+  readonly action: Action;
+  readonly service?: string;
+  /** `queued`: waits for a place in flight; `paused`: until the operation is resumed. */
+  readonly state: 'waiting' | 'queued' | 'paused' | 'running';
+  /** Gates it waits for. */
+  readonly gates?: readonly string[];
+  /** RFC 3339. */
+  readonly since: string;
+}

@@ -1,0 +1,22 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.js';
+
+const secretKey = /password|passwd|passphrase|secret|token|private.?key|api.?key|credential/i;
+const placeholder = '(secret)';
+
+/**
+ * A copy of a node's payload for people: what is marked secret, or is one by its name, is replaced.
+ * Addresses, users and public host keys stay.
+ */
+export function stripSecrets(payload: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(payload).map(([key, value]) => [key, stripValue(key, value)]));
+}
+
+function stripValue(key: string, value: Json): Json {
+  if (secretKey.test(key) && value !== null) return placeholder;
+  if (Array.isArray(value)) return value.map((item: Json) => stripValue('', item));
+  if (!isJsonObject(value)) return value;
+  // A reference tells where a secret is kept, or holds it by mistake.
+  if (Object.hasOwn(value, 'secret')) return placeholder;
+  const { key: login, ...rest } = key === 'ssh-auth' ? value : { ...value, key: undefined };
+  return login === undefined ? stripSecrets(value) : { ...stripSecrets(rest), key: placeholder };
+}

@@ -1,0 +1,96 @@
+import type { PlannedFacts, PlanningInput, NodeSummary } from './current.js';
+import type { Drift } from '../node/state.js';
+import { indexesOf } from './plan.js';
+import { defaultRepair } from '../cluster/spec.js';
+
+/** Why a node gets another machine, and whether the one that it has can still carry out a script. */
+export interface Replacement {
+  readonly why: string;
+  readonly answers: boolean;
+}
+
+const lost = {
+  gone: 'its machine is gone',
+  stopped: 'its machine is switched off',
+  unreachable: 'its machine does not answer',
+} as const satisfies Partial<Record<Drift, string>>;
+
+/** Whether a node that stays gets another machine. */
+export function replacementOf(input: PlanningInput, { group, facts }: NodeSummary): Replacement | undefined {
+  const { kind } = input.intent;
+  const answers = !isLost(facts.seen);
+  if (facts.condemned === true) return { why: 'its replacement was asked for', answers };
+  if (kind !== 'apply' && kind !== 'rollback') return undefined;
+  if (isLost(facts.seen) && repairOf(input)[facts.seen] === 'replace')
+    return { why: lost[facts.seen], answers };
+  return isMisplaced(input, group, facts) ? { why: 'its machine is to be another', answers } : undefined;
+}
+
+export function isLost(seen: Drift | undefined): seen is keyof typeof lost {
+  return seen !== undefined && Object.hasOwn(lost, seen);
+}
+
+/**
+ * A machine that came up again, or has another address, is confirmed once more; what a reboot ended is
+ * started again.
+ */
+export interface Look {
+  readonly facts: PlannedFacts;
+  /** Present when CONFIRM is to be done again. */
+  readonly why?: string;
+}
+
+export function lookAgain(input: PlanningInput, facts: PlannedFacts): Look {
+  const { seen, CONFIRM: _confirmed, ...unconfirmed } = facts;
+  if (seen === 'moved' && repairOf(input).moved === 'confirm')
+    return { facts: unconfirmed, why: 'its machine has another address' };
+  if (seen !== 'rebooted' || repairOf(input).rebooted !== 'start') return { facts };
+  const services = Object.fromEntries(
+    Object.entries(facts.services).map(([name, { START: _ran, begun: _cut, ...rest }]) => [name, rest]),
+  );
+  return { facts: { ...unconfirmed, services }, why: 'its machine came up again' };
+}
+
+export interface Split {
+  readonly staying: readonly number[];
+  readonly leaving: readonly number[];
+}
+
+export function splitByCount(input: PlanningInput, summary: NodeSummary): Split {
+  const count = countIn(input, summary.group);
+  const indexes = indexesOf(summary.nodes);
+  return {
+    staying: indexes.filter((index) => index <= count),
+    leaving: indexes.filter((index) => index > count),
+  };
+}
+
+/** Nodes that the spec has and the cluster does not, by group. */
+export function missingNodes(input: PlanningInput): Readonly<Record<string, readonly number[]>> {
+  const present = new Map<string, Set<number>>();
+  for (const { group, nodes } of input.current.nodes) {
+    const indexes = present.get(group) ?? new Set();
+    for (const index of indexesOf(nodes)) indexes.add(index);
+    present.set(group, indexes);
+  }
+  return Object.fromEntries(
+    Object.keys(input.spec?.groups ?? {}).map((group) => {
+      const there = present.get(group);
+      const all = indexesOf([[1, countIn(input, group)]]);
+      return [group, there === undefined ? all : all.filter((index) => !there.has(index))];
+    }),
+  );
+}
+
+function countIn({ spec }: PlanningInput, group: string): number {
+  return spec?.groups[group]?.count ?? 0;
+}
+
+function repairOf({ spec }: PlanningInput): typeof defaultRepair {
+  return spec?.repair ?? defaultRepair;
+}
+
+function isMisplaced(input: PlanningInput, group: string, facts: PlannedFacts): boolean {
+  const wanted = input.placements[group] ?? [];
+  return facts.machine !== undefined && !wanted.some(({ digest }) => digest === facts.machine);
+}

@@ -1,0 +1,92 @@
+import {
+  activeSeats,
+  openReservations,
+  withNote,
+  withReservation,
+  withSeat,
+  type Reservation,
+  type ReservationsState,
+} from './state.js';
+import { isoOf, tell } from './notification.js';
+
+/** All that comes of the time that it is, and of what has come to its end. */
+export function turnClock(state: ReservationsState, now: number): ReservationsState {
+  return openReservations(state).reduce((before, { id }) => {
+    const reservation = before.reservations[id];
+    return reservation === undefined ? before : turn(before, reservation, now);
+  }, state);
+}
+
+function turn(state: ReservationsState, reservation: Reservation, now: number): ReservationsState {
+  const { over, readyAt, reminded, to, from, settings, wanted, id } = reservation;
+  if (over !== undefined) return close(state, reservation, now);
+  if (now >= to) {
+    return readyAt === undefined
+      ? endReservation(state, reservation, {
+          at: now,
+          how: 'failed',
+          why: 'its time was over before all its machines were prepared',
+        })
+      : endReservation(state, reservation, { at: now, how: 'ended', why: 'its time is over' });
+  }
+  const active = activeSeats(reservation);
+  if (
+    readyAt === undefined &&
+    now >= from &&
+    active.length === wanted.count &&
+    active.every(({ stage }) => stage === 'placed')
+  ) {
+    const ready = withNote({ ...reservation, readyAt: now }, now, 'ready');
+    return tell(withReservation(state, ready), 'ready', ready, `${id} is ready until ${isoOf(to)}`, now);
+  }
+  if (readyAt !== undefined && reminded === undefined && now >= to - settings.remindMs) {
+    const told: Reservation = { ...reservation, reminded: true };
+    return tell(withReservation(state, told), 'reminder', told, `${id} ends at ${isoOf(to)}`, now);
+  }
+  return state;
+}
+
+/** It is over from now on, whatever its machines are doing. */
+export function endReservation(
+  state: ReservationsState,
+  reservation: Reservation,
+  over: NonNullable<Reservation['over']>,
+): ReservationsState {
+  const words = over.why.startsWith(over.how) ? over.why : `${over.how}: ${over.why}`;
+  const ended = withNote({ ...reservation, over }, over.at, words);
+  return tell(
+    withReservation(state, ended),
+    over.how === 'failed' ? 'failed' : 'ended',
+    ended,
+    `${reservation.id} ${words}`,
+    over.at,
+  );
+}
+
+/** What was never asked of a machine needs no machine to end. */
+function close(state: ReservationsState, reservation: Reservation, now: number): ReservationsState {
+  const freed = reservation.seats
+    .filter(({ stage, asking }) => stage === 'booked' && asking === undefined)
+    .reduce((before, seat) => withSeat(before, { ...seat, stage: 'free' }), reservation);
+  if (freed.seats.every(({ stage }) => stage === 'free'))
+    return withReservation(state, { ...freed, closedAt: now });
+  return freed === reservation ? state : withReservation(state, freed);
+}
+
+/** Machines that a reservation still lacks, for some were given up. */
+export function lacking(reservation: Reservation): number {
+  return reservation.over === undefined ? reservation.wanted.count - activeSeats(reservation).length : 0;
+}
+
+/** When the clock has something to do next, in ms since the epoch. */
+export function nextDue(state: ReservationsState, now: number): number | undefined {
+  const moments = openReservations(state)
+    .flatMap(({ from, to, settings, readyAt, reminded, over, seats }) => [
+      ...(over === undefined ? [to] : []),
+      ...(over === undefined && readyAt === undefined ? [from, from - settings.prepareMs] : []),
+      ...(over === undefined && reminded === undefined ? [to - settings.remindMs] : []),
+      ...seats.flatMap(({ notBefore }) => (notBefore === undefined ? [] : [notBefore])),
+    ])
+    .filter((moment) => moment > now);
+  return moments.length === 0 ? undefined : Math.min(...moments);
+}

@@ -1,0 +1,171 @@
+import type { ImageRef } from '../machine/image.js';
+import type { ReservationSettings, Wanted } from './messages.js';
+import type { Tidings } from './notification.js';
+
+/** All reservations of an installation: the calendar. Moments are in ms since the epoch. */
+export interface ReservationsState {
+  readonly stateVersion: 1;
+  readonly uid: string;
+  /** Reservations so far; the next one's number. */
+  readonly numbers: number;
+  /** Those that are not over, and the newest of those that are, by their ids; oldest first. */
+  readonly reservations: Readonly<Record<string, Reservation>>;
+  /** What is still to be told to whoever is to hear of it, oldest first. */
+  readonly tidings: readonly Tidings[];
+}
+
+/** An image on machines, for a user, from a time to a time. */
+export interface Reservation {
+  readonly id: string;
+  readonly user: string;
+  readonly image: ImageRef;
+  readonly from: number;
+  readonly to: number;
+  readonly by: string;
+  readonly askedAt: number;
+  readonly wanted: Wanted;
+  readonly settings: ReservationSettings;
+  /** One for each machine; those that were given up stay until they are free. */
+  readonly seats: readonly Seat[];
+  /** Machines that were tried in vain. */
+  readonly tried: readonly string[];
+  /** When all machines were prepared and its time had come. */
+  readonly readyAt?: number;
+  readonly reminded?: true;
+  /** The user asked for what is needed to log in. */
+  readonly entering?: true;
+  /** The user's public key, where one was given. */
+  readonly publicKey?: string;
+  /** It is over; machines may still have to be cleared. */
+  readonly over?: {
+    readonly at: number;
+    readonly how: 'ended' | 'returned' | 'cancelled' | 'failed';
+    readonly why: string;
+  };
+  /** When all its machines were free again. */
+  readonly closedAt?: number;
+  /** Newest last. */
+  readonly notes: readonly Note[];
+}
+
+export interface Note {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** How far a machine has come in its reservation; each is reached by one operation of the machine. */
+export type SeatStage =
+  | 'booked'
+  | 'held'
+  | 'loaded'
+  | 'placed'
+  | 'in use'
+  | 'used'
+  | 'clean'
+  | 'broken'
+  | 'cleared'
+  | 'free';
+
+/** One machine in one reservation. */
+export interface Seat {
+  readonly machine: string;
+  /** A machine that was registered anew under the name is another one. */
+  readonly uid: string;
+  /** What it is loaded with after its user, where no reservation follows. */
+  readonly defaultImage: ImageRef;
+  readonly stage: SeatStage;
+  /** What the machine was asked and has not answered; it is asked the same again until it has. */
+  readonly asking?: StepName;
+  /** What the machine was asked so far: names each request for ever. */
+  readonly asked: number;
+  /** Until when the machine says that it is held. */
+  readonly heldUntil?: number;
+  /** Not asked again before this. */
+  readonly notBefore?: number;
+  /** Answers in a row that said nothing. */
+  readonly tries: number;
+  /** It goes on without this machine. */
+  readonly givenUp?: string;
+  /** Why it stands where it stands, where people should know. */
+  readonly why?: string;
+}
+
+export const stepNames = [
+  'hold',
+  'load',
+  'reserve',
+  'log in',
+  'prolong',
+  'look',
+  'unload',
+  'reload',
+  'maintain',
+  'let go',
+] as const;
+export type StepName = (typeof stepNames)[number];
+
+export type ReservationState =
+  | 'booked'
+  | 'preparing'
+  | 'prepared'
+  | 'ready'
+  | 'in use'
+  | 'ending'
+  | NonNullable<Reservation['over']>['how'];
+
+export function stateOf({ over, closedAt, readyAt, seats }: Reservation): ReservationState {
+  if (over !== undefined) return closedAt === undefined ? 'ending' : over.how;
+  const active = activeSeats({ seats });
+  if (readyAt !== undefined) return active.some(({ stage }) => stage === 'in use') ? 'in use' : 'ready';
+  if (active.length > 0 && active.every(({ stage }) => stage === 'placed')) return 'prepared';
+  return seats.every(({ stage, asking }) => stage === 'booked' && asking === undefined)
+    ? 'booked'
+    : 'preparing';
+}
+
+/** It is part of what the user gets. */
+export function isActive({ givenUp, stage }: Seat): boolean {
+  return givenUp === undefined && stage !== 'free';
+}
+
+export function activeSeats({ seats }: Pick<Reservation, 'seats'>): readonly Seat[] {
+  return seats.filter(isActive);
+}
+
+export function openReservations({ reservations }: ReservationsState): readonly Reservation[] {
+  return Object.values(reservations).filter(({ closedAt }) => closedAt === undefined);
+}
+
+/** Closed reservations that are remembered. */
+const remembered = 100;
+const notesKept = 12;
+const noteLength = 400;
+
+export function withNote(reservation: Reservation, at: number, text: string): Reservation {
+  return {
+    ...reservation,
+    notes: [...reservation.notes, { at, text: text.slice(0, noteLength) }].slice(-notesKept),
+  };
+}
+
+export function withReservation(state: ReservationsState, reservation: Reservation): ReservationsState {
+  const all = { ...state.reservations, [reservation.id]: reservation };
+  if (reservation.closedAt === undefined) return { ...state, reservations: all };
+  const closed = Object.values(all).filter(({ closedAt }) => closedAt !== undefined);
+  const dropped = new Set(closed.slice(0, Math.max(0, closed.length - remembered)).map(({ id }) => id));
+  return {
+    ...state,
+    reservations: Object.fromEntries(Object.entries(all).filter(([id]) => !dropped.has(id))),
+  };
+}
+
+export function withSeat(reservation: Reservation, seat: Seat): Reservation {
+  return {
+    ...reservation,
+    seats: reservation.seats.map((other) => (other.machine === seat.machine ? seat : other)),
+  };
+}
+
+export function newReservations(uid: string): ReservationsState {
+  return { stateVersion: 1, uid, numbers: 0, reservations: {}, tidings: [] };
+}

@@ -1,0 +1,47 @@
+import { condition } from '@temporalio/workflow';
+import { isBudgetExceeded, newMemory, runEntity, update } from '../entity.js';
+import { releaseTurnUpdate, takeTurnUpdate } from '../cluster/messages.js';
+
+/** The holder of a lock, and when its lease ends, in ms since the epoch. */
+export interface TurnState {
+  readonly holder: string;
+  readonly until: number;
+}
+
+/**
+ * The lock of a provider account whose client supports one call at a time. Requests are served in order; a
+ * holder that does not renew its lease has died, and the next request gets the lock.
+ */
+export async function turn(input?: { readonly carried?: TurnState }): Promise<string> {
+  let held = input?.carried;
+  const waiting: string[] = [];
+  const memory = newMemory();
+  return runEntity(memory, {
+    messages: [
+      update(takeTurnUpdate, 'Wait for the lock, or renew its lease; false: ask again.', async (request) => {
+        const { holder, leaseMs, waitMs } = request;
+        const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
+        if (!isFree && waitMs > 0) {
+          if (!waiting.includes(holder)) waiting.push(holder);
+          // A run that ends lets its requests return; they ask the next run.
+          await condition(
+            () => (held === undefined && waiting[0] === holder) || isBudgetExceeded(memory),
+            waitMs,
+          );
+          waiting.splice(waiting.indexOf(holder), 1);
+        }
+        if (held !== undefined && held.holder !== holder) return false;
+        held = { holder, until: Date.now() + leaseMs };
+        return true;
+      }),
+      update(releaseTurnUpdate, 'Release the lock.', (holder) => {
+        if (held?.holder === holder) held = undefined;
+      }),
+    ],
+    step: () => {
+      if (held !== undefined && held.until <= Date.now()) held = undefined;
+      return { wakeAt: held?.until };
+    },
+    carry: () => held,
+  });
+}

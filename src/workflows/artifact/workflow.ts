@@ -1,0 +1,117 @@
+import { ApplicationFailure, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { resourcePartWorkflowId } from '../../model/names.js';
+import {
+  prunable,
+  putVersion,
+  refusePut,
+  refuseRollback,
+  refuseSet,
+  removeVersions,
+  rollBack,
+  setVersion,
+  type Catalogue,
+  type Pruning,
+  type PutRequest,
+  type ResourceContent,
+  type ResourceRecord,
+  type ResourceVersion,
+} from '../../model/artifact/state.js';
+import { newMemory, query, runEntity, update } from '../entity.js';
+import {
+  catalogueQuery,
+  dropPartSignal,
+  keepPartSignal,
+  pruneResourcesUpdate,
+  putResourceUpdate,
+  rollBackResourceUpdate,
+  setResourceUpdate,
+} from './messages.js';
+
+/**
+ * The catalogue of resources. There is one such workflow per namespace, so its history orders all changes of
+ * what a name means.
+ */
+export async function resources(input?: { readonly carried: Catalogue }): Promise<string> {
+  let catalogue = input?.carried ?? {};
+  const recordOf = (name: string): ResourceRecord => catalogue[name] ?? { versions: [], before: [], next: 1 };
+  // One request must not claim content while another removes it.
+  let busy = false;
+  const exclusively = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    while (busy) await condition(() => !busy);
+    busy = true;
+    try {
+      return await work();
+    } finally {
+      busy = false;
+    }
+  };
+  return runEntity(newMemory(), {
+    messages: [
+      query(catalogueQuery, 'All resources and their versions.', () => catalogue),
+      update(
+        putResourceUpdate,
+        'Add a version whose content was sent.',
+        (request): Promise<ResourceVersion> =>
+          exclusively(async () => {
+            // A version becomes visible only when all of its content is kept.
+            await keepParts(request);
+            const put = putVersion(catalogue, request, new Date().toISOString());
+            ({ catalogue } = put);
+            return put.version;
+          }),
+        (request) => refusePut(catalogue, request),
+      ),
+      update(
+        setResourceUpdate,
+        'Make a name refer to a version, or to none.',
+        (name, version) => {
+          catalogue = setVersion(catalogue, name, version);
+          return recordOf(name);
+        },
+        (name, version) => refuseSet(catalogue, name, version),
+      ),
+      update(
+        rollBackResourceUpdate,
+        'Make a name refer to its previous version.',
+        (name) => {
+          catalogue = rollBack(catalogue, name);
+          return recordOf(name);
+        },
+        (name) => refuseRollback(catalogue, name),
+      ),
+      update(pruneResourcesUpdate, 'Remove unused versions and their content.', (pruning: Pruning) =>
+        exclusively(async () => {
+          const removed = prunable(catalogue, pruning);
+          const { catalogue: kept, unused } = removeVersions(catalogue, removed);
+          catalogue = kept;
+          for (const content of unused) await dropParts(content);
+          return removed;
+        }),
+      ),
+    ],
+    carry: () => catalogue,
+  });
+}
+
+async function keepParts(request: PutRequest): Promise<void> {
+  try {
+    await Promise.all(partIds(request).map((id) => getExternalWorkflowHandle(id).signal(keepPartSignal)));
+  } catch (error) {
+    throw ApplicationFailure.nonRetryable(
+      `the content of ${request.name} is not there as a whole; put it again`,
+      'Incomplete',
+      error,
+    );
+  }
+}
+
+async function dropParts(content: ResourceContent): Promise<void> {
+  // One that is gone already is as it should be.
+  await Promise.allSettled(
+    partIds(content).map((id) => getExternalWorkflowHandle(id).signal(dropPartSignal)),
+  );
+}
+
+function partIds({ digest, parts }: ResourceContent): readonly string[] {
+  return Array.from({ length: parts }, (_, part) => resourcePartWorkflowId(digest, part));
+}

@@ -1,0 +1,72 @@
+import { hostname, nodeId } from '../../model/names.js';
+import type { AdoptedMachine, NodeState } from '../../model/node/state.js';
+import { indexesOf, type Kind, type Plan } from '../../model/plan/plan.js';
+import { recordAdopted } from '../../model/node/record.js';
+import { announceNode, changeNode, hideNode, showNode, type CrewMemory } from './memory.js';
+
+/** What a workflow needs of a plan, beside the kinds of its nodes. */
+export interface Takeover {
+  readonly cluster: string;
+  readonly kinds: readonly Kind[];
+  /** Services of each group of the spec; absent when the operation leaves them as they are. */
+  readonly services?: Readonly<Record<string, readonly string[]>>;
+  /** The number of a node that is new. */
+  readonly nodenum: (nodeId: string) => number;
+  /** Machines of an earlier life of the cluster, by the node that takes each over. */
+  readonly adopted?: Readonly<Record<string, AdoptedMachine>>;
+}
+
+/** Makes the nodes what the plan says that they are to be: new ones, other services, on their way out. */
+export function takeOver(memory: CrewMemory, takeover: Takeover): void {
+  const { services } = takeover;
+  if (services !== undefined) {
+    for (const node of Object.values(memory.state.nodes))
+      changeServices(memory, node.nodeId, services[node.group] ?? node.services);
+  }
+  for (const kind of takeover.kinds) {
+    for (const index of indexesOf(kind.nodes)) takeNode(memory, takeover, kind, nodeId(kind.group, index));
+  }
+}
+
+/** The services of each group that a plan brings about. */
+export function servicesOfGroups({ spec }: Plan): Readonly<Record<string, readonly string[]>> | undefined {
+  if (spec === undefined) return undefined;
+  return Object.fromEntries(Object.entries(spec.groups).map(([group, { services }]) => [group, services]));
+}
+
+function changeServices(memory: CrewMemory, id: string, services: readonly string[]): void {
+  const before = memory.state.nodes[id]?.services ?? [];
+  if (before.length === services.length && before.every((name) => services.includes(name))) return;
+  announceNode(memory, id);
+  changeNode(memory, id, (node) => ({ ...node, services }));
+  announceNode(memory, id);
+}
+
+function takeNode(memory: CrewMemory, { cluster, nodenum, adopted }: Takeover, kind: Kind, id: string): void {
+  if (kind.purpose === 'remove') {
+    hideNode(memory, id, 'leaving');
+    return;
+  }
+  if (memory.state.nodes[id] !== undefined) {
+    showNode(memory, id);
+    return;
+  }
+  const node: NodeState = {
+    nodeId: id,
+    group: kind.group,
+    nodenum: nodenum(id),
+    hostname: hostname(cluster, id),
+    incarnation: 0,
+    payload: {},
+    facts: { services: {} },
+    services: kind.services,
+    changedAt: 0,
+    runs: {},
+  };
+  const machine = adopted?.[id];
+  memory.state = {
+    ...memory.state,
+    nodes: { ...memory.state.nodes, [id]: machine === undefined ? node : recordAdopted(node, machine) },
+  };
+  announceNode(memory, id);
+}

@@ -1,0 +1,103 @@
+import { nodeId } from '../../model/names.js';
+import { isMember, kindsOf, type Instruction } from '../../model/cluster/group.js';
+import { indexesOf, type Kind, type Plan, type ServedPlan } from '../../model/plan/plan.js';
+import { servicesOf } from '../../model/cluster/state.js';
+import type { Work } from '../../model/cluster/work.js';
+import type { Legacy } from './adoption.js';
+import { commandOf } from './cluster-executor.js';
+import { changeGroup, groupOf, instruct, placeNode } from './groups.js';
+import type { Memory } from './memory.js';
+import { servicesOfGroups } from './apply-plan.js';
+
+/**
+ * Gives every new node its place, and every group its part of the plan.
+ * @returns the part of the cluster's own workflow.
+ */
+export function shareOut(
+  memory: Memory,
+  plan: PlanWithPins,
+  operation: string,
+  adopted: Legacy['adopted'],
+): readonly Kind[] {
+  const nodenums = placeNewNodes(memory, plan);
+  for (const id of Object.keys(memory.state.groups))
+    tellGroup(memory, plan, id, { operation, nodenums, adopted });
+  return kindsOf(plan.kinds, (group, index) => groupOf(memory, group, index) === undefined);
+}
+
+/** Nodes that this workflow takes itself get their numbers when they are made. */
+function placeNewNodes(memory: Memory, plan: Plan): Readonly<Record<string, number>> {
+  const nodenums: Record<string, number> = {};
+  memory.placing = 0;
+  for (const kind of plan.kinds) {
+    if (kind.purpose !== 'create') continue;
+    for (const index of indexesOf(kind.nodes)) {
+      const id = nodeId(kind.group, index);
+      if (memory.state.nodes[id] !== undefined || groupOf(memory, kind.group, index) !== undefined) continue;
+      if (placeNode(memory, kind.group, index) !== undefined) nodenums[id] = nextNodenum(memory);
+    }
+  }
+  memory.placing = 0;
+  return nodenums;
+}
+
+export function nextNodenum(memory: Memory): number {
+  const { counters } = memory.state;
+  memory.state = { ...memory.state, counters: { ...counters, nodenum: counters.nodenum + 1 } };
+  return counters.nodenum + 1;
+}
+
+type PlanWithPins = Plan & Pick<ServedPlan, 'plugins'>;
+
+interface Telling {
+  readonly operation: string;
+  readonly nodenums: Readonly<Record<string, number>>;
+  readonly adopted: Legacy['adopted'];
+}
+
+function tellGroup(
+  memory: Memory,
+  plan: PlanWithPins,
+  id: string,
+  { operation, nodenums, adopted }: Telling,
+): void {
+  const members = memory.state.groups[id]?.members ?? {};
+  const kinds = kindsOf(plan.kinds, (group, index) => isMember(members, group, index));
+  const work: Work = {
+    operation,
+    kinds,
+    placements: plan.placements,
+    positions: {},
+    doneBefore: 0,
+    plugins: plan.plugins,
+  };
+  const command = commandOf(memory);
+  const groupServices = servicesOfGroups(plan);
+  const { spec, counters, limits } = memory.state;
+  const instruction: Instruction = {
+    do: 'work',
+    work,
+    incarnation: counters.incarnation,
+    services: servicesOf(memory.state),
+    config: spec?.config ?? {},
+    limits,
+    nodenums: Object.fromEntries(Object.entries(nodenums).filter(([node]) => isIn(kinds, node))),
+    adopted: Object.fromEntries(Object.entries(adopted).filter(([node]) => isIn(kinds, node))),
+    groupServices,
+    command,
+  };
+  // Who begins while the operation is paused starts nothing either.
+  const paused: readonly Instruction[] =
+    memory.state.operation?.paused === undefined ? [] : [{ do: 'pause', paused: true }];
+  instruct(memory, id, ...paused, instruction);
+  changeGroup(memory, id, {
+    waits: [...new Set(kinds.flatMap(({ chain }) => chain.flatMap(({ after = [] }) => after)))],
+  });
+}
+
+function isIn(kinds: readonly Kind[], node: string): boolean {
+  return kinds.some(
+    ({ group, nodes }) =>
+      node.startsWith(`${group}-`) && indexesOf(nodes).some((index) => nodeId(group, index) === node),
+  );
+}

@@ -1,0 +1,57 @@
+import { condition } from '@temporalio/workflow';
+import type { Drift } from '../../model/node/state.js';
+import { queueOperation } from './accept.js';
+import { groupsOver, instructAll } from './groups.js';
+import { noteChange } from '../entity.js';
+import type { Memory } from './memory.js';
+import { servicesOf } from '../../model/cluster/state.js';
+import { surveyNodes } from './probe-nodes.js';
+
+/** Looks at the machines between operations: for a preview, and from time to time where the spec says so. */
+export function askLook(memory: Memory): number {
+  const { looks } = memory.state;
+  const number = looks.asked + 1;
+  memory.state = { ...memory.state, looks: { ...looks, asked: number } };
+  return number;
+}
+
+/** An operation under way changes the machines: it is not looked over its shoulder. */
+export function isToLook({ state }: Memory): boolean {
+  return state.looks.asked > state.looks.done && state.operation?.state !== 'running';
+}
+
+export async function look(memory: Memory): Promise<void> {
+  const { name, uid, looks, lent } = memory.state;
+  // Whoever works on a node may have switched it off.
+  if (lent !== undefined) {
+    memory.state = { ...memory.state, looks: { ...looks, done: looks.asked } };
+    return;
+  }
+  const isHalted = (): boolean => memory.state.queue.length > 0;
+  instructAll(memory, { do: 'survey' });
+  await surveyNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
+  await condition(() => groupsOver(memory) || isHalted());
+  memory.state = { ...memory.state, looks: { ...memory.state.looks, done: looks.asked } };
+  noteChange(memory);
+}
+
+/**
+ * Queues an apply of the spec as it is when a machine is not as it should be and the policy is to do
+ * something about it.
+ */
+export async function lookAndRepair(memory: Memory): Promise<void> {
+  await look(memory);
+  const { spec, operation, queue } = memory.state;
+  if (spec === undefined || operation !== undefined || queue.length > 0) return;
+  const seen = [...inlineDrifts(memory), ...groupDrifts(memory)];
+  if (!seen.some((drift) => spec.repair[drift] !== 'nothing')) return;
+  queueOperation(memory, { intent: { kind: 'apply' }, by: 'repair (a scheduled look)', spec });
+}
+
+function inlineDrifts({ state }: Memory): readonly Drift[] {
+  return Object.values(state.nodes).flatMap(({ facts }) => facts.seen ?? []);
+}
+
+function groupDrifts({ state }: Memory): readonly Drift[] {
+  return Object.values(state.groups).flatMap(({ rows }) => rows.flatMap(({ facts }) => facts.seen ?? []));
+}

@@ -1,0 +1,262 @@
+import { CancellationScope, condition, isCancellation, log } from '@temporalio/workflow';
+import type { FailureRecord } from '../../model/node/failure.js';
+import type { CurrentTask, NodeState } from '../../model/node/state.js';
+import type { Step } from '../../model/plan/plan.js';
+import type { ServiceSpec } from '../../model/cluster/spec.js';
+import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
+import { now } from '../entity.js';
+import { announceNode, changeNode, dropNode, type CrewMemory } from './memory.js';
+import { createPlaces, type Places } from '../permits.js';
+import { runNode, type CarriedNode, type NodeHooks, type TaskBase } from '../run-node.js';
+
+/**
+ * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, turns, numbers,
+ * counts.
+ */
+export interface Crew {
+  readonly memory: CrewMemory;
+  nextIncarnation(): number;
+  service(name: string): ServiceSpec | undefined;
+  taskBase(): TaskBase;
+  /** Tasks in flight at once. A node that waits at a gate, or between looks, holds no place. */
+  readonly inFlight: number;
+  isOpen(gate: string): boolean;
+  /** A task that the gate counts has ended. */
+  count(gate: string): void;
+  /** Asks for a place in the turn; `holdsTurn` tells when it was given. */
+  askTurn(turn: string, nodeId: string): void;
+  holdsTurn(turn: string, nodeId: string): boolean;
+  leaveTurn(turn: string, nodeId: string): void;
+  paused(): boolean;
+  /** A node joined, left or changed its address; these are its services. */
+  announced(services: readonly string[]): void;
+  tasks(change: { readonly total?: number; readonly done?: number; readonly failed?: number }): void;
+  /** A node has failed for good; `remaining` is what it did not do, the failed step first. */
+  failed(node: NodeState, failure: FailureRecord, remaining: readonly Step[]): void;
+  /** What people see changed. */
+  changed(): void;
+}
+
+/** All chains of a work, side by side. */
+export interface Run {
+  /** Every chain has ended, one way or the other. */
+  over(): boolean;
+  /** What has not ended waits for a gate or a turn that stays shut unless something comes from outside. */
+  quiet(): boolean;
+  /** Some node is at a CREATE: its machine must be known before anything else may happen to it. */
+  creating(): boolean;
+  /** Starts nothing more. What is in flight goes on to its end, then `over` is true. */
+  stop(): void;
+  /** Ends what is in flight, too. */
+  cancel(): void;
+  /** What still comes from this run is of no effect any more. */
+  abandon(): void;
+}
+
+interface Progress {
+  readonly crew: Crew;
+  readonly places: Places;
+  /** For each node that waits: may it go on now? */
+  readonly waiting: Record<string, () => boolean>;
+  open: number;
+  stopping: boolean;
+  abandoned: boolean;
+}
+
+/**
+ * Starts the chains of the crew's work where each node stands. When something failed, what does not depend on
+ * it goes on to its end.
+ */
+export function startRun(crew: Crew, work: Work): Run {
+  const chains = chainsOf(work).filter((chain) => isStartable(crew, work, chain));
+  const progress: Progress = {
+    crew,
+    places: createPlaces(crew.inFlight),
+    waiting: {},
+    open: chains.length,
+    stopping: false,
+    abandoned: false,
+  };
+  const scope = new CancellationScope({ cancellable: true });
+  const running = scope.run(() => Promise.all(chains.map(async (chain) => carryNode(progress, work, chain))));
+  running.catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+  return {
+    over: () => progress.open === 0,
+    quiet: () => {
+      const waiting = Object.values(progress.waiting);
+      return waiting.length === progress.open && waiting.every((mayGoOn) => !mayGoOn());
+    },
+    creating: () =>
+      Object.values(crew.memory.state.nodes).some(
+        ({ current }) => current?.action === 'CREATE' && current.state === 'running',
+      ),
+    stop: () => {
+      progress.stopping = true;
+      progress.places.close();
+    },
+    cancel: () => scope.cancel(),
+    abandon: () => {
+      progress.abandoned = true;
+    },
+  };
+}
+
+function isStartable({ memory }: Crew, work: Work, { nodeId, kind }: Chain): boolean {
+  const node = memory.state.nodes[nodeId];
+  const begun = work.positions[nodeId] ?? 0;
+  return (
+    node !== undefined &&
+    node.failure === undefined &&
+    (begun < kind.chain.length || kind.purpose === 'remove')
+  );
+}
+
+async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<void> {
+  const { crew } = progress;
+  try {
+    const node = nodeOf(progress, work, chain);
+    const end = await runNode(node, chain.kind.chain, hooksOf(progress, chain));
+    if (progress.abandoned) return;
+    if (end === 'done' && chain.kind.purpose === 'remove') dropNode(crew.memory, chain.nodeId);
+    const failed = crew.memory.state.nodes[chain.nodeId];
+    if (end === 'failed' && failed?.failure !== undefined)
+      crew.failed(failed, failed.failure, chain.kind.chain.slice(positionOf(crew, chain)));
+  } finally {
+    progress.open -= 1;
+    crew.changed();
+  }
+}
+
+function positionOf({ memory }: Crew, { nodeId }: Chain): number {
+  return memory.state.work?.positions[nodeId] ?? 0;
+}
+
+function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
+  const { crew } = progress;
+  const { memory } = crew;
+  const { nodeId, kind } = chain;
+  return {
+    operation: work.operation,
+    position: positionOf(crew, chain),
+    placements: work.placements[kind.group] ?? [],
+    plugins: work.plugins,
+    state: () => {
+      const found = memory.state.nodes[nodeId];
+      if (found === undefined) throw new Error(`node ${nodeId} is gone`);
+      return found;
+    },
+    change: (change) => {
+      if (!progress.abandoned) changeNode(memory, nodeId, change);
+    },
+    service: (name) => crew.service(name),
+    taskBase: () => crew.taskBase(),
+  };
+}
+
+function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
+  const { crew } = progress;
+  const { memory } = crew;
+  // A task that ends long after it was given up must not change what others have done since.
+  const unlessAbandoned =
+    <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
+    (...args: Args): void => {
+      if (!progress.abandoned) act(...args);
+    };
+  return {
+    enter: (step) => waitFor(progress, nodeId, step),
+    leave: unlessAbandoned((turn) => crew.leaveTurn(turn, nodeId)),
+    acquire: (step) => acquire(progress, nodeId, step),
+    passed: unlessAbandoned((position) => passStep(memory, nodeId, position)),
+    stepDone: unlessAbandoned((step) => {
+      if (step.counts !== undefined) crew.count(step.counts);
+      crew.tasks({ done: 1 });
+    }),
+    stepFailed: unlessAbandoned((step, failure) => {
+      log.warn(`${step.action} of ${nodeId} failed`, {
+        kind: failure.kind,
+        tolerated: step.mayFail === true,
+      });
+      crew.tasks({ failed: 1 });
+    }),
+    tasksAdded: unlessAbandoned((total) => crew.tasks({ total })),
+    announced: unlessAbandoned(() => {
+      announceNode(memory, nodeId);
+      crew.announced(memory.state.nodes[nodeId]?.services ?? []);
+    }),
+    nextIncarnation: () => crew.nextIncarnation(),
+  };
+}
+
+function passStep(memory: CrewMemory, nodeId: string, position: number): void {
+  const { work } = memory.state;
+  if (work === undefined) return;
+  memory.state = { ...memory.state, work: { ...work, positions: { ...work.positions, [nodeId]: position } } };
+}
+
+async function acquire(progress: Progress, nodeId: string, step: Step): Promise<(() => void) | undefined> {
+  const { crew, places } = progress;
+  for (;;) {
+    if (crew.paused()) {
+      changeNode(crew.memory, nodeId, (node) =>
+        node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
+      );
+      crew.changed();
+      await condition(() => !crew.paused() || progress.stopping);
+    }
+    const release = await acquirePermit(places, step);
+    const isPaused = crew.paused() && !progress.stopping;
+    if (release !== undefined && !isPaused && !progress.stopping) {
+      crew.changed();
+      return release;
+    }
+    release?.();
+    if (!isPaused || release === undefined) return undefined;
+  }
+}
+
+/** CONFIRM waits between looks most of its time, so it needs no permit. */
+async function acquirePermit(places: Places, step: Step): Promise<(() => void) | undefined> {
+  if (step.action === 'CONFIRM') return () => undefined;
+  return (await places.take()) ? () => places.giveBack() : undefined;
+}
+
+async function waitFor(progress: Progress, nodeId: string, step: Step): Promise<boolean> {
+  const { crew } = progress;
+  const { after: gates = [], turn } = step;
+  const areOpen = (): boolean => gates.every((gate) => crew.isOpen(gate));
+  if (!(await waitUntil(progress, nodeId, step, areOpen))) return false;
+  if (turn === undefined) return true;
+  crew.askTurn(turn, nodeId);
+  return waitUntil(progress, nodeId, step, () => crew.holdsTurn(turn, nodeId));
+}
+
+async function waitUntil(
+  progress: Progress,
+  nodeId: string,
+  step: Step,
+  mayGoOn: () => boolean,
+): Promise<boolean> {
+  const { crew } = progress;
+  if (progress.stopping) return false;
+  if (mayGoOn()) return true;
+  const { action, service, after = [], turn } = step;
+  const gates = after.filter((gate) => !crew.isOpen(gate));
+  const current: CurrentTask = {
+    action,
+    service,
+    state: 'waiting',
+    gates: gates.length > 0 || turn === undefined ? gates : [`its turn (${turn})`],
+    since: now(),
+  };
+  changeNode(crew.memory, nodeId, (node) => ({ ...node, current }));
+  crew.changed();
+  progress.waiting[nodeId] = mayGoOn;
+  try {
+    await condition(() => progress.stopping || mayGoOn());
+    return !progress.stopping;
+  } finally {
+    delete progress.waiting[nodeId];
+  }
+}

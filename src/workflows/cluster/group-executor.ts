@@ -1,0 +1,152 @@
+import { clusterWorkflowId } from '../../model/names.js';
+import {
+  failureOf,
+  type GroupReport,
+  type GroupState,
+  type Instructions,
+  type Members,
+  type Pending,
+  addMember,
+} from '../../model/cluster/group.js';
+import type { NodeState } from '../../model/node/state.js';
+import { rowsOf } from '../../model/plan/summarise.js';
+import type { Work } from '../../model/cluster/work.js';
+import { noteChange, type EntityMemory } from '../entity.js';
+import { startRun, type Crew, type Run } from './executor.js';
+import type { CrewMemory } from './memory.js';
+
+/** Holds a group's state during one run of its workflow. */
+export interface GroupMemory extends CrewMemory, EntityMemory {
+  state: GroupState;
+  inbox: Instructions[];
+  run?: Run;
+  /** Something is to be told to the cluster. */
+  unreported?: boolean;
+  sending?: boolean;
+  /** This run ends: nothing more is sent, for a message sent together with a continue-as-new is lost. */
+  closing?: boolean;
+  ended: boolean;
+}
+
+export interface GroupCrew extends Crew {
+  start(work: Work): Run;
+}
+
+/** The nodes of a group: gates and turns are the cluster's, and come and go with messages. */
+export function groupCrew(memory: GroupMemory): GroupCrew {
+  const crew: Crew = {
+    memory,
+    inFlight: memory.state.limits.inFlight,
+    isOpen: (gate) => memory.state.opened.includes(gate),
+    count: (gate) =>
+      note(memory, ({ counts }) => ({ counts: { ...counts, [gate]: (counts[gate] ?? 0) + 1 } })),
+    askTurn: (turn, nodeId) => {
+      if (!holds(memory, turn, nodeId)) note(memory, ({ asks }) => ({ asks: [...asks, { turn, nodeId }] }));
+    },
+    holdsTurn: (turn, nodeId) => holds(memory, turn, nodeId),
+    leaveTurn: (turn, nodeId) => {
+      memory.state = {
+        ...memory.state,
+        turns: memory.state.turns.filter((held) => held.turn !== turn || held.nodeId !== nodeId),
+      };
+      note(memory, ({ leaves }) => ({ leaves: [...leaves, { turn, nodeId }] }));
+    },
+    paused: () => memory.state.paused,
+    tasks: (change) =>
+      note(memory, ({ tasks }) => ({
+        tasks: {
+          total: tasks.total + (change.total ?? 0),
+          done: tasks.done + (change.done ?? 0),
+          failed: tasks.failed + (change.failed ?? 0),
+        },
+      })),
+    failed: (node, failure, remaining) =>
+      note(memory, ({ failures }) => ({
+        failures: [
+          ...failures,
+          {
+            failure: failureOf(node.nodeId, failure),
+            group: node.group,
+            remaining: remaining.map(({ counts, turn }) => ({ counts, turn })),
+          },
+        ],
+      })),
+    announced: (services) =>
+      note(memory, ({ announced }) => ({ announced: [...new Set([...announced, '*', ...services])] })),
+    nextIncarnation: () => {
+      memory.state = { ...memory.state, incarnation: memory.state.incarnation + 1 };
+      return memory.state.incarnation;
+    },
+    service: (name) => memory.state.services[name],
+    taskBase: () => {
+      const { cluster, clusterUid, config, peersVersion, command } = memory.state;
+      return {
+        clusterId: cluster,
+        clusterUid,
+        cluster: config,
+        peersOf: clusterWorkflowId(cluster),
+        peersVersion,
+        command,
+      };
+    },
+    changed: () => {
+      noteChange(memory);
+    },
+  };
+  return { ...crew, start: (work) => startRun(crew, work) };
+}
+
+function holds({ state }: GroupMemory, turn: string, nodeId: string): boolean {
+  return state.turns.some((held) => held.turn === turn && held.nodeId === nodeId);
+}
+
+function note(memory: GroupMemory, change: (report: Pending) => Partial<Pending>): void {
+  memory.state = { ...memory.state, report: { ...memory.state.report, ...change(memory.state.report) } };
+  memory.unreported = true;
+  noteChange(memory);
+}
+
+/** What is to be told to the cluster now. */
+export function reportOf(memory: GroupMemory): GroupReport {
+  const { state } = memory;
+  const { over, quiet } = standingOf(memory);
+  return {
+    ...state.report,
+    group: state.group,
+    seen: state.seen,
+    incarnation: state.incarnation,
+    peersVersion: state.peers.version,
+    quiet,
+    over,
+    ...(over ? { summary: summaryOf(state) } : {}),
+  };
+}
+
+/** What the cluster waits for beside counts: that all is over, or that nothing goes on by itself. */
+export function standingOf({ run, draining }: GroupMemory): {
+  readonly over: boolean;
+  readonly quiet: boolean;
+} {
+  // Its chains stop only to continue in a new run.
+  if (draining) return { over: false, quiet: false };
+  return { over: run?.over() ?? true, quiet: run?.quiet() ?? true };
+}
+
+function summaryOf(state: GroupState): NonNullable<GroupReport['summary']> {
+  const nodes = Object.values(state.nodes);
+  const failed = nodes.filter(({ failure }) => failure !== undefined);
+  const aside = failed.filter((node) => node.aside === true).length;
+  return {
+    rows: rowsOf(nodes, state.operation),
+    members: membersOf(nodes),
+    failed: failed.length - aside,
+    aside,
+  };
+}
+
+function membersOf(nodes: readonly NodeState[]): Members {
+  return nodes.reduce<Members>(
+    (members, { nodeId, group }) => addMember(members, group, Number(nodeId.slice(group.length + 1))),
+    {},
+  );
+}

@@ -1,0 +1,166 @@
+import { allHandlersFinished, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { clusterWorkflowId } from '../../model/names.js';
+import {
+  nothingPending,
+  type GroupReport,
+  type GroupStart,
+  type GroupState,
+} from '../../model/cluster/group.js';
+import { noPeers, peersPage } from '../../model/node/peers.js';
+import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
+import { groupCrew, reportOf, standingOf, type GroupMemory } from './group-executor.js';
+import { carryOutInstruction, isToHalt } from './group-instructions.js';
+import {
+  disownUpdate,
+  instructSignal,
+  nodeQuery,
+  nodesQuery,
+  ownersQuery,
+  payloadQuery,
+  peersQuery,
+  reportSignal,
+} from './messages.js';
+import { newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
+import { nodeIn } from './lease.js';
+import { disownInGroup, ownershipInGroup } from './ownership.js';
+
+export type GroupInput = GroupStart | { readonly carried: GroupState };
+
+/** A group of nodes of a large cluster. It carries out the cluster's instructions and reports the results. */
+export async function group(input: GroupInput): Promise<string> {
+  const memory: GroupMemory = { ...newMemory(), state: openState(input), inbox: [], ended: false };
+  return runEntity(memory, {
+    messages: messagesOf(memory),
+    background: [() => keepReporting(memory)],
+    step: () => carryOutInstructions(memory),
+    isBusy: () => !isAtRest(memory),
+    budget: { idleEvents: 500 },
+    drain: () => mayEndRun(memory),
+    carry: () => memory.state,
+    details: () => nodesTable(memory.state),
+  });
+}
+
+function messagesOf(memory: GroupMemory): readonly Message[] {
+  return [
+    signal(instructSignal, 'Instructions of the cluster.', (instructions) => {
+      memory.inbox.push(instructions);
+    }),
+    query(nodesQuery, 'The nodes, without secrets.', () => Object.values(memory.state.nodes).map(nodeStatus)),
+    query(
+      payloadQuery,
+      "A node's payload, credentials included.",
+      (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
+    ),
+    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
+      nodeIn(memory.state.nodes, memory.state.clusterUid, nodeId),
+    ),
+    query(peersQuery, 'Nodes that changed since a version.', (request) => peersPage(memory.state, request)),
+    query(ownersQuery, 'The owners of machines.', (machines) =>
+      machines.map((machine) => ownershipInGroup(memory, machine)),
+    ),
+    update(
+      disownUpdate,
+      'Report the owners of machines; keys of machines without owner are never used again.',
+      (machines) => disownInGroup(memory, machines),
+    ),
+  ];
+}
+
+function openState(input: GroupInput): GroupState {
+  if ('carried' in input) return input.carried;
+  return {
+    ...input,
+    stateVersion: 1,
+    nodes: {},
+    peers: noPeers,
+    incarnation: 0,
+    operation: '0',
+    seen: 0,
+    peersVersion: 0,
+    services: {},
+    config: {},
+    opened: [],
+    turns: [],
+    paused: false,
+    report: nothingPending,
+  };
+}
+
+/** Carries out the instructions that have arrived, in order. */
+async function carryOutInstructions(memory: GroupMemory): Promise<NextStep> {
+  if (memory.run === undefined && memory.state.work !== undefined)
+    memory.run = groupCrew(memory).start(memory.state.work);
+  for (;;) {
+    const [next, ...rest] = memory.inbox;
+    if (next === undefined) return {};
+    memory.inbox = rest;
+    memory.state = { ...memory.state, peersVersion: next.peersVersion };
+    for (const instruction of next.list) await carryOutInstruction(memory, instruction);
+    memory.state = { ...memory.state, seen: next.seq };
+    memory.unreported = true;
+    if (memory.ended) return { ended: `group ${memory.state.group} has no nodes any more` };
+  }
+}
+
+function isAtRest(memory: GroupMemory): boolean {
+  return (
+    memory.inbox.length === 0 && memory.unreported !== true && memory.sending !== true && isDrained(memory)
+  );
+}
+
+/**
+ * Lets what is in flight come to its end. False when the cluster has something to say meanwhile that goes
+ * first.
+ */
+async function mayEndRun(memory: GroupMemory): Promise<boolean> {
+  await drain(memory);
+  if (isDrained(memory)) {
+    memory.closing = true;
+    await condition(() => memory.sending !== true && allHandlersFinished());
+    if (memory.inbox.length === 0) return true;
+    memory.closing = false;
+    if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
+  }
+  return false;
+}
+
+/** A script may take an hour: what is to end it does not wait for it. */
+async function drain(memory: GroupMemory): Promise<void> {
+  memory.run?.stop();
+  await condition(() => isDrained(memory) || isToHalt(memory));
+}
+
+function isDrained({ run }: GroupMemory): boolean {
+  return run?.over() !== false;
+}
+
+/**
+ * One report under way at a time, so that they arrive in order; what happens meanwhile goes into the next.
+ */
+async function keepReporting(memory: GroupMemory): Promise<never> {
+  const cluster = getExternalWorkflowHandle(clusterWorkflowId(memory.state.cluster));
+  let told = '';
+  for (;;) {
+    await condition(
+      () => memory.closing !== true && (memory.unreported === true || standing(memory) !== told),
+    );
+    // The run may have begun to end since the condition held.
+    if (memory.closing === true) continue;
+    const report: GroupReport = reportOf(memory);
+    told = standing(memory);
+    memory.unreported = false;
+    memory.state = { ...memory.state, report: nothingPending };
+    memory.sending = true;
+    try {
+      await cluster.signal(reportSignal, report);
+    } finally {
+      memory.sending = false;
+    }
+  }
+}
+
+function standing(memory: GroupMemory): string {
+  const { over, quiet } = standingOf(memory);
+  return `${over} ${quiet}`;
+}

@@ -1,0 +1,87 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { GiveBackRequest, LendRequest, NodeReply } from '../../model/node/lease.js';
+import type { CurrentCluster } from '../../model/plan/plan-operation.js';
+import type {
+  AbandonRequest,
+  ApplyReply,
+  ApplyRequest,
+  CancelRequest,
+  OperateRequest,
+  PeersPage,
+  PeersRequest,
+  PlainRequest,
+} from '../../model/cluster/messages.js';
+import type { GroupReport, Instructions } from '../../model/cluster/group.js';
+import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
+import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';
+import type { ClusterSpec } from '../../model/cluster/spec.js';
+import type { JsonObject } from '../../model/json.js';
+
+/**
+ * Everything a cluster workflow can be asked. Names are part of the interface: other clients call them too.
+ */
+export const applyUpdate = defineUpdate<ApplyReply, [ApplyRequest]>('apply');
+export const deleteUpdate = defineUpdate<ApplyReply, [PlainRequest]>('delete');
+/** Start, stop, restart, reconfigure, replace, exec, rollback. */
+export const operateUpdate = defineUpdate<ApplyReply, [OperateRequest]>('operate');
+export const retryUpdate = defineUpdate<ApplyReply, [PlainRequest]>('retry');
+export const cancelUpdate = defineUpdate<ApplyReply, [CancelRequest]>('cancel');
+export const pauseUpdate = defineUpdate<ApplyReply, [PlainRequest]>('pause');
+export const resumeUpdate = defineUpdate<ApplyReply, [PlainRequest]>('resume');
+export const abandonUpdate = defineUpdate<ApplyReply, [AbandonRequest]>('abandon');
+/** For callers that cannot wait for a worker: the request is kept until one comes. */
+export const deleteSignal = defineSignal<[PlainRequest]>('requestDelete');
+export const statusQuery = defineQuery<ClusterStatus>('status');
+export const specQuery = defineQuery<ClusterSpec | null, [which: 'present' | 'rollback']>('spec');
+/** Digests of resources that the cluster uses, may go back to, or is asked to use. */
+export const usedResourcesQuery = defineQuery<readonly string[]>('usedResources');
+export const currentQuery = defineQuery<CurrentCluster>('current');
+export const peersQuery = defineQuery<PeersPage, [PeersRequest]>('peers');
+/** A node's whole payload, credentials included: for who may log in to it. Null for an unknown node. */
+export const payloadQuery = defineQuery<JsonObject | null, [nodeId: string]>('payload');
+/** A node, credentials included, for who is to work on it; asked of clusters, their groups and pools. */
+export const nodeQuery = defineQuery<NodeReply, [nodeId: string]>('node');
+/** Another workflow is to work on a node, until it gives it back. The same loan twice is one. */
+export const lendUpdate = defineUpdate<void, [LendRequest]>('lend');
+export const giveBackSignal = defineSignal<[GiveBackRequest]>('giveBack');
+/** Whether a workflow still works on what was lent to it. */
+export const borrowedQuery = defineQuery<boolean, [loan: string]>('borrowed');
+/**
+ * Has the machines of a cluster at rest looked at; gives the number of the look. Its result shows in
+ * `current`.
+ */
+export const lookUpdate = defineUpdate<number>('look');
+/** Between a cluster and its groups. */
+/** To machines and images: look at yourself, for the time has come. */
+export const roundSignal = defineSignal('round');
+export const instructSignal = defineSignal<[Instructions]>('instruct');
+export const reportSignal = defineSignal<[GroupReport]>('report');
+export const nodesQuery = defineQuery<readonly NodeStatus[]>('nodes');
+/** Whose machines are these? For the sweep; asked of clusters and of their groups. */
+export const ownersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');
+/** The same, and whoever says that a machine is free sees to it that its key is never used again. */
+export const disownUpdate = defineUpdate<readonly Ownership[], [readonly NamedMachine[]]>('disown');
+/** Turns to call a provider. */
+export interface TurnRequest {
+  readonly holder: string;
+  /** How long it lasts unless it is renewed, in ms. */
+  readonly leaseMs: number;
+  /** How long this message waits for it, in ms; 0 for a renewal. */
+  readonly waitMs: number;
+}
+export const takeTurnUpdate = defineUpdate<boolean, [TurnRequest]>('take');
+export const releaseTurnUpdate = defineUpdate<void, [holder: string]>('release');
+/** Calls of a provider account that are to be made one after the other. */
+export interface CallsRequest {
+  readonly count: number;
+  /** From one to the next, in ms. */
+  readonly everyMs: number;
+}
+/** Gives how long from now the first of them is to wait, in ms. */
+export const takeCallsUpdate = defineUpdate<number, [CallsRequest]>('take');
+/** Claims of machines that carry no tags. */
+export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>(
+  'take',
+);
+export const releaseClaimUpdate = defineUpdate<void, [key: string]>('release');
+export const heldClaimsQuery = defineQuery<Readonly<Record<string, string>>>('held');

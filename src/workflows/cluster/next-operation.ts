@@ -1,0 +1,166 @@
+import { allHandlersFinished, ApplicationFailure, condition } from '@temporalio/workflow';
+import { withDependents, withNeeds } from '../../model/plan/dependencies.js';
+import type { Intent } from '../../model/plan/intent.js';
+import type { Json } from '../../model/json.js';
+import type { Operation } from '../../model/cluster/operation.js';
+import { outlinesOf } from '../../model/plan/plan-operation.js';
+import { stableJson } from '../../model/node/payload.js';
+import { servicesOf, type ClusterState, type QueuedOperation } from '../../model/cluster/state.js';
+import { endOperation, queueOperation } from './accept.js';
+import { now } from '../entity.js';
+import { changeNodes, changeOperation, showNode, type Memory } from './memory.js';
+import { operate, type OperationEnd } from './operate.js';
+
+export function hasWork({ state }: Memory): boolean {
+  return state.operation?.state === 'running' || nextQueued(state) !== undefined;
+}
+
+/**
+ * While an operation is held, only what was asked to take its place begins; while a node is lent, nothing.
+ */
+function nextQueued({ operation, queue, lent }: ClusterState): QueuedOperation | undefined {
+  if (lent !== undefined) return undefined;
+  return operation?.state === 'held' ? queue.find(({ waits }) => waits !== true) : queue[0];
+}
+
+/** Goes on with the operation under way, or begins the next. */
+export async function takeUp(memory: Memory): Promise<OperationEnd> {
+  const earlier = memory.state;
+  if (memory.state.operation?.state !== 'running') begin(memory);
+  const end = await operate(memory);
+  const { operation, spec } = memory.state;
+  if (operation === undefined || end === 'continue') return end;
+  switch (end) {
+    case 'done':
+      if (spec !== undefined) noteAchieved(memory, operation);
+      endOperation(memory, 'done', operation);
+      break;
+    case 'failed':
+      endOperation(memory, 'failed', operation);
+      break;
+    case 'rejected':
+      endOperation(memory, 'rejected', operation);
+      holdAgain(memory, earlier);
+      break;
+    case 'halted':
+      endHalted(memory, operation);
+      break;
+    case 'held':
+      holdOrRollBack(memory, operation);
+  }
+  delete memory.halt;
+  return end;
+}
+
+function begin(memory: Memory): void {
+  const next = nextQueued(memory.state);
+  if (next === undefined) return;
+  const { operation: held } = memory.state;
+  if (held !== undefined) endOperation(memory, 'superseded', held);
+  const operation: Operation = { ...next.operation, state: 'running', startedAt: now() };
+  const queue = memory.state.queue.filter((queued) => queued !== next);
+  const { target: _target, ...state } = memory.state;
+  memory.state = {
+    ...state,
+    fresh: true,
+    queue,
+    operation,
+    stopped: stoppedBy(memory.state, operation.intent),
+    ...(next.spec === undefined ? {} : { target: next.spec }),
+  };
+  const replaced = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
+  // Runs, failures and what is to be replaced belong to an operation.
+  for (const { nodeId, aside } of Object.values(memory.state.nodes))
+    if (aside === true) showNode(memory, nodeId);
+  changeNodes(memory, ({ failure: _failure, facts: { condemned: _condemned, ...facts }, ...node }) => ({
+    ...node,
+    runs: {},
+    facts: replaced.includes(node.nodeId) ? { ...facts, condemned: true } : facts,
+  }));
+}
+
+/** A service that is stopped stays so until it is started, with what depends on it. */
+function stoppedBy(state: ClusterState, intent: Intent): readonly string[] {
+  const { stopped } = state;
+  if (intent.kind !== 'stop' && intent.kind !== 'start') return stopped;
+  const outlines = outlinesOf(servicesOf(state));
+  const named = intent.services.length === 0 ? Object.keys(outlines) : intent.services;
+  if (intent.kind === 'stop') return [...new Set([...stopped, ...withDependents(outlines, named)])];
+  const started = withNeeds(outlines, named);
+  return stopped.filter((name) => !started.includes(name));
+}
+
+function noteAchieved(memory: Memory, { kind }: Operation): void {
+  const { spec, achieved } = memory.state;
+  // Rolled back to nothing: there never was a spec that came true.
+  if (spec === undefined || (kind === 'rollback' && achieved === undefined)) return;
+  if (kind !== 'apply' && kind !== 'rollback') return;
+  if (
+    achieved !== undefined &&
+    stableJson(achieved as unknown as Json) === stableJson(spec as unknown as Json)
+  )
+    return;
+  memory.state = { ...memory.state, achieved: spec, ...(achieved === undefined ? {} : { before: achieved }) };
+}
+
+/**
+ * A request that could not be planned changed nothing: the operation that it was to follow is held as before.
+ */
+function holdAgain(memory: Memory, { operation, nodes, target, stopped }: ClusterState): void {
+  memory.state = { ...memory.state, stopped };
+  if (operation?.state !== 'held') return;
+  const history = memory.state.history.filter(({ id }) => id !== operation.id);
+  memory.state = { ...memory.state, operation, nodes, history, ...(target === undefined ? {} : { target }) };
+}
+
+function endHalted(memory: Memory, operation: Operation): void {
+  const { halt } = memory;
+  if (halt?.to === 'delete') {
+    endOperation(memory, 'superseded', {
+      ...operation,
+      reason: `gave way to delete, asked for by ${halt.by}`,
+    });
+    return;
+  }
+  changeNodes(memory, ({ failure: _failure, ...node }) => node);
+  endOperation(memory, 'cancelled', { ...operation, reason: `cancelled by ${halt?.by ?? 'nobody'}` });
+}
+
+/** What failed waits for a person, unless the cluster's policy is to go back to what was there before. */
+function holdOrRollBack(memory: Memory, operation: Operation): void {
+  const { spec, achieved } = memory.state;
+  const byPolicy =
+    operation.kind === 'apply' && spec?.onFailure === 'rollback' && (operation.failures ?? []).length > 0;
+  if (!byPolicy) {
+    changeOperation(memory, { state: 'held' });
+    return;
+  }
+  endOperation(memory, 'failed', operation);
+  queueOperation(memory, {
+    intent: { kind: 'rollback' },
+    by: `onFailure: rollback (operation ${operation.id} failed)`,
+    spec: achieved,
+  });
+}
+
+/** The end of a deleted cluster, and of one whose first spec was rejected. */
+export async function isOver(memory: Memory, end: OperationEnd): Promise<boolean> {
+  const [last] = memory.state.history;
+  const bare =
+    Object.keys(memory.state.nodes).length === 0 &&
+    Object.values(memory.state.groups).every(({ ending }) => ending === true) &&
+    memory.state.queue.length === 0;
+  if (!bare || last === undefined || memory.state.operation !== undefined) return false;
+  const unmade = last.kind === 'rollback' && memory.state.achieved === undefined;
+  const deleted = end === 'done' && (last.kind === 'delete' || unmade);
+  const rejected = end === 'rejected' && memory.state.spec === undefined;
+  if (!deleted && !rejected) return false;
+  await condition(
+    () =>
+      allHandlersFinished() && memory.sending.length === 0 && Object.keys(memory.state.groups).length === 0,
+  );
+  // Asked for while the groups were ending: the cluster lives on.
+  if (memory.state.queue.length > 0) return false;
+  if (rejected) throw ApplicationFailure.nonRetryable(last.reason ?? 'the spec was rejected', 'Invalid');
+  return true;
+}

@@ -1,0 +1,122 @@
+import { ActivityFailure, condition, log } from '@temporalio/workflow';
+import type { HealthSighting, LookedAt, Sighting, SurveyRequest } from '../../model/node/probe.js';
+import type { NodeState, Placement } from '../../model/node/state.js';
+import { recordHealth } from '../../model/node/record.js';
+import type { ServiceSpec } from '../../model/cluster/spec.js';
+import { changeNode, type CrewMemory } from './memory.js';
+import { schedule } from '../schedule.js';
+
+/** Nodes that one activity looks at: its input stays small, and a slow provider is asked in few calls. */
+const nodesPerSurvey = 25;
+
+export interface Surveyed {
+  readonly memory: CrewMemory;
+  /** Name and uid of the cluster. */
+  readonly clusterId: string;
+  readonly uid: string;
+  readonly services: Readonly<Record<string, ServiceSpec>>;
+  isHalted(): boolean;
+}
+
+/** Looks at the machines, and notes how they were found. What cannot be told is left as it was known. */
+export async function surveyNodes(surveyed: Surveyed): Promise<void> {
+  const { memory } = surveyed;
+  const nodes = Object.values(memory.state.nodes).filter(
+    ({ facts, leaving }) => facts.CONFIRM === true && leaving !== true,
+  );
+  let open = true;
+  const all = Promise.all(batchesOf(nodes).map(async (batch) => surveyBatch(surveyed, batch))).finally(() => {
+    open = false;
+  });
+  await Promise.race([all, condition(() => !open || surveyed.isHalted())]);
+}
+
+async function surveyBatch(
+  { memory, clusterId, uid, services }: Surveyed,
+  nodes: readonly NodeState[],
+): Promise<void> {
+  const placement = nodes[0]?.placement;
+  if (placement === undefined) return;
+  const { provider, type, fields } = placement;
+  const request: SurveyRequest = {
+    clusterId,
+    provider: { name: provider, type, fields },
+    nodes: nodes.map((node): LookedAt => {
+      const { nodeId, incarnation, keyUid, payload } = node;
+      return { nodeId, incarnation, keyUid: keyUid ?? uid, config: payload, ...checksOf(node, services) };
+    }),
+  };
+  try {
+    const {
+      sightings,
+      unknown,
+      health = [],
+    } = await schedule('SURVEY', request, {
+      at: placement,
+      summary: `SURVEY ${request.nodes.length} nodes of ${placement.provider}`,
+    });
+    for (const { nodeId, why } of unknown) log.warn(`nobody can tell how ${nodeId} is`, { why });
+    for (const { nodeId, incarnation } of nodes) {
+      const sighting = sightings.find((found) => found.nodeId === nodeId);
+      const found = health.filter((one) => one.nodeId === nodeId);
+      changeNode(memory, nodeId, (node) =>
+        node.incarnation === incarnation ? withHealth(withSighting(node, sighting), found) : node,
+      );
+    }
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    // An apply goes on with what is known: a provider that does not answer is told by the tasks that need it.
+    log.warn(`the machines of provider ${provider} could not be looked at`, {
+      why: error.cause?.message ?? error.message,
+    });
+  }
+}
+
+/** Only of what runs there anything can be said. */
+function checksOf({ facts }: NodeState, services: Surveyed['services']): Pick<LookedAt, 'checks'> {
+  const checks = Object.entries(services).flatMap(([name, { check }]) =>
+    check === undefined || facts.services[name]?.START === undefined ? [] : [[name, check] as const],
+  );
+  return checks.length === 0 ? {} : { checks: Object.fromEntries(checks) };
+}
+
+/** What was begun on a service meanwhile is newer than what was seen. */
+function withHealth(node: NodeState, found: readonly HealthSighting[]): NodeState {
+  const at = new Date().toISOString();
+  return found.reduce(
+    (seen, { service, well, why }) =>
+      seen.facts.services[service]?.START === undefined
+        ? seen
+        : recordHealth(seen, service, { well, at, why }),
+    node,
+  );
+}
+
+function withSighting(
+  { facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState,
+  sighting: Sighting | undefined,
+): NodeState {
+  if (sighting === undefined) return { ...node, facts };
+  const { seen, why } = sighting;
+  const { health: _old, ...known } = node;
+  return { ...known, facts: { ...facts, seen }, drift: { seen, why } };
+}
+
+/** Nodes of one account and placement together, a few at a time. */
+function batchesOf(nodes: readonly NodeState[]): readonly (readonly NodeState[])[] {
+  const accounts = new Map<string, NodeState[]>();
+  for (const node of nodes) {
+    if (node.placement === undefined) continue;
+    const key = keyOf(node.placement);
+    accounts.set(key, [...(accounts.get(key) ?? []), node]);
+  }
+  return [...accounts.values()].flatMap((all) =>
+    Array.from({ length: Math.ceil(all.length / nodesPerSurvey) }, (_, place) =>
+      all.slice(place * nodesPerSurvey, (place + 1) * nodesPerSurvey),
+    ),
+  );
+}
+
+function keyOf({ site, provider, fields }: Placement): string {
+  return JSON.stringify([site, provider, fields]);
+}

@@ -1,0 +1,277 @@
+import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
+import type { ClusterStart } from '../../model/cluster/messages.js';
+import { clusterWorkflowId } from '../../model/names.js';
+import { noPeers, peersPage } from '../../model/node/peers.js';
+import { usedDigests } from '../../model/artifact/used.js';
+import { detailsOf, statusOf } from '../../model/cluster/report.js';
+import { defaultLimits, type ClusterState } from '../../model/cluster/state.js';
+import { summarise } from '../../model/plan/summarise.js';
+import { upgradeState } from '../../model/cluster/upgrade-state.js';
+import {
+  acceptAbandon,
+  acceptApply,
+  acceptCancel,
+  acceptDelete,
+  acceptOperate,
+  acceptPause,
+  acceptResume,
+  acceptRetry,
+  queueOperation,
+  specBefore,
+  refuseAbandon,
+  refuseApply,
+  refuseCancel,
+  refuseOperate,
+  refusePause,
+  refuseResume,
+  refuseRetry,
+} from './accept.js';
+import { keepInstructing } from './groups.js';
+import { askLook, isToLook, look, lookAndRepair } from './check-machines.js';
+import { checkBorrower, giveBack, lend, nodeReply, refuseLend } from './lease.js';
+import { keepSearchAttributes, type Memory } from './memory.js';
+import {
+  abandonUpdate,
+  applyUpdate,
+  cancelUpdate,
+  currentQuery,
+  deleteSignal,
+  deleteUpdate,
+  disownUpdate,
+  giveBackSignal,
+  lendUpdate,
+  lookUpdate,
+  nodeQuery,
+  operateUpdate,
+  ownersQuery,
+  pauseUpdate,
+  payloadQuery,
+  peersQuery,
+  reportSignal,
+  resumeUpdate,
+  retryUpdate,
+  specQuery,
+  statusQuery,
+  usedResourcesQuery,
+} from './messages.js';
+import { disown, ownershipOf } from './ownership.js';
+import {
+  newMemory,
+  noteChange,
+  query,
+  runEntity,
+  signal,
+  update,
+  type Message,
+  type NextStep,
+} from '../entity.js';
+import { takeReport } from './reports.js';
+import { hasWork, isOver, takeUp } from './next-operation.js';
+
+/**
+ * What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run.
+ */
+export type ClusterInput = ClusterStart | { readonly carried: ClusterState } | object;
+
+/**
+ * A cluster: it carries out operations one at a time and is idle in between. It ends when the cluster was
+ * deleted, or when its first request was refused.
+ */
+export async function cluster(input: ClusterInput): Promise<string> {
+  const { halt, ...state } = openState(input);
+  const memory: Memory = { ...newMemory(), state, sending: [], placing: 0, halt };
+  if (isRawSpec(input))
+    queueOperation(memory, { intent: { kind: 'apply' }, by: 'workflow start', spec: input });
+  return runEntity(memory, {
+    uid: state.uid,
+    messages: messagesOf(memory),
+    first:
+      'carried' in input
+        ? undefined
+        : {
+            isAccepted: () => hasWork(memory) || !isEmpty(memory),
+            withinMs: 30_000,
+            otherwise: 'nothing was asked of this cluster',
+          },
+    background: [() => keepInstructing(memory), () => keepSearchAttributes(memory)],
+    step: () => act(memory),
+    budget: { idleEvents: 500 },
+    drain: async () => {
+      memory.closing = true;
+      // A cancel or delete may still arrive meanwhile; the next run carries it out.
+      await condition(() => memory.sending.length === 0);
+    },
+    carry: () => ({ ...memory.state, halt: memory.halt }),
+    // Cancelling the workflow cancels the operation under way.
+    onCancel: () => {
+      if (memory.state.operation !== undefined)
+        acceptCancel(memory, { by: 'a cancellation of the workflow' });
+    },
+    details: () => detailsOf(memory.state),
+  });
+}
+
+/** Carries out the next operation, or looks after the machines of an idle cluster. */
+async function act(memory: Memory): Promise<NextStep> {
+  if (isToLook(memory)) await look(memory);
+  if (hasWork(memory)) {
+    delete memory.checkAt;
+    const end = await takeUp(memory);
+    if (end === 'continue') return { renew: true };
+    if (await isOver(memory, end)) return { ended: `cluster ${memory.state.name} was deleted` };
+    noteChange(memory);
+    return {};
+  }
+  if (memory.state.lent !== undefined) return checkBorrower(memory);
+  return checkMachines(memory);
+}
+
+/** Checks the machines periodically if the spec says so. */
+async function checkMachines(memory: Memory): Promise<NextStep> {
+  const { everyMs } = memory.state.spec?.repair ?? {};
+  if (everyMs === undefined) return {};
+  memory.checkAt ??= Date.now() + everyMs;
+  if (Date.now() < memory.checkAt) return { wakeAt: memory.checkAt };
+  delete memory.checkAt;
+  await lookAndRepair(memory);
+  noteChange(memory);
+  return {};
+}
+
+function openState(input: ClusterInput): ClusterState {
+  if ('carried' in input) return upgradeState(input.carried);
+  const name = workflowInfo().workflowId.replace(/^cluster\//, '');
+  const start = 'heddle' in input ? input.heddle : undefined;
+  if (workflowInfo().workflowId !== clusterWorkflowId(name)) {
+    throw ApplicationFailure.nonRetryable(
+      `a cluster's workflow id is cluster/<name>, not "${workflowInfo().workflowId}"`,
+      'Invalid',
+    );
+  }
+  return {
+    stateVersion: 1,
+    name,
+    uid: start?.uid ?? uuid4(),
+    stopped: [],
+    retired: {},
+    nodes: {},
+    peers: noPeers,
+    queue: [],
+    history: [],
+    looks: { asked: 0, done: 0 },
+    counters: { operation: 0, incarnation: 0, nodenum: 0, group: 0 },
+    groups: {},
+    features: { searchAttributes: false },
+    limits: defaultLimits,
+  };
+}
+
+function isRawSpec(input: ClusterInput): boolean {
+  return !('carried' in input) && !('heddle' in input);
+}
+
+function messagesOf(memory: Memory): readonly Message[] {
+  return [
+    update(
+      applyUpdate,
+      'Apply a spec to the cluster.',
+      (request) => acceptApply(memory, request),
+      (request) => refuseApply(memory, request),
+    ),
+    update(
+      operateUpdate,
+      'Start, stop, restart, reconfigure, replace, exec, rollback.',
+      (request) => acceptOperate(memory, request),
+      (request) => refuseOperate(memory, request),
+    ),
+    update(deleteUpdate, 'Delete the cluster; cancels the operation under way.', (request) =>
+      acceptDelete(memory, request),
+    ),
+    signal(deleteSignal, 'Delete the cluster; kept until a worker is available.', (request) => {
+      acceptDelete(memory, request);
+    }),
+    update(
+      retryUpdate,
+      'Continue a held operation from what failed.',
+      (_request) => acceptRetry(memory),
+      (_request) => refuseRetry(memory),
+    ),
+    update(
+      cancelUpdate,
+      'Cancel the operation under way; the cluster keeps its current state.',
+      (request) => acceptCancel(memory, request),
+      (request) => refuseCancel(memory, request),
+    ),
+    update(
+      pauseUpdate,
+      'Start no new tasks until resume; running tasks finish.',
+      (request) => acceptPause(memory, request),
+      (_request) => refusePause(memory),
+    ),
+    update(
+      resumeUpdate,
+      'Continue after pause.',
+      (_request) => acceptResume(memory),
+      (_request) => refuseResume(memory),
+    ),
+    update(lookUpdate, 'Check the machines; the plan shows the result.', () => askLook(memory)),
+    signal(reportSignal, 'The results of the instructions to a group.', (report) =>
+      takeReport(memory, report),
+    ),
+    update(
+      abandonUpdate,
+      'Forget a node whose machine cannot be deleted.',
+      (request) => acceptAbandon(memory, request),
+      (request) => refuseAbandon(memory, request),
+    ),
+    update(
+      disownUpdate,
+      'Report the owners of machines; keys of machines without owner are never used again.',
+      (machines) => disown(memory, machines),
+    ),
+    update(
+      lendUpdate,
+      'Lend a node to another workflow.',
+      (request) => lend(memory, request),
+      (request) => refuseLend(memory, request),
+    ),
+    signal(giveBackSignal, 'Return a borrowed node.', (request) => giveBack(memory, request)),
+    ...queriesOf(memory),
+  ];
+}
+
+function queriesOf(memory: Memory): readonly Message[] {
+  return [
+    query(statusQuery, 'Nodes, operation and history, without secrets.', () => statusOf(memory.state)),
+    query(
+      specQuery,
+      'The spec that was accepted last, or the one that a rollback would return to.',
+      (which) => (which === 'rollback' ? specBefore(memory.state) : memory.state.spec) ?? null,
+    ),
+    query(usedResourcesQuery, 'Digests of the resources that the cluster uses or may use.', () =>
+      usedDigests(memory.state),
+    ),
+    query(currentQuery, 'The input of the planner.', () => summarise(memory.state)),
+    query(
+      payloadQuery,
+      "A node's payload, credentials included.",
+      (nodeId) => memory.state.nodes[nodeId]?.payload ?? null,
+    ),
+    query(nodeQuery, 'A node, credentials included, for a workflow that works on it.', (nodeId) =>
+      nodeReply(memory, nodeId),
+    ),
+    query(peersQuery, 'Nodes that changed since a version.', (request) => peersPage(memory.state, request)),
+    query(ownersQuery, 'The owners of machines.', (machines) =>
+      machines.map((machine) => ownershipOf(memory, machine)),
+    ),
+  ];
+}
+
+function isEmpty({ state }: Memory): boolean {
+  return (
+    Object.keys(state.nodes).length === 0 &&
+    Object.keys(state.groups).length === 0 &&
+    state.operation === undefined &&
+    state.history.length === 0
+  );
+}

@@ -1,0 +1,99 @@
+import { schedule } from '../schedule.js';
+import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { correctionOf, noteLook, noteTry, type Look } from '../../model/machine/drift.js';
+import type { NodeStatusReport } from '../../model/machine/node-status.js';
+import { refusalOf } from '../../model/machine/decide.js';
+import type { MachineIntent } from '../../model/machine/state.js';
+import { machineWorkflowId } from '../../model/names.js';
+import { NotDone, toNotDone } from './failure.js';
+import { now } from '../entity.js';
+import { change, type MachineMemory } from './memory.js';
+import { incarnation, runAction } from './run-step.js';
+
+/** Longest time for one look, in ms: the next round looks again. */
+const lookMs = 60_000;
+
+/**
+ * A look between operations, which ends when one is asked for; it changes nothing but what is known. Gives
+ * what is to be done about it.
+ */
+export async function lookAtItself(memory: MachineMemory): Promise<MachineIntent | undefined> {
+  const scope = new CancellationScope({ cancellable: true });
+  memory.scope = scope;
+  try {
+    const look = await scope.run(() => takeLook(memory));
+    change(memory, { drift: noteLook(memory.state, look, now()), lookedAt: now() });
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    return undefined;
+  } finally {
+    delete memory.scope;
+  }
+  return memory.state.operation === undefined ? correct(memory) : undefined;
+}
+
+function correct(memory: MachineMemory): MachineIntent | undefined {
+  const correction = correctionOf(memory.state);
+  if (correction === undefined || refusalOf(memory.state, correction.intent) !== undefined) return undefined;
+  change(memory, { drift: noteTry(memory.state.drift ?? [], correction.kind) });
+  return correction.intent;
+}
+
+async function takeLook(memory: MachineMemory): Promise<Look> {
+  const [there, status] = await Promise.all([askProvider(memory), askMachine(memory)]);
+  if (status === undefined) return { there, power: 'unknown' };
+  const { rpower, currentimage, evidence } = status;
+  const power = rpower === null ? 'unknown' : rpower === 1 ? 'on' : 'off';
+  if (currentimage !== null && evidence.revision !== null)
+    return { there, power, image: { name: currentimage, revision: evidence.revision } };
+  // Only a record that was read, or certainly is not there, tells of an image.
+  const wasRead =
+    (status.ssh === 1 || (evidence.by === 'plugin' && status.ping === 1)) &&
+    (evidence.tainted !== null || status.status === 'RELOAD');
+  return wasRead ? { there, power, image: null } : { there, power };
+}
+
+async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
+  const {
+    name,
+    uid,
+    owner,
+    incarnation: own = incarnation,
+    registration: { provider, fields },
+    account,
+    payload,
+  } = state;
+  const { type = '', site = '' } = account ?? {};
+  try {
+    const { sightings, unknown } = await schedule(
+      'SURVEY',
+      {
+        clusterId: owner ?? machineWorkflowId(name),
+        provider: { name: provider, type, fields },
+        nodes: [{ nodeId: name, incarnation: own, keyUid: uid, config: payload }],
+      },
+      { at: { site }, summary: `SURVEY ${name} of ${provider}` },
+    );
+    if (sightings.some(({ seen }) => seen === 'gone')) return 'no';
+    return unknown.length > 0 ? 'unknown' : 'yes';
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return 'unknown';
+  }
+}
+
+async function askMachine(memory: MachineMemory): Promise<NodeStatusReport | undefined> {
+  const { image } = memory.state;
+  try {
+    return (
+      await runAction(memory, 'NODE_STATUS', {
+        leftMs: lookMs,
+        order: image === undefined ? undefined : { image, unchecked: true },
+      })
+    ).status;
+  } catch (error) {
+    const why = toNotDone(memory, 'NODE_STATUS', error);
+    if (why instanceof NotDone) return undefined;
+    throw why;
+  }
+}

@@ -1,0 +1,184 @@
+import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import { accessFor } from '../../model/machine/access.js';
+import { refusalOf, wordsOf } from '../../model/machine/decide.js';
+import {
+  viewOfMachine,
+  type MachineOperation,
+  type MachineState,
+  type Registration,
+} from '../../model/machine/state.js';
+import { faultOf } from '../../model/machine/request.js';
+import { machineWorkflowId } from '../../model/names.js';
+import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
+import { disownUpdate, ownersQuery, payloadQuery, roundSignal } from '../cluster/messages.js';
+import { now, newMemory, query, runEntity, signal, update, type Message, type NextStep } from '../entity.js';
+import { askImage } from './ask-image.js';
+import { change, type MachineMemory } from './memory.js';
+import {
+  accessQuery,
+  askImageUpdate,
+  cancelMachineUpdate,
+  machineQuery,
+  operateMachineUpdate,
+  type MachineReply,
+  type MachineRequest,
+} from './messages.js';
+import { cancelOperation, operate } from './operate.js';
+import { carryOut } from './operations.js';
+import { lookAtItself } from './periodic-check.js';
+import { ownershipOf } from './ownership.js';
+
+export type MachineInput =
+  | { readonly registration: Registration; readonly uid: string; readonly by: string }
+  | { readonly carried: MachineState };
+
+/**
+ * A standalone machine: it carries out operations one at a time for as long as it is registered. Its workflow
+ * id makes its name unique.
+ */
+export async function machine(input: MachineInput): Promise<string> {
+  const memory: MachineMemory = { ...newMemory(), state: openState(input) };
+  return runEntity(memory, {
+    uid: memory.state.uid,
+    messages: messagesOf(memory),
+    step: () => act(memory),
+    onCancel: () => cancelOperation(memory),
+    carry: () => memory.state,
+    details: () => detailsOf(memory.state),
+  });
+}
+
+/** Carries out the operation that was requested, or looks at the machine if its round has come. */
+async function act(memory: MachineMemory): Promise<NextStep> {
+  const { operation } = memory.state;
+  if (operation === undefined) return memory.round === true ? goRound(memory) : {};
+  await operate(memory, operation, () => carryOut(memory, operation));
+  const { name, account, history } = memory.state;
+  if (memory.removed === true) return { ended: `machine ${name} is no longer registered` };
+  if (account === undefined) {
+    return { ended: `machine ${name} was not registered: ${history[0]?.failure?.message}` };
+  }
+  return {};
+}
+
+/** A correction is an operation like any other. */
+async function goRound(memory: MachineMemory): Promise<NextStep> {
+  delete memory.round;
+  memory.looking = true;
+  const intent = await lookAtItself(memory);
+  delete memory.looking;
+  if (intent !== undefined) accept(memory, { intent, by: 'a round' });
+  return {};
+}
+
+function openState(input: MachineInput): MachineState {
+  if ('carried' in input) return input.carried;
+  const name = workflowInfo().workflowId.replace(/^machine\//, '');
+  if (workflowInfo().workflowId !== machineWorkflowId(name)) {
+    throw ApplicationFailure.nonRetryable(
+      `a machine is registered by 'heddle machine add', and its workflow id is machine/<name>`,
+      'Invalid',
+    );
+  }
+  const { registration, uid, by } = input;
+  return {
+    stateVersion: 1,
+    name,
+    uid,
+    registration,
+    state: 'reloading',
+    payload: {},
+    history: [],
+    operations: 1,
+    measured: {},
+    correct: registration.correct,
+    operation: { id: '1', intent: { kind: 'register' }, by, state: 'running', startedAt: now(), notes: [] },
+  };
+}
+
+function messagesOf(memory: MachineMemory): readonly Message[] {
+  const ownerships = (machines: readonly NamedMachine[]): readonly Ownership[] =>
+    machines.map((named) => ownershipOf(owned(memory), named));
+  return [
+    update(
+      operateMachineUpdate,
+      'Status, power, load, capture, unload, reserve, maintain, remove.',
+      (request) => accept(memory, request),
+      (request) => {
+        if (memory.removed === true) return 'the machine is no longer registered';
+        if (askedBefore(memory, request) !== undefined) return undefined;
+        return faultOf(request.intent) ?? refusalOf(memory.state, request.intent, request.holder);
+      },
+    ),
+    update(
+      cancelMachineUpdate,
+      'Cancel the operation under way.',
+      (_request) => {
+        const { operation } = memory.state;
+        cancelOperation(memory);
+        return { operation: operation?.id ?? '-' };
+      },
+      (_request) =>
+        memory.state.operation === undefined ? `machine ${memory.state.name} is doing nothing` : undefined,
+    ),
+    update(askImageUpdate, 'Whether the machine could load an image.', (image) => askImage(memory, image)),
+    signal(roundSignal, 'Check the state of the machine.', () => {
+      // An operation under way observes more than a check would.
+      if (memory.state.operation === undefined) memory.round = true;
+    }),
+    query(machineQuery, 'State, operation under way and history, without secrets.', () => ({
+      ...viewOfMachine(memory.state),
+      ...(memory.removed === true ? { removed: true as const } : {}),
+    })),
+    query(accessQuery, 'How its user logs in.', (request) => accessFor(memory.state, request?.reservation)),
+    query(payloadQuery, 'The payload, credentials included.', () => memory.state.payload),
+    query(ownersQuery, 'The owners of machines.', ownerships),
+    update(disownUpdate, 'Report the owners of machines.', ownerships),
+  ];
+}
+
+/** The operation that the same request began when it came first. */
+function askedBefore(
+  { state: { operation, history } }: MachineMemory,
+  { key }: MachineRequest,
+): MachineOperation | undefined {
+  return key === undefined
+    ? undefined
+    : [...(operation === undefined ? [] : [operation]), ...history].find((known) => known.key === key);
+}
+
+function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
+  const before = askedBefore(memory, request);
+  if (before !== undefined) return { operation: before.id };
+  const { intent, by, key } = request;
+  // Whoever asks does not wait for a look.
+  if (memory.looking === true) memory.scope?.cancel();
+  const id = String(memory.state.operations + 1);
+  change(memory, {
+    operations: memory.state.operations + 1,
+    operation: { id, intent, by, state: 'running', startedAt: now(), notes: [], key },
+  });
+  return { operation: id };
+}
+
+function owned({ state, removed }: MachineMemory): readonly MachineState[] {
+  return removed === true ? [] : [state];
+}
+
+function detailsOf({ name, state, why, registration, image, operation, history }: MachineState): string {
+  const last = history[0];
+  return [
+    `**${name}** is ${state}${why === undefined ? '' : `: ${why}`}`,
+    '',
+    `- provider ${registration.provider}`,
+    `- image ${image === undefined ? 'not known' : `${image.name}@${image.revision}, since ${image.since}`}`,
+    ...(operation === undefined
+      ? []
+      : [`- ${wordsOf(operation.intent)} by ${operation.by}, since ${operation.startedAt}`]),
+    ...(last === undefined
+      ? []
+      : [
+          `- before: ${wordsOf(last.intent)}, ${last.state}${last.failure === undefined ? '' : `: ${last.failure.message}`}`,
+        ]),
+  ].join('\n');
+}

@@ -1,0 +1,23 @@
+import { setCurrentDetails } from '@temporalio/workflow';
+import { roundSignal } from './cluster/messages.js';
+import { schedule } from './schedule.js';
+import { signalIfThere } from './signal-if-there.js';
+
+/** Signals at a time; the server limits how many may be on their way. */
+const atOnce = 100;
+
+/** One round: each machine and each image is told to look at itself. A schedule starts it. */
+export async function rounds(): Promise<string> {
+  const { workflows } = await schedule('LIST_ROUNDS', undefined);
+  let told = 0;
+  for (let first = 0; first < workflows.length; first += atOnce) {
+    // One that has ended since it was listed needs no look.
+    const answers = await Promise.all(
+      workflows.slice(first, first + atOnce).map((workflowId) => signalIfThere(workflowId, roundSignal)),
+    );
+    told += answers.filter(Boolean).length;
+  }
+  const said = `${told} of ${workflows.length} machines and images were told to look at themselves`;
+  setCurrentDetails(said);
+  return said;
+}

@@ -1,0 +1,61 @@
+import type { Step } from '../../model/plan/plan.js';
+import type { TaskRequest } from '../../model/cluster/messages.js';
+import { poolWorkflowId } from '../../model/names.js';
+import { placementFor } from '../../model/pool/library.js';
+import { changePoolNode } from '../../model/pool/state.js';
+import { runNode, type CarriedNode, type ChainEnd } from '../run-node.js';
+import type { PoolMemory } from './memory.js';
+
+export interface NodeWork {
+  readonly nodeId: string;
+  /** Part of the ids of its tasks. */
+  readonly operation: string;
+  readonly command?: TaskRequest['command'];
+}
+
+/** A node of a pool, for its tasks. It has one machine in its life, no services and no peers. */
+export function poolNode({ pool }: PoolMemory, { nodeId, operation, command }: NodeWork): CarriedNode {
+  // Work on a node that a person abandons still comes to its end.
+  let last = pool.nodes[nodeId]?.machine;
+  const { providerPool = '', label = '' } = pool.nodes[nodeId] ?? {};
+  const placement = placementFor(pool, providerPool, label);
+  return {
+    operation,
+    launches: 1,
+    placements: placement === undefined ? [] : [placement],
+    state: () => {
+      last = pool.nodes[nodeId]?.machine ?? last;
+      if (last === undefined) throw new Error(`there is no node ${nodeId}`);
+      return last;
+    },
+    change: (change) =>
+      changePoolNode(pool, nodeId, (before) => ({ ...before, machine: change(before.machine) })),
+    taskBase: () => ({
+      clusterId: poolWorkflowId(pool.name),
+      clusterUid: pool.uid,
+      cluster: {},
+      peersOf: poolWorkflowId(pool.name),
+      peersVersion: 0,
+      command,
+    }),
+  };
+}
+
+/** Runs the chain of a node of a pool, until `isOver` or until the run drains. */
+export async function runPoolNode(
+  memory: PoolMemory,
+  work: NodeWork & { readonly isOver: () => boolean },
+  chain: readonly Step[],
+): Promise<ChainEnd> {
+  const isStopped = (): boolean => memory.draining || work.isOver();
+  return runNode(poolNode(memory, work), chain, {
+    enter: () => Promise.resolve(!isStopped()),
+    acquire: async ({ action }) => {
+      const places = action === 'CONFIRM' ? memory.looks : memory.places;
+      if (isStopped() || !(await places.take())) return undefined;
+      if (!isStopped()) return () => places.giveBack();
+      places.giveBack();
+      return undefined;
+    },
+  });
+}

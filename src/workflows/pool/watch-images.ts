@@ -1,0 +1,65 @@
+import { workflowInfo } from '@temporalio/workflow';
+import type { ImageNews } from '../../model/image/notification.js';
+import { imageWorkflowId } from '../../model/names.js';
+import { learnNews, librariesOf } from '../../model/pool/library.js';
+import { watchImageSignal } from '../image/messages.js';
+import { signalIfThere } from '../signal-if-there.js';
+import { noteChange } from '../entity.js';
+import type { PoolMemory } from './memory.js';
+
+/**
+ * An image that is not there is asked again after this; one that is there at some time after that, for it may
+ * have been made anew.
+ */
+const againMs = 60_000;
+const believedMs = 3_600_000;
+
+/**
+ * Asks the images that the pool makes nodes from to tell of their versions, now and whenever they change. So
+ * a pool at rest does nothing for its images, and hears at once of what happens to them.
+ */
+export function watchImages(memory: PoolMemory, now: number): void {
+  const { pool, watched } = memory;
+  if (pool.leaving !== undefined) return;
+  for (const image of librariesOf(pool)) {
+    const { askedAt = -Infinity, missing } = watched[image] ?? {};
+    const isGone = missing === true || pool.library?.[image]?.gone === true;
+    if (now < askedAt + (isGone ? againMs : believedMs)) continue;
+    watched[image] = { askedAt: now };
+    ask(memory, image, now);
+  }
+}
+
+/** When an image that is not there is asked again. */
+export function nextWatch({ pool, watched }: PoolMemory): number | undefined {
+  if (pool.leaving !== undefined) return undefined;
+  const times = librariesOf(pool).flatMap((image) => {
+    const known = watched[image];
+    return known !== undefined && (known.missing === true || pool.library?.[image]?.gone === true)
+      ? [known.askedAt + againMs]
+      : [];
+  });
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** After that all are asked anew. */
+export function forgetWatches({ watched }: PoolMemory): void {
+  for (const image of Object.keys(watched)) delete watched[image];
+}
+
+export function learn(memory: PoolMemory, news: ImageNews): void {
+  if (learnNews(memory.pool, news)) noteChange(memory);
+}
+
+function ask(memory: PoolMemory, image: string, now: number): void {
+  const key = `image ${image}`;
+  memory.looking[key] = true;
+  void signalIfThere(imageWorkflowId(image), watchImageSignal, { workflowId: workflowInfo().workflowId })
+    .then((isThere) => {
+      if (!isThere) memory.watched[image] = { askedAt: now, missing: true };
+    })
+    .finally(() => {
+      delete memory.looking[key];
+      noteChange(memory);
+    });
+}

@@ -1,0 +1,156 @@
+import { ApplicationFailure, condition, log, uuid4, workflowInfo } from '@temporalio/workflow';
+import { poolWorkflowId } from '../../model/names.js';
+import { admit } from '../../model/pool/admit.js';
+import { mostCarried, packPool, unpackPool, type CarriedPool } from '../../model/pool/carry.js';
+import { carryOutDue, nextDue } from '../../model/pool/due.js';
+import { deleteNode } from '../../model/pool/allocate.js';
+import type { PoolStart } from '../../model/pool/messages.js';
+import { newPool, type PoolState } from '../../model/pool/state.js';
+import { createPlaces } from '../permits.js';
+import { detailsOfPool } from './details.js';
+import { newMemory, runEntity, type NextStep } from '../entity.js';
+import { messagesOf } from './handlers.js';
+import { beginLooks } from './periodic-checks.js';
+import type { PoolMemory } from './memory.js';
+import { nothingTold, tellFigures } from './metrics.js';
+import { nextWatch, watchImages } from './watch-images.js';
+import { isReplayTooLong, wearRound } from './replay-budget.js';
+import { beginWork } from './work.js';
+
+export type PoolInput = PoolStart | { readonly carried: CarriedPool };
+
+/**
+ * Tasks in flight at once, and machines that are waited for at once. Far below what the server allows a
+ * workflow: what ends together is taken up in one workflow task, which must not take seconds on a busy
+ * worker.
+ */
+const inFlight = 60;
+const lookedAt = 300;
+
+/** A pool of nodes. It lives until its deletion is requested and its last node is gone. */
+export async function pool(input?: PoolInput): Promise<string> {
+  const state = openState(input);
+  const memory: PoolMemory = {
+    ...newMemory(),
+    pool: state,
+    told: nothingTold(state),
+    work: {},
+    places: createPlaces(inFlight),
+    looks: createPlaces(lookedAt),
+    alone: {},
+    replayMs: 0,
+    looking: {},
+    watched: {},
+  };
+  return runEntity(memory, {
+    uid: state.uid,
+    messages: messagesOf(memory),
+    first: isCarried(input)
+      ? undefined
+      : {
+          isAccepted: () => state.spec !== undefined,
+          isRefused: () => state.leaving !== undefined || memory.refused === true,
+          withinMs: 120_000,
+          otherwise: 'nothing was asked of this pool',
+        },
+    step: () => carryOut(memory),
+    isBusy: () => Object.keys(memory.work).length > 0,
+    budget: {
+      busyEvents: 12_000,
+      isExceeded: () => isReplayTooLong(memory),
+      isPostponed: () => (memory.carryAt ?? 0) > Date.now(),
+    },
+    drain: async () => mayCarry(memory) && drain(memory),
+    carry: () => packPool(state),
+    details: () => detailsOfPool(state),
+  });
+}
+
+function isCarried(input: PoolInput | undefined): input is { readonly carried: CarriedPool } {
+  return input !== undefined && 'carried' in input;
+}
+
+function openState(input: PoolInput | undefined): PoolState {
+  if (isCarried(input)) return unpackPool(input.carried);
+  const { workflowId } = workflowInfo();
+  const name = workflowId.replace(/^pool\//, '');
+  if (workflowId !== poolWorkflowId(name))
+    throw ApplicationFailure.nonRetryable(
+      `a pool's workflow id is pool/<name>, not "${workflowId}"`,
+      'Invalid',
+    );
+  return newPool(name, input?.heddle.uid ?? uuid4());
+}
+
+/** Does what the clock calls for, allocates nodes to requests, and begins the work that follows. */
+function carryOut(memory: PoolMemory): NextStep {
+  const { pool: state, carryAt } = memory;
+  const now = Date.now();
+  wearRound(memory);
+  carryOutDue(state, now);
+  admit(state, now);
+  const isAllBegun = beginWork(memory, now);
+  beginLooks(memory, now);
+  watchImages(memory, now);
+  tellFigures(memory.told, state, now);
+  if (isOver(memory)) return { ended: `pool ${state.name} was deleted` };
+  const retryAt = carryAt !== undefined && carryAt > now ? carryAt : undefined;
+  const due = soonest(soonest(nextDue(state, now), nextWatch(memory)), retryAt);
+  return { wakeAt: isAllBegun ? due : now };
+}
+
+function soonest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+function isOver({ pool: { leaving, nodes }, work }: PoolMemory): boolean {
+  return leaving !== undefined && Object.keys(nodes).length === 0 && Object.keys(work).length === 0;
+}
+
+/** A pool that is too large for one message continues in this run for a while: nodes come and go. */
+function mayCarry(memory: PoolMemory): boolean {
+  const size = JSON.stringify(packPool(memory.pool)).length;
+  if (size <= mostCarried) return true;
+  log.warn('the pool is too large to continue as new; release nodes, or distribute it over several pools', {
+    size,
+    limit: mostCarried,
+  });
+  memory.carryAt = Date.now() + 30_000;
+  return false;
+}
+
+/**
+ * Starts nothing more, lets what makes machines come to its end, and cancels what only waits or can be done
+ * again.
+ */
+async function drain(memory: PoolMemory): Promise<boolean> {
+  const { pool: state, work, places, looks, looking } = memory;
+  places.close();
+  looks.close();
+  const isCreating = (id: string): boolean => {
+    const { current } = state.nodes[id]?.machine ?? {};
+    return current?.action === 'CREATE' && current.state === 'running';
+  };
+  for (const [id, { cancel, together }] of Object.entries(work))
+    if (together !== true && !isCreating(id)) cancel();
+  const isIdle = (): boolean => Object.keys(work).length === 0;
+  // A provider that is silent for long does not keep the pool from going on.
+  if (!(await condition(isIdle, '10 seconds'))) await cutShort(memory);
+  await condition(() => isIdle() && Object.keys(looking).length === 0);
+  return true;
+}
+
+/**
+ * Nobody knows what came of a CREATE that was cut. Its node gives way to another one, and is deleted by its
+ * key.
+ */
+async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {
+  const cut = Object.keys(work);
+  for (const { cancel } of Object.values(work)) cancel();
+  await condition(() => Object.keys(work).length === 0);
+  for (const id of cut) {
+    const node = state.nodes[id];
+    if (node?.state === 'building' && node.machine.facts.CREATE === undefined)
+      deleteNode(state, id, 'its making was cut short', Date.now());
+  }
+}
