@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { JsonObject } from './model/json.js';
 import type { ProviderAccount } from './model/provider-account.js';
 import { toLimits, toReservations, toSweep, type ReservationConfig } from './config/parts.js';
-import { defaultLimits, type Limits } from './model/cluster/state.js';
+import { defaultLimits, type Limits } from './model/cluster/limits.js';
 import type { SweepSettings } from './model/sweep/sweep.js';
 import type { ProgramOptions } from './plugins/program/load-program.js';
 import {

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { isJsonObject, type Json, type JsonObject } from '../model/json.js';
-import type { TaskRequest } from '../model/cluster/messages.js';
+import type { TaskRequest } from '../model/node/task-request.js';
 import { taskTitle } from '../model/names.js';
 import { anySignal } from '../model/signals.js';
 import type { AnyAction } from '../model/action.js';

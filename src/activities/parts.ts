@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Json, JsonObject } from '../model/json.js';
-import type { PeersPage, PeersRequest } from '../model/cluster/messages.js';
+import type { PeersPage, PeersRequest } from '../model/node/peers.js';
 import type { ProviderAccount } from '../model/provider-account.js';
 import type { PinnedResource } from '../model/artifact/reference.js';
 import type { Claims, NodeAddress, NodePools, PluginLog, Shell } from '../plugins/contract.js';

@@ -11,9 +11,9 @@ import {
 } from '../model/activities.js';
 import { machineActions, type MachineAction } from '../model/machine/actions.js';
 import type { MachineTaskRequest } from '../model/machine/messages.js';
-import type { TaskOutcome, TaskRequest } from '../model/cluster/messages.js';
-import type { ReservationSettings } from '../model/reservation/messages.js';
-import type { Limits, ServerFeatures } from '../model/cluster/state.js';
+import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
+import type { ReservationSettings } from '../model/reservation/state.js';
+import type { Limits, ServerFeatures } from '../model/cluster/limits.js';
 import type { Task } from '../model/node/task.js';
 import { beginAttempt, openAttempt, type Attempt } from './attempt.js';
 import { runBootstrap, runServiceAction } from './automator/automator-task.js';

@@ -1,7 +1,7 @@
 import type { AnyAction } from '../model/action.js';
 import type { ActivityRow } from '../model/activities.js';
 import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/messages.js';
-import type { TaskRequest } from '../model/cluster/messages.js';
+import type { TaskRequest } from '../model/node/task-request.js';
 import type { Task } from '../model/node/task.js';
 import type { Attempt } from './attempt.js';
 import type { ActivityParts } from './parts.js';

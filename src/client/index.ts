@@ -9,12 +9,12 @@ export type { MachineOperation, MachineView, Registration } from '../model/machi
 export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
 export { ReservationClient, type OpenedMachine } from './reservation/reservation-client.js';
 export type { ReservationView } from '../model/reservation/view.js';
-export type { Tidings } from '../model/reservation/notification.js';
+export type { Tidings } from '../model/reservation/state.js';
 export type { WrittenReservation } from '../schema/reservation/request.js';
 export { ImageClient } from './image/image-client.js';
 export type { Build, ImageFile, Provenance, Upload } from '../model/image/build.js';
 export type { ImageSpec } from '../model/image/spec.js';
-export type { ImageView } from '../model/image/state.js';
+export type { ImageView } from '../model/image/view.js';
 export { loadImageFile, readImageFile } from '../schema/image/read.js';
 export { formatImageRef, parseImageRef, type ImageRef } from '../model/machine/image.js';
 export { ResourceClient, type PutOptions } from './resources/resource-client.js';

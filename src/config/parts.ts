@@ -1,5 +1,5 @@
 import type { NotifySettings } from '../activities/reservation/parts.js';
-import type { ReservationSettings } from '../model/reservation/messages.js';
+import type { ReservationSettings } from '../model/reservation/state.js';
 import { defaultSweep, type SweepSettings } from '../model/sweep/sweep.js';
 import type { WrittenConfig } from '../schema/config.js';
 import type { PluginLimits } from '../schema/descriptor-program.js';

@@ -18,7 +18,8 @@ import type {
   MachineTaskOutcome,
   MachineTaskRequest,
 } from './machine/messages.js';
-import type { PlanRequest, TaskOutcome, TaskRequest } from './cluster/messages.js';
+import type { PlanRequest } from './cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from './node/task-request.js';
 import type { ServedPlan } from './plan/plan.js';
 import type {
   NodeReusedRequest,
@@ -33,7 +34,7 @@ import type {
   OperateMachineReply,
   OperateMachineRequest,
 } from './reservation/messages.js';
-import type { Tidings } from './reservation/notification.js';
+import type { Tidings } from './reservation/state.js';
 import { takeOverAfterMs } from './resumption.js';
 import type {
   DisownReply,

@@ -1,44 +1,15 @@
+import { type CarriedNode, actionSpec, requestFor } from './task-request.js';
 import { isCancellation, sleep } from '@temporalio/workflow';
 import type { FailureRecord } from '../model/node/failure.js';
 import type { JsonObject } from '../model/json.js';
-import type { TaskRequest } from '../model/cluster/messages.js';
-import type { CurrentTask, NodeState } from '../model/node/state.js';
+import type { CurrentTask } from '../model/node/state.js';
 import { mergePayload } from '../model/node/payload.js';
 import { machinePartOf } from '../model/node/result-table.js';
-import type { PlannedPlacement, PluginPins, Step } from '../model/plan/plan.js';
+import type { Step } from '../model/plan/plan.js';
 import { recordBegun, recordDone, recordHealth, recordMachine } from '../model/node/record.js';
-import type { ServiceSpec } from '../model/cluster/spec.js';
 import { now } from './entity.js';
 import { scheduleTask } from './schedule.js';
-import { actionSpec, requestFor } from './task-request.js';
 import { readTaskFailure } from './task-failure.js';
-
-/** A node's state, which its workflow keeps, and what the tasks of its chain have in common. */
-export interface CarriedNode {
-  /** Id of the operation, part of the ids of its tasks. */
-  readonly operation: string;
-  state(): NodeState;
-  change(change: (node: NodeState) => NodeState): void;
-  /** Steps of the chain that are done. Default: none. */
-  readonly position?: number;
-  /** Where the machine may come from, in order of preference. Default: nowhere. */
-  readonly placements?: readonly PlannedPlacement[];
-  /**
-   * Machines to try before it fails; the last one is not cleaned up. Default: three, and each placement at
-   * least once.
-   */
-  readonly launches?: number;
-  /** Plugins as they were when the work was planned. */
-  readonly plugins?: PluginPins;
-  service?(name: string): ServiceSpec | undefined;
-  /** What every task carries. */
-  taskBase(): TaskBase;
-}
-
-export type TaskBase = Pick<
-  TaskRequest,
-  'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'
->;
 
 /** What a workflow of several nodes adds to the chain of one. */
 export interface NodeHooks {

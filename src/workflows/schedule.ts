@@ -3,9 +3,9 @@ import type { Action } from '../model/action.js';
 import { activityTable, heartbeatMs, type Activities, type ActivityName } from '../model/activities.js';
 import type { MachineAction } from '../model/machine/actions.js';
 import type { MachineTaskOutcome, MachineTaskRequest } from '../model/machine/messages.js';
-import type { TaskOutcome, TaskRequest } from '../model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../model/node/task-request.js';
 import { buildQueue, coreQueue, providerQueue, siteQueue, taskTitle, uploadQueue } from '../model/names.js';
-import type { Placement } from '../model/node/state.js';
+import type { Placement } from '../model/node/placement.js';
 import { takeOverAfterMs } from '../model/resumption.js';
 
 /** What differs from the activity's row for one call. Durations are in ms. */

@@ -10,7 +10,7 @@ import {
 import type { MachineOrder } from '../model/machine/messages.js';
 import { parseImageRef } from '../model/machine/image.js';
 import { taskId, readMachineKey, uploadToken } from '../model/names.js';
-import type { Placement } from '../model/node/state.js';
+import type { Placement } from '../model/node/placement.js';
 import {
   decideSweep,
   leakId,

@@ -1,9 +1,10 @@
+import type { NodeState } from '../model/node/state.js';
+import type { PlannedPlacement, PluginPins } from '../model/node/placement.js';
+import type { ServiceSpec, ServiceActionSpec } from '../model/cluster/spec.js';
 import { serviceActionKeys, type Action } from '../model/action.js';
-import type { TaskRequest } from '../model/cluster/messages.js';
+import type { TaskRequest } from '../model/node/task-request.js';
 import { taskId } from '../model/names.js';
-import type { PluginPins, Step } from '../model/plan/plan.js';
-import type { ServiceActionSpec } from '../model/cluster/spec.js';
-import type { CarriedNode } from './run-node.js';
+import type { Step } from '../model/plan/plan.js';
 
 /** What the activity of a step is given. */
 export function requestFor(owner: CarriedNode, step: Step, run: number): TaskRequest {
@@ -88,3 +89,30 @@ function keyOf(action: Action): keyof typeof serviceActionKeys {
   const key = Object.entries(serviceActionKeys).find(([, name]) => name === action)?.[0];
   return key as keyof typeof serviceActionKeys;
 }
+
+/** A node's state, which its workflow keeps, and what the tasks of its chain have in common. */
+export interface CarriedNode {
+  /** Id of the operation, part of the ids of its tasks. */
+  readonly operation: string;
+  state(): NodeState;
+  change(change: (node: NodeState) => NodeState): void;
+  /** Steps of the chain that are done. Default: none. */
+  readonly position?: number;
+  /** Where the machine may come from, in order of preference. Default: nowhere. */
+  readonly placements?: readonly PlannedPlacement[];
+  /**
+   * Machines to try before it fails; the last one is not cleaned up. Default: three, and each placement at
+   * least once.
+   */
+  readonly launches?: number;
+  /** Plugins as they were when the work was planned. */
+  readonly plugins?: PluginPins;
+  service?(name: string): ServiceSpec | undefined;
+  /** What every task carries. */
+  taskBase(): TaskBase;
+}
+
+export type TaskBase = Pick<
+  TaskRequest,
+  'clusterId' | 'clusterUid' | 'cluster' | 'peersOf' | 'peersVersion' | 'command'
+>;

@@ -4,7 +4,7 @@ import { describeAccount } from '../../src/activities/machine/describe-account.j
 import { planCluster } from '../../src/activities/cluster/plan.js';
 import { planPool } from '../../src/activities/pool/plan.js';
 import type { JsonObject } from '../../src/model/json.js';
-import { defaultLimits } from '../../src/model/cluster/state.js';
+import { defaultLimits } from '../../src/model/cluster/limits.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { openBench } from './support/parts.js';
 

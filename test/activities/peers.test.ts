@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createPeersCache } from '../../src/activities/cluster/peers.js';
-import type { PeersPage, PeersRequest } from '../../src/model/cluster/messages.js';
+import {
+  type PeersPage,
+  type PeersRequest,
+  noPeers,
+  peersPage,
+  touchPeers,
+} from '../../src/model/node/peers.js';
 import type { NodeState } from '../../src/model/node/state.js';
-import { noPeers, peersPage, touchPeers } from '../../src/model/node/peers.js';
 import type { ClusterState } from '../../src/model/cluster/state.js';
 
 /** A cluster whose workflow answers as the real one does, and counts how often it was asked. */

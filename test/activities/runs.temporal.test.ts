@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTaskActivities } from '../../src/activities/table.js';
 import { findEarlierRuns } from '../../src/activities/cluster/previous-runs.js';
 import type { EarlierRunsReply } from '../../src/model/node/probe.js';
-import type { TaskOutcome } from '../../src/model/cluster/messages.js';
+import type { TaskOutcome } from '../../src/model/node/task-request.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';

@@ -6,7 +6,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { resolveOwnSecret } from '../../src/activities/provider/own-secret.js';
 import { createTaskActivities } from '../../src/activities/table.js';
-import type { TaskRequest } from '../../src/model/cluster/messages.js';
+import type { TaskRequest } from '../../src/model/node/task-request.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences, resolveSecrets, SecretError } from '../../src/secrets/reference.js';
 import { PluginError } from '../../src/plugins/errors.js';

@@ -6,14 +6,8 @@ import {
   type NodeSummary,
 } from '../../src/model/plan/plan-operation.js';
 import type { Action } from '../../src/model/action.js';
-import {
-  indexesOf,
-  isEmptyPlan,
-  taskCount,
-  type Kind,
-  type Plan,
-  type PlannedPlacement,
-} from '../../src/model/plan/plan.js';
+import { indexesOf, isEmptyPlan, taskCount, type Kind, type Plan } from '../../src/model/plan/plan.js';
+import type { PlannedPlacement } from '../../src/model/node/placement.js';
 import { stableJson } from '../../src/model/node/payload.js';
 import type { Json } from '../../src/model/json.js';
 import type { PlannedFacts } from '../../src/model/plan/current.js';

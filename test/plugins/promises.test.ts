@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Action } from '../../src/model/action.js';
 import type { JsonObject } from '../../src/model/json.js';
-import type { TaskOutcome, TaskRequest } from '../../src/model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../../src/model/node/task-request.js';
 import { mergePayload } from '../../src/model/node/payload.js';
 import { startNode, type TestNode } from '../support/ssh-server.js';
 import { openPrograms, type ProgramBench } from './program/support/bench.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { planCluster } from '../../src/activities/cluster/plan.js';
-import { defaultLimits } from '../../src/model/cluster/state.js';
+import { defaultLimits } from '../../src/model/cluster/limits.js';
 import { loadRegistry } from '../../src/plugins/registry.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences } from '../../src/secrets/reference.js';

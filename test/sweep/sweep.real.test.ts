@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, inject, vi } from 'vitest';
-import type { Limits } from '../../src/model/cluster/state.js';
+import type { Limits } from '../../src/model/cluster/limits.js';
 import { type RunningServer, startServer } from '../../src/server/start.js';
 import { openHarness, type Harness } from './support/harness.js';
 import { playSweep, usualModes } from './support/sweep.js';

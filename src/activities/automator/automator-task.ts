@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { anySignal } from '../../model/signals.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
-import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import { runId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import type { Task, TaskResult } from '../../model/node/task.js';

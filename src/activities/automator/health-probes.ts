@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
 import { ownHost } from '../../model/node/health.js';
-import type { Found } from './health.js';
 
 /** Opens a connection from the node, by the way that SSH takes to it. */
 export type Connect = (host: string, port: number) => Promise<Duplex>;
@@ -69,3 +68,6 @@ function hostOf(host: string, ipaddress: string): string {
 function isName(host: string): boolean {
   return host !== ownHost && /[a-z]/i.test(host) && !host.startsWith('[');
 }
+
+/** What one look found; no reason when the service is well. */
+export type Found = { readonly well: true } | { readonly well: false; readonly why: string };

@@ -1,15 +1,12 @@
+import { type Found, askHttp, openTcp, type Connect } from './health-probes.js';
 import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
-import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import { describeProbe, type HealthCheck } from '../../model/node/health.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';
 import type { Shell } from '../../plugins/contract.js';
 import type { Attempt } from '../attempt.js';
-import { askHttp, openTcp, type Connect } from './health-probes.js';
 import type { ActivityParts, NodeAddress } from '../parts.js';
-
-/** What one look found; no reason when the service is well. */
-export type Found = { readonly well: true } | { readonly well: false; readonly why: string };
 
 export interface Checked {
   readonly address: NodeAddress;

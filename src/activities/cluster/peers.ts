@@ -1,4 +1,4 @@
-import type { PeersPage, PeersRequest } from '../../model/cluster/messages.js';
+import type { PeersPage, PeersRequest } from '../../model/node/peers.js';
 import type { Peer } from '../../model/node/task.js';
 import { PluginError } from '../../plugins/errors.js';
 

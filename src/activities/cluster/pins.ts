@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { PluginPins } from '../../model/plan/plan.js';
+import type { PluginPins } from '../../model/node/placement.js';
 import type { Registry } from '../../plugins/registry.js';
 
 /**

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import type { FailureDetails } from '../../model/node/failure.js';
-import type { TaskOutcome, TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
 import { taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../model/json.js';
-import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';

@@ -1,5 +1,5 @@
 import { anySignal } from '../../model/signals.js';
-import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
 import type { MachineInput } from '../../plugins/contract.js';
 import { isPluginError, PluginError, ProgramFault } from '../../plugins/errors.js';

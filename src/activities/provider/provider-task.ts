@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { setTimeout as wait } from 'node:timers/promises';
 import { anySignal } from '../../model/signals.js';
 import type { JsonObject } from '../../model/json.js';
-import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import type { Task } from '../../model/node/task.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';

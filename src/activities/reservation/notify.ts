@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { ApplicationFailure } from '@temporalio/common';
 import { childEnvironment } from '../../config/child-environment.js';
-import type { Tidings } from '../../model/reservation/notification.js';
+import type { Tidings } from '../../model/reservation/state.js';
 import type { NotifySettings, ReservationParts } from './parts.js';
 
 /** Longest time that a listener has, in ms. */

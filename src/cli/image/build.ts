@@ -1,5 +1,5 @@
 import { waitsForBuilder } from '../../model/image/build.js';
-import type { ImageView } from '../../model/image/state.js';
+import type { ImageView } from '../../model/image/view.js';
 import { cleanLine } from '../clean-text.js';
 import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';

@@ -1,5 +1,5 @@
 import type { ImageClient } from '../../client/image/image-client.js';
-import type { ImageView } from '../../model/image/state.js';
+import type { ImageView } from '../../model/image/view.js';
 import { ProblemsError } from '../../schema/problem.js';
 import { loadImageFile } from '../../schema/image/read.js';
 import { cleanLine } from '../clean-text.js';

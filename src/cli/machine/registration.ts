@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
-import type { DriftKind } from '../../model/machine/drift.js';
+import type { DriftKind } from '../../model/machine/state.js';
 import type { ImageRef } from '../../model/machine/image.js';
 import { CliError } from '../cli-error.js';
 import type { ServerOptions } from '../configuration.js';

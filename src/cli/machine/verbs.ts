@@ -1,7 +1,6 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander';
-import { driftKinds, type DriftKind } from '../../model/machine/drift.js';
+import { driftKinds, type DriftKind, powerVerbs } from '../../model/machine/state.js';
 import { parseImageRef, type ImageRef } from '../../model/machine/image.js';
-import { powerVerbs } from '../../model/machine/state.js';
 import { withCommonOptions, withWait, type Run } from '../options.js';
 
 /** Verbs about machines that are registered by themselves. */

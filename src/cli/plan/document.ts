@@ -1,7 +1,6 @@
 import type { PlanPreview } from '../../client/preview.js';
-import { isEmptyPlan, type Kind, type Plan } from '../../model/plan/plan.js';
+import { isEmptyPlan, type Kind, type Plan, indexesOf } from '../../model/plan/plan.js';
 import { nodeId } from '../../model/names.js';
-import { indexesOf } from '../../model/plan/plan.js';
 import { driftOf } from './drift.js';
 import { edgesOf, stepId } from './graph.js';
 import { allTasks, countsOf } from './words.js';

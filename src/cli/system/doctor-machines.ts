@@ -1,5 +1,4 @@
-import type { Config } from '../../config.js';
-import { loadConfig } from '../../config.js';
+import { type Config, loadConfig } from '../../config.js';
 import type { DevRecord } from './dev-record.js';
 import { fail, ok, type Finding } from './finding.js';
 

@@ -4,7 +4,7 @@ import { WithStartWorkflowOperation, type Client, type WorkflowHandle } from '@t
 import type { Build } from '../../model/image/build.js';
 import type { BuildReply, ConfigureImageReply } from '../../model/image/messages.js';
 import type { ImageSpec } from '../../model/image/spec.js';
-import type { ImageView } from '../../model/image/state.js';
+import type { ImageView } from '../../model/image/view.js';
 import { coreQueue, imageWorkflowId, imageWorkflowType } from '../../model/names.js';
 import type { ImageInput } from '../../workflows/image/workflow.js';
 import {

@@ -1,13 +1,14 @@
 import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
-import type { TaskRequest } from './messages.js';
+import type { TaskRequest } from '../node/task-request.js';
 import { nodeId } from '../names.js';
 import type { AdoptedMachine } from '../node/state.js';
 import type { OperationFailure } from './operation.js';
 import { countOf, indexesOf, rangesOf, type Kind, type Range, type Step } from '../plan/plan.js';
-import type { Limits, PeersState } from './state.js';
+import type { PeersState } from '../node/peers.js';
+import type { Limits } from './limits.js';
 import type { ServiceSpec } from './spec.js';
-import type { NodeRow } from '../plan/summarise.js';
+import type { NodeRow } from '../plan/current.js';
 import type { CrewState, Work } from './work.js';
 
 /**

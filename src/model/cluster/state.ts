@@ -1,7 +1,9 @@
+import type { PeersState } from '../node/peers.js';
+import type { ServerFeatures, Limits } from './limits.js';
 import type { Lent } from '../node/lease.js';
 import type { NodeGroup } from './group.js';
 import type { Operation } from './operation.js';
-import type { PluginPins } from '../plan/plan.js';
+import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
 import type { Board, CrewState } from './work.js';
 
@@ -75,26 +77,6 @@ export function servicesOf(
   return { ...state.retired, ...state.spec?.services };
 }
 
-/** An unregistered search attribute fails the workflow task, so what the server has decides what is used. */
-export interface ServerFeatures {
-  readonly searchAttributes: boolean;
-}
-
-/**
- * How much one workflow carries; from the configuration of the worker that planned, so that tests can shrink
- * it.
- */
-export interface Limits {
-  /** Nodes that the cluster workflow carries itself. */
-  readonly inlineNodes: number;
-  /** Nodes that a group's workflow carries. */
-  readonly groupNodes: number;
-  /** Tasks in flight of one workflow at once. */
-  readonly inFlight: number;
-}
-
-export const defaultLimits: Limits = { inlineNodes: 50, groupNodes: 100, inFlight: 100 };
-
 export interface QueuedOperation {
   readonly operation: Operation;
   /**
@@ -103,14 +85,6 @@ export interface QueuedOperation {
   readonly spec?: unknown;
   /** It begins only after the operations before it have ended, a held one too. */
   readonly waits?: boolean;
-}
-
-/** Who the peers are changes with a version; `gone` remembers in which version a node left. */
-export interface PeersState {
-  readonly version: number;
-  readonly gone: Readonly<Record<string, number>>;
-  /** Version of the last join, leave or new address among the nodes of a service; `*` for all nodes. */
-  readonly changedAt: Readonly<Record<string, number>>;
 }
 
 /** What people see of where a cluster stands; no decision reads it. */

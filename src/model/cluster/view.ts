@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.js';
 import type { Lent } from '../node/lease.js';
 import type { CurrentTask, Drift } from '../node/state.js';
 import type { Operation } from './operation.js';
-import type { PluginPins } from '../plan/plan.js';
+import type { PluginPins } from '../node/placement.js';
 import type { Phase } from './state.js';
 
 /** A cluster for people and programs; holds no secret. */

@@ -1,6 +1,6 @@
 import type { NodeState } from '../node/state.js';
-import type { Kind, PlannedPlacement, PluginPins } from '../plan/plan.js';
-import { indexesOf } from '../plan/plan.js';
+import { type Kind, indexesOf } from '../plan/plan.js';
+import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import { nodeId } from '../names.js';
 
 /** What a workflow that carries nodes keeps of them. Plain JSON, carried from run to run. */

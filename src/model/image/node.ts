@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { Placement } from '../node/state.js';
+import type { Placement } from '../node/placement.js';
 import { clusterWorkflowId, poolWorkflowId } from '../names.js';
 import type { MachineState } from '../machine/state.js';
 import { accountOfNode, recipeGroup, type ImageSpec, type NodeRef } from './spec.js';

@@ -1,27 +1,7 @@
+import { driftKinds, type DriftKind, type Drift, type MachineIntent, type MachineState } from './state.js';
 import type { Known, Power } from './answer.js';
 import { formatImageRef, isSameImage, type ImageRef } from './image.js';
-import type { MachineIntent, MachineState } from './state.js';
 import type { MachineStateName } from './transitions.js';
-
-/**
- * `gone`: the provider has no such machine. `power`: it is on or off, and should not be. `image`: it has
- * another image than it was loaded with.
- */
-export const driftKinds = ['gone', 'power', 'image'] as const;
-export type DriftKind = (typeof driftKinds)[number];
-
-/** A machine that is not as it should be, as far as two equal readings in a row tell. */
-export interface Drift {
-  readonly kind: DriftKind;
-  readonly expected: string;
-  readonly found: string;
-  /** RFC 3339: the first of these readings. */
-  readonly since: string;
-  /** Equal readings in a row. */
-  readonly seen: number;
-  /** How often somebody's policy had it corrected in vain. */
-  readonly tries: number;
-}
 
 /** What one look brought. Each piece says of itself when it is not known. */
 export interface Look {

@@ -1,13 +1,5 @@
 import type { MachineIntent, MachineState } from './state.js';
 
-/** The reservation that has a machine: what changes it is refused to everybody else. */
-export interface Holder {
-  readonly reservation: string;
-  readonly user: string;
-  /** RFC 3339. */
-  readonly until: string;
-}
-
 /** What an administrator may always do: to look, to switch, to take it out of use. */
 const open: readonly MachineIntent['kind'][] = ['status', 'power', 'maintain', 'restore', 'correct'];
 

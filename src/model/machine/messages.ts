@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { TaskRequest } from '../cluster/messages.js';
+import type { TaskRequest } from '../node/task-request.js';
 import type { Access } from './access.js';
 import type { Known, Power } from './answer.js';
 import type { ImageRef } from './image.js';

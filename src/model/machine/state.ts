@@ -2,8 +2,6 @@ import type { FailureRecord } from '../node/failure.js';
 import type { JsonObject } from '../json.js';
 import type { Access } from './access.js';
 import type { Answer } from './answer.js';
-import type { Drift, DriftKind } from './drift.js';
-import type { Holder } from './holder.js';
 import { parseImageRef, type ImageRef } from './image.js';
 import type { AccountReply, CaptureOwner, RecordView } from './messages.js';
 import type { NodeStatusReport } from './node-status.js';
@@ -230,3 +228,32 @@ function defaultImageOf({ defaultImage, image }: Registration): ImageRef {
 
 /** Ended operations that a machine remembers. */
 export const rememberedOperations = 20;
+
+/**
+ * `gone`: the provider has no such machine. `power`: it is on or off, and should not be. `image`: it has
+ * another image than it was loaded with.
+ */
+export const driftKinds = ['gone', 'power', 'image'] as const;
+
+export type DriftKind = (typeof driftKinds)[number];
+
+/** A machine that is not as it should be, as far as two equal readings in a row tell. */
+export interface Drift {
+  readonly kind: DriftKind;
+  readonly expected: string;
+  readonly found: string;
+  /** RFC 3339: the first of these readings. */
+  readonly since: string;
+  /** Equal readings in a row. */
+  readonly seen: number;
+  /** How often somebody's policy had it corrected in vain. */
+  readonly tries: number;
+}
+
+/** The reservation that has a machine: what changes it is refused to everybody else. */
+export interface Holder {
+  readonly reservation: string;
+  readonly user: string;
+  /** RFC 3339. */
+  readonly until: string;
+}

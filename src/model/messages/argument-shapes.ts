@@ -1,5 +1,4 @@
-import { driftKinds } from '../machine/drift.js';
-import { powerVerbs } from '../machine/state.js';
+import { driftKinds, powerVerbs } from '../machine/state.js';
 import { nodeIntents } from '../machine/node-machine.js';
 import { maxNodesOfRequest } from '../pool/check-demand.js';
 import { resourceFormats } from '../artifact/reference.js';

@@ -1,6 +1,6 @@
 import type { Action } from '../action.js';
 import type { FailureDetails } from './failure.js';
-import type { TaskOutcome, TaskRequest } from '../cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from './task-request.js';
 
 /**
  * Actions of which one activity can carry the tasks of several nodes: calls to a provider that are short and

@@ -1,13 +1,14 @@
-import type { PeersPage, PeersRequest } from '../cluster/messages.js';
 import type { NodeState } from './state.js';
-import type { ClusterState, PeersState } from '../cluster/state.js';
 import type { CrewState } from '../cluster/work.js';
 import type { Peer } from './task.js';
 
 const pageSize = 500;
 
 /** A cluster or a group of its nodes. */
-type Carrier = CrewState & { readonly peers: PeersState; readonly groups?: ClusterState['groups'] };
+type Carrier = CrewState & {
+  readonly peers: PeersState;
+  readonly groups?: Readonly<Record<string, { readonly peersVersion: number }>>;
+};
 
 export const noPeers: PeersState = { version: 0, gone: {}, changedAt: {} };
 
@@ -66,4 +67,32 @@ export function peersPage(state: Carrier, { since, after = '' }: PeersRequest): 
     gone,
     ...(groups.length === 0 ? {} : { groups: versions }),
   };
+}
+
+/** Who the peers are changes with a version; `gone` remembers in which version a node left. */
+export interface PeersState {
+  readonly version: number;
+  readonly gone: Readonly<Record<string, number>>;
+  /** Version of the last join, leave or new address among the nodes of a service; `*` for all nodes. */
+  readonly changedAt: Readonly<Record<string, number>>;
+}
+
+export interface PeersRequest {
+  /** The version the caller has; 0 for none. */
+  readonly since: number;
+  /** Continue after this node id (paging). */
+  readonly after?: string;
+}
+
+/** What changed among the peers since a version. */
+export interface PeersPage {
+  readonly version: number;
+  readonly changed: Readonly<Record<string, Peer>>;
+  readonly gone: readonly string[];
+  /**
+   * Versions of the lists of the groups that carry further nodes, by group; they are asked for themselves.
+   */
+  readonly groups?: Readonly<Record<string, number>>;
+  /** Present when there is more: ask again after this node id. */
+  readonly next?: string;
 }

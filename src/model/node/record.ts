@@ -1,9 +1,10 @@
 import { serviceActions, type Action, type ServiceAction } from '../action.js';
 import type { ServiceHealth } from './health.js';
 import type { JsonObject } from '../json.js';
-import type { AdoptedMachine, NodeFacts, NodeState, Placement, ServiceFacts } from './state.js';
+import type { AdoptedMachine, NodeFacts, NodeState, ServiceFacts } from './state.js';
+import type { Placement, PlannedPlacement } from './placement.js';
 import { mergePayload } from './payload.js';
-import type { PlannedPlacement, Step } from '../plan/plan.js';
+import type { Step } from '../plan/plan.js';
 
 /** What the machine of a node is asked for with; a new incarnation is a new machine. */
 export function recordMachine(node: NodeState, planned: PlannedPlacement, incarnation: number): NodeState {

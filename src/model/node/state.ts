@@ -1,29 +1,8 @@
+import type { Placement, PlannedPlacement } from './placement.js';
 import type { Action } from '../action.js';
 import type { JsonObject } from '../json.js';
-import type { ImageRef } from '../machine/image.js';
-import type { PlannedPlacement } from '../plan/plan.js';
 import type { FailureRecord } from './failure.js';
 import type { ServiceHealth } from './health.js';
-
-/**
- * Where a node's machine comes from; frozen with the machine, so that a retried CREATE asks for the same
- * again.
- */
-export interface Placement {
-  readonly provider: string;
-  readonly type: string;
-  readonly site: string;
-  readonly flavor: string;
-  readonly image: string;
-  /** The user's fields for the provider; secrets are references. */
-  readonly fields: JsonObject;
-  /** Longest time until the provider has taken the order for the machine, in ms. */
-  readonly launchWithinMs?: number;
-  /** Longest wait until the machine answers, in ms. */
-  readonly confirmWithinMs?: number;
-  /** The version of an image of the library that `image` is. */
-  readonly built?: ImageRef;
-}
 
 /**
  * What is known to be done on a node. The planner decides by these alone: a plan made again in the middle of

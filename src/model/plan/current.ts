@@ -3,7 +3,8 @@ import type { Intent } from './intent.js';
 import type { Json } from '../json.js';
 import type { NodeFacts, ServiceFacts } from '../node/state.js';
 import { nodeId } from '../names.js';
-import { indexesOf, rangesOf, type PlannedPlacement, type Range } from './plan.js';
+import { indexesOf, rangesOf, type Range } from './plan.js';
+import type { PlannedPlacement } from '../node/placement.js';
 import type { ClusterSpec } from '../cluster/spec.js';
 
 /** The actions that an operation may do once more although nothing changed. */
@@ -69,3 +70,17 @@ export interface PlanningInput {
   readonly bootstrapDigest: (services: readonly string[]) => string;
   readonly digest: (value: Json) => string;
 }
+
+/** Nodes with equal facts, as who carries them tells: without what only the whole cluster knows. */
+export interface NodeRow {
+  readonly group: string;
+  readonly nodes: readonly Range[];
+  readonly facts: RowFacts;
+  /** Id of the operation that `redone` and `executed` speak of. */
+  readonly operation: string;
+}
+
+export type RowFacts = Omit<PlannedFacts, 'services'> & {
+  readonly services: Readonly<Record<string, RowServiceFacts>>;
+};
+export type RowServiceFacts = Omit<PlannedServiceFacts, 'peersStale'> & Pick<ServiceFacts, 'peers'>;

@@ -1,7 +1,7 @@
+import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import type { Action } from '../action.js';
-import type { Placement } from '../node/state.js';
 import type { ClusterSpec } from '../cluster/spec.js';
-import type { Limits, ServerFeatures } from '../cluster/state.js';
+import type { Limits, ServerFeatures } from '../cluster/limits.js';
 
 /**
  * What one operation has to do: kinds of nodes with the chain each carries out, and the gates between them.
@@ -23,15 +23,6 @@ export interface Plan {
   readonly later?: readonly Kind[];
 }
 
-/** By type and name of the plugin, such as `automator shell`. */
-export type PluginPins = Readonly<Record<string, PluginPin>>;
-
-export interface PluginPin {
-  readonly version: string;
-  /** Of its files. Absent for what comes with Heddle: that changes with Heddle, whose builds fit together. */
-  readonly digest?: string;
-}
-
 /** A plan as the activity PLAN returns it. */
 export interface ServedPlan extends Plan {
   /** What the server offers, as the worker that planned found it. */
@@ -42,11 +33,6 @@ export interface ServedPlan extends Plan {
    * The plugins that the spec uses, as that worker has them; absent where there is no spec, as for delete.
    */
   readonly plugins?: PluginPins;
-}
-
-/** A placement and its digest, which a node keeps to see later whether it changed. */
-export interface PlannedPlacement extends Placement {
-  readonly digest: string;
 }
 
 export type Purpose = 'create' | 'update' | 'replace' | 'remove' | 'exec';

@@ -1,33 +1,22 @@
-import { peerScope } from './chain.js';
 import type {
+  NodeRow,
+  RowFacts,
+  RowServiceFacts,
   CurrentCluster,
   NodeSummary,
   PlannedFacts,
   PlannedServiceFacts,
   Repeatable,
 } from './current.js';
+import { peerScope } from './chain.js';
 import { outlinesOf } from './desired.js';
 import type { Outlines } from './dependencies.js';
 import type { Json } from '../json.js';
-import type { NodeState, ServiceFacts } from '../node/state.js';
+import type { NodeState } from '../node/state.js';
 import { stableJson } from '../node/payload.js';
 import { peersChangedAt } from '../node/peers.js';
 import { indexesOf, rangesOf, type Range } from './plan.js';
 import { servicesOf, type ClusterState } from '../cluster/state.js';
-
-/** Nodes with equal facts, as who carries them tells: without what only the whole cluster knows. */
-export interface NodeRow {
-  readonly group: string;
-  readonly nodes: readonly Range[];
-  readonly facts: RowFacts;
-  /** Id of the operation that `redone` and `executed` speak of. */
-  readonly operation: string;
-}
-
-type RowFacts = Omit<PlannedFacts, 'services'> & {
-  readonly services: Readonly<Record<string, RowServiceFacts>>;
-};
-type RowServiceFacts = Omit<PlannedServiceFacts, 'peersStale'> & Pick<ServiceFacts, 'peers'>;
 
 /** What only the whole cluster knows of its nodes. */
 export type Summarised = Pick<ClusterState, 'spec' | 'retired' | 'operation' | 'stopped' | 'peers'>;

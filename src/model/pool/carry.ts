@@ -1,4 +1,5 @@
-import type { NodeState, Placement } from '../node/state.js';
+import type { NodeState } from '../node/state.js';
+import type { Placement } from '../node/placement.js';
 import { bareRecord } from '../bare-record.js';
 import { ownKeys } from '../node/record.js';
 import type { PoolNode } from './node.js';

@@ -1,6 +1,6 @@
 import { isNewer, type ImageNews, type Offer } from '../image/notification.js';
 import { imageRefOf } from '../image/build.js';
-import type { PlannedPlacement } from '../plan/plan.js';
+import type { PlannedPlacement } from '../node/placement.js';
 import { isSpare, type PoolNode } from './node.js';
 import type { PoolState } from './state.js';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { PlannedPlacement } from '../plan/plan.js';
+import type { PlannedPlacement } from '../node/placement.js';
 import type { Amounts } from './amounts.js';
 
 /** What a pool should be: checked, defaults filled in. How people write it is in `schema/pool`. */

@@ -5,8 +5,8 @@ import {
   type Reservation,
   type ReservationsState,
   type Seat,
+  isoOf,
 } from './state.js';
-import { isoOf } from './notification.js';
 
 /** A span of time: from its beginning up to, and without, its end. */
 export interface Span {

@@ -1,9 +1,16 @@
 import { readPublicKey } from '../machine/access.js';
 import { parseImageRef } from '../machine/image.js';
 import { inTheWay } from './calendar.js';
-import type { EnterRequest, ExtendRequest, ReservationSettings, ReserveRequest } from './messages.js';
-import { activeSeats, openReservations, stateOf, type Reservation, type ReservationsState } from './state.js';
-import { isoOf } from './notification.js';
+import type { EnterRequest, ExtendRequest, ReserveRequest } from './messages.js';
+import {
+  type ReservationSettings,
+  activeSeats,
+  openReservations,
+  stateOf,
+  type Reservation,
+  type ReservationsState,
+  isoOf,
+} from './state.js';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;

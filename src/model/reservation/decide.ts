@@ -6,8 +6,9 @@ import {
   withSeat,
   type Reservation,
   type ReservationsState,
+  isoOf,
 } from './state.js';
-import { isoOf, tell } from './notification.js';
+import { tell } from './notification.js';
 
 /** All that comes of the time that it is, and of what has come to its end. */
 export function turnClock(state: ReservationsState, now: number): ReservationsState {

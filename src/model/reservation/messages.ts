@@ -1,21 +1,9 @@
+import type { Wanted, ReservationSettings } from './state.js';
 import type { Answer } from '../machine/answer.js';
 import type { ImageRef } from '../machine/image.js';
 import type { MachineIntent } from '../machine/state.js';
 import type { Verdict } from '../machine/node-status.js';
 import type { ReservationView } from './view.js';
-
-/** Which machines would do. */
-export interface Wanted {
-  readonly count: number;
-  /** These and no others. */
-  readonly machines?: readonly string[];
-  readonly site?: string;
-  readonly provider?: string;
-  /** The provisioning system. */
-  readonly type?: string;
-  /** Machine actions that it can do, such as POWER_RESET. */
-  readonly can?: readonly string[];
-}
 
 /** What somebody asks for. Moments are in ms since the epoch. */
 export interface ReserveRequest {
@@ -44,16 +32,6 @@ export interface ExtendRequest extends ReservationRequest {
 
 export interface ReserveReply {
   readonly reservation: ReservationView;
-}
-
-/** As heddle.yaml has them; a reservation keeps those that it was made under. */
-export interface ReservationSettings {
-  /** How long before its time its machines are prepared. */
-  readonly prepareMs: number;
-  /** How long before its end its user is reminded. */
-  readonly remindMs: number;
-  /** Longest reservation. */
-  readonly longestMs: number;
 }
 
 /** Asks which registered machines would do. */

@@ -1,6 +1,4 @@
 import type { ImageRef } from '../machine/image.js';
-import type { ReservationSettings, Wanted } from './messages.js';
-import type { Tidings } from './notification.js';
 
 /** All reservations of an installation: the calendar. Moments are in ms since the epoch. */
 export interface ReservationsState {
@@ -168,4 +166,57 @@ export function withSeat(reservation: Reservation, seat: Seat): Reservation {
 
 export function newReservations(uid: string): ReservationsState {
   return { stateVersion: 1, uid, numbers: 0, reservations: {}, tidings: [] };
+}
+
+/**
+ * What people and programs are told of. `ready`: the user may log in. `reminder`: it is over soon. `moved`:
+ * another machine took the place of one. `ended`, `failed`: it is over. `attention`: a machine needs an
+ * administrator.
+ */
+export const tidingsEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
+
+export type TidingsEvent = (typeof tidingsEvents)[number];
+
+export interface Tidings {
+  /** The same however often it is sent. */
+  readonly id: string;
+  readonly event: TidingsEvent;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly text: string;
+  readonly reservation: {
+    readonly id: string;
+    readonly user: string;
+    readonly image: string;
+    readonly from: string;
+    readonly to: string;
+    readonly machines: readonly string[];
+  };
+}
+
+export function isoOf(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** Which machines would do. */
+export interface Wanted {
+  readonly count: number;
+  /** These and no others. */
+  readonly machines?: readonly string[];
+  readonly site?: string;
+  readonly provider?: string;
+  /** The provisioning system. */
+  readonly type?: string;
+  /** Machine actions that it can do, such as POWER_RESET. */
+  readonly can?: readonly string[];
+}
+
+/** As heddle.yaml has them; a reservation keeps those that it was made under. */
+export interface ReservationSettings {
+  /** How long before its time its machines are prepared. */
+  readonly prepareMs: number;
+  /** How long before its end its user is reminded. */
+  readonly remindMs: number;
+  /** Longest reservation. */
+  readonly longestMs: number;
 }

@@ -1,8 +1,7 @@
 import type { ImageRef } from '../machine/image.js';
 import type { MachineIntent } from '../machine/state.js';
 import { isTakenByEarlier, nextOn } from './calendar.js';
-import { type Reservation, type ReservationsState, type Seat, type StepName } from './state.js';
-import { isoOf } from './notification.js';
+import { type Reservation, type ReservationsState, type Seat, type StepName, isoOf } from './state.js';
 
 /**
  * What a machine is asked next by its reservation, and what follows from its answer. The way there: hold,

@@ -1,7 +1,13 @@
 import { formatImageRef } from '../machine/image.js';
-import { activeSeats, stateOf, type Reservation, type ReservationState, type SeatStage } from './state.js';
-import type { Wanted } from './messages.js';
-import { isoOf } from './notification.js';
+import {
+  activeSeats,
+  stateOf,
+  type Reservation,
+  type ReservationState,
+  type SeatStage,
+  type Wanted,
+  isoOf,
+} from './state.js';
 
 /** What everybody may see of a reservation. Moments are in RFC 3339. */
 export interface ReservationView {

@@ -2,7 +2,8 @@ import { ActivityFailure, getExternalWorkflowHandle, log, sleep, workflowInfo } 
 import type { EarlierRunsReply, FoundMachine } from '../../model/node/probe.js';
 import { taskId } from '../../model/names.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
-import type { PlannedPlacement, ServedPlan } from '../../model/plan/plan.js';
+import type { ServedPlan } from '../../model/plan/plan.js';
+import type { PlannedPlacement } from '../../model/node/placement.js';
 import type { Memory } from './memory.js';
 import { instructSignal } from './messages.js';
 import { schedule, scheduleTask } from '../schedule.js';

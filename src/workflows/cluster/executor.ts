@@ -7,7 +7,8 @@ import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { now } from '../entity.js';
 import { announceNode, changeNode, dropNode, type CrewMemory } from './memory.js';
 import { createPlaces, type Places } from '../permits.js';
-import { runNode, type CarriedNode, type NodeHooks, type TaskBase } from '../run-node.js';
+import { runNode, type NodeHooks } from '../run-node.js';
+import type { CarriedNode, TaskBase } from '../task-request.js';
 
 /**
  * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, turns, numbers,

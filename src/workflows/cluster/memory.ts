@@ -3,9 +3,9 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { searchAttributes } from '../../model/names.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Operation } from '../../model/cluster/operation.js';
-import { touchPeers } from '../../model/node/peers.js';
+import { touchPeers, type PeersState } from '../../model/node/peers.js';
 import { phaseOf } from '../../model/cluster/report.js';
-import type { ClusterState, Halt, PeersState } from '../../model/cluster/state.js';
+import type { ClusterState, Halt } from '../../model/cluster/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
 import type { CrewState } from '../../model/cluster/work.js';
 

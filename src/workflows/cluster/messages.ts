@@ -7,10 +7,9 @@ import type {
   ApplyRequest,
   CancelRequest,
   OperateRequest,
-  PeersPage,
-  PeersRequest,
   PlainRequest,
 } from '../../model/cluster/messages.js';
+import type { PeersPage, PeersRequest } from '../../model/node/peers.js';
 import type { GroupReport, Instructions } from '../../model/cluster/group.js';
 import type { NamedMachine, Ownership } from '../../model/node/ownership.js';
 import type { ClusterStatus, NodeStatus } from '../../model/cluster/view.js';

@@ -1,6 +1,7 @@
 import { ActivityFailure, condition, log } from '@temporalio/workflow';
 import type { HealthSighting, LookedAt, Sighting, SurveyRequest } from '../../model/node/probe.js';
-import type { NodeState, Placement } from '../../model/node/state.js';
+import type { NodeState } from '../../model/node/state.js';
+import type { Placement } from '../../model/node/placement.js';
 import { recordHealth } from '../../model/node/record.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { changeNode, type CrewMemory } from './memory.js';

@@ -4,7 +4,8 @@ import { clusterWorkflowId } from '../../model/names.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { usedDigests } from '../../model/artifact/used.js';
 import { detailsOf, statusOf } from '../../model/cluster/report.js';
-import { defaultLimits, type ClusterState } from '../../model/cluster/state.js';
+import type { ClusterState } from '../../model/cluster/state.js';
+import { defaultLimits } from '../../model/cluster/limits.js';
 import { summarise } from '../../model/plan/summarise.js';
 import { upgradeState } from '../../model/cluster/upgrade-state.js';
 import {

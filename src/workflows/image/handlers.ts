@@ -3,7 +3,7 @@ import type { Build } from '../../model/image/build.js';
 import { requestOfAge, newestReady, rollbackRefusal } from '../../model/image/decide.js';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
 import { withAccountOf } from '../../model/image/node.js';
-import { viewOfImage } from '../../model/image/state.js';
+import { viewOfImage } from '../../model/image/view.js';
 import type { Json } from '../../model/json.js';
 import { stableJson } from '../../model/node/payload.js';
 import { digestsIn } from '../../model/artifact/used.js';

@@ -1,6 +1,5 @@
 import type { CancellationScope } from '@temporalio/workflow';
-import type { Build, Upload } from '../../model/image/build.js';
-import { findBuild } from '../../model/image/build.js';
+import { type Build, type Upload, findBuild } from '../../model/image/build.js';
 import type { ImageState } from '../../model/image/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
 import type { MachineState } from '../../model/machine/state.js';

@@ -2,7 +2,7 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { BuildReply, ConfigureImageReply, ConfigureImageRequest } from '../../model/image/messages.js';
 import type { ImageNews } from '../../model/image/notification.js';
 import type { ImageSpec } from '../../model/image/spec.js';
-import type { ImageView } from '../../model/image/state.js';
+import type { ImageView } from '../../model/image/view.js';
 
 interface Asked {
   readonly by: string;

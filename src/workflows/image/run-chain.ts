@@ -1,13 +1,15 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/workflow';
 import type { FailureRecord } from '../../model/node/failure.js';
-import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import type { NodeState } from '../../model/node/state.js';
-import type { PluginPins, Step } from '../../model/plan/plan.js';
+import type { Step } from '../../model/plan/plan.js';
+import type { PluginPins } from '../../model/node/placement.js';
 import type { ClusterSpec } from '../../model/cluster/spec.js';
 import { imageWorkflowId } from '../../model/names.js';
 import type { MachineMemory } from '../machine/memory.js';
 import { incarnation } from '../machine/run-step.js';
-import { runNode, type CarriedNode } from '../run-node.js';
+import { runNode } from '../run-node.js';
+import type { CarriedNode } from '../task-request.js';
 
 import { change, type ImageMemory } from './memory.js';
 

@@ -1,6 +1,7 @@
 import { ApplicationFailure, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import { isOver, nextWork, type ImageWork } from '../../model/image/decide.js';
-import { viewOfImage, type ImageState } from '../../model/image/state.js';
+import type { ImageState } from '../../model/image/state.js';
+import { viewOfImage } from '../../model/image/view.js';
 import { imageWorkflowId } from '../../model/names.js';
 import { newMemory, noteChange, runEntity, type NextStep } from '../entity.js';
 import { schedule } from '../schedule.js';

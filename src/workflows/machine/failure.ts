@@ -4,7 +4,7 @@ import { answerOfFailure, type Answer } from '../../model/machine/answer.js';
 import type { MachineAction } from '../../model/machine/actions.js';
 import { readTaskFailure } from '../task-failure.js';
 import { now } from '../entity.js';
-import { type MachineMemory } from './memory.js';
+import type { MachineMemory } from './memory.js';
 
 /** An operation that ends without what was asked. */
 export class NotDone extends Error {

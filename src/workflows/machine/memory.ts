@@ -1,7 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import { noteChange, now, type EntityMemory } from '../entity.js';
-import type { MachineOperation, MachineState } from '../../model/machine/state.js';
-import { rememberedOperations } from '../../model/machine/state.js';
+import { type MachineOperation, type MachineState, rememberedOperations } from '../../model/machine/state.js';
 import { nextState, type MachineEvent, type MachineStateName } from '../../model/machine/transitions.js';
 
 /** Holds a machine's state during one run of its workflow. The state itself is never mutated. */

@@ -1,7 +1,11 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { openingEvents } from '../../model/machine/decide.js';
-import type { DriftKind } from '../../model/machine/drift.js';
-import type { MachineIntent, MachineOperation, OperationResult } from '../../model/machine/state.js';
+import type {
+  DriftKind,
+  MachineIntent,
+  MachineOperation,
+  OperationResult,
+} from '../../model/machine/state.js';
 import { schedule } from '../schedule.js';
 import { clearAccess, extendAccess, grantAccess } from './access.js';
 import { capture, unload } from './capture.js';

@@ -1,9 +1,9 @@
 import { ApplicationFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { TaskOutcome, TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js';
 import type { NodeState } from '../../model/node/state.js';
 import { mergePayload } from '../../model/node/payload.js';
 import { machinePartOf } from '../../model/node/result-table.js';
-import type { PlannedPlacement } from '../../model/plan/plan.js';
+import type { PlannedPlacement } from '../../model/node/placement.js';
 import { placementFor } from '../../model/pool/library.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { changePoolNode } from '../../model/pool/state.js';

@@ -1,9 +1,10 @@
 import type { Step } from '../../model/plan/plan.js';
-import type { TaskRequest } from '../../model/cluster/messages.js';
+import type { TaskRequest } from '../../model/node/task-request.js';
 import { poolWorkflowId } from '../../model/names.js';
 import { placementFor } from '../../model/pool/library.js';
 import { changePoolNode } from '../../model/pool/state.js';
-import { runNode, type CarriedNode, type ChainEnd } from '../run-node.js';
+import { runNode, type ChainEnd } from '../run-node.js';
+import type { CarriedNode } from '../task-request.js';
 import type { PoolMemory } from './memory.js';
 
 export interface NodeWork {

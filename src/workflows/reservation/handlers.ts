@@ -1,8 +1,7 @@
 import { refuseEnd, refuseEntry, refuseExtension, refuseRequest } from '../../model/reservation/check.js';
 import { endReservation } from '../../model/reservation/decide.js';
 import type { ReserveReply } from '../../model/reservation/messages.js';
-import { withNote, withReservation, type Reservation } from '../../model/reservation/state.js';
-import { isoOf } from '../../model/reservation/notification.js';
+import { withNote, withReservation, type Reservation, isoOf } from '../../model/reservation/state.js';
 import { viewOfReservation } from '../../model/reservation/view.js';
 import { query, update, type Message } from '../entity.js';
 import { take, type ReservationsMemory } from './memory.js';

@@ -12,9 +12,11 @@ import {
   type Reservation,
   type Seat,
   type StepName,
+  isoOf,
+  type Tidings,
 } from '../../model/reservation/state.js';
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
-import { isoOf, tell, type Tidings } from '../../model/reservation/notification.js';
+import { tell } from '../../model/reservation/notification.js';
 import { noteChange } from '../entity.js';
 import { schedule } from '../schedule.js';
 import { take, type ReservationsMemory } from './memory.js';

@@ -6,8 +6,8 @@ import {
   openReservations,
   stateOf,
   type ReservationsState,
+  isoOf,
 } from '../../model/reservation/state.js';
-import { isoOf } from '../../model/reservation/notification.js';
 import { newMemory, runEntity } from '../entity.js';
 import { messagesOf } from './handlers.js';
 import type { ReservationsMemory } from './memory.js';

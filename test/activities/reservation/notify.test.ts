@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notify } from '../../../src/activities/reservation/notify.js';
-import type { Tidings } from '../../../src/model/reservation/notification.js';
+import type { Tidings } from '../../../src/model/reservation/state.js';
 
 const tidings: Tidings = {
   id: 'u/r1/ready/1.0',

@@ -8,7 +8,7 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { TaskOutcome, TaskRequest } from '../../../src/model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-request.js';
 
 const { CREATE } = proxyActivities<{ CREATE(request: TaskRequest): Promise<TaskOutcome> }>({
   startToCloseTimeout: '1 minute',

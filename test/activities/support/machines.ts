@@ -6,7 +6,7 @@ import type { ActivityParts } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
 import type { LookedAt, SurveyReply } from '../../../src/model/node/probe.js';
-import type { TaskOutcome, TaskRequest } from '../../../src/model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-request.js';
 import { mergePayload } from '../../../src/model/node/payload.js';
 import type { Registry } from '../../../src/plugins/registry.js';
 import type { Descriptor } from '../../../src/schema/descriptor.js';

@@ -11,7 +11,7 @@ import { createInFlight } from '../../../src/activities/in-flight.js';
 import type { ActivityParts, WorkflowRun } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
-import type { TaskOutcome, TaskRequest } from '../../../src/model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-request.js';
 import { loadRegistry } from '../../../src/plugins/registry.js';
 import { createRedactor } from '../../../src/secrets/redact.js';
 import { resolveSecrets } from '../../../src/secrets/reference.js';

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  correctionOf,
-  counts,
-  type Drift,
-  driftKinds,
-  type Look,
-  noteLook,
-  noteTry,
-} from '../../../src/model/machine/drift.js';
-import type { MachineState } from '../../../src/model/machine/state.js';
+import { correctionOf, counts, type Look, noteLook, noteTry } from '../../../src/model/machine/drift.js';
+import { type Drift, driftKinds, type MachineState } from '../../../src/model/machine/state.js';
 
 const web = { name: 'web', revision: '3' } as const;
 const stateOf = (part: Partial<MachineState> = {}): MachineState => ({

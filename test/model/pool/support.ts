@@ -2,7 +2,7 @@ import type { Amounts } from '../../../src/model/pool/amounts.js';
 import { configurePool } from '../../../src/model/pool/configure.js';
 import type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
 import { learnNews, placementFor } from '../../../src/model/pool/library.js';
-import type { Placement } from '../../../src/model/node/state.js';
+import type { Placement } from '../../../src/model/node/placement.js';
 import { newPool, type PoolState } from '../../../src/model/pool/state.js';
 
 export const labelDefaults: LabelSpec = { minReady: 0, spareAgeMs: 600_000, onReturn: 'delete' };

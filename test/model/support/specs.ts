@@ -1,8 +1,12 @@
-import type { ClusterSpec, GroupSpec, ServiceSpec } from '../../../src/model/cluster/spec.js';
-import { defaultRepair } from '../../../src/model/cluster/spec.js';
+import {
+  type ClusterSpec,
+  type GroupSpec,
+  type ServiceSpec,
+  defaultRepair,
+} from '../../../src/model/cluster/spec.js';
 import type { Json } from '../../../src/model/json.js';
 import { stableJson } from '../../../src/model/node/payload.js';
-import type { PlannedPlacement } from '../../../src/model/plan/plan.js';
+import type { PlannedPlacement } from '../../../src/model/node/placement.js';
 
 const shell = (script: string) => ({ type: 'shell', fields: { script } });
 

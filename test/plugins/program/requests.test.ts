@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPace } from '../../../src/activities/provider/rate-limiter.js';
-import type { TaskRequest } from '../../../src/model/cluster/messages.js';
+import type { TaskRequest } from '../../../src/model/node/task-request.js';
 import type { Claims } from '../../../src/plugins/contract.js';
 import { secret } from '../../activities/support/parts.js';
 import { startNode, type TestNode } from '../../support/ssh-server.js';

@@ -16,7 +16,7 @@ import { planPool } from '../../../src/activities/pool/plan.js';
 import { HeddleClient } from '../../../src/client/index.js';
 import type { WaitResult } from '../../../src/client/wait.js';
 import { coreQueue, poolAccount, providerQueue, siteQueue } from '../../../src/model/names.js';
-import { defaultLimits, type Limits } from '../../../src/model/cluster/state.js';
+import { defaultLimits, type Limits } from '../../../src/model/cluster/limits.js';
 import { loadRegistry, type Registry } from '../../../src/plugins/registry.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
 import { createRedactor } from '../../../src/secrets/redact.js';

@@ -52,6 +52,7 @@ describe('an image that is built', () => {
     await build('web');
     expect((await build('web')).number).toBe(3);
     await until('the oldest is gone', async () => !(await has('web@1')));
+    await until('its record is gone', async () => (await ground.see('web')).builds.length === 2);
     expect((await ground.see('web')).builds.map(({ number }) => number)).toEqual([3, 2]);
     expect((await readFile(ledger, 'utf8')).trim().split('\n')).toHaveLength(3);
 

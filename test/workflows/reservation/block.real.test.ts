@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { reservationsWorkflowId } from '../../../src/model/names.js';
-import type { Tidings } from '../../../src/model/reservation/notification.js';
+import type { Tidings } from '../../../src/model/reservation/state.js';
 import type { ReservationView } from '../../../src/model/reservation/view.js';
 import { openPoints, type Points } from '../../chaos/support/points.js';
 import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';

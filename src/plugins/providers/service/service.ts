@@ -3,24 +3,24 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TaskResult } from '../../../model/node/task.js';
 import { ClaimingProvider, runCommand } from '../../bare-metal/index.js';
-import {
-  type CanBeReached,
-  type CanCapture,
-  type CanCheckImage,
-  type CanDeleteImage,
-  type CanListImages,
-  type CanLoad,
-  type CanShowImages,
-  type CanTaint,
-  type CurrentReading,
-  type ImageInput,
-  type Knowledge,
-  type LibraryInput,
-  type MachineInput,
-  type Outcome,
-  type PluginContext,
-  type SizeReading,
-  type UploadedImage,
+import type {
+  CanBeReached,
+  CanCapture,
+  CanCheckImage,
+  CanDeleteImage,
+  CanListImages,
+  CanLoad,
+  CanShowImages,
+  CanTaint,
+  CurrentReading,
+  ImageInput,
+  Knowledge,
+  LibraryInput,
+  MachineInput,
+  Outcome,
+  PluginContext,
+  SizeReading,
+  UploadedImage,
 } from '../../contract.js';
 import { readFolder, readPrograms, readResources, type Programs, type Resource } from './fields.js';
 import { runLasting, type RunEnd } from './lasting-run.js';

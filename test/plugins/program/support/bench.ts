@@ -7,7 +7,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { createTaskActivities } from '../../../../src/activities/table.js';
 import type { ActivityParts } from '../../../../src/activities/parts.js';
 import type { Action } from '../../../../src/model/action.js';
-import type { TaskOutcome, TaskRequest } from '../../../../src/model/cluster/messages.js';
+import type { TaskOutcome, TaskRequest } from '../../../../src/model/node/task-request.js';
 import { loadRegistry } from '../../../../src/plugins/registry.js';
 import { openBench, request } from '../../../activities/support/parts.js';
 

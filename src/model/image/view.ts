@@ -1,0 +1,67 @@
+import type { Build } from './build.js';
+import { newestReady, nextWork } from './decide.js';
+import { describeSource } from './spec.js';
+import type { BuildRequest, ImageState } from './state.js';
+
+/** What everybody may see of an image: no fields of recipes, which may hold anything. */
+export interface ImageView {
+  readonly name: string;
+  readonly uid: string;
+  readonly source?: string;
+  readonly keep?: number;
+  readonly rebuildAgeMs?: number;
+  /** The revision that is offered. */
+  readonly newest?: number;
+  readonly builds: readonly Build[];
+  readonly paused?: ImageState['paused'];
+  readonly request?: BuildRequest;
+  readonly leaving?: ImageState['leaving'];
+  /** Machines of builds that are not known to be gone, by their names. */
+  readonly machines: readonly string[];
+  /** Pools that make nodes from it. */
+  readonly pools?: readonly string[];
+  /** For people. */
+  readonly doing: string;
+}
+
+export function viewOfImage(state: ImageState, now: number): ImageView {
+  const { name, uid, spec, builds, paused, request, leaving, machines } = state;
+  const newest = newestReady(builds)?.number;
+  const pools = Object.keys(state.told?.watchers ?? {}).map((workflowId) =>
+    workflowId.replace(/^pool\//, ''),
+  );
+  return {
+    name,
+    uid,
+    builds,
+    machines: machines.map((machine) => machine.name),
+    doing: doingWords(state, now),
+    ...(spec === undefined
+      ? {}
+      : { source: describeSource(spec.source), keep: spec.keep, rebuildAgeMs: spec.rebuildAgeMs }),
+    newest,
+    paused,
+    request,
+    leaving,
+    ...(pools.length === 0 ? {} : { pools }),
+  };
+}
+
+function doingWords(state: ImageState, now: number): string {
+  const building = state.builds.find((build) => build.state === 'building');
+  if (building !== undefined) return `builds ${building.number}: ${building.step ?? 'begins'}`;
+  if (state.leaving !== undefined) return 'is being deleted';
+  const next = nextWork(state, now);
+  switch (next.do) {
+    case 'wait':
+      return state.request === undefined
+        ? 'nothing'
+        : state.paused === undefined
+          ? 'waits before it builds again'
+          : 'paused; a build is asked for';
+    case 'clean up':
+      return `takes back ${next.machine.name}`;
+    default:
+      return next.do;
+  }
+}

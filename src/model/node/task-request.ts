@@ -1,0 +1,51 @@
+import type { JsonObject } from '../json.js';
+import type { HealthCheck } from './health.js';
+import type { PluginPins } from './placement.js';
+
+/** What the cluster workflow hands to a task's activity. */
+export interface TaskRequest {
+  readonly taskId: string;
+  readonly clusterId: string;
+  readonly clusterUid: string;
+  readonly nodeId: string;
+  readonly incarnation: number;
+  readonly run: number;
+  readonly operation: string;
+  readonly config: JsonObject;
+  readonly cluster: JsonObject;
+  /** The task must see the peers at least as new as this version. */
+  readonly peersVersion: number;
+  /** The workflow that knows the peers. */
+  readonly peersOf: string;
+  readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
+  /** The uid in the machine's key, where an earlier life of the cluster made the machine. */
+  readonly keyUid?: string;
+  /** For CREATE: the machine of this key is there already; take it over, make none. */
+  readonly adopt?: true;
+  /** For DELETE: the sweep asks for it, and nobody must have the machine at that moment. */
+  readonly swept?: true;
+  /** Digest of the placement of the node's machine. */
+  readonly placement?: string;
+  /** For BOOTSTRAP: the automators that the node's services use. */
+  readonly automators?: readonly string[];
+  readonly service?: {
+    readonly name: string;
+    readonly action: { readonly type: string; readonly fields: JsonObject };
+    readonly timeoutMs?: number;
+  };
+  /** The plugins that may carry it out, as they were when the operation was planned. */
+  readonly plugins?: PluginPins;
+  /** For START: what it waits for when its action is done. */
+  readonly check?: HealthCheck;
+  /** For EXEC. */
+  readonly command?: { readonly text: string; readonly sudo?: true; readonly timeoutMs?: number };
+}
+
+/** What a task's activity returns. */
+export interface TaskOutcome {
+  readonly result?: JsonObject;
+  /** Tails of the output, for people; the whole is in the log. */
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly log?: string;
+}
