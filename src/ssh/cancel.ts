@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PluginError } from '../plugins/errors.js';
 import { endOf, explainSilence, type RunPlace } from './follow.js';
 import { cancellerProgram } from './remote/canceller.js';
-import type { RunEnd, RunOptions } from './run.js';
+import type { RunEnd, RunOptions } from './run-options.js';
 import type { RunProgress } from './run-progress.js';
 import { startProgram } from './session.js';
 import { describeTarget } from './target.js';

@@ -4,7 +4,7 @@ import type { Connection } from './connection.js';
 import { connectionLost } from './failure.js';
 import { printable } from './printable.js';
 import { launcherProgram } from './remote/launcher.js';
-import type { RunEnd } from './run.js';
+import type { RunEnd } from './run-options.js';
 import type { RunProgress } from './run-progress.js';
 import type { RunUpload } from './run-upload.js';
 import { type RemoteSession, startProgram } from './session.js';

@@ -1,7 +1,7 @@
 import { Excerpt } from './excerpt.js';
 import type { Frame } from './frames.js';
 import { largestResult } from './results.js';
-import type { OutputListener, RunEnd, RunOptions } from './run.js';
+import type { OutputListener, RunEnd, RunOptions } from './run-options.js';
 
 /** What is known of a run so far; survives the connections that brought it. */
 export class RunProgress {

@@ -4,7 +4,7 @@ import { PluginError } from '../plugins/errors.js';
 import { quoteWord, quoteWords } from './quote.js';
 import { compact } from './remote-command.js';
 import { supervisorProgram } from './remote/supervisor.js';
-import type { Turn } from './run.js';
+import type { Turn } from './run-options.js';
 
 /** What is sent to start a run: script and standard input in one stretch, and what the supervisor is told. */
 export interface RunUpload {

@@ -4,7 +4,8 @@ import { exec } from './exec.js';
 import type { ConnectionPool } from './pool.js';
 import { putFile } from './put-file.js';
 import { parseResults } from './results.js';
-import { type OutputListener, type RunEnd, runOnce, type Turn } from './run.js';
+import { runOnce } from './run.js';
+import type { OutputListener, RunEnd, Turn } from './run-options.js';
 import { describeTarget, type SshTarget } from './target.js';
 
 export interface ShellOptions {

@@ -19,6 +19,7 @@ it('records the artifacts, the lock and the rate limiter of an account, a sweep 
     const { resources } = stack.client;
     const first = await resources.put('keys', { format: 'file', bytes: Buffer.from('one') });
     await resources.put('keys', { format: 'file', bytes: Buffer.from('two') });
+    await resources.set('keys', 2);
     await resources.rollBack('keys');
     await resources.set('keys', null);
     await keep('resources', resourcesWorkflowId);

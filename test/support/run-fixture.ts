@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Script } from '../../src/plugins/contract.js';
 import type { ConnectionPool } from '../../src/ssh/pool.js';
-import { type OutputListener, type RunEnd, type RunOptions, runOnce } from '../../src/ssh/run.js';
+import { runOnce } from '../../src/ssh/run.js';
+import type { OutputListener, RunEnd, RunOptions } from '../../src/ssh/run-options.js';
 import { runFolderName } from '../../src/ssh/run-upload.js';
 import type { TestNode } from './ssh-server.js';
 
