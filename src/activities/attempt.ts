@@ -46,7 +46,7 @@ export function markBefore(): Json | undefined {
 
 export function readMark(heartbeat: unknown): Json | undefined {
   if (typeof heartbeat !== 'object' || heartbeat === null || !('mark' in heartbeat)) return undefined;
-  // Nobody but our own workers writes heartbeats, and the payload's encryption shows it.
+  // Only our own workers can write heartbeats: payloads are encrypted.
   return heartbeat.mark as Json;
 }
 
@@ -62,7 +62,7 @@ export function openAttempt(
     taskId: request.taskId,
     title: taskTitle(action, request.nodeId, request.service?.name),
     facts: { cluster: request.clusterId, node: request.nodeId, task: request.taskId, plugin },
-    // A look between operations comes again and again, and nobody reads what it said.
+    // A look between operations comes again and again, and its log is not read.
     openLog: (redactor) =>
       request.operation.startsWith('-')
         ? noTaskLog

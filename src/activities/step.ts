@@ -8,7 +8,7 @@ export interface AttemptStep {
 }
 
 /**
- * The stack is made text only when somebody reads it: that takes longer than all else that an attempt notes
+ * The stack is formatted only when it is read: that takes longer than all else that an attempt notes
  * of a step.
  */
 export function beginStep(step: string): AttemptStep {

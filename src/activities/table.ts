@@ -64,7 +64,9 @@ export interface CoreParts extends ActivityParts {
   readonly notify: NotifySettings;
 }
 
-/** All activities by type name, as activityTable lists them. Workers register them on every queue they serve. */
+/**
+ * All activities by type name, as activityTable lists them. Workers register them on every queue they serve.
+ */
 export function createActivities(parts: CoreParts): Activities {
   return {
     ...createTaskActivities(parts),

@@ -52,7 +52,7 @@ export function nodeOperationId(runId: string): string {
 }
 
 /**
- * The workflow of whoever a machine's tags name: a cluster by its name, or a workflow of another kind by its
+ * The workflow that a machine's tags name: a cluster by its name, or a workflow of another kind by its
  * id.
  */
 export function ownerWorkflowId(owner: string): string {

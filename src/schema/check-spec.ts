@@ -100,7 +100,7 @@ function isMeant(spec: ClusterSpec, service: string, name: string): boolean {
   return service === name || serviceNamed(spec, service)?.provides.includes(name) === true;
 }
 
-/** Names in lists are anybody's words: `constructor` is no service because objects have one. */
+/** Names in lists come from users: `constructor` is no service because objects have one. */
 function serviceNamed(spec: ClusterSpec, name: string): ServiceSpec | undefined {
   return Object.hasOwn(spec.services, name) ? spec.services[name] : undefined;
 }

@@ -482,7 +482,7 @@ export const configSchema = z
           .exactOptional()
           .meta({
             title: 'Notify',
-            description: 'Who hears of reservations: {url, command}; nobody unless given.',
+            description: 'Receivers of notifications about reservations: {url, command}; none by default.',
           }),
       })
       .exactOptional()

@@ -59,7 +59,7 @@ export function checkFields(
       ...problem,
       path: [...path, ...problem.path],
     }));
-    // Whoever mends these shall not hear only then of what is missing besides; but a key that nobody knows
+    // All problems are reported at once, missing keys too; but an unknown key
     // may be the missing one.
     const isKnown = Object.keys(values).every((key) => Object.hasOwn(schema.shape, key));
     return {

@@ -36,7 +36,7 @@ export function inlineFiles(value: Json, folder: string): Inlined {
   return { value: replaced, problems };
 }
 
-/** A spec that reaches a workflow must hold all it needs: nobody there has the author's files. */
+/** A spec that reaches a workflow must hold all it needs: workers do not have the author's files. */
 export function checkNoFiles(value: Json): readonly Problem[] {
   const problems: Problem[] = [];
   mapFields(value, (field, path) => {

@@ -4,7 +4,7 @@ import type { PlacementChoice } from '../model/cluster/spec.js';
 import { fieldsSchema } from './any-fields.js';
 import { foreignNameSchema, simpleNameSchema } from './names.js';
 
-/** What hardware and image are called where nobody named them. */
+/** Name of hardware and image if none is given. */
 export const defaultName = 'default';
 
 /** Where machines come from, as people write it: an account, or a pool. */

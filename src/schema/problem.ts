@@ -8,7 +8,7 @@ export interface Place {
   readonly column: number;
 }
 
-/** One thing that is wrong with what somebody wrote. */
+/** One problem of an input. */
 export interface Problem {
   /** A warning does not stop anything. */
   readonly severity: 'error' | 'warning';
@@ -20,7 +20,7 @@ export interface Problem {
   readonly place?: Place;
 }
 
-/** Nobody reads more at a time, and a failure that carries them must stay small. */
+/** Problems shown at once: a failure that carries them must stay small. */
 export const maxProblems = 100;
 
 /** Several problems as one error; the message holds all of them, a line each. */

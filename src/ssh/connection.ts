@@ -35,7 +35,7 @@ export class Connection {
     this.#channelMs = limits.channelMs ?? channelMs;
     this.target = target;
     this.hostKey = formatHostKey(presented) ?? '';
-    // Without a listener an error of a connection nobody is waiting for would end the process.
+    // Without a listener an error of an unused connection would end the process.
     client.on('error', (error) => {
       this.#cause ??= error;
     });

@@ -28,7 +28,7 @@ export interface RunPlace {
 }
 
 /**
- * One connection's part in a run: starts it if nobody did, and shows it to its end.
+ * One connection's part in a run: starts it unless it runs, and streams it to its end.
  * @returns undefined when the connection ended before the run did, or `stop` was aborted.
  * @throws PluginError as runOnce does.
  */
@@ -96,7 +96,7 @@ function readLine(
   if (word === 'absent') {
     throw new PluginError(
       'UnknownOutcome',
-      `the folder of run ${place.id} vanished from ${where}: nobody can tell what became of it`,
+      `the folder of run ${place.id} vanished from ${where}: its outcome is unknown`,
     );
   }
   return endOf(word, rest[0], progress);

@@ -38,7 +38,7 @@ export function createVerifier(expected: readonly string[]): HostKeyVerifier {
 }
 
 /**
- * Accepts any well-formed key, for the first look at a node whose key nobody could tell; the caller pins what
+ * Accepts any well-formed key, for the first contact with a node whose key is unknown; the caller pins what
  * it sees.
  */
 export function createPinningVerifier(): HostKeyVerifier {

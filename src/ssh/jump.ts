@@ -44,7 +44,7 @@ export async function openLink(
 /**
  * A channel that is given up ends at once; ssh2's own would wait until the jump host has said goodbye as
  * well. A target that says no more has ended too: of one that reset its connection a jump host tells no more
- * than that, and ssh2 asks nobody any more whether it is there.
+ * than that, and ssh2 then no longer checks whether it is there.
  */
 function detachable(channel: ClientChannel): Duplex {
   const stream = new Duplex({

@@ -21,7 +21,7 @@ export function remoteCommand(options: { readonly sudo?: boolean | undefined } =
 
 /**
  * The program as {@link remoteCommand} reads it, with shell variables set first, then `prelude`, shell text
- * that is taken as it is. The nonce is the line around it, which nobody who gave a word of it can have known.
+ * that is taken as it is. The nonce is the line around it, which no author of its content can have known.
  */
 export function programText(
   program: string,

@@ -60,7 +60,7 @@ export function exitOf(channel: ClientChannel): Promise<number | undefined> {
 
 /**
  * Closes a channel early. What is still underway is thrown away, else the channel would never report its end.
- * OpenSSH answers only when the command has ended, so nobody should wait for it.
+ * OpenSSH answers only when the command has ended, so callers must not wait for it.
  */
 export function discard(channel: ClientChannel): void {
   channel.resume();
@@ -77,7 +77,7 @@ async function* chunksOf(
   // ever.
   const chunks = channel.iterator({ destroyOnReturn: false });
   let wake = () => {
-    /* Nobody waits yet. */
+    /* No caller waits yet. */
   };
   const stopped = () => wake();
   stop.addEventListener('abort', stopped, { once: true });

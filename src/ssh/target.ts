@@ -17,8 +17,8 @@ export interface SshTarget {
    */
   readonly jump?: SshTarget & { readonly hostKey: string | readonly string[] };
   /**
-   * For a probe without a host key: the administrator accepts that whoever answers first gets the password,
-   * and has its key pinned. Without this a password is sent only to a host whose key is known.
+   * For a probe without a host key: the administrator accepts that the host that answers first gets the
+   * password, and has its key pinned. Without this a password is sent only to a host whose key is known.
    */
   readonly pinsWithPassword?: boolean;
   /** The keys the server may show, each `<type> <base64>` as in known_hosts. Only a probe may go without. */

@@ -28,7 +28,10 @@ export interface EntityMemory {
   alarm?: { readonly at: number; readonly scope: CancellationScope };
 }
 
-/** A long-lived workflow: it accepts messages, acts on its state, and continues as new for as long as it lives. */
+/**
+ * A long-lived workflow: it accepts messages, acts on its state, and continues as new for as long as it
+ * lives.
+ */
 export interface Entity<Result = string> {
   /** Identifies this entity among others that have had the same name; shown in the memo. */
   readonly uid?: string;
@@ -42,7 +45,9 @@ export interface Entity<Result = string> {
   /** Work in flight, which a new run would interrupt. Default: none. */
   readonly isBusy?: () => boolean;
   readonly budget?: HistoryBudget;
-  /** Brings work in flight to a point from which the next run continues. False if this run continues instead. */
+  /**
+   * Brings work in flight to a point from which the next run continues. False if this run continues instead.
+   */
   readonly drain?: () => boolean | void | Promise<boolean | void>;
   /** The state for the next run. */
   readonly carry: () => unknown;

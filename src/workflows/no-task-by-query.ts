@@ -43,7 +43,7 @@ export const interceptors = (): WorkflowInterceptors => {
                 overMs;
             }
           } else if (query.queryId === 'legacy_query' && hasReplayed && live === 1 && isOld) {
-            // A task that nobody ended gives its time to what comes after it. By the clock, which may be
+            // A task that never completed gives its time to what follows. By the clock, which may be
             // wrong: then a query is asked twice.
             refuse();
           }

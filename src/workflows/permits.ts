@@ -5,7 +5,7 @@
 export interface Places {
   /** Resolves to false when the places were closed first. */
   take(): Promise<boolean>;
-  /** False when there is none at this moment, or somebody waits for one. */
+  /** False if no permit is free, or others wait for one. */
   takeNow(): boolean;
   giveBack(): void;
   /** Turns all who wait away, now and later. */

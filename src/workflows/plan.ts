@@ -6,7 +6,7 @@ import { schedule } from './schedule.js';
 /** Plans without doing: the same activity that an operation runs, on what the caller knows of the cluster. */
 export async function plan(request: PlanRequest): Promise<Plan> {
   const { intent, current } = request;
-  // A cluster notes on its nodes which are to be replaced; here nobody has yet.
+  // A cluster records which nodes are to be replaced; a preview has no such record.
   const marked =
     intent.kind === 'replace' ? { ...request, current: condemn(current, intent.nodes) } : request;
   return schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${request.clusterName}` });

@@ -144,7 +144,7 @@ async function deleteLeak(accounts: readonly SweptAccount[], leak: Leak): Promis
   };
   const placement: Placement = { provider: name, type, site, flavor: '', image: '', fields: {} };
   try {
-    log.info(`deletes ${leak.what === 'image' ? 'an image' : 'a machine'} that nobody has`, {
+    log.info(`deletes ${leak.what === 'image' ? 'an image' : 'a machine'} without an owner`, {
       account: name,
       providerid,
       key,

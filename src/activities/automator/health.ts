@@ -67,7 +67,7 @@ export async function lookOnce(
           );
         throw new Error(`${host}:${port} takes no connection`, { cause });
       });
-    // Nobody waits for it any more.
+    // The caller has stopped waiting.
     if (signal.aborted) stream.on('error', () => undefined).destroy();
     return stream;
   };

@@ -6,7 +6,7 @@ import { PluginError } from '../../plugins/errors.js';
 const remembered = 200;
 
 /**
- * Times that a version is asked for which never comes: once by somebody else who began earlier, and once
+ * Times that a version is asked for which never comes: once by another caller that began earlier, and once
  * anew.
  */
 const rounds = 3;
@@ -35,7 +35,7 @@ interface List {
 export interface PeersCache {
   /**
    * The peers at least as new as `version`, for a task that `run` sent.
-   * @throws PluginError Retryable where nobody answers, or whoever answers knows no such version.
+   * @throws PluginError Retryable if there is no answer, or the answer has no such version.
    */
   get(
     clusterUid: string,

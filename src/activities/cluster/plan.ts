@@ -175,7 +175,7 @@ function checkGroup(parts: PlanParts, name: string, group: GroupSpec): readonly 
 function noNodes(path: Path, provider: string): Problem {
   return errorAt(
     path,
-    `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`,
+    `names provider "${provider}", whose resources have no log-in, so they cannot be nodes`,
     'Register them by themselves: heddle machine add --system none.',
   );
 }

@@ -101,7 +101,7 @@ function usesOf({ source, uploads, validate }: ImageSpec): readonly Use[] {
       ? []
       : [{ provider: validate.provider, path: ['validate', 'provider'], needs: [] }]),
   ];
-  // Of an image that is made already nobody asks the node.
+  // The node of an image that exists is not asked.
   return uses.filter(({ provider }) => provider !== accountOfNode);
 }
 

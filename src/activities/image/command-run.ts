@@ -10,7 +10,7 @@ import { PluginError } from '../../plugins/errors.js';
 import type { ProcessMark, Processes } from './parts.js';
 
 export interface CommandRun {
-  /** Of this one build; nobody else's. */
+  /** Of this build only. */
   readonly folder: string;
   readonly words: readonly string[];
   /** What the command gets beside PATH, HOME and `HEDDLE_OUTPUT`. */
@@ -102,7 +102,7 @@ async function readStarted({ folder }: CommandRun): Promise<Started | undefined>
 }
 
 /**
- * Its end is known, or it runs here. On another machine of the same folder nobody can tell, so it is begun
+ * Its end is known, or it runs here. On another machine with the same folder that is unknown, so it is begun
  * anew there.
  */
 async function isOurs(started: Started, { processes }: CommandRun): Promise<boolean> {
@@ -115,7 +115,7 @@ async function start({ folder, words, environment, processes }: CommandRun): Pro
   const directory = join(folder, randomUUID());
   await mkdir(directory, { mode: 0o700 });
   const log = openSync(join(directory, 'log'), 'a', 0o600);
-  // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the
+  // A run without a recorded start ends without having begun. The exit code appears whole, and only when the
   // command has ended.
   const wrapper = `cd "$0" || exit 1; tries=0; until [ -e go ]; do tries=$((tries + 1)); [ "$tries" -gt ${goTries} ] && exit 1; sleep 0.1; done; "$@"; echo "$?" >exit.part; mv exit.part exit`;
   const child = spawn('/bin/sh', ['-c', wrapper, directory, ...words], {

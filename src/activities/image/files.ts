@@ -15,7 +15,7 @@ export function fileOf(
   return join(folder, `${name}-${revision}.${format}`);
 }
 
-/** @throws PluginError Invalid for what is no file of the folder: nobody may have others removed or sent. */
+/** @throws PluginError Invalid for a file outside of the folder: such files must not be removed or sent. */
 export function checkInside(folder: string, path: string): string {
   const whole = resolve(path);
   if (dirname(whole) !== resolve(folder))

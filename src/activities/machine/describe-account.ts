@@ -54,7 +54,7 @@ function describe({ registry, providers, loadsAtOnce }: AccountParts, request: A
   if (system !== undefined && isReachedByPlugin(plugin)) {
     throw new PluginError(
       'Invalid',
-      `what provider ${request.provider} has is reached by its plugin, and nobody logs in to it, so it has no system: register it with --system none`,
+      `what provider ${request.provider} has is reached by its plugin and has no log-in, so it has no system: register it with --system none`,
     );
   }
   const { flavor, image } = request;

@@ -7,7 +7,7 @@ import { byWay, currentImageOfPlugin, statusByPlugin, taintByPlugin } from './pl
 import type { MachineHandler } from '../task-call.js';
 import { givePlace, takePlace } from './permits.js';
 
-/** What the engine does for a machine without anybody's ability. */
+/** What the engine does for a machine without an ability of a plugin. */
 export const engineVerbs = {
   NODE_STATUS: byWay({ ssh: nodeStatus, plugin: statusByPlugin }),
   /** One look, as CONFIRM takes it: the provider tells where the machine is, and it answers there. */

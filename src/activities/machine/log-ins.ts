@@ -8,7 +8,7 @@ import type { MachineCall } from '../task-call.js';
 const codes = { yes: 10, no: 11 } as const;
 
 /**
- * Whether anybody was on a terminal of the machine since the record of its image was written, by the
+ * Whether a user had a terminal on the machine since the record of its image was written, by the
  * machine's own clock. A machine that keeps no such list, or has nothing to read it with, cannot tell. The
  * engine itself never takes a terminal, so it is not in the list. Word 1 is the list, word 2 the record.
  */
@@ -22,7 +22,7 @@ exit ${codes.no}
 `;
 
 export async function askLogIns(call: MachineCall, notes: string[]): Promise<Known> {
-  call.attempt.at('looks whether anybody logged in');
+  call.attempt.at('checks for log-ins');
   try {
     return await readLogIns(await openShell(call));
   } catch (error) {

@@ -81,7 +81,7 @@ async function askSsh(
   } catch (error) {
     const why = whyOf(error, anySignal([attempt.signal, attempt.detach]));
     notes.push(why);
-    // A refusal comes from somebody.
+    // A refused connection proves that the host is up.
     const ping: Known = /ECONNREFUSED|refused the login|shows host key|does not answer as an SSH server/.test(
       why,
     )

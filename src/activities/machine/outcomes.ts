@@ -1,7 +1,7 @@
 import { PluginError } from '../../plugins/errors.js';
 import type { Knowledge, Outcome } from '../../plugins/contract.js';
 
-/** How soon what nobody could tell is asked again, in ms. */
+/** Delay before an unknown answer is requested again, in ms. */
 const askAgainMs = 2_000;
 
 /**

@@ -28,7 +28,7 @@ export function byWay({
 }
 
 /**
- * NODE_STATUS of a resource that nobody logs in to: `ping` is whether it takes orders, and `ssh` is not
+ * NODE_STATUS of a resource without log-in: `ping` is whether it takes orders, and `ssh` is not
  * known.
  */
 export const statusByPlugin: MachineHandler = async (call) => {

@@ -97,7 +97,7 @@ function checkProviderPool(
     return [
       errorAt(
         [...at, 'provider'],
-        `names provider "${provider}", which has resources that nobody logs in to, and so no nodes`,
+        `names provider "${provider}", whose resources have no log-in, so they cannot be nodes`,
         'Register them by themselves: heddle machine add --system none.',
       ),
     ];

@@ -1,7 +1,7 @@
 /**
  * Machines that a provider did not show, and since when. One that is missing from an eventually consistent
- * provider is gone only when it is missing still after the consistency window. Kept in memory: whoever starts
- * anew waits once more.
+ * provider is gone only when it is missing still after the consistency window. Kept in memory: a worker that
+ * starts anew waits once more.
  */
 export interface Absences {
   /** Notes that the machine of this key was not seen; gives for how many ms it has been missed. */

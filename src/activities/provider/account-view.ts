@@ -29,7 +29,7 @@ export interface AccountView {
   readonly consistencyWindowMs: number;
   /**
    * All machines of this installation that the account has; undefined where the provider cannot list. Unless
-   * `isFresh` it may be what somebody was told just before.
+   * `isFresh` it may be a list that another caller got just before.
    */
   list(options?: { readonly isFresh?: boolean }): Promise<readonly Machine[] | undefined>;
   /**
@@ -112,7 +112,7 @@ export async function viewAccount(
       const ask = (signal: AbortSignal) => {
         return {
           list: async (tags: Readonly<Record<string, string>>) => {
-            // Others wait for this list too, so it does not end with whoever asked first.
+            // Others wait for this list too, so it does not end with the first caller.
             const turn = await takeTurn(parts, plugin, ref.name, {
               at: (step) => attempt.at(step),
               signal,

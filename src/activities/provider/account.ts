@@ -61,7 +61,7 @@ export async function openAccount(
     withoutKeys(administrators, (key) => passed.includes(key)),
     'administrator',
   );
-  // A user's reference is never passed on: later nobody could tell it from the administrator's.
+  // A user's reference is never passed on: later it could not be told from the administrator's.
   const all: JsonObject = {
     ...resolved,
     ...withoutKeys(administrators, (key) => !passed.includes(key)),

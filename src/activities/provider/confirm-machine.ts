@@ -50,7 +50,7 @@ export async function confirmMachine(
   }
 }
 
-/** Nobody logs in to it: it is ready when it takes orders. */
+/** Such a resource has no log-in: it is ready when it accepts requests. */
 async function confirmByPlugin(
   plugin: ProviderCall['plugin'],
   provider: ProviderCall['provider'],

@@ -16,7 +16,7 @@ export interface CreateOnce {
 
 /**
  * CREATE at a provider that cannot be asked what came of a call. The intent is on record at the server before
- * the call is made, so a later attempt knows whether it was: one that was and whose end nobody heard is never
+ * the call is made, so a later attempt knows whether it was: a call whose result was lost is never
  * made again by itself.
  */
 export async function createOnce<Result>(once: CreateOnce, create: () => Promise<Result>): Promise<Result> {
@@ -37,7 +37,7 @@ export async function createOnce<Result>(once: CreateOnce, create: () => Promise
 function quarantine({ provider, hostname, cluster }: CreateOnce, what: string, cause?: unknown): PluginError {
   return new PluginError(
     'UnknownOutcome',
-    `CREATE of machine ${hostname} was sent to provider ${provider.name}, and nobody knows whether it was made (${what}). ` +
+    `CREATE of machine ${hostname} was sent to provider ${provider.name}, and it is unknown whether it was made (${what}). ` +
       `Provider type ${provider.type} cannot tell, so it is not repeated. Look there for a machine named ${hostname}, delete it if there is one, then: heddle retry ${cluster}`,
     cause === undefined ? {} : { cause },
   );

@@ -32,7 +32,7 @@ export async function deleteMachine(call: ProviderCall): Promise<JsonObject> {
   return result;
 }
 
-/** Whoever hears of it cannot make the machine come back: what goes wrong is only noted. */
+/** The machine is gone already, so a failure is only logged. */
 async function tellDeleted({ plugin, provider, machine, attempt }: ProviderCall): Promise<void> {
   if (!plugin.abilities.includes('nodeDeleted')) return;
   try {

@@ -5,7 +5,7 @@ import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts, Turns } from '../parts.js';
 
-/** The right to call a provider, while nobody else does. */
+/** The exclusive right to call a provider account. */
 export interface Turn {
   /** Aborted when it was lost: a call that goes on would not be the only one. */
   readonly lost: AbortSignal;
@@ -20,9 +20,9 @@ const renewMs = 5_000;
 const askMs = 10_000;
 
 /**
- * Waits until nobody else calls this account, on any worker; undefined where the plugin's client bears
- * several calls at a time.
- * @throws PluginError Retryable when nobody can tell whose turn it is.
+ * Waits for the exclusive right to call this account, over all workers; undefined where the plugin's client
+ * bears several calls at a time.
+ * @throws PluginError Retryable when the lock does not answer.
  */
 export async function takeTurn(
   { turns }: Pick<ActivityParts, 'turns'>,
@@ -46,11 +46,11 @@ async function ask(turns: Turns, account: string, holder: string): Promise<boole
   try {
     return await turns.take({ holder, leaseMs, waitMs: askMs });
   } catch (cause) {
-    // It may have been given to us, and nobody would know.
+    // The lock may have been granted without our knowledge.
     turns.release(holder).catch(() => undefined);
     throw new PluginError(
       'Retryable',
-      `nobody told whose turn it is to call ${account} (${cause instanceof Error ? cause.message : String(cause)})`,
+      `the lock of ${account} did not answer (${cause instanceof Error ? cause.message : String(cause)})`,
       { cause },
     );
   }

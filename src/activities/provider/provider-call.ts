@@ -50,8 +50,8 @@ export interface CallOptions {
 }
 
 /**
- * Makes one call of a provider: waits for admission (lock, process, rate limit), gives the plugin its signals,
- * and releases everything at the end.
+ * Makes one call of a provider: waits for admission (lock, process, rate limit), gives the plugin its
+ * signals, and releases everything at the end.
  * @throws PluginError Retryable if the plugin did not end within the deadline.
  */
 export async function callProvider<Value>(

@@ -41,8 +41,8 @@ export async function runProviderTask({ parts, task, request, attempt }: TaskCal
   };
   try {
     return await callProvider(parts, { task, request, attempt }, target, options, async (call) => {
-      // Checked after the deadline has begun: an attempt that replaces this one waits at least as long as this
-      // call can take.
+      // Checked after the deadline has begun: an attempt that replaces this one waits at least as long as
+      // this call can take.
       if (earlierCallAt !== undefined || call.admission.waitedMs > patienceMs) await refuseSuperseded(parts);
       if (task.taskName === 'CREATE') return createMachine(call, earlierCallAt !== undefined);
       if (task.taskName === 'CONFIRM') return confirmMachine(call, budget);
@@ -99,9 +99,9 @@ function budgetSignal(): AbortSignal {
 }
 
 /**
- * When a CREATE of the same key whose outcome nobody knows may have been sent last, in ms; undefined when
+ * When a CREATE of the same key with unknown outcome may last have been sent, in ms; undefined when
  * none can have been, or the provider itself sees to it that it does no harm. The first attempt of a workflow
- * that somebody reset may follow one that the reset made everybody forget.
+ * that was reset may follow one that the reset removed from the history.
  */
 async function earlierCall(
   parts: ActivityParts,

@@ -22,7 +22,7 @@ export interface PaceOptions {
   readonly slots: CallSlots;
 }
 
-/** A place that is so late, in ms, is not used any more: somebody else's call may be due by then. */
+/** A place that is so late, in ms, is not used any more: another worker's call may be due by then. */
 const lateMs = 1_000;
 
 /** Most places taken at once: those of a worker that dies pass by unused. */
@@ -65,7 +65,7 @@ export function createPace({ account, perSecond, slots }: PaceOptions): Pace {
     } catch (cause) {
       const failed = new PluginError(
         'Retryable',
-        `nobody told when ${account} may be called (${cause instanceof Error ? cause.message : String(cause)})`,
+        `the rate limiter of ${account} did not answer (${cause instanceof Error ? cause.message : String(cause)})`,
         { cause },
       );
       for (const waiter of [...begun.splice(0), ...beginning.splice(0)]) waiter.fail(failed);

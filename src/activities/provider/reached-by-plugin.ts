@@ -3,7 +3,7 @@ import type { CurrentReading, Knowledge, MachineInput } from '../../plugins/cont
 import type { ProviderWithAbilities, RegisteredProvider } from '../../plugins/registry.js';
 
 /**
- * Whether what this provider has is reached by its plugin, in place of SSH. Everybody who asks whether a
+ * Whether what this provider has is reached by its plugin, in place of SSH. Every check whether a
  * resource answers, or what it has, decides by this.
  */
 export function isReachedByPlugin({ abilities }: Pick<RegisteredProvider, 'abilities'>): boolean {

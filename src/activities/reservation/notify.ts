@@ -8,8 +8,8 @@ import type { NotifySettings, ReservationParts } from './parts.js';
 const patienceMs = 20_000;
 
 /**
- * The activity NOTIFY: tells whoever heddle.yaml names. Gives how many were told. Tried again, a listener may
- * hear it twice, by the same id.
+ * The activity NOTIFY: notifies the receivers that heddle.yaml names, and returns their number. Tried again,
+ * a listener may hear it twice, by the same id.
  */
 export async function notify(
   { notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>,

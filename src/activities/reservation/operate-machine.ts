@@ -56,7 +56,7 @@ function operationOf({ operation, history }: MachineView, key: string): MachineO
   return [...(operation === undefined ? [] : [operation]), ...history].find((known) => known.key === key);
 }
 
-/** Undefined where the machine took it, or where somebody was quicker. */
+/** Undefined if the machine accepted it, or another request came first. */
 async function begin(
   computers: ReservationParts['computers'],
   { machine, intent, holder, key }: OperateMachineRequest,
@@ -77,6 +77,6 @@ async function begin(
 function endOf({ state, answer, failure, result, notes }: MachineOperation): OperateMachineReply {
   const verdict = result?.status?.status;
   if (state === 'done') return { is: 'done', notes, verdict };
-  const why = failure?.message ?? (state === 'cancelled' ? 'somebody cancelled it' : 'no reason was given');
+  const why = failure?.message ?? (state === 'cancelled' ? 'it was cancelled' : 'no reason was given');
   return { is: 'not done', answer: answer === 'unknown' ? 'unknown' : 'not done', why };
 }

@@ -8,7 +8,7 @@ import type { WorkerLog } from '../parts.js';
 export interface ReservationParts {
   readonly computers: Computers;
   readonly settings: ReservationSettings;
-  /** Who hears of reservations; nobody unless it says so. */
+  /** Receivers of notifications; none by default. */
   readonly notify: NotifySettings;
   readonly log: WorkerLog;
 }

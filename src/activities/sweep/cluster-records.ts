@@ -8,7 +8,7 @@ export type Standing = 'living' | 'ended' | 'cut' | 'unknown';
  */
 export interface ClusterRecords {
   /**
-   * `living`: its workflow runs, or ended a moment ago; `ended`: it came to its own end; `cut`: somebody or
+   * `living`: its workflow runs, or ended a moment ago; `ended`: it came to its own end; `cut`: a person or
    * something ended it before that; `unknown`: the server has no such workflow. The workflow itself is looked
    * up, so nothing lags.
    */

@@ -22,7 +22,7 @@ export async function findLeaks(
 ): Promise<FindLeaksReply> {
   const view = await viewAccount(parts, lists, '-', provider, attempt);
   attempt.at(`lists the machines of ${provider.name}`);
-  // Before anybody is asked: whatever is shown was noted by its cluster before it was made.
+  // Listed before owners are asked: a cluster records a machine before it creates it.
   // Its own list: one of a moment ago would show again what the pass before has deleted.
   const listed = await view.list({ isFresh: true });
   const uploaded = await view.images();
@@ -63,7 +63,7 @@ interface Upload extends Machine {
   readonly isImage: true;
 }
 
-/** An image belongs to an image's workflow as a machine does to whoever made it. */
+/** An image belongs to an image's workflow as a machine belongs to its creator. */
 function asMachine({ providerImage, tags, createdAt }: UploadedImage): Upload {
   return { isImage: true, providerid: providerImage, tags, state: 'stopped', createdAt };
 }
@@ -82,7 +82,7 @@ export function toOwn(machine: Machine): OwnMachine {
 }
 
 function judge(all: readonly Machine[], machine: Machine, owner: Owner | undefined): readonly Suspect[] {
-  // What a person had captured outlives its machine; shown where nobody can have heard how the capture ended.
+  // What a person had captured outlives its machine; listed if the result of the capture was lost.
   if (isImage(machine) && machine.tags[tagNames.captured] !== undefined)
     return owner?.is === 'orphan' && owner.cut === true ? [suspect(machine, 'captured')] : [];
   switch (owner?.is) {

@@ -10,8 +10,8 @@ export interface OwnMachine extends NamedMachine {
 
 /**
  * Whose a machine is, over all that can be asked. `askedOf` is the workflow that said so; `orphan`: there is
- * none that could have it; `cut`: the one that had it did not come to its own end. `unclear`: whoever could
- * know did not answer.
+ * none that could have it; `cut`: the one that had it did not come to its own end. `unclear`: those that
+ * could know did not answer.
  */
 export type Owner =
   | { readonly is: 'mine'; readonly providerid?: string }
@@ -44,7 +44,7 @@ export async function findOwners(
     ...named.flat(),
     ...(await ownersOfUntagged(clusters, untagged)),
   ]);
-  return machines.map((machine) => owners.get(machine) ?? { is: 'unclear', why: 'nobody was asked' });
+  return machines.map((machine) => owners.get(machine) ?? { is: 'unclear', why: 'no workflow was asked' });
 }
 
 type Owned = readonly [OwnMachine, Owner];

@@ -3,7 +3,7 @@ import type { ActivityParts } from '../parts.js';
 import { findOwners, type OwnMachine } from './find-owners.js';
 
 /**
- * The sweep deletes only what nobody has at this very moment: since it looked, a cluster of that name may
+ * The sweep deletes only what has no owner at this moment: since it looked, a cluster of that name may
  * have been made anew, and have taken the machine over.
  */
 export async function refuseOwned(parts: ActivityParts, machine: OwnMachine): Promise<void> {

@@ -73,9 +73,9 @@ export function refusePut(catalogue: Catalogue, request: unknown): string | unde
   if (catalogue[name]?.versions.some((version) => version.digest === digest) === true) return undefined;
   const count = Object.values(catalogue).reduce((sum, { versions }) => sum + versions.length, 0);
   if (catalogue[name] === undefined && Object.keys(catalogue).length >= maxResources)
-    return `there are ${maxResources} resources, and no more fit; 'heddle resource prune' removes what nobody uses`;
+    return `there are ${maxResources} resources, and no more fit; 'heddle resource prune' removes unused ones`;
   if (count >= maxVersions)
-    return `there are ${maxVersions} versions of resources, and no more fit; 'heddle resource prune' removes what nobody uses`;
+    return `there are ${maxVersions} versions of resources, and no more fit; 'heddle resource prune' removes unused ones`;
   return undefined;
 }
 

@@ -45,7 +45,7 @@ export interface Board {
 export interface Turn {
   /** Ids of the nodes that are in it. */
   readonly holders: readonly string[];
-  /** A node failed in it: nobody else gets in. */
+  /** A node failed in it: no other node enters. */
   readonly shut?: true;
 }
 

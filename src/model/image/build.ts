@@ -40,7 +40,7 @@ export interface Upload {
   readonly type: string;
   readonly site: string;
   readonly state: 'uploading' | 'ready' | 'failed' | 'deleting';
-  /** The provider's own word for it; absent while nobody knows it. */
+  /** The provider's own word for it; absent while it is unknown. */
   readonly image?: string;
   readonly why?: string;
 }

@@ -8,7 +8,7 @@ export type ImageWork =
   | { readonly do: 'drop'; readonly build: Build }
   | { readonly do: 'clean up'; readonly machine: MachineState }
   | { readonly do: 'upload'; readonly build: Build }
-  /** `forMs` absent: until somebody asks for something. */
+  /** `forMs` absent: until the next request. */
   | { readonly do: 'wait'; readonly forMs?: number };
 
 /** Failed builds that are remembered, once nothing of them is left. */
@@ -51,7 +51,7 @@ function isToBeDropped(build: Build): boolean {
   );
 }
 
-/** Nothing of it is anywhere any more, and nobody wants it. */
+/** Its deletion is complete. */
 export function isOver({ leaving, builds, machines }: ImageState): boolean {
   return (
     leaving !== undefined &&

@@ -4,7 +4,7 @@ import { clusterWorkflowId, poolWorkflowId } from '../names.js';
 import type { MachineState } from '../machine/state.js';
 import { accountOfNode, recipeGroup, type ImageSpec, type NodeRef } from './spec.js';
 
-/** A node that an image is made of, as whoever has it tells. */
+/** A node that an image is made of, as its owner reports it. */
 export interface FoundNode {
   /** As the tags of its machine have it. */
   readonly clusterId: string;

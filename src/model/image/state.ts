@@ -4,7 +4,7 @@ import type { Loan } from './node.js';
 import type { Offers } from './notification.js';
 import type { ImageSpec } from './spec.js';
 
-/** An image and its builds, for as long as somebody wants it. */
+/** An image and its builds. */
 export interface ImageState {
   readonly stateVersion: 1;
   readonly name: string;

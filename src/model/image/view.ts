@@ -3,7 +3,7 @@ import { newestReady, nextWork } from './decide.js';
 import { describeSource } from './spec.js';
 import type { BuildRequest, ImageState } from './state.js';
 
-/** What everybody may see of an image: no fields of recipes, which may hold anything. */
+/** The public view of an image: no fields of recipes, which may hold anything. */
 export interface ImageView {
   readonly name: string;
   readonly uid: string;

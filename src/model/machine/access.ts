@@ -25,7 +25,7 @@ export interface MachineAccess {
   readonly address: Json;
   readonly port: Json;
   readonly hostKey: Json;
-  /** Absent for a resource that nobody logs in to. */
+  /** Absent for a resource without log-in. */
   readonly login?: { readonly user: string; readonly password?: string };
 }
 

@@ -1,8 +1,8 @@
 import type { ImageRef } from './image.js';
 
 /**
- * What trying to do something came to. `unknown`: nobody can tell, for a network or a management controller
- * did not answer. It is never taken for either of the others.
+ * What trying to do something came to. `unknown`: the outcome is not known, because a network or a management
+ * controller did not answer. It is never taken for either of the others.
  */
 export type Answer = 'done' | 'not done' | 'unknown';
 
@@ -13,7 +13,7 @@ export type Known = 'yes' | 'no' | 'unknown';
 export type Power = 'on' | 'off' | 'unknown';
 
 /**
- * What a verb came to. `unknown` when nobody answered; throwing Retryable, NotReady or UnknownOutcome says
+ * What a verb came to. `unknown` without an answer; throwing Retryable, NotReady or UnknownOutcome says
  * the same, and any other kind of PluginError says `not done`. `why` belongs to all but `done`.
  */
 export interface Outcome {
@@ -45,7 +45,7 @@ export interface SizeReading {
 }
 
 /**
- * The image that a resource says that it has. `no`: it says that it has none. `tainted`: why somebody may
+ * The image that a resource says that it has. `no`: it says that it has none. `tainted`: why a user may
  * have changed it, where it tells.
  */
 export type CurrentReading =

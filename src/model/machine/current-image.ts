@@ -1,7 +1,7 @@
 /**
  * The record that an image carries of itself: `currentimage.txt` in root's home, in the format that older
  * systems wrote. Line 1 is the image's name; then `key=value` lines; then tags as `name=value (time)`, of
- * which the last write of a name counts. Its content can be anything: whoever has root on the machine can
+ * which the last write of a name counts. Its content can be anything: root on the machine can
  * write it.
  */
 export interface CurrentImage {
@@ -122,7 +122,7 @@ function keyed(line: string): readonly [string, string] | undefined {
   return /^[A-Za-z_]\w{0,63}$/.test(key) ? [key, clean(line.slice(at + 1))] : undefined;
 }
 
-/** One line without control characters, and no longer than what anybody reads. */
+/** One line without control characters, and bounded in length. */
 function clean(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\uFFFD]/gu, '')

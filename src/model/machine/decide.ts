@@ -15,7 +15,7 @@ export const openingEvents: Readonly<Partial<Record<MachineIntent['kind'], Machi
   restore: 'restore',
 };
 
-/** Nobody has it then. */
+/** States in which it has no user. */
 const movable: readonly MachineStateName[] = ['available', 'failed', 'maintenance'];
 
 /**
@@ -32,7 +32,7 @@ export function refusalOf(machine: MachineState, intent: MachineIntent, asks?: s
   if (intent.kind === 'remove' && intent.force !== true && (state === 'reserved' || state === 'in use'))
     return `machine ${name} is ${state}${forUser(machine)}; --force removes it all the same`;
   if (intent.kind === 'move' && !movable.includes(state))
-    return `machine ${name} is ${state}${forUser(machine)}; another provider gets it when nobody has it`;
+    return `machine ${name} is ${state}${forUser(machine)}; it can be moved to another provider only when it is free`;
   if (intent.kind === 'move' && machine.access !== undefined) {
     const again = `'heddle machine restore ${name}' tries again, or load an image with --force`;
     return `the account of ${machine.access.user} on machine ${name} was not revoked; ${again}`;

@@ -71,7 +71,7 @@ const readings: Readonly<Record<DriftKind, (machine: MachineState, look: Look) =
   },
 };
 
-/** Where a machine must stand for a drift to be corrected: an image is never written over somebody's work. */
+/** Where a machine must stand for a drift to be corrected: an image is never written over a user's work. */
 const correctable: Readonly<Record<DriftKind, readonly MachineStateName[]>> = {
   gone: ['available', 'reserved', 'in use', 'failed', 'timeout'],
   power: ['available', 'reserved', 'in use'],

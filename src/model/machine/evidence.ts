@@ -2,15 +2,15 @@ import type { Known, Power } from './answer.js';
 import type { CurrentImage } from './current-image.js';
 
 /**
- * All that a look at a machine brought, before anybody judged it. Each piece says of itself when it is not
- * known.
+ * All observations of one check of a machine, before they are judged. Each piece says of itself when it is
+ * not known.
  */
 export interface Evidence {
-  /** Its plugin told all of this, for nobody logs in to it; absent: SSH did. */
+  /** Its plugin reported all of this, because it has no log-in; absent: SSH did. */
   readonly by?: 'plugin';
   /** Whether anything answers at its address: a connection that is refused is an answer, too. */
   readonly ping: Known;
-  /** Whether somebody can log in. `no` only where that is certain, for the machine is switched off. */
+  /** Whether a log-in is possible. `no` only where that is certain, for the machine is switched off. */
   readonly ssh: Known;
   readonly power: Power;
   /** What it boots next, where the provider tells: `disk`, `pxe`. */
@@ -19,10 +19,10 @@ export interface Evidence {
   readonly assigned?: string;
   readonly record: RecordReading;
   /**
-   * Whether anybody was on a terminal of it since its record was written; absent where nobody wants to know.
+   * Whether a user had a terminal on it since its record was written; absent if not requested.
    */
   readonly logIns?: Known;
-  /** Whether the system on it says that the image is as it should be; absent where nobody can ask. */
+  /** Whether the system on it says that the image is as it should be; absent if it cannot be asked. */
   readonly check?: Known;
   /** Why the pieces that are unknown are so, and what else people should read. */
   readonly notes: readonly string[];

@@ -3,7 +3,7 @@ import type { MachineIntent, MachineState } from './state.js';
 /** What an administrator may always do: to look, to switch, to take it out of use. */
 const open: readonly MachineIntent['kind'][] = ['status', 'power', 'maintain', 'restore', 'correct'];
 
-/** Why a machine does not take what somebody asks, for whose it is; undefined when that is no obstacle. */
+/** Why a machine refuses a request because of its holder; undefined if it does not. */
 export function refuseOthers(
   { name, state, holder, user }: MachineState,
   intent: MachineIntent,

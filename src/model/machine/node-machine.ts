@@ -39,7 +39,7 @@ export function isNodeIntent(intent: MachineIntent): intent is NodeIntent {
   return nodeIntents.some((kind) => kind === intent.kind);
 }
 
-/** It changes nothing, so that nobody has to know of it. */
+/** It changes nothing, so its owner need not lend it. */
 export function isLook(intent: NodeIntent): boolean {
   return intent.kind === 'status' || (intent.kind === 'power' && intent.verb === 'status');
 }

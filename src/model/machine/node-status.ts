@@ -5,7 +5,7 @@ import type { ImageRef } from './image.js';
 
 /**
  * `READY`: it has the image, untouched. `POST_LOAD`: it has it, and only the steps after loading are missing.
- * `RELOAD`: it certainly has not, or somebody may have been in it. `UNKNOWN`: none of these is certain, so
+ * `RELOAD`: it certainly has not, or it may have been used. `UNKNOWN`: none of these is certain, so
  * nothing is done to it.
  */
 export const verdicts = ['READY', 'POST_LOAD', 'RELOAD', 'UNKNOWN'] as const;
@@ -74,7 +74,7 @@ type Rule = (
 
 const reload = (why: string): Decision => ({ status: 'RELOAD', why });
 const unknown = (why: string): Decision => ({ status: 'UNKNOWN', why });
-const ready: Decision = { status: 'READY', why: 'it has the image, and nobody was in it' };
+const ready: Decision = { status: 'READY', why: 'it has the image and was not used' };
 
 /**
  * In this order; the first that speaks decides. What is not known stops the ones after it, for they build on
@@ -107,10 +107,10 @@ const rules: readonly Rule[] = [
       : undefined,
   (_, record) =>
     record !== undefined && isTainted(record)
-      ? reload(`somebody may have been in it: ${taintReasons(record).join(', ') || 'no reason given'}`)
+      ? reload(`it may have been used: ${taintReasons(record).join(', ') || 'no reason given'}`)
       : undefined,
   ({ logIns }) =>
-    logIns === 'yes' ? reload('somebody was on a terminal of it since its image was put there') : undefined,
+    logIns === 'yes' ? reload('a user had a terminal on it since its image was loaded') : undefined,
   ({ by }, record) =>
     by === undefined && record !== undefined && postLoadOf(record) === undefined
       ? { status: 'POST_LOAD', why: 'the steps after loading were not done' }

@@ -17,7 +17,7 @@ export interface MachineState {
   /** Whose images are that are captured of it; absent: a person's. */
   readonly capturesFor?: CaptureOwner;
   /**
-   * Of its key: of a node's machine, which is worked on in the name of whoever has the node, or of one that
+   * Of its key: of a node's machine, which is worked on in the name of the node's owner, or of one that
    * was moved; else 1.
    */
   readonly incarnation?: number;
@@ -49,7 +49,7 @@ export interface MachineState {
   readonly drift?: readonly Drift[];
   /** When the last of these looks was, RFC 3339. */
   readonly lookedAt?: string;
-  /** The drift that is corrected without anybody asking. */
+  /** The drift that is corrected automatically. */
   readonly correct?: readonly DriftKind[];
   readonly operation?: MachineOperation;
   /** Those before it, newest first. */
@@ -59,7 +59,7 @@ export interface MachineState {
   readonly measured: Readonly<Record<string, number>>;
 }
 
-/** What somebody registers. */
+/** What is registered. */
 export interface Registration {
   readonly provider: string;
   readonly flavor: string;
@@ -69,7 +69,7 @@ export interface Registration {
   readonly system: string | null;
   /** What it is loaded with after a reservation; what it was made from unless given. */
   readonly defaultImage?: ImageRef;
-  /** The drift that is corrected without anybody asking; none unless given. */
+  /** The drift that is corrected automatically. Default: none. */
   readonly correct?: readonly DriftKind[];
 }
 
@@ -80,7 +80,7 @@ export type MoveTarget = Pick<Registration, 'provider'> &
 export type MachineIntent =
   | { readonly kind: 'register' }
   /**
-   * `logIns`: whoever was on a terminal of it counts as having been in it, also where nobody wrote that down.
+   * `logIns`: a terminal log-in counts as use, even if it was not recorded.
    */
   | { readonly kind: 'status'; readonly image?: ImageRef; readonly logIns?: true }
   | { readonly kind: 'power'; readonly verb: PowerVerb }
@@ -149,7 +149,7 @@ export interface OperationResult {
   readonly did?: 'nothing' | 'post-load' | 'everything';
 }
 
-/** What everybody may see of a machine: no payload, no fields. */
+/** The public view of a machine: no payload, no fields. */
 export interface MachineView {
   readonly name: string;
   readonly uid: string;
@@ -246,11 +246,11 @@ export interface Drift {
   readonly since: string;
   /** Equal readings in a row. */
   readonly seen: number;
-  /** How often somebody's policy had it corrected in vain. */
+  /** Corrections that did not help. */
   readonly tries: number;
 }
 
-/** The reservation that has a machine: what changes it is refused to everybody else. */
+/** The reservation that has a machine: changes by others are refused. */
 export interface Holder {
   readonly reservation: string;
   readonly user: string;

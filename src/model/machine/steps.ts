@@ -60,7 +60,7 @@ export const captureSteps: readonly ProcedureStep[] = [
   { step: 'size', action: 'GET_IMAGE_SIZE', usualMs: 2_000 },
 ];
 
-/** What LOAD has to do by what NODE_STATUS said. `unknown`: nothing, for nobody knows what would be lost. */
+/** What LOAD has to do by what NODE_STATUS said. `unknown`: nothing, because something could be lost. */
 export type LoadPlan = 'nothing' | 'post-load' | 'everything' | 'unknown';
 
 export function planLoad(verdict: Verdict): LoadPlan {

@@ -51,7 +51,7 @@ export const transitions: Readonly<
     'begin capture': 'maintenance',
     maintain: 'maintenance',
   },
-  // Whoever was in it may have changed anything: the way out is a load.
+  // Its user may have changed anything: the only way out is a load.
   'in use': { 'begin load': 'reloading', 'begin capture': 'maintenance', maintain: 'maintenance' },
   // `left out`: nothing was written.
   reloading: { 'load done': 'available', 'load left out': 'before', 'load failed': 'failed' },

@@ -46,7 +46,7 @@ export interface LookBorrowerReply {
 
 /** What a workflow that carries nodes tells of one. */
 export type NodeReply =
-  /** `busy`: why nobody else may work on it now. */
+  /** `busy`: why no other workflow may work on it now. */
   | { readonly is: 'here'; readonly uid: string; readonly node: NodeState; readonly busy?: string }
   | { readonly is: 'elsewhere'; readonly workflowId: string }
   | { readonly is: 'unknown'; readonly why: string };

@@ -42,7 +42,7 @@ export interface Sighting {
   readonly why: string;
 }
 
-/** A machine of which nobody can tell now how it is: no drift, for nothing was seen. */
+/** A machine whose state is unknown: no drift, because nothing was observed. */
 export interface Unseen {
   readonly nodeId: string;
   readonly incarnation: number;

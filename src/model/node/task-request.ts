@@ -22,7 +22,7 @@ export interface TaskRequest {
   readonly keyUid?: string;
   /** For CREATE: the machine of this key is there already; take it over, make none. */
   readonly adopt?: true;
-  /** For DELETE: the sweep asks for it, and nobody must have the machine at that moment. */
+  /** For DELETE by the sweep: the machine must have no owner at that moment. */
   readonly swept?: true;
   /** Digest of the placement of the node's machine. */
   readonly placement?: string;

@@ -5,7 +5,7 @@ const maxNames = 10_000;
 const maxCommand = 64 * 1024;
 
 /**
- * What is wrong with an intent that somebody sent, in words; undefined when it is one. What it names is the
+ * What is wrong with an intent that a client sent; undefined if it is valid. What it names is the
  * planner's to check.
  */
 export function checkIntent(intent: unknown): string | undefined {

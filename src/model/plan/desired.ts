@@ -140,7 +140,7 @@ function getsAddress({ spec }: PlanningInput, { facts }: NodeSummary): boolean {
 }
 
 /**
- * A service without such an action is on a node and nobody can tell from the node's facts. One that stays
+ * A service without such an action is on a node and the node's facts do not show it. One that stays
  * down is not started.
  */
 function leavesFacts(outline: ServiceOutline | undefined, held: boolean): boolean {

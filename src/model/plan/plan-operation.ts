@@ -54,7 +54,7 @@ interface Round {
 
 /**
  * A rolling plan replaces machines that still work when nothing else is left to do, so many at once, and
- * leaves the others to the next plan: between two of them whoever reads addresses must be told, which no
+ * leaves the others to the next plan: between two of them the readers of addresses must be updated, which no
  * single plan can say.
  */
 function draftRound(input: PlanningInput): Round {

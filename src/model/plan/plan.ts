@@ -54,7 +54,7 @@ export interface Step {
   readonly service?: string;
   /** Gates that must be open before it starts. */
   readonly after?: readonly string[];
-  /** The gate that its end counts for; absent where nobody waits for it. */
+  /** The gate that its end counts for; absent if nothing waits for it. */
   readonly counts?: string;
   /**
    * From a node's first step with a turn to its last in a row it holds one of `width` places of that turn. It

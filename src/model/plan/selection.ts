@@ -19,7 +19,7 @@ export function selectNodes(
   return indexes.filter((index) => wanted.has(nodeId(group, index)));
 }
 
-/** Scripts can run on it: it was confirmed, and nobody found it gone. */
+/** Scripts can run on it: it was confirmed and not found gone. */
 export function isUsable({ facts }: NodeSummary): boolean {
   return facts.CONFIRM === true && facts.seen !== 'gone';
 }

@@ -157,7 +157,7 @@ function wait(
   candidates: readonly Candidate[],
   now: number,
 ): void {
-  // Neither a tenant at its limit nor an image that is not there keeps anybody else waiting.
+  // Neither a tenant at its limit nor an image that is not there blocks other requests.
   const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'imageless');
   const target =
     waiting.find(({ name }) => name === request.target) ??

@@ -61,14 +61,14 @@ export function fulfilIfWhole(pool: PoolState, id: string, now: number): void {
 export function renewLease(pool: PoolState, id: string, now: number): boolean {
   const request = pool.requests[id];
   if (request?.state !== 'fulfilled') return false;
-  // No change that anybody waits for: its version stays.
+  // Clients do not wait for this change, so the version stays.
   pool.requests[id] = { ...request, ...leaseOf(request, now) };
   return true;
 }
 
 /**
- * Ends a request, whatever its state. Nodes that were handed out are used now; others serve whoever asks
- * next.
+ * Ends a request, whatever its state. Nodes that were allocated are used now; others serve whichever request
+ * asks next.
  */
 export function giveBack(
   pool: PoolState,
@@ -125,7 +125,7 @@ export interface Hold {
   readonly forMs?: number;
 }
 
-/** Keeps a node for somebody who looks into it; its request, if it has one, goes on without it. */
+/** Holds a node for inspection; its request, if it has one, continues without it. */
 export function holdNode(pool: PoolState, id: string, { by, comment, forMs }: Hold, now: number): boolean {
   const node = pool.nodes[id];
   if (
@@ -162,7 +162,7 @@ export function deleteNode(pool: PoolState, id: string, why: string, now: number
   return true;
 }
 
-/** The request begins anew: its nodes that are well are found again, for nobody has them now. */
+/** The request begins anew: its nodes that are well are found again, because they are free now. */
 export function takeBackUp(pool: PoolState, id: string, now: number): void {
   const request = pool.requests[id];
   if (request?.state !== 'pending') return;
@@ -172,7 +172,7 @@ export function takeBackUp(pool: PoolState, id: string, now: number): void {
 }
 
 /**
- * A machine of several nodes goes with those that stand on it: nobody's at once, others when they are
+ * A machine of several nodes goes with those that stand on it: a free one at once, others when they are
  * returned.
  */
 function retireBacking(pool: PoolState, node: PoolNode, why: string, now: number): boolean {

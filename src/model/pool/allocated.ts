@@ -52,7 +52,7 @@ function drawnOf(pool: PoolState, request: NodeRequest): DrawnNode | undefined {
   return { ...shown, state: 'running', ...(typeof address === 'string' ? { address } : {}) };
 }
 
-/** A node that was handed out, and deleted since on somebody's word. */
+/** A node that was handed out, and deleted since by request. */
 export function isLost({ nodes }: PoolState, { id }: Pick<NodeRequest, 'id'>, node: string): boolean {
   return nodes[node]?.request !== id;
 }

@@ -16,7 +16,7 @@ export interface Book {
   /** By provider pool: what nodes take that will be gone by themselves. */
   readonly leaving: Record<string, Record<string, number>>;
   /**
-   * By provider pool and label: nodes that nobody has; ready ones first, those of the newest image before
+   * By provider pool and label: nodes without a user; ready ones first, those of the newest image before
    * others, the oldest first.
    */
   readonly idle: Record<string, string[]>;

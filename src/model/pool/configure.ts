@@ -4,7 +4,7 @@ import { changeRequest, type PoolState } from './state.js';
 import type { PlannedPool } from './spec.js';
 
 /**
- * Takes a checked configuration over. Nodes that somebody has stay; others that it has no place for go when
+ * Takes a checked configuration over. Nodes in use stay; others that it has no place for go when
  * they are looked at next.
  */
 export function configurePool(
@@ -27,7 +27,7 @@ export function configurePool(
     for (const key of Object.keys(record)) delete record[key];
 }
 
-/** Nobody gets anything any more, and everything is deleted, what is in use too. */
+/** Declines all requests and deletes all nodes, those in use too. */
 export function emptyPool(pool: PoolState, by: string, now: number): void {
   pool.leaving ??= { by, at: now };
   for (const request of Object.values(pool.requests)) {

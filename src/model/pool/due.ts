@@ -42,7 +42,7 @@ interface End {
   readonly why: string;
 }
 
-/** When a node is deleted whoever asks for it, and why. */
+/** When a node is deleted regardless of requests, and why. */
 function endOf(pool: PoolState, node: PoolNode): End | undefined {
   const label = pool.spec?.labels[node.label];
   if (node.state === 'hold')
@@ -73,10 +73,10 @@ function whyOutdated(pool: PoolState, node: PoolNode): string {
     : 'its label is configured otherwise now';
 }
 
-/** Ready nodes beyond those that are to be kept go when nobody has asked for them for a while. */
+/** Ready nodes beyond those that are to be kept are deleted if they were not requested for a while. */
 function deleteSpare(pool: PoolState, now: number): void {
   for (const node of surplus(pool, now))
-    if (goesAt(pool, node) <= now) setNodeState(pool, node.id, 'deleting', now, 'nobody asked for it');
+    if (goesAt(pool, node) <= now) setNodeState(pool, node.id, 'deleting', now, 'it was not requested');
 }
 
 /** Ready nodes that could go without leaving less than is to be kept, the oldest first. */

@@ -74,7 +74,7 @@ function helps({ uses }: PoolNode, left: Amounts): boolean {
 }
 
 /**
- * Nodes of the provider pool that are ready and nobody's, but for those that are kept for the request itself.
+ * Free, ready nodes of the provider pool, except those kept for the request itself.
  */
 function evictable(pool: PoolState, book: Book, name: string): readonly PoolNode[] {
   const idle = Object.entries(book.idle).flatMap(([key, ids]) => (key.startsWith(`${name}/`) ? ids : []));

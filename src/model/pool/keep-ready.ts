@@ -5,7 +5,7 @@ import { makeNode } from './make.js';
 import type { PoolState } from './state.js';
 
 /**
- * Has nodes made that nobody asked for yet, where there is room that nobody waits for. It never makes room.
+ * Creates nodes ahead of requests from capacity that no request waits for. It never frees capacity.
  */
 export function keepReady(pool: PoolState, book: Book, now: number): void {
   if (pool.leaving !== undefined) return;

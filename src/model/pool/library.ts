@@ -7,7 +7,7 @@ import type { PoolState } from './state.js';
 /**
  * How the version of a node stands to the one that its provider account has now.
  * - `superseded`: there is a newer one. The node serves until another one is there.
- * - `withdrawn`: it was taken back. Nobody gets it any more.
+ * - `withdrawn`: it was rolled back and is no longer offered.
  */
 export type VersionStanding = 'current' | 'superseded' | 'withdrawn';
 
@@ -57,7 +57,7 @@ export function standingOf(pool: PoolState, node: PoolNode): VersionStanding {
 }
 
 /**
- * Ready nodes of older images that nobody has. A machine of several nodes that has some is left until they
+ * Free, ready nodes of older images. A machine of several nodes that has some is left until they
  * are gone.
  */
 export function oldSpares(pool: PoolState): readonly PoolNode[] {

@@ -39,7 +39,7 @@ export interface HoldRequest {
   readonly nodeId: string;
   readonly by: string;
   readonly comment: string;
-  /** Ms; absent: until somebody ends it, or the label's limit. */
+  /** Ms; absent: until it is ended, or the label's limit. */
   readonly forMs?: number;
 }
 

@@ -3,7 +3,7 @@ import { inOrder } from './order.js';
 import { requestStates } from './request.js';
 import type { PoolState } from './state.js';
 
-/** A number about a pool, for whoever watches it. */
+/** A metric of a pool. */
 export interface Figure {
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;

@@ -3,10 +3,10 @@ import type { Amounts } from './amounts.js';
 
 /**
  * - `building`: its machine is being made.
- * - `ready`: it waits for somebody.
+ * - `ready`: it waits for a request.
  * - `in-use`: a request has it.
  * - `used`: it was returned and is being cleaned up.
- * - `hold`: kept for somebody who looks into it.
+ * - `hold`: kept for inspection.
  * - `failed`: it does not answer; machines that cannot be made anew wait here until they do.
  * - `deleting`: its machine is being deleted; after that the node is gone.
  */
@@ -65,7 +65,7 @@ export function mayBecome(node: Pick<PoolNode, 'state'>, state: PoolNodeState): 
   return nodeTransitions[node.state].includes(state);
 }
 
-/** Nobody has it, and somebody could. */
+/** It is free and can be allocated. */
 export function isIdle(node: PoolNode): boolean {
   return (
     node.request === undefined &&
@@ -74,7 +74,7 @@ export function isIdle(node: PoolNode): boolean {
   );
 }
 
-/** A whole machine that is ready, and nobody's. */
+/** A whole machine that is ready and free. */
 export function isSpare(node: PoolNode): boolean {
   return node.state === 'ready' && node.request === undefined && node.backing === undefined;
 }

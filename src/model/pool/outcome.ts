@@ -74,7 +74,7 @@ export function launchFailed(
   else setNodeState(pool, id, 'deleting', now, `was not built: ${message}`);
 }
 
-/** Nobody waits for it, so it is not tried again at once, and later each time. */
+/** No request waits for it, so it is retried with a growing delay. */
 function rest(pool: PoolState, { providerPool, label }: PoolNode, now: number): void {
   const key = offerKey(providerPool, label);
   const failures = (pool.resting[key]?.failures ?? 0) + 1;

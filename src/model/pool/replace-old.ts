@@ -10,16 +10,16 @@ import type { PoolState } from './state.js';
 const shareAtOnce = 0.1;
 
 /**
- * Has ready nodes of an older image give way to nodes of the newest, after everybody who waits got what there
- * is: first another one is made, then an old one goes. Only where there is no room for another one an old one
- * goes first.
+ * Has ready nodes of an older image give way to nodes of the newest, after all waiting requests got what
+ * there is: first another one is made, then an old one goes. Only where there is no room for another one an
+ * old one goes first.
  */
 export function replaceOld(pool: PoolState, book: Book, now: number): void {
   if (pool.leaving !== undefined) return;
   for (const label of labelsWithOld(pool)) replaceLabel(pool, book, label, now);
 }
 
-/** Labels that have ready nodes of an older image, which nobody has. */
+/** Labels that have free, ready nodes of an older image. */
 export function labelsWithOld(pool: PoolState): ReadonlySet<string> {
   return new Set(oldSpares(pool).map(({ label }) => label));
 }

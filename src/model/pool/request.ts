@@ -17,7 +17,7 @@ export const requestTransitions: Readonly<Record<RequestState, readonly RequestS
   failed: [],
 };
 
-/** A demand for nodes, as somebody makes it. */
+/** A request for nodes, as a client makes it. */
 export interface NodeDemand {
   /** Made by the requester; the same id again is the same request. */
   readonly id: string;

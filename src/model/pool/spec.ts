@@ -14,11 +14,11 @@ export interface PoolSpec {
 
 /** A kind of node that can be asked for. */
 export interface LabelSpec {
-  /** Nodes that are kept ready for whoever asks next. */
+  /** Nodes that are kept ready for the next requests. */
   readonly minReady: number;
   /** A ready node that is older is replaced. */
   readonly maxReadyAgeMs?: number;
-  /** Ready nodes beyond `minReady` are deleted when nobody asked for them for so long. */
+  /** Ready nodes beyond `minReady` are deleted when they were not requested for so long. */
   readonly spareAgeMs: number;
   /** A held node is deleted after this, whatever the hold says. */
   readonly maxHoldAgeMs?: number;
@@ -36,7 +36,7 @@ export interface ProviderPoolSpec {
   readonly limits: Amounts;
   /** The account's own quota is not asked for. */
   readonly ignoreQuota?: true;
-  /** Handed to whoever gets a node. */
+  /** Passed to the requester with a node. */
   readonly attributes: JsonObject;
   /** How many machines are tried for one node of a request. */
   readonly launchAttempts: number;
@@ -75,7 +75,7 @@ export interface OfferSpec {
 /** Where the machines of each provider pool and label come from, resolved by a worker. */
 export type Placements = Readonly<Record<string, Readonly<Record<string, OfferPlacement>>>>;
 
-/** Of an image of the library nobody knows the version before a machine is made. */
+/** The version of a library image is chosen when the machine is created. */
 export interface OfferPlacement extends PlannedPlacement {
   readonly libraryImage?: string;
 }

@@ -17,7 +17,7 @@ export interface PoolState {
   /** Absent until it was configured. */
   spec?: PoolSpec;
   placements: Placements;
-  /** What images of the library said of themselves, by their names; absent: nobody asked any. */
+  /** What images of the library said of themselves, by their names; absent: none was asked. */
   library?: Readonly<Record<string, ImageNews>>;
   /** Provider pools whose provider is told when a node is reused. */
   hearing?: readonly string[];

@@ -45,7 +45,7 @@ export interface GrantedNode {
   readonly payload: JsonObject;
   /** From the provider pool's configuration. */
   readonly attributes: JsonObject;
-  /** It is not the request's any more: somebody deleted it, or ended its hold. */
+  /** It is not the request's any more: it was deleted, or its hold was ended. */
   readonly lost?: true;
 }
 

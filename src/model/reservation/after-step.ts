@@ -72,13 +72,13 @@ function afterDone(reservation: Reservation, { machine }: Seat, { step, reply, n
 const silences = 5;
 const askAgainMs = 30_000;
 /**
- * How often a load is asked for again when nobody can tell what came of it, where these very machines are
+ * How often a load is asked for again when its outcome is unknown, where these very machines are
  * wanted.
  */
 const silentLoads = 2;
 
 /**
- * What a look says of the user: not whether the machine is right, but whether anybody may have been in it.
+ * What a look says of the user: not whether the machine is right, but whether it may have been used.
  */
 function afterLook(
   state: ReservationsState,
@@ -101,7 +101,7 @@ function afterLook(
         why: reply.why,
       }),
     );
-  const why = reply.is === 'done' ? 'whether anybody was in it is not known' : reply.why;
+  const why = reply.is === 'done' ? 'whether it was used is not known' : reply.why;
   if (seat.tries + 1 < silences)
     return withReservation(
       state,
@@ -133,7 +133,7 @@ function afterFailure(
   const isGone = reply.is === 'gone';
   switch (step) {
     case 'hold':
-      // Whoever has it without a reservation may be out of it in time; where any machine would do, another
+      // A user without a reservation may leave it in time; where any machine would do, another
       // one is quicker.
       if (
         !isGone &&
@@ -179,7 +179,7 @@ function afterFailure(
     case 'maintain':
       return withReservation(state, withSeat(noted, { ...seat, stage: isGone ? 'free' : 'cleared', why }));
     case 'let go':
-      // Until it is let go of, it refuses everybody else.
+      // Until it is released, it refuses all others.
       if (reply.is === 'not done')
         return withReservation(state, withSeat(noted, { ...seat, notBefore: now + askAgainMs, why }));
       return withReservation(state, withSeat(isGone ? reservation : noted, { ...seat, stage: 'free', why }));

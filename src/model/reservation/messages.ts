@@ -5,7 +5,7 @@ import type { MachineIntent } from '../machine/state.js';
 import type { Verdict } from '../machine/node-status.js';
 import type { ReservationView } from './view.js';
 
-/** What somebody asks for. Moments are in ms since the epoch. */
+/** What a client requests. Moments are in ms since the epoch. */
 export interface ReserveRequest {
   readonly user: string;
   readonly image: ImageRef;

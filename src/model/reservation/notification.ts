@@ -33,5 +33,5 @@ export function tell(
   return { ...state, tidings: [...state.tidings, tidings].slice(-waitingAtMost) };
 }
 
-/** Where nobody can be told, the oldest are forgotten; every reservation has its notes. */
+/** Undeliverable notifications: the oldest are dropped; every reservation keeps its notes. */
 const waitingAtMost = 200;

@@ -8,7 +8,7 @@ export interface ReservationsState {
   readonly numbers: number;
   /** Those that are not over, and the newest of those that are, by their ids; oldest first. */
   readonly reservations: Readonly<Record<string, Reservation>>;
-  /** What is still to be told to whoever is to hear of it, oldest first. */
+  /** Notifications that are not sent yet, oldest first. */
   readonly tidings: readonly Tidings[];
 }
 

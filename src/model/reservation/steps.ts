@@ -5,7 +5,7 @@ import { type Reservation, type ReservationsState, type Seat, type StepName, iso
 
 /**
  * What a machine is asked next by its reservation, and what follows from its answer. The way there: hold,
- * load, reserve, log in. The way back: look whether anybody was in it, then take out what its user left, or
+ * load, reserve, log in. The way back: check whether it was used, then take out what its user left, or
  * write another image; let go.
  */
 export function nextStep(
@@ -49,7 +49,7 @@ function stepThere(
 
 function stepBack({ readyAt }: Reservation, { stage, givenUp }: Seat): StepName | undefined {
   switch (stage) {
-    // Nobody was told how to log in: there is nothing to take out.
+    // No access was given, so there is nothing to revoke.
     case 'held':
     case 'loaded':
       return 'let go';
@@ -91,7 +91,7 @@ export function intentOf(
       return { kind: 'status', image, logIns: true };
     case 'unload':
       return { kind: 'unload' };
-    // Somebody was in it, so there is nothing to look at first.
+    // It was used, so it needs no check first.
     case 'reload':
       return { kind: 'load', image: imageAfter(state, reservation, seat), force: true };
     case 'maintain':

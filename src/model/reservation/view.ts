@@ -9,7 +9,7 @@ import {
   isoOf,
 } from './state.js';
 
-/** What everybody may see of a reservation. Moments are in RFC 3339. */
+/** The public view of a reservation. Moments are in RFC 3339. */
 export interface ReservationView {
   readonly id: string;
   readonly state: ReservationState;

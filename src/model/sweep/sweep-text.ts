@@ -25,7 +25,7 @@ export function detailsOfSweep(report: SweepReport): string {
   const gone = deleted.filter(({ failed }) => failed === undefined);
   const machines = accounts.reduce((sum, account) => sum + account.machines, 0);
   return [
-    `### Sweep: ${leaks.length} of ${machines} machines belong to nobody, ${gone.length} deleted${policy.delete ? '' : ' (dry run)'}`,
+    `### Sweep: ${leaks.length} of ${machines} machines have no owner, ${gone.length} deleted${policy.delete ? '' : ' (dry run)'}`,
     ...refused.map((why) => `- refused: ${why}`),
     ...accounts.flatMap(({ name, unable }) =>
       unable === undefined ? [] : [`- not watched: ${name} (${unable})`],

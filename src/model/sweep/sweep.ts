@@ -1,6 +1,6 @@
 import type { NamedMachine } from '../node/ownership.js';
 
-/** The sweep for machines that nobody knows: what it is told, what it reports, and what it decides. Pure. */
+/** The sweep for orphaned machines: input, report and decisions. Pure. */
 
 export interface SweepPolicy {
   /** How long a machine must have been seen unowned before it may be deleted, in ms. */
@@ -19,7 +19,7 @@ export interface SweepSettings {
 
 /**
  * Often enough to notice, late enough that nothing under way is taken for a leak, and a dry run until
- * somebody switches it on.
+ * it is switched on.
  */
 export const defaultSweep: SweepSettings = {
   everyMs: 15 * 60_000,
@@ -83,7 +83,7 @@ export interface AccountLook {
   readonly more?: number;
   /** What could not be read: no machine is deleted while there is any of it. */
   readonly problems: readonly string[];
-  /** Why nobody can tell what the account has; it is not watched. */
+  /** Why the account could not be listed. */
   readonly unable?: string;
 }
 

@@ -26,7 +26,7 @@ const instead: Readonly<Record<string, string>> = {
     'Tags are set by Heddle; use attributes of the provider pool for what users are to know.',
   'max-volumes': 'Name a word of your own under limits, and what a machine takes of it under uses.',
   'max-volume-gb': 'Name a word of your own under limits, and what a machine takes of it under uses.',
-  'host-key-checking': 'Host keys are always checked: pinned at the first contact where nobody tells them.',
+  'host-key-checking': 'Host keys are always checked: pinned at the first contact if they are not given.',
   timeout: 'A machine is asked for 3 s whether it answers.',
   'connection-type': 'Nodes are reached by SSH.',
   'shell-type': 'Scripts are run by /bin/sh, or by the interpreter that an action names.',
@@ -35,8 +35,8 @@ const instead: Readonly<Record<string, string>> = {
   'hostname-format': 'Hostnames are <pool>-<label>-<number>.',
   'image-name-format': 'Images are not built here.',
   'post-upload-hook': 'Images are not built here.',
-  'clean-floating-ips': 'The sweep looks for what nobody has.',
-  'port-cleanup-interval': 'The sweep looks for what nobody has.',
+  'clean-floating-ips': 'The sweep finds orphans.',
+  'port-cleanup-interval': 'The sweep finds orphans.',
 };
 
 /** Notes every key of a part that is not read. */

@@ -94,7 +94,7 @@ function remarkMachine(machine: NodepoolMachine, path: Path): readonly Problem[]
       ? [
           leftOut(
             [...path, 'host-key-checking'],
-            'Host keys are always checked: pinned at the first contact where nobody tells them.',
+            'Host keys are always checked: pinned at the first contact if they are not given.',
           ),
         ]
       : []),

@@ -12,6 +12,6 @@ export interface Taking {
   readonly providerPools: Names;
   /** Whether nodes of the label are made at all. */
   declares(label: string): boolean;
-  /** Our name of a label that somebody serves. */
+  /** Our name of a label that is served. */
   serve(label: string): string;
 }

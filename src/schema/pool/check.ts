@@ -5,7 +5,7 @@ import { suggest } from '../suggest.js';
 import { longestName } from './written.js';
 
 /**
- * Checks what a pool means: that every label is served by somebody, and nothing is served that is no label.
+ * Checks what a pool means: that every label is served, and only labels are served.
  * Pure.
  */
 export function checkPool(spec: PoolSpec, at: Path): readonly Problem[] {

@@ -13,7 +13,7 @@ const entries = <Value extends z.ZodType>(value: Value, most: number) =>
 
 const amount = z.number().min(0).max(1e9);
 
-/** What is counted is up to whoever writes it; `nodes` is counted always. */
+/** The author chooses what is counted; `nodes` is always counted. */
 export const amountsSchema = z
   .record(simpleNameSchema, amount)
   .meta({ description: 'How much of what: {nodes: 10, cores: 40, memory: 65536}; memory in MiB.' });
@@ -50,7 +50,7 @@ const labelSchema = z
       .default(0)
       .meta({
         title: 'Minimum ready',
-        description: 'Nodes that are kept ready for whoever asks next; 0 unless given.',
+        description: 'Nodes that are kept ready for the next requests; 0 unless given.',
       }),
     maxReadyAge: durationSchema
       .optional()
@@ -60,7 +60,7 @@ const labelSchema = z
       .meta({
         title: 'Spare age',
         description:
-          'Ready nodes beyond minReady are deleted when nobody asked for them for so long; "10m" unless given.',
+          'Ready nodes beyond minReady are deleted when they were not requested for so long; "10m" unless given.',
       }),
     maxHoldAge: durationSchema
       .optional()
@@ -160,7 +160,7 @@ const providerPoolSchema = z
     attributes: z
       .record(z.string().max(100), anyJsonSchema)
       .prefault({})
-      .meta({ title: 'Attributes', description: 'Free; handed to whoever gets a node.' }),
+      .meta({ title: 'Attributes', description: 'Free; passed to the requester with a node.' }),
     launchAttempts: z
       .int()
       .min(1)

@@ -20,7 +20,7 @@ const moment = z
     error: 'is no moment such as 2026-07-01T09:00:00Z, or 2026-07-01 09:00 in the zone of this machine',
   });
 
-/** What somebody writes who wants machines. */
+/** A request for machines, as users write it. */
 export const reservationSchema = z.strictObject({
   image: z
     .string()

@@ -8,7 +8,7 @@ export const endRunFunctions = `
 end_run() {
   ended=
   [ -e rc ] || echo > "$1"
-  # Takes the claim itself if nobody has it.
+  # Takes the claim itself if it is free.
   set -C
   { echo "0 0 $1" > pid; } 2>/dev/null && echo "143 $1" > rc
   set +C

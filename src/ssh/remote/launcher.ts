@@ -29,7 +29,7 @@ receive() {
   part script "$script_size" && part stdin "$stdin_size" || refuse_upload
   mark=
   read -r mark <&5
-  # Cut short: nobody is listening any more.
+  # Cut short: the listener is gone.
   [ "$mark" = "$tag" ] || { problem="short the upload was cut on its way"; rm -rf "$up"; fail $problem; }
   problem=$({ LC_ALL=C cat <&5 > "$up/runner"; } 2>&1) || refuse_upload
   exec 5<&-
@@ -94,7 +94,7 @@ result() {
   piece r 6 "$size"
 }
 hang_up() {
-  # Nobody listens any more. The launcher waits for its supervisor and would not notice.
+  # The listener is gone. The launcher waits for its supervisor and would not notice.
   is_alive $$ "$launched" && kill -s KILL $$
   exit 0
 }

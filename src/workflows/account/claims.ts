@@ -5,8 +5,8 @@ import { heldClaimsQuery, releaseClaimUpdate, takeClaimUpdate } from '../cluster
 export type ClaimsState = Readonly<Record<string, string>>;
 
 /**
- * The machines that are claimed in a provider account whose machines carry no tags. There is one such workflow
- * per account, so its history orders the claims of all workers.
+ * The machines that are claimed in a provider account whose machines carry no tags. There is one such
+ * workflow per account, so its history orders the claims of all workers.
  */
 export async function claims(input?: { readonly carried: ClaimsState }): Promise<string> {
   let state = input?.carried ?? {};

@@ -1,7 +1,7 @@
 import { condition, setHandler } from '@temporalio/workflow';
 import { dropPartSignal, keepPartSignal, type PartHeader } from './messages.js';
 
-/** How long a part waits for the rest of its content: whoever sent it may have died. */
+/** How long a part waits for the rest of its content: its sender may have died. */
 const unclaimed = '1 hour';
 
 /**
@@ -24,7 +24,7 @@ export async function resourcePart(_header: PartHeader, _packed: string): Promis
     () => {
       dropped = true;
     },
-    { description: 'Nobody needs this content any more.' },
+    { description: 'The content is no longer needed.' },
   );
   if (!(await condition(() => kept || dropped, unclaimed))) return;
   await condition(() => dropped);

@@ -113,7 +113,7 @@ export function acceptDelete(memory: Memory, { by }: PlainRequest): ApplyReply {
     return { operation: operation.id, clusterUid: uid, unchanged: true };
   }
   if (operation?.state === 'running') memory.halt = { to: 'delete', by };
-  // Whoever works on a node finds its machine gone.
+  // The borrower of a node finds its machine gone.
   const { lent: _lent, ...state } = memory.state;
   memory.state = { ...state, queue: [] };
   return reply(memory, queueOperation(memory, { intent: { kind: 'delete' }, by }));

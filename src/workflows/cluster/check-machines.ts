@@ -22,7 +22,7 @@ export function isToLook({ state }: Memory): boolean {
 
 export async function look(memory: Memory): Promise<void> {
   const { name, uid, looks, lent } = memory.state;
-  // Whoever works on a node may have switched it off.
+  // The borrower of a node may have switched it off.
   if (lent !== undefined) {
     memory.state = { ...memory.state, looks: { ...looks, done: looks.asked } };
     return;

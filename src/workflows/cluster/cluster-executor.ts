@@ -128,7 +128,7 @@ export function nodeFailed(
   const group = groupOfNode(memory, nodeId);
   if (group === undefined) hideNode(memory, nodeId, 'aside');
   else instruct(memory, group, { do: 'aside', nodeId });
-  // What it did not do keeps nobody waiting.
+  // Its remaining steps block no other node.
   for (const { counts } of remaining) {
     if (counts !== undefined) count(memory, counts);
   }

@@ -158,13 +158,13 @@ async function startGroup(memory: Memory, id: string): Promise<void> {
 }
 
 /**
- * A group that is gone was terminated from outside: nobody knows its nodes any more, and a person must
+ * A group that is gone was terminated from outside: its nodes are unknown, and a person must
  * decide.
  */
 function lose(memory: Memory, id: string, error: unknown): void {
   const why = error instanceof Error ? error.message : String(error);
   if (memory.state.operation?.kind === 'delete') {
-    // Nobody can take its nodes down any more; their machines are found by the sweep once the cluster is
+    // Its nodes cannot be taken down any more; the sweep finds their machines once the cluster is
     // gone.
     const nodes = sizeOf(memory.state.groups[id]?.members ?? {});
     changeOperation(memory, {

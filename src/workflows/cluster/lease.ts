@@ -11,10 +11,12 @@ import { groupOfNode } from './groups.js';
 import { changeNode, type Memory } from './memory.js';
 import { refuseBusy, refuseDeleting, refuseUnknownNodes } from './refuse.js';
 
-/** How often a cluster asks whether whoever has its node still works on it, in ms. */
+/** How often a cluster asks the borrower of its node whether it still works on it, in ms. */
 const askBorrowerMs = 5 * 60_000;
 
-/** Why a node is not lent; undefined if it is. A cluster lends a node only while it is idle and up to date. */
+/**
+ * Why a node is not lent; undefined if it is. A cluster lends a node only while it is idle and up to date.
+ */
 export function refuseLend(memory: Memory, request: LendRequest): string | undefined {
   const { state } = memory;
   const { name, operation, spec, achieved, nodes, lent } = state;
@@ -149,7 +151,7 @@ export function nodeIn(nodes: Readonly<Record<string, NodeState>>, uid: string, 
 }
 
 /**
- * It may have been switched off for a capture that nobody ends any more. Where that cannot be done, the next
+ * It may have been switched off for a capture that no longer runs. If this fails, the next
  * look shows it.
  */
 async function switchOn(

@@ -58,7 +58,7 @@ export const reportSignal = defineSignal<[GroupReport]>('report');
 export const nodesQuery = defineQuery<readonly NodeStatus[]>('nodes');
 /** Whose machines are these? For the sweep; asked of clusters and of their groups. */
 export const ownersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');
-/** The same, and whoever says that a machine is free sees to it that its key is never used again. */
+/** Like `owners`; the key of a machine that is reported free is never used again. */
 export const disownUpdate = defineUpdate<readonly Ownership[], [readonly NamedMachine[]]>('disown');
 /** Turns to call a provider. */
 export interface TurnRequest {

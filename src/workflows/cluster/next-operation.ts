@@ -123,7 +123,10 @@ function endHalted(memory: Memory, operation: Operation): void {
     return;
   }
   changeNodes(memory, ({ failure: _failure, ...node }) => node);
-  endOperation(memory, 'cancelled', { ...operation, reason: `cancelled by ${halt?.by ?? 'nobody'}` });
+  endOperation(memory, 'cancelled', {
+    ...operation,
+    reason: `cancelled by ${halt?.by ?? 'an unknown user'}`,
+  });
 }
 
 /** What failed waits for a person, unless the cluster's policy is to go back to what was there before. */

@@ -56,7 +56,7 @@ async function surveyBatch(
       at: placement,
       summary: `SURVEY ${request.nodes.length} nodes of ${placement.provider}`,
     });
-    for (const { nodeId, why } of unknown) log.warn(`nobody can tell how ${nodeId} is`, { why });
+    for (const { nodeId, why } of unknown) log.warn(`the state of ${nodeId} is unknown`, { why });
     for (const { nodeId, incarnation } of nodes) {
       const sighting = sightings.find((found) => found.nodeId === nodeId);
       const found = health.filter((one) => one.nodeId === nodeId);

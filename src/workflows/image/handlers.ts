@@ -57,7 +57,9 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
       'Cancel the build under way and the request for it.',
       (_request) => cancelBuild(memory),
       (_request) =>
-        isIdle(memory) ? `image ${memory.state.name} is not being built, and nobody asked for it` : undefined,
+        isIdle(memory)
+          ? `image ${memory.state.name} is not being built, and no build was requested`
+          : undefined,
     ),
     update(
       rollbackImageUpdate,
@@ -68,7 +70,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
     update(
       pauseImageUpdate,
       'Pause building.',
-      ({ by }) => change(memory, { paused: { by, at: now(), why: 'somebody paused it' } }),
+      ({ by }) => change(memory, { paused: { by, at: now(), why: 'it was paused by request' } }),
       () => leavingText(memory),
     ),
     update(resumeImageUpdate, 'Resume building.', (_request) => {
@@ -212,5 +214,5 @@ function leavingText({ state: { name, leaving } }: ImageMemory): string | undefi
 }
 
 function unknownText({ state: { name, spec } }: ImageMemory): string | undefined {
-  return spec === undefined ? `nobody said yet how image ${name} is made` : undefined;
+  return spec === undefined ? `image ${name} has no recipe yet; apply one first` : undefined;
 }

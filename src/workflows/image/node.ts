@@ -21,7 +21,7 @@ import { runChain } from './run-chain.js';
 
 const captureMs = 7 * 3_600_000;
 
-/** While nobody can tell whether the node is on again it is tried so often, with this pause, in ms. */
+/** Attempts, and the pause between them in ms, while it is unknown whether the node is on again. */
 const switchOnTries = 12;
 const switchOnPauseMs = 5 * 60_000;
 
@@ -36,7 +36,7 @@ export async function captureNode(
   const { name, uid } = memory.state;
   const tell = (step: string): void => changeBuild(memory, number, { step });
   const loan: Loan = { id: `${uid}/${number}`, of: from, build: number };
-  // Noted first: whoever lends it may ask whether it is still in use.
+  // Recorded first: the lender may ask whether the node is still in use.
   change(memory, { loan });
   try {
     tell(`borrows ${describeNode(from)}`);
@@ -81,7 +81,7 @@ export async function captureNode(
   }
 }
 
-/** The node's machine, worked on by its own key, in the name of whoever has it. */
+/** The node's machine, under its own key and in the name of its owner. */
 async function openNode(
   memory: ImageMemory,
   { clusterId, uid, nodeId, incarnation, payload, placement }: FoundNode,
@@ -134,7 +134,7 @@ function machineOfLoan(memory: ImageMemory): MachineMemory {
 }
 
 /**
- * It goes on working: it is on, and answers, before anybody is told that it is free. What ran on it is then
+ * It goes on working: it is on, and answers, before it is reported as free. What ran on it is then
  * started by who has it.
  */
 async function giveBack(memory: ImageMemory, number: number): Promise<void> {

@@ -9,8 +9,8 @@ import { change, type ImageMemory } from './memory.js';
 const nothingTold: Told = { version: 0, offers: {}, watchers: {} };
 
 /**
- * Somebody wants to know what is offered, from now on. One that asks again is told again, also while it is
- * being told.
+ * Subscribes a workflow to the versions that are offered. A repeated request is answered again, also while it
+ * is being told.
  */
 export function addWatcher(memory: ImageMemory, workflowId: string): void {
   const { told = nothingTold } = memory.state;
@@ -37,7 +37,7 @@ export async function keepTelling(memory: ImageMemory): Promise<never> {
   }
 }
 
-/** Nobody who watches has to be told anything now. */
+/** All subscribers have the current versions. */
 export function isAllTold(state: ImageState): boolean {
   const { told = nothingTold } = state;
   if (Object.keys(told.watchers).length === 0) return true;

@@ -71,7 +71,7 @@ async function captureRecipe(
       tell,
     });
     tell('CAPTURE');
-    // From here on there may be an image, also when nobody hears of it.
+    // From here on there may be an image, even if the response is lost.
     changeUpload(memory, number, { provider, type, site, state: 'uploading' });
     const { sizeMb } = await operate(machine, { kind: 'capture', image: ref, prove: false });
     changeUpload(memory, number, { provider, type, site, state: 'ready', image: formatImageRef(ref) });

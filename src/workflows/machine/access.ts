@@ -16,7 +16,7 @@ export async function grantAccess(
 ): Promise<void> {
   const { name, payload, holder } = memory.state;
   if (!can(memory, 'GRANT_ACCESS')) {
-    // Nobody logs in to a resource that its plugin reaches.
+    // A resource that its plugin reaches has no log-in.
     if (payload['ssh-auth'] === undefined) return;
     refuse(
       memory,

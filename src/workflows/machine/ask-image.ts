@@ -4,7 +4,7 @@ import { toNotDone } from './failure.js';
 import type { MachineMemory } from './memory.js';
 import { can, runAction } from './run-step.js';
 
-/** Longest time for the question, in ms: whoever asks decides without the answer then. */
+/** Longest time for the question, in ms: then the caller decides without the answer. */
 const patienceMs = 20_000;
 
 /**

@@ -24,9 +24,9 @@ export interface LoadOrder {
 }
 
 /**
- * LOAD: brings an image onto the machine. What has the image already is left alone; what nobody can tell is
- * left alone too, and said so. From the first byte written until the image was proved, the machine is
- * nobody's.
+ * LOAD: brings an image onto the machine. A machine that has the image already is left alone; an unknown
+ * state is left alone too, and said so. From the first byte written until the image was proved, the machine
+ * is nobody's.
  */
 export async function load(memory: MachineMemory, order: LoadOrder): Promise<OperationResult> {
   const { image } = order;

@@ -32,7 +32,7 @@ export async function moveTo(memory: MachineMemory, to: MoveTarget): Promise<Ope
   }
   const next =
     Math.max(memory.state.incarnations ?? incarnation, memory.state.incarnation ?? incarnation) + 1;
-  // Noted first: nobody takes it for a machine that is nobody's.
+  // Recorded first: otherwise the sweep would take the machine for an orphan.
   change(memory, { incarnations: next, moving: next });
   const there: MachineMemory = {
     ...newMemory(),
@@ -87,7 +87,7 @@ function moved(
   };
 }
 
-/** What cannot be deleted now the sweep finds by its key, which is nobody's. */
+/** A machine that cannot be deleted now is found by the sweep: its key has no owner. */
 async function giveUp(memory: MachineMemory, there: MachineMemory): Promise<void> {
   await giveBack(there, memory);
   const { moving: _moving, ...state } = memory.state;

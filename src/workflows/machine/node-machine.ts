@@ -188,7 +188,7 @@ async function find(
 ): Promise<FoundNode> {
   if (isLook(intent))
     return schedule('FIND_NODE', { node }, { summary: `FIND_NODE ${node.node} of ${node.name}` });
-  // Noted first: whoever lends it may ask whether it is still in use.
+  // Recorded first: the lender may ask whether the node is still in use.
   borrowed.has = true;
   return schedule('BORROW_NODE', {
     node,
@@ -198,7 +198,7 @@ async function find(
   });
 }
 
-/** What whoever lent the node is to do about it. */
+/** What the lender of the node has to do next. */
 async function settle(
   memory: MachineMemory,
   { intent }: NodeMachineInput,

@@ -23,7 +23,7 @@ const longestReason = 500;
 
 /**
  * Carries out what was asked; returns when it is done.
- * @throws NotDone when it is not, or when nobody can tell.
+ * @throws NotDone when it is not, or when that is unknown.
  */
 export async function carryOut(
   memory: MachineMemory,
@@ -160,7 +160,7 @@ function keepPower(memory: MachineMemory, verb: 'on' | 'off' | 'reset'): void {
   memory.state = verb === 'off' ? { ...state, keepsOff: true } : state;
 }
 
-/** Marked before the user is told how to log in: from then on nobody can say that the image is untouched. */
+/** Marked before the user learns how to log in: from then on the image may have changed. */
 async function logIn(
   memory: MachineMemory,
   intent: MachineIntent & { readonly kind: 'log in' },
@@ -187,7 +187,7 @@ async function hold(
 }
 
 /**
- * Where nobody came, it is free as it is; else whoever lets go of it has seen to it. A machine whose account
+ * A machine without a log-in is free as it is; otherwise the release has reset it. A machine whose account
  * could not be revoked stays in maintenance, and the reservation ends all the same.
  */
 async function letGo(memory: MachineMemory): Promise<OperationResult> {
@@ -217,7 +217,7 @@ async function changeState(memory: MachineMemory, intent: MachineIntent): Promis
     event,
     intent.kind === 'maintain' ? [...new Set(reasons)].join('; ').slice(0, longestReason) : undefined,
   );
-  // Out of maintenance it is nobody's, also where the reservation that had it is no more.
+  // After maintenance it has no holder, even if its reservation no longer exists.
   if (intent.kind === 'restore') forgetHolder(memory);
   const { user: _user, ...state } = memory.state;
   memory.state =

@@ -9,8 +9,8 @@ export function placesOf({ state: { account } }: MachineMemory): NonNullable<Mac
 }
 
 /**
- * A place that was not given back is the same machine's at its next load, so failing here stops nobody else
- * for long.
+ * A place that was not given back is the same machine's at its next load, so a failure here blocks no other
+ * machine for long.
  */
 export async function givePlace(memory: MachineMemory): Promise<void> {
   await CancellationScope.nonCancellable(async () => {

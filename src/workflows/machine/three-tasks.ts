@@ -12,7 +12,7 @@ import { change, note, type MachineMemory } from './memory.js';
 import { incarnation } from './run-step.js';
 
 /**
- * There may be no worker that reaches it: nobody waits for longer than this, in ms, for what came to nothing.
+ * There may be no worker that reaches it: the longest wait for a clean-up, in ms.
  */
 const giveBackMs = 60_000;
 

@@ -151,7 +151,7 @@ function accept(memory: MachineMemory, request: MachineRequest): MachineReply {
   const before = askedBefore(memory, request);
   if (before !== undefined) return { operation: before.id };
   const { intent, by, key } = request;
-  // Whoever asks does not wait for a look.
+  // A request does not wait for a check.
   if (memory.looking === true) memory.scope?.cancel();
   const id = String(memory.state.operations + 1);
   change(memory, {

@@ -114,7 +114,7 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
       if (!isWanted) return;
       isWanted = false;
       wanted -= 1;
-      // As long as anybody wants it, the others wait for its end: that is not far.
+      // The batch ends when all of its nodes are cancelled; it is short.
       if (wanted === 0) scope.cancel();
     };
     wearWork(memory, 'together');

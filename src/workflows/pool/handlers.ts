@@ -133,7 +133,7 @@ function queriesOf({ pool }: PoolMemory): readonly Message[] {
   ];
 }
 
-/** Only a node that is held is nobody's in the meantime. */
+/** Only a node on hold has no other user. */
 function nodeReply({ name, uid, nodes }: PoolMemory['pool'], nodeId: string): NodeReply {
   const node = nodes[nodeId];
   if (node === undefined)

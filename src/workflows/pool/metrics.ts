@@ -19,7 +19,7 @@ export function nothingTold(pool: PoolState): Told {
 }
 
 /**
- * Tells the worker's metrics of what changed. What is replayed was told before, by whoever carried it out.
+ * Updates the worker's metrics. Replayed changes are skipped: they were counted when they happened.
  */
 export function tellFigures(told: Told, pool: PoolState, now: number): void {
   const fulfilled = Object.values(pool.requests).filter(

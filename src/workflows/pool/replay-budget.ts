@@ -2,7 +2,7 @@ import type { PoolMemory } from './memory.js';
 
 /**
  * A worker that has not kept the workflow replays the whole run before it can answer, and the server gives it
- * 10 s for that: a run that takes longer is never answered by anybody. So a run is over long before, when its
+ * 10 s for that: a run that takes longer never gets an answer. So a run ends long before, when its
  * replay takes a worker about one second of CPU.
  */
 const mostReplayMs = 1_000;

@@ -21,7 +21,7 @@ const busyBuilding = 20;
 export function beginWork(memory: PoolMemory, now: number): boolean {
   const { pool, work } = memory;
   const nodes = Object.values(pool.nodes);
-  // Where somebody waits for room, room comes first.
+  // Deletes come first while requests wait for capacity.
   const defersDeletes =
     nodes.filter(({ state }) => state === 'building').length > busyBuilding &&
     !Object.values(pool.requests).some(({ state }) => state === 'requested');
@@ -151,7 +151,7 @@ function failureOf(
   { nodes }: PoolState,
   nodeId: string,
 ): { readonly kind: string; readonly message: string } {
-  return nodes[nodeId]?.machine.failure ?? { kind: 'Internal', message: 'nobody said why' };
+  return nodes[nodeId]?.machine.failure ?? { kind: 'Internal', message: 'no reason was given' };
 }
 
 function withoutFailure({ failure: _failure, ...machine }: PoolNode['machine']): PoolNode['machine'] {

@@ -141,7 +141,7 @@ async function drain(memory: PoolMemory): Promise<boolean> {
 }
 
 /**
- * Nobody knows what came of a CREATE that was cut. Its node gives way to another one, and is deleted by its
+ * The result of a CREATE that was cut is unknown. Another node replaces it, and it is deleted by its
  * key.
  */
 async function cutShort({ pool: state, work }: PoolMemory): Promise<void> {

@@ -15,7 +15,7 @@ export const extendUpdate = defineUpdate<ReserveReply, [ExtendRequest]>('extend'
 export const cancelReservationUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('cancel');
 /** Before its time is over. */
 export const returnUpdate = defineUpdate<ReserveReply, [ReservationRequest]>('return');
-/** The user is about to be told how to log in: from then on somebody may have been in its machines. */
+/** The user is about to learn how to log in: from then on its machines may have been used. */
 export const enterUpdate = defineUpdate<ReserveReply, [EnterRequest]>('enter');
 /** Null for one that is not remembered. */
 export const reservationQuery = defineQuery<ReservationView | null, [id: string]>('reservation');

@@ -147,7 +147,8 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
 }
 
 /**
- * In order, one after the other. One that nobody took is noted with its reservation, and is not sent again.
+ * Sends notifications in order. A notification that cannot be delivered is noted with its reservation and not
+ * repeated.
  */
 async function sendTidings(memory: ReservationsMemory, tidings: Tidings): Promise<void> {
   try {

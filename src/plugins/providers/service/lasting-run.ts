@@ -128,7 +128,7 @@ async function start(
   await mkdir(join(directory, 'image'), { recursive: true, mode: 0o700 });
   const { words, environment } = program(directory);
   const log = openSync(join(directory, 'log'), 'a', 0o600);
-  // Whose start nobody noted ends without having begun. The exit code appears whole, and only when the
+  // A run without a recorded start ends without having begun. The exit code appears whole, and only when the
   // program has ended.
   const wrapper = `cd "$0" || exit 1; tries=0; until [ -e go ]; do tries=$((tries + 1)); [ "$tries" -gt ${goTries} ] && exit 1; sleep 0.1; done; "$@"; echo "$?" >exit.part; mv exit.part exit`;
   const child = spawn('/bin/sh', ['-c', wrapper, directory, ...words], {
