@@ -45,7 +45,7 @@ measure(
   'rolling replacement, 100 groups',
   { kind: 'apply', width: 10 },
   hundred,
-  standing(hundred, { condemned: true }),
+  standing(hundred, { toReplace: true }),
 );
 measure('change, every node with facts of its own', { kind: 'apply' }, changed, scattered(one));
 

@@ -83,7 +83,7 @@ export function createActivities(parts: CoreParts): Activities {
     LOOK_BORROWER: heartbeating((request) => lookBorrower(parts.loans, request)),
     FIND_COMPUTERS: heartbeating((request) => findComputers(parts, request)),
     OPERATE_MACHINE: heartbeating((request) => operateMachine(parts, request)),
-    NOTIFY: heartbeating((tidings) => notify(parts, tidings)),
+    NOTIFY: heartbeating((notifications) => notify(parts, notifications)),
   };
 }
 

@@ -9,7 +9,7 @@ export type { MachineOperation, MachineView, Registration } from '../model/machi
 export type { NodeStatusReport, Verdict } from '../model/machine/node-status.js';
 export { ReservationClient, type OpenedMachine } from './reservation/reservation-client.js';
 export type { ReservationView } from '../model/reservation/view.js';
-export type { Tidings } from '../model/reservation/state.js';
+export type { ReservationNotification } from '../model/reservation/state.js';
 export type { WrittenReservation } from '../schema/reservation/request.js';
 export { ImageClient } from './image/image-client.js';
 export type { Build, ImageFile, Provenance, Upload } from '../model/image/build.js';

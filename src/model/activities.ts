@@ -34,7 +34,7 @@ import type {
   OperateMachineReply,
   OperateMachineRequest,
 } from './reservation/messages.js';
-import type { Tidings } from './reservation/state.js';
+import type { ReservationNotification } from './reservation/state.js';
 import { takeOverAfterMs } from './resumption.js';
 import type {
   DisownReply,
@@ -68,7 +68,7 @@ export type Activities = Readonly<
     readonly LOOK_BORROWER: (request: LookBorrowerRequest) => Promise<LookBorrowerReply>;
     readonly FIND_COMPUTERS: (request: FindComputersRequest) => Promise<FindComputersReply>;
     readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
-    readonly NOTIFY: (tidings: Tidings) => Promise<{ readonly told: number }>;
+    readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly told: number }>;
   };
 export type ActivityName = keyof Activities;
 

@@ -1,4 +1,4 @@
-import { condemn } from '../model/plan/current.js';
+import { markForReplacement } from '../model/plan/current.js';
 import type { Plan } from '../model/plan/plan.js';
 import type { PlanRequest } from '../model/cluster/messages.js';
 import { schedule } from './schedule.js';
@@ -8,6 +8,6 @@ export async function plan(request: PlanRequest): Promise<Plan> {
   const { intent, current } = request;
   // A cluster records which nodes are to be replaced; a preview has no such record.
   const marked =
-    intent.kind === 'replace' ? { ...request, current: condemn(current, intent.nodes) } : request;
+    intent.kind === 'replace' ? { ...request, current: markForReplacement(current, intent.nodes) } : request;
   return schedule('PLAN', marked, { summary: `PLAN ${intent.kind} of ${request.clusterName}` });
 }

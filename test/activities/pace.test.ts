@@ -78,7 +78,7 @@ describe('the pace of an account', () => {
     await expect(pace.take(stop.signal)).rejects.toThrow('cancelled');
   });
 
-  it('that nobody can tell makes calls fail for now, and is asked for again', async () => {
+  it('that cannot be read makes calls fail for now, and is read again', async () => {
     const row = openRow();
     let fails = true;
     const pace = createPace({
@@ -88,7 +88,7 @@ describe('the pace of an account', () => {
     });
     await expect(Promise.all([pace.take(never), pace.begin(never)])).rejects.toMatchObject({
       kind: 'Retryable',
-      message: 'nobody told when rack may be called (no server)',
+      message: 'the rate limiter of rack did not answer (no server)',
     });
     fails = false;
     await pace.take(never);

@@ -61,15 +61,15 @@ describe('an apply finds a machine that is not as it should be', () => {
     ],
     ['moved, and left so', { seen: 'moved' }, { moved: 'nothing' }, []],
     [
-      'condemned: drained as far as it goes, and replaced',
-      { condemned: true },
+      'toReplace: drained as far as it goes, and replaced',
+      { toReplace: true },
       {},
       [`replace app 2: STOP app, REMOVE app, DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
       'its replacement was asked for',
     ],
     [
-      'condemned and gone',
-      { condemned: true, seen: 'gone' },
+      'toReplace and gone',
+      { toReplace: true, seen: 'gone' },
       { gone: 'nothing' },
       [`replace app 2: DELETE, ${up}`, 'update lb 1: CONFIGURE lb'],
       'its replacement was asked for',
@@ -95,7 +95,7 @@ describe('an apply finds a machine that is not as it should be', () => {
     ]);
   });
 
-  it('a script on a condemned machine may fail, DELETE may not', () => {
+  it('a script on a toReplace machine may fail, DELETE may not', () => {
     const cluster = standing();
     cluster.begin({ kind: 'replace', nodes: ['app-2'] });
     expect(

@@ -133,7 +133,7 @@ describe('a rolling operation', () => {
     const cluster = standing();
     cluster.facts('app-1', { seen: 'gone' });
     cluster.facts('app-2', { seen: 'gone' });
-    cluster.facts('app-3', { condemned: true });
+    cluster.facts('app-3', { toReplace: true });
     cluster.begin({ kind: 'apply', width: 1 });
     const plan = cluster.plan();
     expect(inWords(plan).map((kind) => kind.split(':')[0])).toEqual(['replace app 1-2', 'update lb 1']);

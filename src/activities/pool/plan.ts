@@ -110,7 +110,7 @@ function checkProviderPool(
         'heddle.yaml of the workers says under secrets.allow which they may.',
       ),
     );
-    const imageless =
+    const withoutImage =
       libraryImage === undefined || abilities.includes('uploadImage') || abilities.includes('capture')
         ? []
         : [
@@ -123,7 +123,7 @@ function checkProviderPool(
     return [
       ...checkFields(descriptor, 'user', fields, path, account.allow).problems,
       ...forbidden,
-      ...imageless,
+      ...withoutImage,
     ];
   });
 }

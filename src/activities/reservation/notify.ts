@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { ApplicationFailure } from '@temporalio/common';
 import { childEnvironment } from '../../config/child-environment.js';
-import type { Tidings } from '../../model/reservation/state.js';
+import type { ReservationNotification } from '../../model/reservation/state.js';
 import type { NotifySettings, ReservationParts } from './parts.js';
 
 /** Longest time that a listener has, in ms. */
@@ -13,25 +13,28 @@ const patienceMs = 20_000;
  */
 export async function notify(
   { notify: settings, log }: Pick<ReservationParts, 'notify' | 'log'>,
-  tidings: Tidings,
+  notification: ReservationNotification,
 ): Promise<{ readonly told: number }> {
   const { url, command } = settings;
   try {
-    if (url !== undefined) await post(url, tidings);
-    if (command !== undefined) await run(command, tidings);
+    if (url !== undefined) await post(url, notification);
+    if (command !== undefined) await run(command, notification);
   } catch (error) {
-    const why = `${tidings.event} of reservation ${tidings.reservation.id} was not told: ${error instanceof Error ? error.message : String(error)}`;
-    log.warn({ tidings: tidings.id }, why);
+    const why = `${notification.event} of reservation ${notification.reservation.id} was not told: ${error instanceof Error ? error.message : String(error)}`;
+    log.warn({ notification: notification.id }, why);
     throw ApplicationFailure.retryable(why, 'Retryable');
   }
   return { told: [url, command].filter((listener) => listener !== undefined).length };
 }
 
-async function post(url: NonNullable<NotifySettings['url']>, tidings: Tidings): Promise<void> {
+async function post(
+  url: NonNullable<NotifySettings['url']>,
+  notification: ReservationNotification,
+): Promise<void> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'idempotency-key': tidings.id },
-    body: JSON.stringify(tidings),
+    headers: { 'content-type': 'application/json', 'idempotency-key': notification.id },
+    body: JSON.stringify(notification),
     signal: AbortSignal.timeout(patienceMs),
     redirect: 'error',
   });
@@ -40,7 +43,10 @@ async function post(url: NonNullable<NotifySettings['url']>, tidings: Tidings): 
   if (!response.ok) throw new Error(`${new URL(url).host} answered ${response.status}`);
 }
 
-function run([program = '', ...words]: readonly string[], tidings: Tidings): Promise<void> {
+function run(
+  [program = '', ...words]: readonly string[],
+  notification: ReservationNotification,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, {
       stdio: ['pipe', 'ignore', 'pipe'],
@@ -53,7 +59,7 @@ function run([program = '', ...words]: readonly string[], tidings: Tidings): Pro
       complaint = `${complaint}${chunk}`.slice(-500);
     });
     // A program that does not read what it is told may end before it is written.
-    child.stdin.on('error', () => undefined).end(`${JSON.stringify(tidings)}\n`);
+    child.stdin.on('error', () => undefined).end(`${JSON.stringify(notification)}\n`);
     child.on('error', reject).on('close', (code, signal) => {
       if (code === 0) resolve();
       else

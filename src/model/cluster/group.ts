@@ -9,7 +9,7 @@ import type { PeersState } from '../node/peers.js';
 import type { Limits } from './limits.js';
 import type { ServiceSpec } from './spec.js';
 import type { NodeRow } from '../plan/current.js';
-import type { CrewState, Work } from './work.js';
+import type { NodesState, Work } from './work.js';
 
 /**
  * Nodes beyond those that the cluster workflow carries itself live in groups: child workflows, as long-lived
@@ -64,7 +64,7 @@ export interface GroupStart {
 }
 
 /** Everything a group's workflow carries from run to run. */
-export interface GroupState extends CrewState, GroupStart {
+export interface GroupState extends NodesState, GroupStart {
   readonly stateVersion: 1;
   /** Its own nodes as peers; the cluster keeps which group changed when. */
   readonly peers: PeersState;
@@ -96,7 +96,7 @@ export type Instruction =
       readonly do: 'begin';
       readonly operation: string;
       readonly fresh: boolean;
-      readonly condemned: readonly string[];
+      readonly toReplace: readonly string[];
       readonly survey: boolean;
     }
   | {

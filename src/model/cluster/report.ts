@@ -5,7 +5,7 @@ import { endedStates } from './operation.js';
 import { servicesOf, type ClusterState, type Phase } from './state.js';
 import type { ClusterStatus, GroupStatus, NodeStatus } from './view.js';
 import { stripSecrets } from '../node/strip-secrets.js';
-import type { CrewState } from './work.js';
+import type { NodesState } from './work.js';
 
 /** Where a cluster stands, in a word. For people only. */
 export function phaseOf(state: ClusterState): Phase {
@@ -115,7 +115,7 @@ export function detailsOf(state: ClusterState): string {
 }
 
 /** The nodes of one workflow as a Markdown table. */
-export function nodesTable({ nodes }: CrewState): string {
+export function nodesTable({ nodes }: NodesState): string {
   const shown = Object.values(nodes)
     .toSorted((a, b) => a.nodenum - b.nodenum)
     .slice(0, 100);

@@ -5,10 +5,10 @@ import type { NodeGroup } from './group.js';
 import type { Operation } from './operation.js';
 import type { PluginPins } from '../node/placement.js';
 import type { ClusterSpec, ServiceSpec } from './spec.js';
-import type { Board, CrewState } from './work.js';
+import type { Coordination, NodesState } from './work.js';
 
 /** Everything a cluster workflow carries from run to run. Plain JSON. */
-export interface ClusterState extends CrewState {
+export interface ClusterState extends NodesState {
   readonly stateVersion: 1;
   readonly name: string;
   /** Made once; survives continue-as-new and reset, differs for a later cluster of the same name. */
@@ -48,7 +48,7 @@ export interface ClusterState extends CrewState {
   /** Present in what one run carries over to the next, when the operation under way is to end early. */
   readonly halt?: Halt;
   /** Gates and turns of the operation under way. */
-  readonly board?: Board;
+  readonly coordination?: Coordination;
   /** Looks at the machines of a cluster at rest: how many were asked for, how many were taken. */
   readonly looks: { readonly asked: number; readonly done: number };
   /** The node that another workflow works on. */

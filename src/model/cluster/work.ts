@@ -4,7 +4,7 @@ import type { PlannedPlacement, PluginPins } from '../node/placement.js';
 import { nodeId } from '../names.js';
 
 /** What a workflow that carries nodes keeps of them. Plain JSON, carried from run to run. */
-export interface CrewState {
+export interface NodesState {
   readonly nodes: Readonly<Record<string, NodeState>>;
   /** Present while an operation is under way. */
   readonly work?: Work;
@@ -29,7 +29,7 @@ export interface Work {
 }
 
 /** Gates and turns of the operation under way, over all nodes of the cluster. */
-export interface Board {
+export interface Coordination {
   /** How many tasks must end before a gate opens. */
   readonly needed: Readonly<Record<string, number>>;
   readonly passed: Readonly<Record<string, number>>;
@@ -61,39 +61,45 @@ export function chainsOf(work: Pick<Work, 'kinds'>): readonly Chain[] {
   );
 }
 
-export function isOpen(board: Board, gate: string): boolean {
-  return (board.passed[gate] ?? 0) >= (board.needed[gate] ?? 0);
+export function isOpen(coordination: Coordination, gate: string): boolean {
+  return (coordination.passed[gate] ?? 0) >= (coordination.needed[gate] ?? 0);
 }
 
-export function countGate(board: Board, gate: string, by = 1): Board {
-  return { ...board, passed: { ...board.passed, [gate]: (board.passed[gate] ?? 0) + by } };
-}
-
-/** Gives the node a place in the turn where one is free; the same board when there is none. */
-export function enterTurn(board: Board, turn: string, node: string): Board {
-  const { holders, shut } = board.turns[turn] ?? { holders: [] };
-  if (holders.includes(node) || shut === true || holders.length >= board.width) return board;
-  return { ...board, turns: { ...board.turns, [turn]: { holders: [...holders, node] } } };
-}
-
-export function leaveTurn(board: Board, turn: string, node: string): Board {
-  const before = board.turns[turn] ?? { holders: [] };
+export function countGate(coordination: Coordination, gate: string, by = 1): Coordination {
   return {
-    ...board,
+    ...coordination,
+    passed: { ...coordination.passed, [gate]: (coordination.passed[gate] ?? 0) + by },
+  };
+}
+
+/** Gives the node a place in the turn where one is free; the same coordination when there is none. */
+export function enterTurn(coordination: Coordination, turn: string, node: string): Coordination {
+  const { holders, shut } = coordination.turns[turn] ?? { holders: [] };
+  if (holders.includes(node) || shut === true || holders.length >= coordination.width) return coordination;
+  return { ...coordination, turns: { ...coordination.turns, [turn]: { holders: [...holders, node] } } };
+}
+
+export function leaveTurn(coordination: Coordination, turn: string, node: string): Coordination {
+  const before = coordination.turns[turn] ?? { holders: [] };
+  return {
+    ...coordination,
     turns: {
-      ...board.turns,
+      ...coordination.turns,
       [turn]: { ...before, holders: before.holders.filter((holder) => holder !== node) },
     },
   };
 }
 
-export function shutTurn(board: Board, turn: string): Board {
+export function shutTurn(coordination: Coordination, turn: string): Coordination {
   return {
-    ...board,
-    turns: { ...board.turns, [turn]: { holders: board.turns[turn]?.holders ?? [], shut: true } },
+    ...coordination,
+    turns: {
+      ...coordination.turns,
+      [turn]: { holders: coordination.turns[turn]?.holders ?? [], shut: true },
+    },
   };
 }
 
-export function holdsTurn(board: Board, turn: string, node: string): boolean {
-  return board.turns[turn]?.holders.includes(node) === true;
+export function holdsTurn(coordination: Coordination, turn: string, node: string): boolean {
+  return coordination.turns[turn]?.holders.includes(node) === true;
 }

@@ -116,7 +116,7 @@ export function instruction(): Shape {
   return variants(
     'do',
     {
-      begin: { operation: id(), fresh: flag, condemned: names, survey: flag },
+      begin: { operation: id(), fresh: flag, toReplace: names, survey: flag },
       work: {
         work: outline({
           operation: id(),

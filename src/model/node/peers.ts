@@ -1,11 +1,11 @@
 import type { NodeState } from './state.js';
-import type { CrewState } from '../cluster/work.js';
+import type { NodesState } from '../cluster/work.js';
 import type { Peer } from './task.js';
 
 const pageSize = 500;
 
 /** A cluster or a group of its nodes. */
-type Carrier = CrewState & {
+type Carrier = NodesState & {
   readonly peers: PeersState;
   readonly groups?: Readonly<Record<string, { readonly peersVersion: number }>>;
 };

@@ -18,7 +18,7 @@ export interface NodeFacts {
   /** The operation in which EXEC ran last on the node. */
   readonly EXEC?: string;
   /** The machine is to be replaced: the user said so in the operation under way. */
-  readonly condemned?: true;
+  readonly toReplace?: true;
   /** How the machine was found when it was looked at last and was not as it should be. */
   readonly seen?: Drift;
   readonly services: Readonly<Record<string, ServiceFacts>>;

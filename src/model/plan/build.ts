@@ -80,7 +80,7 @@ export function removeServices(
 function scriptsIn(desired: Desired, facts: PlannedFacts, phase: 'down' | 'replace'): Scripts {
   if (facts.CONFIRM === undefined || facts.seen === 'gone' || facts.seen === 'stopped') return 'none';
   if (isLost(facts.seen)) return phase === 'replace' ? 'none' : 'tolerated';
-  return desired.deleting || facts.condemned === true ? 'tolerated' : 'run';
+  return desired.deleting || facts.toReplace === true ? 'tolerated' : 'run';
 }
 
 function removalSteps(

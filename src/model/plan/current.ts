@@ -45,14 +45,14 @@ export interface CurrentCluster {
 export const emptyCluster: CurrentCluster = { nodes: [], services: {} };
 
 /** The cluster with some nodes marked as to be replaced. */
-export function condemn(current: CurrentCluster, nodeIds: readonly string[]): CurrentCluster {
+export function markForReplacement(current: CurrentCluster, nodeIds: readonly string[]): CurrentCluster {
   const nodes = current.nodes.flatMap((row) => {
     const isMeant = (index: number): boolean => nodeIds.includes(nodeId(row.group, index));
     const indexes = indexesOf(row.nodes);
     const [meant, others] = [indexes.filter(isMeant), indexes.filter((index) => !isMeant(index))];
     const parts = [
       { ...row, nodes: rangesOf(others) },
-      { ...row, nodes: rangesOf(meant), facts: { ...row.facts, condemned: true as const } },
+      { ...row, nodes: rangesOf(meant), facts: { ...row.facts, toReplace: true as const } },
     ];
     return parts.filter((part) => part.nodes.length > 0);
   });

@@ -125,7 +125,7 @@ function replacedMembership(
   let any = false;
   for (const summary of input.current.nodes) {
     const { group, facts, nodes } = summary;
-    if (facts.CONFIRM === true && facts.condemned === undefined) continue;
+    if (facts.CONFIRM === true && facts.toReplace === undefined) continue;
     const ids = indexesOf(nodes).map((index) => nodeId(group, index));
     if (!ids.some((id) => named.includes(id) && !postponed.has(id))) continue;
     any = true;

@@ -57,7 +57,7 @@ export interface ReconfigureIntent extends Rolling {
 }
 
 /**
- * The nodes get new machines: a new incarnation each. Which nodes those are is in their facts (`condemned`).
+ * The nodes get new machines: a new incarnation each. Which nodes those are is in their facts (`toReplace`).
  */
 export interface ReplaceIntent extends Rolling {
   readonly kind: 'replace';

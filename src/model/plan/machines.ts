@@ -19,7 +19,7 @@ const lost = {
 export function replacementOf(input: PlanningInput, { group, facts }: NodeSummary): Replacement | undefined {
   const { kind } = input.intent;
   const answers = !isLost(facts.seen);
-  if (facts.condemned === true) return { why: 'its replacement was asked for', answers };
+  if (facts.toReplace === true) return { why: 'its replacement was asked for', answers };
   if (kind !== 'apply' && kind !== 'rollback') return undefined;
   if (isLost(facts.seen) && repairOf(input)[facts.seen] === 'replace')
     return { why: lost[facts.seen], answers };

@@ -17,7 +17,7 @@ export function draftSpec(input: PlanningInput, desired: Desired): readonly Draf
 }
 
 /**
- * replace: condemned nodes get new machines, those replaced already are brought up, and who reads their
+ * replace: toReplace nodes get new machines, those replaced already are brought up, and who reads their
  * addresses is told.
  */
 export function draftReplace(

@@ -158,7 +158,7 @@ function wait(
   now: number,
 ): void {
   // Neither a tenant at its limit nor an image that is not there blocks other requests.
-  const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'imageless');
+  const waiting = candidates.filter(({ fit }) => fit.is !== 'tenant' && fit.is !== 'withoutImage');
   const target =
     waiting.find(({ name }) => name === request.target) ??
     waiting.find(({ fit }) => fit.is === 'short') ??
@@ -190,7 +190,7 @@ function reasonFor(candidate: Candidate | undefined): string {
       return `the limits of its tenant: ${over(fit.missing)}`;
     case 'behind':
       return `provider pool ${name}: earlier requests wait there`;
-    case 'imageless':
+    case 'withoutImage':
       return `provider pool ${name}: ${fit.why}`;
     case 'paused':
       return `provider pool ${name}: ${fit.why}`;

@@ -16,7 +16,7 @@ export type Fit =
   | { readonly is: 'paused'; readonly why: string }
   | { readonly is: 'tenant'; readonly missing: Amounts }
   /** The image that its nodes are made from is not there yet. */
-  | { readonly is: 'imageless'; readonly why: string };
+  | { readonly is: 'withoutImage'; readonly why: string };
 
 export function fitIn(
   pool: PoolState,
@@ -38,8 +38,8 @@ export function fitIn(
   const inRooms = open.length > 0 && open.every((label) => provider.labels[label]?.slots !== undefined);
   const cost = costOf(book, name, provider, open);
   if (open.length === 0 || (inRooms && isNothing(cost))) return { is: 'fits', takes, made: open.length };
-  const imageless = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
-  if (imageless !== undefined) return { is: 'imageless', why: imageless };
+  const withoutImage = open.map((label) => lacksImage(pool, name, label)).find((why) => why !== undefined);
+  if (withoutImage !== undefined) return { is: 'withoutImage', why: withoutImage };
   if (book.blocked.has(name)) return { is: 'behind' };
   const pause = pool.paused[provider.provider];
   if (pause !== undefined) return { is: 'paused', why: pause.why };

@@ -1,6 +1,6 @@
 import {
-  type TidingsEvent,
-  type Tidings,
+  type NotificationEvent,
+  type ReservationNotification,
   isoOf,
   activeSeats,
   type Reservation,
@@ -11,12 +11,12 @@ import { formatImageRef } from '../machine/image.js';
 /** Puts it among what is to be told. */
 export function tell(
   state: ReservationsState,
-  event: TidingsEvent,
+  event: NotificationEvent,
   { id, user, image, from, to, seats, notes }: Reservation,
   text: string,
   now: number,
 ): ReservationsState {
-  const tidings: Tidings = {
+  const notification: ReservationNotification = {
     id: `${state.uid}/${id}/${event}/${now}.${notes.length}`,
     event,
     at: isoOf(now),
@@ -30,7 +30,7 @@ export function tell(
       machines: activeSeats({ seats }).map(({ machine }) => machine),
     },
   };
-  return { ...state, tidings: [...state.tidings, tidings].slice(-waitingAtMost) };
+  return { ...state, notifications: [...state.notifications, notification].slice(-waitingAtMost) };
 }
 
 /** Undeliverable notifications: the oldest are dropped; every reservation keeps its notes. */

@@ -9,7 +9,7 @@ export interface ReservationsState {
   /** Those that are not over, and the newest of those that are, by their ids; oldest first. */
   readonly reservations: Readonly<Record<string, Reservation>>;
   /** Notifications that are not sent yet, oldest first. */
-  readonly tidings: readonly Tidings[];
+  readonly notifications: readonly ReservationNotification[];
 }
 
 /** An image on machines, for a user, from a time to a time. */
@@ -165,7 +165,7 @@ export function withSeat(reservation: Reservation, seat: Seat): Reservation {
 }
 
 export function newReservations(uid: string): ReservationsState {
-  return { stateVersion: 1, uid, numbers: 0, reservations: {}, tidings: [] };
+  return { stateVersion: 1, uid, numbers: 0, reservations: {}, notifications: [] };
 }
 
 /**
@@ -173,14 +173,14 @@ export function newReservations(uid: string): ReservationsState {
  * another machine took the place of one. `ended`, `failed`: it is over. `attention`: a machine needs an
  * administrator.
  */
-export const tidingsEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
+export const notificationEvents = ['ready', 'reminder', 'moved', 'ended', 'failed', 'attention'] as const;
 
-export type TidingsEvent = (typeof tidingsEvents)[number];
+export type NotificationEvent = (typeof notificationEvents)[number];
 
-export interface Tidings {
+export interface ReservationNotification {
   /** The same however often it is sent. */
   readonly id: string;
-  readonly event: TidingsEvent;
+  readonly event: NotificationEvent;
   /** RFC 3339. */
   readonly at: string;
   readonly text: string;

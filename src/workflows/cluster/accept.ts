@@ -92,13 +92,13 @@ export function specBefore({ operation, spec, achieved, before }: ClusterState):
 /** A held operation keeps its place: the nodes get new machines, and it goes on. */
 function replaceInHeld(memory: Memory, operation: Operation, nodes: readonly string[]): ApplyReply {
   changeNodes(memory, (node) =>
-    nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node,
+    nodes.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
   instructAll(memory, {
     do: 'begin',
     operation: operation.id,
     fresh: false,
-    condemned: nodes,
+    toReplace: nodes,
     survey: false,
   });
   return resumeHeld(memory, operation);

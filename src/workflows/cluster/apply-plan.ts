@@ -2,10 +2,10 @@ import { hostname, nodeId } from '../../model/names.js';
 import type { AdoptedMachine, NodeState } from '../../model/node/state.js';
 import { indexesOf, type Kind, type Plan } from '../../model/plan/plan.js';
 import { recordAdopted } from '../../model/node/record.js';
-import { announceNode, changeNode, hideNode, showNode, type CrewMemory } from './memory.js';
+import { announceNode, changeNode, hideNode, showNode, type NodesMemory } from './memory.js';
 
 /** What a workflow needs of a plan, beside the kinds of its nodes. */
-export interface Takeover {
+export interface PlannedNodes {
   readonly cluster: string;
   readonly kinds: readonly Kind[];
   /** Services of each group of the spec; absent when the operation leaves them as they are. */
@@ -17,14 +17,14 @@ export interface Takeover {
 }
 
 /** Makes the nodes what the plan says that they are to be: new ones, other services, on their way out. */
-export function takeOver(memory: CrewMemory, takeover: Takeover): void {
-  const { services } = takeover;
+export function applyPlan(memory: NodesMemory, planned: PlannedNodes): void {
+  const { services } = planned;
   if (services !== undefined) {
     for (const node of Object.values(memory.state.nodes))
       changeServices(memory, node.nodeId, services[node.group] ?? node.services);
   }
-  for (const kind of takeover.kinds) {
-    for (const index of indexesOf(kind.nodes)) takeNode(memory, takeover, kind, nodeId(kind.group, index));
+  for (const kind of planned.kinds) {
+    for (const index of indexesOf(kind.nodes)) takeNode(memory, planned, kind, nodeId(kind.group, index));
   }
 }
 
@@ -34,7 +34,7 @@ export function servicesOfGroups({ spec }: Plan): Readonly<Record<string, readon
   return Object.fromEntries(Object.entries(spec.groups).map(([group, { services }]) => [group, services]));
 }
 
-function changeServices(memory: CrewMemory, id: string, services: readonly string[]): void {
+function changeServices(memory: NodesMemory, id: string, services: readonly string[]): void {
   const before = memory.state.nodes[id]?.services ?? [];
   if (before.length === services.length && before.every((name) => services.includes(name))) return;
   announceNode(memory, id);
@@ -42,7 +42,12 @@ function changeServices(memory: CrewMemory, id: string, services: readonly strin
   announceNode(memory, id);
 }
 
-function takeNode(memory: CrewMemory, { cluster, nodenum, adopted }: Takeover, kind: Kind, id: string): void {
+function takeNode(
+  memory: NodesMemory,
+  { cluster, nodenum, adopted }: PlannedNodes,
+  kind: Kind,
+  id: string,
+): void {
   if (kind.purpose === 'remove') {
     hideNode(memory, id, 'leaving');
     return;

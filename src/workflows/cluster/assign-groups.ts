@@ -13,7 +13,7 @@ import { servicesOfGroups } from './apply-plan.js';
  * Gives every new node its place, and every group its part of the plan.
  * @returns the part of the cluster's own workflow.
  */
-export function shareOut(
+export function assignGroups(
   memory: Memory,
   plan: PlanWithPins,
   operation: string,

@@ -9,24 +9,24 @@ import {
   isOpen,
   leaveTurn,
   shutTurn,
-  type Board,
+  type Coordination,
 } from '../../model/cluster/work.js';
 import { noteChange } from '../entity.js';
-import type { Crew } from './executor.js';
+import type { Executor } from './executor.js';
 import { groupOfNode, instruct } from './groups.js';
 import { changeOperation, countTasks, hideNode, type Memory } from './memory.js';
 
-const noBoard: Board = { needed: {}, passed: {}, width: 1, turns: {}, asked: [], aside: {} };
+const noCoordination: Coordination = { needed: {}, passed: {}, width: 1, turns: {}, asked: [], aside: {} };
 
 /** The nodes that the cluster workflow carries itself, with gates and turns at hand. */
-export function clusterCrew(memory: Memory): Crew {
+export function clusterExecutor(memory: Memory): Executor {
   return {
     memory,
     inFlight: memory.state.limits.inFlight,
-    isOpen: (gate) => isOpen(boardOf(memory), gate),
+    isOpen: (gate) => isOpen(coordinationOf(memory), gate),
     count: (gate) => count(memory, gate),
     askTurn: (turn, nodeId) => askTurn(memory, turn, nodeId),
-    holdsTurn: (turn, nodeId) => holdsTurn(boardOf(memory), turn, nodeId),
+    holdsTurn: (turn, nodeId) => holdsTurn(coordinationOf(memory), turn, nodeId),
     leaveTurn: (turn, nodeId) => leaveTurnOf(memory, turn, nodeId),
     paused: () => memory.state.operation?.paused !== undefined,
     tasks: (change) => countTasks(memory, change),
@@ -67,18 +67,18 @@ export function commandOf({
   return { text: command, sudo, timeoutMs };
 }
 
-function boardOf({ state }: Memory): Board {
-  return state.board ?? noBoard;
+function coordinationOf({ state }: Memory): Coordination {
+  return state.coordination ?? noCoordination;
 }
 
-function changeBoard(memory: Memory, change: (board: Board) => Board): void {
-  memory.state = { ...memory.state, board: change(boardOf(memory)) };
+function changeCoordination(memory: Memory, change: (coordination: Coordination) => Coordination): void {
+  memory.state = { ...memory.state, coordination: change(coordinationOf(memory)) };
 }
 
 function count(memory: Memory, gate: string): void {
-  const wasOpen = isOpen(boardOf(memory), gate);
-  changeBoard(memory, (board) => countGate(board, gate));
-  if (wasOpen || !isOpen(boardOf(memory), gate)) return;
+  const wasOpen = isOpen(coordinationOf(memory), gate);
+  changeCoordination(memory, (coordination) => countGate(coordination, gate));
+  if (wasOpen || !isOpen(coordinationOf(memory), gate)) return;
   for (const [id, { waits }] of Object.entries(memory.state.groups)) {
     if (waits.includes(gate)) instruct(memory, id, { do: 'open', gates: [gate], turns: [] });
   }
@@ -86,11 +86,15 @@ function count(memory: Memory, gate: string): void {
 
 /** Gives the node a place in the turn when there is one; else it waits for its place. */
 export function askTurn(memory: Memory, turn: string, nodeId: string): void {
-  if (holdsTurn(boardOf(memory), turn, nodeId)) return;
-  changeBoard(memory, (board) => enterTurn(board, turn, nodeId));
-  if (!holdsTurn(boardOf(memory), turn, nodeId)) {
-    const waits = boardOf(memory).asked.some((ask) => ask.turn === turn && ask.nodeId === nodeId);
-    if (!waits) changeBoard(memory, (board) => ({ ...board, asked: [...board.asked, { turn, nodeId }] }));
+  if (holdsTurn(coordinationOf(memory), turn, nodeId)) return;
+  changeCoordination(memory, (coordination) => enterTurn(coordination, turn, nodeId));
+  if (!holdsTurn(coordinationOf(memory), turn, nodeId)) {
+    const waits = coordinationOf(memory).asked.some((ask) => ask.turn === turn && ask.nodeId === nodeId);
+    if (!waits)
+      changeCoordination(memory, (coordination) => ({
+        ...coordination,
+        asked: [...coordination.asked, { turn, nodeId }],
+      }));
     return;
   }
   const group = groupOfNode(memory, nodeId);
@@ -98,10 +102,13 @@ export function askTurn(memory: Memory, turn: string, nodeId: string): void {
 }
 
 export function leaveTurnOf(memory: Memory, turn: string, nodeId: string): void {
-  changeBoard(memory, (board) => leaveTurn(board, turn, nodeId));
-  const next = boardOf(memory).asked.find((ask) => ask.turn === turn);
+  changeCoordination(memory, (coordination) => leaveTurn(coordination, turn, nodeId));
+  const next = coordinationOf(memory).asked.find((ask) => ask.turn === turn);
   if (next === undefined) return;
-  changeBoard(memory, (board) => ({ ...board, asked: board.asked.filter((ask) => ask !== next) }));
+  changeCoordination(memory, (coordination) => ({
+    ...coordination,
+    asked: coordination.asked.filter((ask) => ask !== next),
+  }));
   askTurn(memory, next.turn, next.nodeId);
 }
 
@@ -118,12 +125,12 @@ export function nodeFailed(
   const aside = mayGoOnWithout(memory, specGroup);
   if (!aside) {
     const turn = remaining[0]?.turn;
-    if (turn !== undefined) changeBoard(memory, (board) => shutTurn(board, turn));
+    if (turn !== undefined) changeCoordination(memory, (coordination) => shutTurn(coordination, turn));
     return;
   }
-  changeBoard(memory, (board) => ({
-    ...board,
-    aside: { ...board.aside, [specGroup]: (board.aside[specGroup] ?? 0) + 1 },
+  changeCoordination(memory, (coordination) => ({
+    ...coordination,
+    aside: { ...coordination.aside, [specGroup]: (coordination.aside[specGroup] ?? 0) + 1 },
   }));
   const group = groupOfNode(memory, nodeId);
   if (group === undefined) hideNode(memory, nodeId, 'aside');
@@ -141,5 +148,5 @@ function mayGoOnWithout(memory: Memory, specGroup: string): boolean {
   if (operation?.kind !== 'apply' && operation?.kind !== 'rollback') return false;
   if (spec?.onFailure === 'continue') return true;
   const { count: wanted = 0, minimum = wanted } = spec?.groups[specGroup] ?? {};
-  return (boardOf(memory).aside[specGroup] ?? 0) < wanted - minimum;
+  return (coordinationOf(memory).aside[specGroup] ?? 0) < wanted - minimum;
 }

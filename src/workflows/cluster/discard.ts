@@ -1,15 +1,15 @@
 import { condition } from '@temporalio/workflow';
 import type { Work } from '../../model/cluster/work.js';
-import { startRun, type Crew } from './executor.js';
+import { startRun, type Executor } from './executor.js';
 import { dropNode, hideNode } from './memory.js';
 
 /** A cancelled operation leaves no machine that was asked for and never confirmed. */
 export async function discardHalfMade(
-  crew: Crew,
+  executor: Executor,
   operation: string,
   isPreempted: () => boolean,
 ): Promise<void> {
-  const { memory } = crew;
+  const { memory } = executor;
   const nodes = Object.values(memory.state.nodes);
   for (const { nodeId, facts } of nodes) {
     if (facts.machine === undefined) dropNode(memory, nodeId);
@@ -34,7 +34,7 @@ export async function discardHalfMade(
     }),
   };
   memory.state = { ...memory.state, work };
-  const run = startRun(crew, work);
+  const run = startRun(executor, work);
   await condition(() => run.over() || isPreempted());
   if (!run.over()) run.cancel();
   const { work: _work, ...state } = memory.state;

@@ -5,7 +5,7 @@ import type { Step } from '../../model/plan/plan.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
 import { chainsOf, type Chain, type Work } from '../../model/cluster/work.js';
 import { now } from '../entity.js';
-import { announceNode, changeNode, dropNode, type CrewMemory } from './memory.js';
+import { announceNode, changeNode, dropNode, type NodesMemory } from './memory.js';
 import { createPlaces, type Places } from '../permits.js';
 import { runNode, type NodeHooks } from '../run-node.js';
 import type { CarriedNode, TaskBase } from '../task-request.js';
@@ -14,8 +14,8 @@ import type { CarriedNode, TaskBase } from '../task-request.js';
  * The nodes that one workflow carries, and what it must ask of the whole cluster: gates, turns, numbers,
  * counts.
  */
-export interface Crew {
-  readonly memory: CrewMemory;
+export interface Executor {
+  readonly memory: NodesMemory;
   nextIncarnation(): number;
   service(name: string): ServiceSpec | undefined;
   taskBase(): TaskBase;
@@ -55,7 +55,7 @@ export interface Run {
 }
 
 interface Progress {
-  readonly crew: Crew;
+  readonly executor: Executor;
   readonly places: Places;
   /** For each node that waits: may it go on now? */
   readonly waiting: Record<string, () => boolean>;
@@ -65,14 +65,14 @@ interface Progress {
 }
 
 /**
- * Starts the chains of the crew's work where each node stands. When something failed, what does not depend on
+ * Starts the chains of the executor's work where each node stands. When something failed, what does not depend on
  * it goes on to its end.
  */
-export function startRun(crew: Crew, work: Work): Run {
-  const chains = chainsOf(work).filter((chain) => isStartable(crew, work, chain));
+export function startRun(executor: Executor, work: Work): Run {
+  const chains = chainsOf(work).filter((chain) => isStartable(executor, work, chain));
   const progress: Progress = {
-    crew,
-    places: createPlaces(crew.inFlight),
+    executor,
+    places: createPlaces(executor.inFlight),
     waiting: {},
     open: chains.length,
     stopping: false,
@@ -90,7 +90,7 @@ export function startRun(crew: Crew, work: Work): Run {
       return waiting.length === progress.open && waiting.every((mayGoOn) => !mayGoOn());
     },
     creating: () =>
-      Object.values(crew.memory.state.nodes).some(
+      Object.values(executor.memory.state.nodes).some(
         ({ current }) => current?.action === 'CREATE' && current.state === 'running',
       ),
     stop: () => {
@@ -104,7 +104,7 @@ export function startRun(crew: Crew, work: Work): Run {
   };
 }
 
-function isStartable({ memory }: Crew, work: Work, { nodeId, kind }: Chain): boolean {
+function isStartable({ memory }: Executor, work: Work, { nodeId, kind }: Chain): boolean {
   const node = memory.state.nodes[nodeId];
   const begun = work.positions[nodeId] ?? 0;
   return (
@@ -115,32 +115,32 @@ function isStartable({ memory }: Crew, work: Work, { nodeId, kind }: Chain): boo
 }
 
 async function carryNode(progress: Progress, work: Work, chain: Chain): Promise<void> {
-  const { crew } = progress;
+  const { executor } = progress;
   try {
     const node = nodeOf(progress, work, chain);
     const end = await runNode(node, chain.kind.chain, hooksOf(progress, chain));
     if (progress.abandoned) return;
-    if (end === 'done' && chain.kind.purpose === 'remove') dropNode(crew.memory, chain.nodeId);
-    const failed = crew.memory.state.nodes[chain.nodeId];
+    if (end === 'done' && chain.kind.purpose === 'remove') dropNode(executor.memory, chain.nodeId);
+    const failed = executor.memory.state.nodes[chain.nodeId];
     if (end === 'failed' && failed?.failure !== undefined)
-      crew.failed(failed, failed.failure, chain.kind.chain.slice(positionOf(crew, chain)));
+      executor.failed(failed, failed.failure, chain.kind.chain.slice(positionOf(executor, chain)));
   } finally {
     progress.open -= 1;
-    crew.changed();
+    executor.changed();
   }
 }
 
-function positionOf({ memory }: Crew, { nodeId }: Chain): number {
+function positionOf({ memory }: Executor, { nodeId }: Chain): number {
   return memory.state.work?.positions[nodeId] ?? 0;
 }
 
 function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
-  const { crew } = progress;
-  const { memory } = crew;
+  const { executor } = progress;
+  const { memory } = executor;
   const { nodeId, kind } = chain;
   return {
     operation: work.operation,
-    position: positionOf(crew, chain),
+    position: positionOf(executor, chain),
     placements: work.placements[kind.group] ?? [],
     plugins: work.plugins,
     state: () => {
@@ -151,14 +151,14 @@ function nodeOf(progress: Progress, work: Work, chain: Chain): CarriedNode {
     change: (change) => {
       if (!progress.abandoned) changeNode(memory, nodeId, change);
     },
-    service: (name) => crew.service(name),
-    taskBase: () => crew.taskBase(),
+    service: (name) => executor.service(name),
+    taskBase: () => executor.taskBase(),
   };
 }
 
 function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
-  const { crew } = progress;
-  const { memory } = crew;
+  const { executor } = progress;
+  const { memory } = executor;
   // A task that ends long after it was given up must not change what others have done since.
   const unlessAbandoned =
     <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
@@ -167,49 +167,49 @@ function hooksOf(progress: Progress, { nodeId }: Chain): Partial<NodeHooks> {
     };
   return {
     enter: (step) => waitFor(progress, nodeId, step),
-    leave: unlessAbandoned((turn) => crew.leaveTurn(turn, nodeId)),
+    leave: unlessAbandoned((turn) => executor.leaveTurn(turn, nodeId)),
     acquire: (step) => acquire(progress, nodeId, step),
     passed: unlessAbandoned((position) => passStep(memory, nodeId, position)),
     stepDone: unlessAbandoned((step) => {
-      if (step.counts !== undefined) crew.count(step.counts);
-      crew.tasks({ done: 1 });
+      if (step.counts !== undefined) executor.count(step.counts);
+      executor.tasks({ done: 1 });
     }),
     stepFailed: unlessAbandoned((step, failure) => {
       log.warn(`${step.action} of ${nodeId} failed`, {
         kind: failure.kind,
         tolerated: step.mayFail === true,
       });
-      crew.tasks({ failed: 1 });
+      executor.tasks({ failed: 1 });
     }),
-    tasksAdded: unlessAbandoned((total) => crew.tasks({ total })),
+    tasksAdded: unlessAbandoned((total) => executor.tasks({ total })),
     announced: unlessAbandoned(() => {
       announceNode(memory, nodeId);
-      crew.announced(memory.state.nodes[nodeId]?.services ?? []);
+      executor.announced(memory.state.nodes[nodeId]?.services ?? []);
     }),
-    nextIncarnation: () => crew.nextIncarnation(),
+    nextIncarnation: () => executor.nextIncarnation(),
   };
 }
 
-function passStep(memory: CrewMemory, nodeId: string, position: number): void {
+function passStep(memory: NodesMemory, nodeId: string, position: number): void {
   const { work } = memory.state;
   if (work === undefined) return;
   memory.state = { ...memory.state, work: { ...work, positions: { ...work.positions, [nodeId]: position } } };
 }
 
 async function acquire(progress: Progress, nodeId: string, step: Step): Promise<(() => void) | undefined> {
-  const { crew, places } = progress;
+  const { executor, places } = progress;
   for (;;) {
-    if (crew.paused()) {
-      changeNode(crew.memory, nodeId, (node) =>
+    if (executor.paused()) {
+      changeNode(executor.memory, nodeId, (node) =>
         node.current === undefined ? node : { ...node, current: { ...node.current, state: 'paused' } },
       );
-      crew.changed();
-      await condition(() => !crew.paused() || progress.stopping);
+      executor.changed();
+      await condition(() => !executor.paused() || progress.stopping);
     }
     const release = await acquirePermit(places, step);
-    const isPaused = crew.paused() && !progress.stopping;
+    const isPaused = executor.paused() && !progress.stopping;
     if (release !== undefined && !isPaused && !progress.stopping) {
-      crew.changed();
+      executor.changed();
       return release;
     }
     release?.();
@@ -224,13 +224,13 @@ async function acquirePermit(places: Places, step: Step): Promise<(() => void) |
 }
 
 async function waitFor(progress: Progress, nodeId: string, step: Step): Promise<boolean> {
-  const { crew } = progress;
+  const { executor } = progress;
   const { after: gates = [], turn } = step;
-  const areOpen = (): boolean => gates.every((gate) => crew.isOpen(gate));
+  const areOpen = (): boolean => gates.every((gate) => executor.isOpen(gate));
   if (!(await waitUntil(progress, nodeId, step, areOpen))) return false;
   if (turn === undefined) return true;
-  crew.askTurn(turn, nodeId);
-  return waitUntil(progress, nodeId, step, () => crew.holdsTurn(turn, nodeId));
+  executor.askTurn(turn, nodeId);
+  return waitUntil(progress, nodeId, step, () => executor.holdsTurn(turn, nodeId));
 }
 
 async function waitUntil(
@@ -239,11 +239,11 @@ async function waitUntil(
   step: Step,
   mayGoOn: () => boolean,
 ): Promise<boolean> {
-  const { crew } = progress;
+  const { executor } = progress;
   if (progress.stopping) return false;
   if (mayGoOn()) return true;
   const { action, service, after = [], turn } = step;
-  const gates = after.filter((gate) => !crew.isOpen(gate));
+  const gates = after.filter((gate) => !executor.isOpen(gate));
   const current: CurrentTask = {
     action,
     service,
@@ -251,8 +251,8 @@ async function waitUntil(
     gates: gates.length > 0 || turn === undefined ? gates : [`its turn (${turn})`],
     since: now(),
   };
-  changeNode(crew.memory, nodeId, (node) => ({ ...node, current }));
-  crew.changed();
+  changeNode(executor.memory, nodeId, (node) => ({ ...node, current }));
+  executor.changed();
   progress.waiting[nodeId] = mayGoOn;
   try {
     await condition(() => progress.stopping || mayGoOn());

@@ -12,11 +12,11 @@ import type { NodeState } from '../../model/node/state.js';
 import { rowsOf } from '../../model/plan/summarise.js';
 import type { Work } from '../../model/cluster/work.js';
 import { noteChange, type EntityMemory } from '../entity.js';
-import { startRun, type Crew, type Run } from './executor.js';
-import type { CrewMemory } from './memory.js';
+import { startRun, type Executor, type Run } from './executor.js';
+import type { NodesMemory } from './memory.js';
 
 /** Holds a group's state during one run of its workflow. */
-export interface GroupMemory extends CrewMemory, EntityMemory {
+export interface GroupMemory extends NodesMemory, EntityMemory {
   state: GroupState;
   inbox: Instructions[];
   run?: Run;
@@ -28,13 +28,13 @@ export interface GroupMemory extends CrewMemory, EntityMemory {
   ended: boolean;
 }
 
-export interface GroupCrew extends Crew {
+export interface GroupExecutor extends Executor {
   start(work: Work): Run;
 }
 
 /** The nodes of a group: gates and turns are the cluster's, and come and go with messages. */
-export function groupCrew(memory: GroupMemory): GroupCrew {
-  const crew: Crew = {
+export function groupExecutor(memory: GroupMemory): GroupExecutor {
+  const executor: Executor = {
     memory,
     inFlight: memory.state.limits.inFlight,
     isOpen: (gate) => memory.state.opened.includes(gate),
@@ -93,7 +93,7 @@ export function groupCrew(memory: GroupMemory): GroupCrew {
       noteChange(memory);
     },
   };
-  return { ...crew, start: (work) => startRun(crew, work) };
+  return { ...executor, start: (work) => startRun(executor, work) };
 }
 
 function holds({ state }: GroupMemory, turn: string, nodeId: string): boolean {

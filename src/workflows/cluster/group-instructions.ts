@@ -2,10 +2,10 @@ import { condition } from '@temporalio/workflow';
 import type { Instruction } from '../../model/cluster/group.js';
 import { withoutService } from '../../model/node/record.js';
 import { discardHalfMade } from './discard.js';
-import { groupCrew, type GroupMemory } from './group-executor.js';
+import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
 import { surveyNodes } from './probe-nodes.js';
-import { takeOver } from './apply-plan.js';
+import { applyPlan } from './apply-plan.js';
 
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
 const haltMs = 60_000;
@@ -45,21 +45,21 @@ type Told<Do extends Instruction['do']> = Extract<Instruction, { readonly do: Do
 
 async function begin(
   memory: GroupMemory,
-  { operation, fresh, condemned, survey }: Told<'begin'>,
+  { operation, fresh, toReplace, survey }: Told<'begin'>,
 ): Promise<void> {
   delete memory.run;
   memory.state = { ...memory.state, operation };
   if (fresh) {
     for (const { nodeId, aside } of Object.values(memory.state.nodes))
       if (aside === true) showAgain(memory, nodeId);
-    changeNodes(memory, ({ facts: { condemned: _condemned, ...facts }, ...node }) => ({
+    changeNodes(memory, ({ facts: { toReplace: _condemned, ...facts }, ...node }) => ({
       ...node,
       facts,
       runs: {},
     }));
   }
   changeNodes(memory, ({ failure: _failure, ...node }) =>
-    condemned.includes(node.nodeId) ? { ...node, facts: { ...node.facts, condemned: true } } : node,
+    toReplace.includes(node.nodeId) ? { ...node, facts: { ...node.facts, toReplace: true } } : node,
   );
   if (survey) await look(memory);
 }
@@ -77,7 +77,7 @@ async function look(memory: GroupMemory): Promise<void> {
 
 function showAgain(memory: GroupMemory, nodeId: string): void {
   showNode(memory, nodeId);
-  groupCrew(memory).announced(memory.state.nodes[nodeId]?.services ?? []);
+  groupExecutor(memory).announced(memory.state.nodes[nodeId]?.services ?? []);
 }
 
 /** Something that ends the work under way has come, and was not carried out yet. */
@@ -112,32 +112,32 @@ function work(memory: GroupMemory, told: Told<'work'>): void {
     work: given,
     ...(command === undefined ? {} : { command }),
   };
-  takeOver(memory, {
+  applyPlan(memory, {
     cluster: state.cluster,
     kinds: given.kinds,
     nodenum: (nodeId) => nodenums[nodeId] ?? 0,
     services: groupServices,
     adopted,
   });
-  const crew = groupCrew(memory);
+  const executor = groupExecutor(memory);
   if (memory.state.peers.version !== before)
-    crew.announced(
+    executor.announced(
       Object.keys(memory.state.peers.changedAt).filter(
         (name) => (memory.state.peers.changedAt[name] ?? 0) > before,
       ),
     );
-  memory.run = crew.start(given);
+  memory.run = executor.start(given);
 }
 
 function setAside(memory: GroupMemory, nodeId: string): void {
   const services = memory.state.nodes[nodeId]?.services ?? [];
   hideNode(memory, nodeId, 'aside');
-  groupCrew(memory).announced(services);
+  groupExecutor(memory).announced(services);
 }
 
 async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Promise<void> {
   const { run } = memory;
-  const crew = groupCrew(memory);
+  const executor = groupExecutor(memory);
   run?.stop();
   if (run !== undefined && how !== 'stop') {
     run.cancel();
@@ -150,7 +150,7 @@ async function halt(memory: GroupMemory, how: 'stop' | 'cancel' | 'discard'): Pr
   }
   const { operation } = memory.state;
   delete memory.run;
-  if (how === 'discard') await discardHalfMade(crew, operation, () => isToHalt(memory));
+  if (how === 'discard') await discardHalfMade(executor, operation, () => isToHalt(memory));
   tidy(memory);
   const { work: _work, command: _command, ...state } = memory.state;
   memory.state = { ...state, paused: false };

@@ -8,7 +8,7 @@ import {
 } from '../../model/cluster/group.js';
 import { noPeers, peersPage } from '../../model/node/peers.js';
 import { nodeStatus, nodesTable } from '../../model/cluster/report.js';
-import { groupCrew, reportOf, standingOf, type GroupMemory } from './group-executor.js';
+import { groupExecutor, reportOf, standingOf, type GroupMemory } from './group-executor.js';
 import { carryOutInstruction, isToHalt } from './group-instructions.js';
 import {
   disownUpdate,
@@ -90,7 +90,7 @@ function openState(input: GroupInput): GroupState {
 /** Carries out the instructions that have arrived, in order. */
 async function carryOutInstructions(memory: GroupMemory): Promise<NextStep> {
   if (memory.run === undefined && memory.state.work !== undefined)
-    memory.run = groupCrew(memory).start(memory.state.work);
+    memory.run = groupExecutor(memory).start(memory.state.work);
   for (;;) {
     const [next, ...rest] = memory.inbox;
     if (next === undefined) return {};
@@ -120,7 +120,7 @@ async function mayEndRun(memory: GroupMemory): Promise<boolean> {
     await condition(() => memory.sending !== true && allHandlersFinished());
     if (memory.inbox.length === 0) return true;
     memory.closing = false;
-    if (memory.state.work !== undefined) memory.run = groupCrew(memory).start(memory.state.work);
+    if (memory.state.work !== undefined) memory.run = groupExecutor(memory).start(memory.state.work);
   }
   return false;
 }

@@ -7,15 +7,15 @@ import { touchPeers, type PeersState } from '../../model/node/peers.js';
 import { phaseOf } from '../../model/cluster/report.js';
 import type { ClusterState, Halt } from '../../model/cluster/state.js';
 import { noteChange, type EntityMemory } from '../entity.js';
-import type { CrewState } from '../../model/cluster/work.js';
+import type { NodesState } from '../../model/cluster/work.js';
 
 /** Holds the nodes of a workflow during one run. The state itself is never mutated. */
-export interface CrewMemory {
-  state: CrewState & { readonly peers: PeersState };
+export interface NodesMemory {
+  state: NodesState & { readonly peers: PeersState };
 }
 
 /** Holds a cluster's state during one run of its workflow. */
-export interface Memory extends CrewMemory, EntityMemory {
+export interface Memory extends NodesMemory, EntityMemory {
   state: ClusterState;
   /** Set once the operation under way is to end early: nothing new is started for it. */
   halt?: Halt;
@@ -33,20 +33,24 @@ export interface Memory extends CrewMemory, EntityMemory {
   checkAt?: number;
 }
 
-export function changeNode(memory: CrewMemory, nodeId: string, change: (node: NodeState) => NodeState): void {
+export function changeNode(
+  memory: NodesMemory,
+  nodeId: string,
+  change: (node: NodeState) => NodeState,
+): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined) return;
   memory.state = { ...memory.state, nodes: { ...memory.state.nodes, [nodeId]: change(node) } };
 }
 
-export function changeNodes(memory: CrewMemory, change: (node: NodeState) => NodeState): void {
+export function changeNodes(memory: NodesMemory, change: (node: NodeState) => NodeState): void {
   const nodes = Object.fromEntries(
     Object.entries(memory.state.nodes).map(([id, node]) => [id, change(node)]),
   );
   memory.state = { ...memory.state, nodes };
 }
 
-export function dropNode(memory: CrewMemory, nodeId: string): void {
+export function dropNode(memory: NodesMemory, nodeId: string): void {
   const { [nodeId]: _gone, ...nodes } = memory.state.nodes;
   memory.state = { ...memory.state, nodes };
 }
@@ -55,7 +59,7 @@ export function dropNode(memory: CrewMemory, nodeId: string): void {
  * Notes that a node joined, changed its services, or got another address; its peers see it from this version
  * on.
  */
-export function announceNode(memory: CrewMemory, nodeId: string): void {
+export function announceNode(memory: NodesMemory, nodeId: string): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined) return;
   const peers = touchPeers(memory.state.peers, node.services);
@@ -65,7 +69,7 @@ export function announceNode(memory: CrewMemory, nodeId: string): void {
 }
 
 /** Hides a node from its peers: it is on its way out, or the operation goes on without it. */
-export function hideNode(memory: CrewMemory, nodeId: string, why: 'leaving' | 'aside'): void {
+export function hideNode(memory: NodesMemory, nodeId: string, why: 'leaving' | 'aside'): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined || node[why] === true) return;
   const peers = touchPeers(memory.state.peers, [...node.services, ...Object.keys(node.facts.services)]);
@@ -74,7 +78,7 @@ export function hideNode(memory: CrewMemory, nodeId: string, why: 'leaving' | 'a
 }
 
 /** Makes a node that was hidden a peer again. */
-export function showNode(memory: CrewMemory, nodeId: string): void {
+export function showNode(memory: NodesMemory, nodeId: string): void {
   const node = memory.state.nodes[nodeId];
   if (node === undefined || (node.leaving !== true && node.aside !== true)) return;
   changeNode(memory, nodeId, ({ leaving: _leaving, aside: _aside, ...rest }) => rest);

@@ -24,7 +24,7 @@ function nextQueued({ operation, queue, lent }: ClusterState): QueuedOperation |
 }
 
 /** Goes on with the operation under way, or begins the next. */
-export async function takeUp(memory: Memory): Promise<OperationEnd> {
+export async function startNextOperation(memory: Memory): Promise<OperationEnd> {
   const earlier = memory.state;
   if (memory.state.operation?.state !== 'running') begin(memory);
   const end = await operate(memory);
@@ -72,10 +72,10 @@ function begin(memory: Memory): void {
   // Runs, failures and what is to be replaced belong to an operation.
   for (const { nodeId, aside } of Object.values(memory.state.nodes))
     if (aside === true) showNode(memory, nodeId);
-  changeNodes(memory, ({ failure: _failure, facts: { condemned: _condemned, ...facts }, ...node }) => ({
+  changeNodes(memory, ({ failure: _failure, facts: { toReplace: _condemned, ...facts }, ...node }) => ({
     ...node,
     runs: {},
-    facts: replaced.includes(node.nodeId) ? { ...facts, condemned: true } : facts,
+    facts: replaced.includes(node.nodeId) ? { ...facts, toReplace: true } : facts,
   }));
 }
 

@@ -13,15 +13,15 @@ import { withoutService } from '../../model/node/record.js';
 import { servicesOf } from '../../model/cluster/state.js';
 import { summarise } from '../../model/plan/summarise.js';
 import { takeLegacy, type Legacy } from './adoption.js';
-import { clusterCrew } from './cluster-executor.js';
+import { clusterExecutor } from './cluster-executor.js';
 import { startRun, type Run } from './executor.js';
 import { discardHalfMade } from './discard.js';
 import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.js';
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
-import { nextNodenum, shareOut } from './assign-groups.js';
+import { nextNodenum, assignGroups } from './assign-groups.js';
 import { surveyNodes } from './probe-nodes.js';
-import { servicesOfGroups, takeOver } from './apply-plan.js';
+import { servicesOfGroups, applyPlan } from './apply-plan.js';
 
 export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
 
@@ -78,12 +78,12 @@ async function lookAtNodes(memory: Memory): Promise<void> {
   const { operation, name, uid, fresh = false } = memory.state;
   if (operation === undefined) return;
   const survey = operation.kind === 'apply' || operation.kind === 'rollback';
-  const condemned = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
+  const toReplace = operation.intent.kind === 'replace' ? operation.intent.nodes : [];
   instructAll(memory, {
     do: 'begin',
     operation: operation.id,
     fresh,
-    condemned: fresh ? condemned : [],
+    toReplace: fresh ? toReplace : [],
     survey,
   });
   const { fresh: _fresh, ...state } = memory.state;
@@ -133,11 +133,11 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
   const operation = memory.state.operation?.id ?? '0';
   memory.state = {
     ...memory.state,
-    board: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} },
+    coordination: { needed: gates, passed: {}, width, turns: {}, asked: [], aside: {} },
   };
-  const inline = shareOut(memory, plan, operation, adopted);
+  const inline = assignGroups(memory, plan, operation, adopted);
   const services = servicesOfGroups(plan);
-  takeOver(memory, {
+  applyPlan(memory, {
     cluster: memory.state.name,
     kinds: inline,
     services,
@@ -164,8 +164,8 @@ function adopt(memory: Memory, plan: ServedPlan, { adopted }: Legacy): void {
 async function carryOut(memory: Memory): Promise<OperationEnd> {
   const { work } = memory.state;
   if (work === undefined) return settle(memory);
-  const crew = clusterCrew(memory);
-  const run = startRun(crew, work);
+  const executor = clusterExecutor(memory);
+  const run = startRun(executor, work);
   const isFull = (): boolean => workflowInfo().continueAsNewSuggested;
   const isSettled = (): boolean => run.quiet() && groupsQuiet(memory);
   await condition(() => memory.halt !== undefined || isFull() || isSettled());
@@ -199,14 +199,14 @@ async function halt(memory: Memory, run: Run): Promise<OperationEnd> {
   endWork(memory);
   const { operation } = memory.state;
   if (to === 'cancel')
-    await discardHalfMade(clusterCrew(memory), operation?.id ?? '0', () => memory.halt?.to === 'delete');
+    await discardHalfMade(clusterExecutor(memory), operation?.id ?? '0', () => memory.halt?.to === 'delete');
   await condition(() => groupsOver(memory));
   endEmptyGroups(memory);
   return 'halted';
 }
 
 function endWork(memory: Memory): void {
-  const { work: _work, board: _board, ...state } = memory.state;
+  const { work: _work, coordination: _board, ...state } = memory.state;
   memory.state = state;
 }
 

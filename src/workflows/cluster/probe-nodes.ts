@@ -4,14 +4,14 @@ import type { NodeState } from '../../model/node/state.js';
 import type { Placement } from '../../model/node/placement.js';
 import { recordHealth } from '../../model/node/record.js';
 import type { ServiceSpec } from '../../model/cluster/spec.js';
-import { changeNode, type CrewMemory } from './memory.js';
+import { changeNode, type NodesMemory } from './memory.js';
 import { schedule } from '../schedule.js';
 
 /** Nodes that one activity looks at: its input stays small, and a slow provider is asked in few calls. */
 const nodesPerSurvey = 25;
 
 export interface Surveyed {
-  readonly memory: CrewMemory;
+  readonly memory: NodesMemory;
   /** Name and uid of the cluster. */
   readonly clusterId: string;
   readonly uid: string;

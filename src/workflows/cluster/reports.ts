@@ -1,6 +1,6 @@
 import type { GroupReport, TurnOf } from '../../model/cluster/group.js';
 import { touchPeers } from '../../model/node/peers.js';
-import { askTurn, clusterCrew, leaveTurnOf, nodeFailed } from './cluster-executor.js';
+import { askTurn, clusterExecutor, leaveTurnOf, nodeFailed } from './cluster-executor.js';
 import { changeGroup } from './groups.js';
 import { countTasks, type Memory } from './memory.js';
 
@@ -39,9 +39,9 @@ export function takeReport(memory: Memory, report: GroupReport): void {
 }
 
 function takeCounts(memory: Memory, counts: GroupReport['counts']): void {
-  const crew = clusterCrew(memory);
+  const executor = clusterExecutor(memory);
   for (const [gate, by] of Object.entries(counts)) {
-    for (let count = 0; count < by; count += 1) crew.count(gate);
+    for (let count = 0; count < by; count += 1) executor.count(gate);
   }
 }
 

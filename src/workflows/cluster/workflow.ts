@@ -67,7 +67,7 @@ import {
   type NextStep,
 } from '../entity.js';
 import { takeReport } from './reports.js';
-import { hasWork, isOver, takeUp } from './next-operation.js';
+import { hasWork, isOver, startNextOperation } from './next-operation.js';
 
 /**
  * What a cluster workflow starts with: a Heddle client's word, a raw spec, or the state of its earlier run.
@@ -117,7 +117,7 @@ async function act(memory: Memory): Promise<NextStep> {
   if (isToLook(memory)) await look(memory);
   if (hasWork(memory)) {
     delete memory.checkAt;
-    const end = await takeUp(memory);
+    const end = await startNextOperation(memory);
     if (end === 'continue') return { renew: true };
     if (await isOver(memory, end)) return { ended: `cluster ${memory.state.name} was deleted` };
     noteChange(memory);

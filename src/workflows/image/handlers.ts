@@ -76,7 +76,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
     update(resumeImageUpdate, 'Resume building.', (_request) => {
       const { paused: _paused, ...state } = memory.state;
       memory.state = state;
-      lookAround(memory);
+      recheck(memory);
     }),
     update(
       deleteImageUpdate,
@@ -87,7 +87,7 @@ export function messagesOf(memory: ImageMemory): readonly Message[] {
           ? undefined
           : `image ${memory.state.name} has no build ${build}; 'heddle image show ${memory.state.name}' shows those it has`,
     ),
-    signal(roundSignal, 'Check its age, and retry what failed.', () => lookAround(memory)),
+    signal(roundSignal, 'Check its age, and retry what failed.', () => recheck(memory)),
     signal(
       watchImageSignal,
       'Notify a pool of the versions offered, now and after each change.',
@@ -125,7 +125,7 @@ function ownershipIn(
 }
 
 /** What was tried in vain may be tried again, and age may ask for a build. */
-export function lookAround(memory: ImageMemory): void {
+export function recheck(memory: ImageMemory): void {
   memory.tried = [];
   const request = requestOfAge(memory.state, Date.now());
   change(memory, request === undefined ? {} : { request });
@@ -143,7 +143,7 @@ async function configure(
     if (whole.source.kind === 'recipe') await planRecipe(memory, whole.source.cluster);
     const unchanged = stableJson((memory.state.spec ?? null) as Json) === stableJson(spec as unknown as Json);
     change(memory, { spec });
-    lookAround(memory);
+    recheck(memory);
     return { unchanged, uid };
   } catch (error) {
     // Any other error of a handler would fail the workflow task again and again.

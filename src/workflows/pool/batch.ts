@@ -16,7 +16,7 @@ import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory } from './memory.js';
 import { poolNode } from './run-pool-node.js';
-import { wearWork } from './replay-budget.js';
+import { noteReplayOfWork } from './replay-budget.js';
 
 /** What nodes that are carried together are carried for. */
 export type BatchKind = 'build' | 'delete';
@@ -117,7 +117,7 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
       // The batch ends when all of its nodes are cancelled; it is short.
       if (wanted === 0) scope.cancel();
     };
-    wearWork(memory, 'together');
+    noteReplayOfWork(memory, 'together');
     memory.work[id] = { kind, cancel, together: true };
   }
   const over = (settle: (member: Member, index: number) => void): void => {

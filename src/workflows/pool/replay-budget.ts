@@ -13,14 +13,14 @@ const mostReplayMs = 1_000;
 const replayMs = { round: 0.5, looked: 0.006, together: 0.3, alone: 4 } as const;
 
 /** Notes what another round adds to the replay of this run. */
-export function wearRound(memory: PoolMemory): void {
+export function noteReplayOfStep(memory: PoolMemory): void {
   const { nodes, requests } = memory.pool;
   memory.replayMs +=
     replayMs.round + replayMs.looked * (Object.keys(nodes).length + Object.keys(requests).length);
 }
 
 /** Notes what the work on a node adds. */
-export function wearWork(memory: PoolMemory, how: 'together' | 'alone'): void {
+export function noteReplayOfWork(memory: PoolMemory, how: 'together' | 'alone'): void {
   memory.replayMs += replayMs[how];
 }
 

@@ -7,7 +7,7 @@ import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory, Work } from './memory.js';
 import { poolNode, runPoolNode } from './run-pool-node.js';
-import { wearWork } from './replay-budget.js';
+import { noteReplayOfWork } from './replay-budget.js';
 
 /** Begun in one workflow task at most: a long one would be taken for a dead one. */
 const atOnce = 50;
@@ -86,7 +86,7 @@ const carryOut = { build, clean, delete: remove } as const;
 
 function begin(memory: PoolMemory, id: string, kind: Work['kind']): void {
   const scope = new CancellationScope({ cancellable: true });
-  wearWork(memory, 'alone');
+  noteReplayOfWork(memory, 'alone');
   memory.work[id] = { kind, cancel: () => scope.cancel() };
   scope
     .run(() => carryOut[kind](memory, id, () => scope.consideredCancelled))

@@ -14,7 +14,7 @@ import { beginLooks } from './periodic-checks.js';
 import type { PoolMemory } from './memory.js';
 import { nothingTold, tellFigures } from './metrics.js';
 import { nextWatch, watchImages } from './watch-images.js';
-import { isReplayTooLong, wearRound } from './replay-budget.js';
+import { isReplayTooLong, noteReplayOfStep } from './replay-budget.js';
 import { beginWork } from './work.js';
 
 export type PoolInput = PoolStart | { readonly carried: CarriedPool };
@@ -86,7 +86,7 @@ function openState(input: PoolInput | undefined): PoolState {
 function carryOut(memory: PoolMemory): NextStep {
   const { pool: state, carryAt } = memory;
   const now = Date.now();
-  wearRound(memory);
+  noteReplayOfStep(memory);
   carryOutDue(state, now);
   admit(state, now);
   const isAllBegun = beginWork(memory, now);

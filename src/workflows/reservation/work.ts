@@ -13,7 +13,7 @@ import {
   type Seat,
   type StepName,
   isoOf,
-  type Tidings,
+  type ReservationNotification,
 } from '../../model/reservation/state.js';
 import { askUntil, intentOf, nextStep } from '../../model/reservation/steps.js';
 import { tell } from '../../model/reservation/notification.js';
@@ -29,8 +29,8 @@ const inFlight = 40;
 export function beginWork(memory: ReservationsMemory): void {
   if (memory.draining) return;
   const now = Date.now();
-  const [first] = memory.state.tidings;
-  if (first !== undefined) begin(memory, 'tidings', () => sendTidings(memory, first));
+  const [first] = memory.state.notifications;
+  if (first !== undefined) begin(memory, 'notifications', () => sendNotification(memory, first));
   for (const { id } of openReservations(memory.state)) {
     const reservation = memory.state.reservations[id];
     if (reservation === undefined) continue;
@@ -150,12 +150,17 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
  * Sends notifications in order. A notification that cannot be delivered is noted with its reservation and not
  * repeated.
  */
-async function sendTidings(memory: ReservationsMemory, tidings: Tidings): Promise<void> {
+async function sendNotification(
+  memory: ReservationsMemory,
+  notification: ReservationNotification,
+): Promise<void> {
   try {
-    await schedule('NOTIFY', tidings, { summary: `NOTIFY ${tidings.event} of ${tidings.reservation.id}` });
+    await schedule('NOTIFY', notification, {
+      summary: `NOTIFY ${notification.event} of ${notification.reservation.id}`,
+    });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    const reservation = memory.state.reservations[tidings.reservation.id];
+    const reservation = memory.state.reservations[notification.reservation.id];
     if (reservation !== undefined)
       take(
         memory,
@@ -165,5 +170,8 @@ async function sendTidings(memory: ReservationsMemory, tidings: Tidings): Promis
         ),
       );
   }
-  take(memory, { ...memory.state, tidings: memory.state.tidings.filter(({ id }) => id !== tidings.id) });
+  take(memory, {
+    ...memory.state,
+    notifications: memory.state.notifications.filter(({ id }) => id !== notification.id),
+  });
 }

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notify } from '../../../src/activities/reservation/notify.js';
-import type { Tidings } from '../../../src/model/reservation/state.js';
+import type { ReservationNotification } from '../../../src/model/reservation/state.js';
 
-const tidings: Tidings = {
+const notifications: ReservationNotification = {
   id: 'u/r1/ready/1.0',
   event: 'ready',
   at: '2026-07-01T09:00:00.000Z',
@@ -60,15 +60,15 @@ describe('whoever is to hear of reservations', () => {
     expect(
       await notify(
         { notify: { url: `${url}/hook`, command: ['/bin/sh', '-c', 'cat > "$0"', file] }, log },
-        tidings,
+        notifications,
       ),
     ).toEqual({ told: 2 });
-    expect(heard).toEqual([{ key: tidings.id, body: JSON.stringify(tidings) }]);
-    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(tidings);
+    expect(heard).toEqual([{ key: notifications.id, body: JSON.stringify(notifications) }]);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(notifications);
   });
 
   it('need not be there', async () => {
-    expect(await notify({ notify: {}, log }, tidings)).toEqual({ told: 0 });
+    expect(await notify({ notify: {}, log }, notifications)).toEqual({ told: 0 });
   });
 
   it.each([
@@ -82,7 +82,7 @@ describe('whoever is to hear of reservations', () => {
     ['is no program', () => ({ command: ['/no/such/program'] }), /ENOENT/],
     ['does not read what it is told', () => ({ command: ['/bin/false'] }), /ended with 1/],
   ])('that %s is tried again, and said', async (_what, settings, expected) => {
-    await expect(notify({ notify: settings(), log }, tidings)).rejects.toMatchObject({
+    await expect(notify({ notify: settings(), log }, notifications)).rejects.toMatchObject({
       message: expect.stringMatching(expected) as string,
       nonRetryable: false,
     });

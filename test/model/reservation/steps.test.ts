@@ -88,8 +88,8 @@ describe('what the machines of a reservation are asked', () => {
     expect(stateOf(firstOf(early.state))).toBe('prepared');
     const ready = play(early.state, 1_000).state;
     expect(stateOf(firstOf(ready))).toBe('ready');
-    expect(ready.tidings.map(({ event }) => event)).toEqual(['ready']);
-    expect(play(ready, 1_950).state.tidings.map(({ event }) => event)).toEqual(['ready', 'reminder']);
+    expect(ready.notifications.map(({ event }) => event)).toEqual(['ready']);
+    expect(play(ready, 1_950).state.notifications.map(({ event }) => event)).toEqual(['ready', 'reminder']);
   });
 
   it('a user who was in it: the image of who comes next, else the default image', () => {
@@ -153,7 +153,7 @@ describe('what the machines of a reservation are asked', () => {
       reload: failed,
     });
     expect(end.steps).toEqual(['a look', 'a unload', 'a reload', 'a maintain', 'a let go']);
-    expect(end.state.tidings.map(({ event }) => event)).toEqual(['ended', 'attention']);
+    expect(end.state.notifications.map(({ event }) => event)).toEqual(['ended', 'attention']);
   });
 
   it('a machine that cannot be had is let go of, and is lacking; what was asked before the end is waited for', () => {
@@ -232,7 +232,7 @@ describe('what the machines of a reservation are asked', () => {
       2_001,
     );
     expect(stateOf(firstOf(state))).toBe('failed');
-    expect(state.tidings.map(({ event }) => event)).toEqual(['failed']);
+    expect(state.notifications.map(({ event }) => event)).toEqual(['failed']);
   });
 });
 

@@ -73,7 +73,7 @@ export class TestCluster {
         tasks: { total: 0, done: 0, failed: 0 },
       },
     };
-    if (intent.kind === 'replace') for (const one of intent.nodes) this.facts(one, { condemned: true });
+    if (intent.kind === 'replace') for (const one of intent.nodes) this.facts(one, { toReplace: true });
   }
 
   /** Plans what the operation under way has left to do. */

@@ -77,7 +77,7 @@ describe('a machine that another provider account gets', () => {
       await ground.add('kept');
       await ground.operate('kept', { kind: 'reserve', user: 'ada' });
       await expect(ground.begin('kept', to('elsewhere'))).rejects.toThrow(
-        'machine kept is reserved (ada); another provider gets it when nobody has it',
+        'machine kept is reserved (ada); it can be moved to another provider only when it is free',
       );
       await ground.operate('kept', { kind: 'release' });
       for (const [provider, why] of [

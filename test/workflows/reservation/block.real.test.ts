@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { reservationsWorkflowId } from '../../../src/model/names.js';
-import type { Tidings } from '../../../src/model/reservation/state.js';
+import type { ReservationNotification } from '../../../src/model/reservation/state.js';
 import type { ReservationView } from '../../../src/model/reservation/view.js';
 import { openPoints, type Points } from '../../chaos/support/points.js';
 import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';
@@ -48,7 +48,7 @@ describe.skipIf(unable !== undefined)('reservations while workers die', () => {
     (await readFile(told, 'utf8').catch(() => ''))
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Tidings)
+      .map((line) => JSON.parse(line) as ReservationNotification)
       .filter(({ reservation }) => reservation.id === id)
       .map(({ event }) => event);
   const isFree = async (name: string): Promise<void> => {
