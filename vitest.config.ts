@@ -32,7 +32,7 @@ class LongFirst extends BaseSequencer {
 // Only what hangs meets these limits: a machine that is ten times slower keeps them.
 const shared = {
   pool: 'forks' as const,
-  setupFiles: ['test/support/after-file.ts'],
+  setupFiles: ['test/harness/after-file.ts'],
   testTimeout: 600_000,
   hookTimeout: 600_000,
 };

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig, type Config, type Environment } from '../src/config.js';
-import { pretendForeign } from './support/foreign.js';
+import { pretendForeign } from './harness/foreign.js';
 import { prepareFolder } from '../src/config/prepare-folder.js';
 
 let home: string;

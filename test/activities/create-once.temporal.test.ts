@@ -7,10 +7,10 @@ import { createTaskActivities } from '../../src/activities/table.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { readWorkflowRuns } from '../../src/worker/workflow-runs.js';
-import { TestService } from '../local/support/service.js';
-import { until } from '../support/until.js';
-import type { createOne } from './support/fixture-workflows.js';
-import { type MachineBench, openMachineBench, taskOn } from './support/machines.js';
+import { TestService } from '../harness/local/service.js';
+import { until } from '../harness/until.js';
+import type { createOne } from '../harness/activities/fixture-workflows.js';
+import { type MachineBench, openMachineBench, taskOn } from '../harness/activities/machines.js';
 
 const key = generateKey();
 const plugin = heddle({ keys: formatKeys({ current: key.id, keys: [key] }) });

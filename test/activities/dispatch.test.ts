@@ -4,8 +4,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FailureDetails } from '../../src/model/node/failure.js';
 import { failureKinds } from '../../src/plugins/errors.js';
-import { startNode } from '../support/ssh-server.js';
-import { type Bench, openBench, request, secret } from './support/parts.js';
+import { startNode } from '../harness/ssh-server.js';
+import { type Bench, openBench, request, secret } from '../harness/activities/parts.js';
 
 /** What CREATE of the plugin does, by the field `how`. */
 const code = `

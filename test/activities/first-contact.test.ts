@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ProviderAccount } from '../../src/model/provider-account.js';
-import { openBench, request, type Bench } from './support/parts.js';
-import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
+import { openBench, request, type Bench } from '../harness/activities/parts.js';
+import { makeHostKey, startNode, type TestNode } from '../harness/ssh-server.js';
 
 const password = 'the password of the account';
 

@@ -6,7 +6,7 @@ import { planPool } from '../../src/activities/pool/plan.js';
 import type { JsonObject } from '../../src/model/json.js';
 import { defaultLimits } from '../../src/model/cluster/limits.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
-import { openBench } from './support/parts.js';
+import { openBench } from '../harness/activities/parts.js';
 
 const openstack = {
   authUrl: 'https://cloud',

@@ -2,9 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { machineKey } from '../../src/model/names.js';
 import type { Provider } from '../../src/plugins/contract.js';
-import { TestService } from '../local/support/service.js';
-import { until } from '../support/until.js';
-import { account, type MachineBench, openMachineBench, taskOn } from './support/machines.js';
+import { TestService } from '../harness/local/service.js';
+import { until } from '../harness/until.js';
+import { account, type MachineBench, openMachineBench, taskOn } from '../harness/activities/machines.js';
 
 let service: TestService;
 let bench: MachineBench;

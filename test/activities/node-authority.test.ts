@@ -3,8 +3,8 @@ import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest';
 import { createTaskActivities } from '../../src/activities/table.js';
 import type { JsonObject } from '../../src/model/json.js';
-import { request } from './support/parts.js';
-import { openWithEcho, passing, Scene } from './support/scene.js';
+import { request } from '../harness/activities/parts.js';
+import { openWithEcho, passing, Scene } from '../harness/activities/scene.js';
 
 let scene: Scene;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TestService } from '../local/support/service.js';
-import { type MachineBench, openMachineBench } from './support/machines.js';
+import { TestService } from '../harness/local/service.js';
+import { type MachineBench, openMachineBench } from '../harness/activities/machines.js';
 
 const root = process.platform === 'linux' && process.getuid?.() === 0;
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { beginAttempt, readMark } from '../../src/activities/attempt.js';
 import { recordMark } from '../../src/activities/recorded-mark.js';
 import { noTaskLog } from '../../src/activities/task-log.js';
-import { openBench, type Bench } from './support/parts.js';
+import { openBench, type Bench } from '../harness/activities/parts.js';
 
 const mark = { state: 'begun' };
 let bench: Bench;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startNode } from '../support/ssh-server.js';
-import { request, secret } from './support/parts.js';
-import { failureOf, openWithEcho, passing, Scene } from './support/scene.js';
+import { startNode } from '../harness/ssh-server.js';
+import { request, secret } from '../harness/activities/parts.js';
+import { failureOf, openWithEcho, passing, Scene } from '../harness/activities/scene.js';
 
 let scene: Scene;
 

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.js';
 import type { LookedAt } from '../../src/model/node/probe.js';
 import { mergePayload } from '../../src/model/node/payload.js';
-import { TestService } from '../local/support/service.js';
-import { until } from '../support/until.js';
-import { makeHostKey } from '../support/ssh-server.js';
-import { account, type MachineBench, openMachineBench, taskOn } from './support/machines.js';
+import { TestService } from '../harness/local/service.js';
+import { until } from '../harness/until.js';
+import { makeHostKey } from '../harness/ssh-server.js';
+import { account, type MachineBench, openMachineBench, taskOn } from '../harness/activities/machines.js';
 
 let service: TestService;
 let bench: MachineBench;

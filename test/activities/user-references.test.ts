@@ -10,7 +10,7 @@ import type { TaskRequest } from '../../src/model/node/task-request.js';
 import { allowReferences } from '../../src/secrets/allowed.js';
 import { forbiddenReferences, resolveSecrets, SecretError } from '../../src/secrets/reference.js';
 import { PluginError } from '../../src/plugins/errors.js';
-import { openBench, request, secret, type Bench } from './support/parts.js';
+import { openBench, request, secret, type Bench } from '../harness/activities/parts.js';
 
 /** DELETE writes the names of the fields that it got to the file that the account names. */
 const code = `

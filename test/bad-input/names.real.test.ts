@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { exportKeys } from '../../src/secrets/keys.js';
-import { type Ended, runHeddle } from '../cli/support/run-heddle.js';
-import { startStack, type Stack } from '../support/stack.js';
+import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+import { startStack, type Stack } from '../harness/stack.js';
 
 // Through the command line, as a person or a script of theirs would, against a real server.
 let stack: Stack;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile } from '../../src/schema/read-spec.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 // Through the reader of `heddle apply` and `heddle plan`, which asks no server before the file is right.
 const good =

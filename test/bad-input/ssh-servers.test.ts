@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { probe } from '../../src/ssh/probe.js';
-import { until } from '../support/until.js';
+import { until } from '../harness/until.js';
 
 /** Something that listens where SSH should, and what it does with a connection. */
 const servers: readonly (readonly [string, (socket: Socket) => void])[] = [

@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { askSurely, outlast } from './support/ask.js';
-import { findSecrets, searchFolder, watchProcesses, writingsOf } from './support/canary.js';
-import { type ChaosWorld, openWorld } from './support/chaos-world.js';
-import { readHistories } from './support/histories.js';
-import { smallCluster } from './support/specs.js';
-import { startOnSqlite } from './support/server.js';
+import { askSurely, outlast } from '../harness/chaos/ask.js';
+import { findSecrets, searchFolder, watchProcesses, writingsOf } from '../harness/chaos/canary.js';
+import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
+import { readHistories } from '../harness/chaos/histories.js';
+import { smallCluster } from '../harness/chaos/specs.js';
+import { startOnSqlite } from '../harness/chaos/server.js';
 
 describe('secrets', () => {
   let folder: string;

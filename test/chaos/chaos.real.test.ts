@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { type ChaosWorld, openWorld } from './support/chaos-world.js';
-import { findPostgres, startOnPostgres } from './support/postgres.js';
-import { seedOf, settingOf } from './support/random.js';
-import { describeReport, runChaos } from './support/run-chaos.js';
-import { type MortalServer, startOnSqlite } from './support/server.js';
+import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
+import { findPostgres, startOnPostgres } from '../harness/chaos/postgres.js';
+import { seedOf, settingOf } from '../harness/chaos/random.js';
+import { describeReport, runChaos } from '../harness/chaos/run-chaos.js';
+import { type MortalServer, startOnSqlite } from '../harness/chaos/server.js';
 
 const postgres = findPostgres();
 

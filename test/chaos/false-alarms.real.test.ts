@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { until } from '../support/until.js';
-import { closed, nodes } from '../workflows/support/spec.js';
-import { askSurely, outlast } from './support/ask.js';
-import { type ChaosWorld, openWorld } from './support/chaos-world.js';
-import { judgeCluster, judgeEnd } from './support/oracle.js';
-import { startOnSqlite } from './support/server.js';
+import { until } from '../harness/until.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+import { askSurely, outlast } from '../harness/chaos/ask.js';
+import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
+import { judgeCluster, judgeEnd } from '../harness/chaos/oracle.js';
+import { startOnSqlite } from '../harness/chaos/server.js';
 
 const wanted = 100;
 const size = 25;

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ChaosWorld, openWorld } from './support/chaos-world.js';
-import { seedOf, settingOf } from './support/random.js';
-import { describeReport, runChaos } from './support/run-chaos.js';
-import { startOnSqlite } from './support/server.js';
+import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
+import { seedOf, settingOf } from '../harness/chaos/random.js';
+import { describeReport, runChaos } from '../harness/chaos/run-chaos.js';
+import { startOnSqlite } from '../harness/chaos/server.js';
 
 /** HEDDLE_KILLS asks for it, as npm run test:real does. */
 const unasked = env['HEDDLE_KILLS'] === undefined;

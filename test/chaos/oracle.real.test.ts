@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { until } from '../support/until.js';
-import { askSurely, outlast } from './support/ask.js';
-import { writeBareAutomator } from './support/bare-automator.js';
-import { type ChaosWorld, openWorld } from './support/chaos-world.js';
-import { lagCloud } from './support/lag-cloud.js';
-import { judgeCluster, judgeWhole } from './support/oracle.js';
-import { startOnSqlite } from './support/server.js';
-import { smallCluster } from './support/specs.js';
+import { until } from '../harness/until.js';
+import { askSurely, outlast } from '../harness/chaos/ask.js';
+import { writeBareAutomator } from '../harness/chaos/bare-automator.js';
+import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
+import { lagCloud } from '../harness/chaos/lag-cloud.js';
+import { judgeCluster, judgeWhole } from '../harness/chaos/oracle.js';
+import { startOnSqlite } from '../harness/chaos/server.js';
+import { smallCluster } from '../harness/chaos/specs.js';
 
 // What the chaos runner would see if Heddle did not do what keeps its promises: the same kill, with and
 // without.

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ChaosWorld, openWorld } from './support/chaos-world.js';
-import { live } from './support/lives.js';
-import { judgeEnd } from './support/oracle.js';
-import { openRandom, seedOf } from './support/random.js';
-import { startOnSqlite } from './support/server.js';
+import { type ChaosWorld, openWorld } from '../harness/chaos/chaos-world.js';
+import { live } from '../harness/chaos/lives.js';
+import { judgeEnd } from '../harness/chaos/oracle.js';
+import { openRandom, seedOf } from '../harness/chaos/random.js';
+import { startOnSqlite } from '../harness/chaos/server.js';
 
 const rounds = 20;
 

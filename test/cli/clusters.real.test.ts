@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile } from '../../src/schema/read-spec.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { type Ended, runHeddle, startHeddle } from './support/run-heddle.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
 
 interface SpecOptions {
   readonly name: string;

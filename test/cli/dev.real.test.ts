@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readDevRecord, type DevRecord } from '../../src/cli/system/dev-record.js';
 import { isRunning } from '../../src/server/process.js';
-import { until } from '../support/until.js';
-import { type Ended, runHeddle, type Running, startHeddle } from './support/run-heddle.js';
+import { until } from '../harness/until.js';
+import { type Ended, runHeddle, type Running, startHeddle } from '../harness/cli/run-heddle.js';
 
 const spec = `name: web
 nodes: {app: {count: 1, provider: local, services: [web]}}

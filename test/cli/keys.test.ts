@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Ended, runHeddle } from './support/run-heddle.js';
+import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 
 describe('heddle keys', () => {
   let folder: string;

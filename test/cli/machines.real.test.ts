@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { startStack, type Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { closed, nodes } from '../workflows/support/spec.js';
-import { unable } from '../workflows/reservation/support/real-machine.js';
-import { heddleOn } from './support/run-heddle.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+import { unable } from '../harness/reservation/real-machine.js';
+import { heddleOn } from '../harness/cli/run-heddle.js';
 
 /** What people type about machines, images on them, and who has them; in the order in which one would. */
 describe.skipIf(unable !== undefined)('heddle machine, computers and reservation', () => {

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack, type WorkerProcess } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { type Ended, runHeddle, startHeddle } from './support/run-heddle.js';
+import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
 
 describe('heddle while no worker runs', () => {
   let stack: Stack;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { describeError } from '../../src/cli/report-error.js';
 import { PoolClient } from '../../src/client/index.js';
-import { startStack, type Stack } from '../support/stack.js';
+import { startStack, type Stack } from '../harness/stack.js';
 
 /** The server says that there is no such workflow; no worker is needed. */
 describe('what is not there', () => {

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { startStack, type Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { type Ended, runHeddle, startHeddle } from './support/run-heddle.js';
-import { makeCluster, writeSpec } from './support/spec.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
+import { makeCluster, writeSpec } from '../harness/cli/spec.js';
 
 /** One cluster for all of it, as an operator has one: each test leaves it running and at rest. */
 describe('heddle and the operations on a cluster', () => {

@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
-import { freePort } from '../support/free-port.js';
-import { startStack, type Stack, type WorkerProcess } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { heddleOn } from './support/run-heddle.js';
+import { freePort } from '../harness/free-port.js';
+import { startStack, type Stack, type WorkerProcess } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { heddleOn } from '../harness/cli/run-heddle.js';
 
 /** One pool for all of it, as an operator has one. */
 describe('heddle pool and heddle request', () => {

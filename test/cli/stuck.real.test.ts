@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { clusterWorkflowId, clusterWorkflowType, coreQueue } from '../../src/model/names.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { startStack, type Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { type Ended, runHeddle, startHeddle } from './support/run-heddle.js';
-import { makeCluster, writeSpec } from './support/spec.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { type Ended, runHeddle, startHeddle } from '../harness/cli/run-heddle.js';
+import { makeCluster, writeSpec } from '../harness/cli/spec.js';
 
 /** Nobody listens at port 9. */
 const silent = { type: 'local', fields: { endpoint: 'http://127.0.0.1:9', apiKey: 'none' } };

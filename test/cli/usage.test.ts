@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Ended, runHeddle } from './support/run-heddle.js';
+import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
 
 const wrongSpec = `name: web
 nodes:

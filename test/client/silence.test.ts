@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { HeddleClient } from '../../src/client/index.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { closed, nodes } from '../workflows/support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 describe('a client that gets no answer', () => {
   let stack: Stack;

@@ -17,9 +17,9 @@ import { resolveSecrets } from '../../src/secrets/reference.js';
 import { launch } from '../../src/server/launch.js';
 import { isRunning, recordProcess } from '../../src/server/process.js';
 import { readBinaryVersion } from '../../src/server/version.js';
-import { exec } from '../local/support/ssh.js';
-import { TestService } from '../local/support/service.js';
-import { openPrograms, providerDescriptor } from '../plugins/program/support/bench.js';
+import { exec } from '../harness/local/ssh.js';
+import { TestService } from '../harness/local/service.js';
+import { openPrograms, providerDescriptor } from '../harness/programs/bench.js';
 
 /** What the environment of a worker holds. Each value says by which name it leaked. */
 const credentials = {

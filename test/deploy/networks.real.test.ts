@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
-import { createBody, type Machine } from '../local/support/service.js';
-import { builtService } from '../local/support/build.js';
-import { makeKeyPair } from '../local/support/ssh.js';
-import { until } from '../support/until.js';
+import { createBody, type Machine } from '../harness/local/service.js';
+import { builtService } from '../harness/local/build.js';
+import { makeKeyPair } from '../harness/local/ssh.js';
+import { until } from '../harness/until.js';
 
 /**
  * Services whose networks are built here as Docker would build them: a bridge for each network, and no way

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OperateIntent } from '../../src/client/heddle-client.js';
 import type { ApplyReply } from '../../src/client/index.js';
-import { until } from '../support/until.js';
-import { cluster, openPostgres, type OpenedPostgres } from './support/open-postgres.js';
-import { home, primary } from './support/postgres.js';
+import { until } from '../harness/until.js';
+import { cluster, openPostgres, type OpenedPostgres } from '../harness/examples/open-postgres.js';
+import { home, primary } from '../harness/examples/postgres.js';
 
 const replicas = ['replica-1', 'replica-2'] as const;
 

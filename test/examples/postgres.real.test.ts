@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { WaitResult } from '../../src/client/index.js';
-import type { Stack } from '../support/stack.js';
-import type { Example } from './support/example.js';
-import { cluster, openPostgres, password, type OpenedPostgres } from './support/open-postgres.js';
-import { home, primary, type Servers } from './support/postgres.js';
-import { runsOf } from './support/runs-of.js';
+import type { Stack } from '../harness/stack.js';
+import type { Example } from '../harness/examples/example.js';
+import { cluster, openPostgres, password, type OpenedPostgres } from '../harness/examples/open-postgres.js';
+import { home, primary, type Servers } from '../harness/examples/postgres.js';
+import { runsOf } from '../harness/examples/runs-of.js';
 
 /** One life of one cluster: each step goes on from the one before, and after each the rows are there. */
 describe('the PostgreSQL example', () => {

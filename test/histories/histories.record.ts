@@ -8,13 +8,13 @@ import { poolWorkflowId } from '../../src/model/names.js';
 import type { PoolSpec } from '../../src/model/pool/spec.js';
 import { heddleSearchAttributes } from '../../src/server/setup.js';
 import { startServer } from '../../src/server/start.js';
-import { startNode } from '../support/ssh-server.js';
-import type { Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import type { Ledger } from '../workflows/support/ledger.js';
-import { host, openGround } from '../workflows/machine/support/ground.js';
-import { closed, nodes } from '../workflows/support/spec.js';
-import { here, inStudio } from './support/studio.js';
+import { startNode } from '../harness/ssh-server.js';
+import type { Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import type { Ledger } from '../harness/workflows/ledger.js';
+import { host, openGround } from '../harness/machine/ground.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+import { here, inStudio } from '../harness/histories/studio.js';
 
 // Records the histories that replay.test.ts replays; docs/testing.md says when and how. Not part of any other
 // run.

@@ -1,9 +1,9 @@
 import { it } from 'vitest';
 import { PoolClient } from '../../src/client/pools/pool-client.js';
 import { poolWorkflowId } from '../../src/model/names.js';
-import { until } from '../support/until.js';
-import { openGround as openImages, recipe } from '../workflows/image/support/ground.js';
-import { here, inStudio } from './support/studio.js';
+import { until } from '../harness/until.js';
+import { openGround as openImages, recipe } from '../harness/image/ground.js';
+import { here, inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records an image that is built, kept, rolled back, paused and deleted, and a pool that makes nodes from it', () =>

@@ -1,9 +1,9 @@
 import { it } from 'vitest';
 import { clusterWorkflowId, machineWorkflowId } from '../../src/model/names.js';
-import { until } from '../support/until.js';
-import { host, openGround } from '../workflows/machine/support/ground.js';
-import { closed, nodes } from '../workflows/support/spec.js';
-import { here, inStudio } from './support/studio.js';
+import { until } from '../harness/until.js';
+import { host, openGround } from '../harness/machine/ground.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+import { here, inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records a node whose machine is captured, loaded and reset, and the cluster that lends it', () =>

@@ -1,8 +1,8 @@
 import { it } from 'vitest';
 import { PoolClient } from '../../src/client/pools/pool-client.js';
 import { poolWorkflowId } from '../../src/model/names.js';
-import { until } from '../support/until.js';
-import { here, inStudio } from './support/studio.js';
+import { until } from '../harness/until.js';
+import { here, inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records a pool that makes and deletes several nodes with one activity', () =>

@@ -1,7 +1,7 @@
 import { it } from 'vitest';
 import { reservationsWorkflowId } from '../../src/model/names.js';
-import { openGround } from '../workflows/machine/support/ground.js';
-import { here, inStudio } from './support/studio.js';
+import { openGround } from '../harness/machine/ground.js';
+import { here, inStudio } from '../harness/histories/studio.js';
 
 // Records what replay.test.ts replays, as histories.record.ts does.
 const patience = { everyMs: 100 } as const;

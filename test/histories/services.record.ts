@@ -8,9 +8,9 @@ import {
 } from '../../src/model/names.js';
 import { callSlotsOf } from '../../src/worker/paces.js';
 import { turnsOf } from '../../src/worker/turns.js';
-import { until } from '../support/until.js';
-import { openGround } from '../workflows/machine/support/ground.js';
-import { here, inStudio } from './support/studio.js';
+import { until } from '../harness/until.js';
+import { openGround } from '../harness/machine/ground.js';
+import { here, inStudio } from '../harness/histories/studio.js';
 
 // As histories.record.ts.
 it('records the artifacts, the lock and the rate limiter of an account, a sweep and periodic checks', () =>

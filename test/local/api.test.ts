@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createBody, TestService } from './support/service.js';
+import { createBody, TestService } from '../harness/local/service.js';
 
 const pageSchema = z.object({
   machines: z.array(z.object({ id: z.string(), state: z.string() })),

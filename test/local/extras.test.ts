@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { TestService } from './support/service.js';
+import { TestService } from '../harness/local/service.js';
 
 describe('volumes and addresses of the machine service', () => {
   let service: TestService;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createBody, TestService, until } from './support/service.js';
+import { createBody, TestService, until } from '../harness/local/service.js';
 
 const idSchema = z.object({ id: z.string() });
 const listSchema = z.object({ machines: z.array(z.object({ id: z.string() })) });

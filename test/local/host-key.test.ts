@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { expect, it } from 'vitest';
 import { newHostKey } from '../../src/local/host-key.js';
-import { temporaryFolder } from './support/service.js';
+import { temporaryFolder } from '../harness/local/service.js';
 
 it('makes host keys that ssh2 reads, every one of them', () => {
   for (let count = 0; count < 500; count += 1) {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createBody, TestService, until } from './support/service.js';
-import { exec, runs } from './support/ssh.js';
+import { createBody, TestService, until } from '../harness/local/service.js';
+import { exec, runs } from '../harness/local/ssh.js';
 
 describe('the end of the service is a power cut', () => {
   it.each([

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { temporaryFolder, TestService, until, type Machine } from './support/service.js';
-import { exec } from './support/ssh.js';
+import { temporaryFolder, TestService, until, type Machine } from '../harness/local/service.js';
+import { exec } from '../harness/local/ssh.js';
 
 const variants = [
   { server: 'our SSH server', args: ['--sshd', 'none'] },

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import { TestService, until, type Machine } from './support/service.js';
+import { TestService, until, type Machine } from '../harness/local/service.js';
 import {
   connect,
   exec,
@@ -12,7 +12,7 @@ import {
   runs,
   runSystemSsh,
   type KeyPair,
-} from './support/ssh.js';
+} from '../harness/local/ssh.js';
 
 const kinds = [
   { title: 'a directory', args: ['--kind', 'directory'] },

@@ -4,9 +4,18 @@ import { PlanError } from '../../src/model/plan/plan-operation.js';
 import { isEmptyPlan, type Plan } from '../../src/model/plan/plan.js';
 import { outlinesOf } from '../../src/model/plan/desired.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { TestCluster, titleOf, type Done } from './support/cluster.js';
-import { all, group, needing, service, spec, toInstall, toRun, type ActionKey } from './support/specs.js';
-import { fc } from '../support/property.js';
+import { TestCluster, titleOf, type Done } from '../harness/model/cluster.js';
+import {
+  all,
+  group,
+  needing,
+  service,
+  spec,
+  toInstall,
+  toRun,
+  type ActionKey,
+} from '../harness/model/specs.js';
+import { fc } from '../harness/property.js';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
 const actionKeys: readonly ActionKey[] = ['install', 'configure', 'initialize', 'start', 'stop', 'remove'];

@@ -3,9 +3,19 @@ import { withDependents, withNeeds } from '../../src/model/plan/dependencies.js'
 import { outlinesOf } from '../../src/model/plan/desired.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
 import type { ServiceSpec } from '../../src/model/cluster/spec.js';
-import { TestCluster } from './support/cluster.js';
-import { group, needing, only, reading, service, spec, toInstall, toRun, without } from './support/specs.js';
-import { waitsOf } from './support/words.js';
+import { TestCluster } from '../harness/model/cluster.js';
+import {
+  group,
+  needing,
+  only,
+  reading,
+  service,
+  spec,
+  toInstall,
+  toRun,
+  without,
+} from '../harness/model/specs.js';
+import { waitsOf } from '../harness/model/words.js';
 
 type Services = Readonly<Record<string, ServiceSpec>>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mergePayload, stableJson } from '../../src/model/node/payload.js';
 import type { Json, JsonObject } from '../../src/model/json.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 describe('mergePayload', () => {
   const cases: readonly (readonly [string, JsonObject, JsonObject, JsonObject])[] = [

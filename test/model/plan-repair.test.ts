@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { NodeFacts } from '../../src/model/node/state.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import { defaultRepair, type RepairSpec } from '../../src/model/cluster/spec.js';
-import { TestCluster } from './support/cluster.js';
-import { group, reading, service, spec, toRun } from './support/specs.js';
-import { inWords } from './support/words.js';
+import { TestCluster } from '../harness/model/cluster.js';
+import { group, reading, service, spec, toRun } from '../harness/model/specs.js';
+import { inWords } from '../harness/model/words.js';
 
 const web = spec(
   { app: group(3, 'app'), lb: group(1, 'lb') },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { TestCluster } from './support/cluster.js';
-import { changed, group, only, reading, service, spec, toInstall, toRun } from './support/specs.js';
-import { inWords, tasksOf, waitsOf } from './support/words.js';
+import { TestCluster } from '../harness/model/cluster.js';
+import { changed, group, only, reading, service, spec, toInstall, toRun } from '../harness/model/specs.js';
+import { inWords, tasksOf, waitsOf } from '../harness/model/words.js';
 
 const web = spec(
   { db: group(2, 'db'), app: group(3, 'app'), lb: group(1, 'lb') },

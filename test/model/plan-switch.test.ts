@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Intent } from '../../src/model/plan/intent.js';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import { PlanError } from '../../src/model/plan/plan-operation.js';
-import { TestCluster } from './support/cluster.js';
-import { changed, group, only, service, spec, toRun } from './support/specs.js';
-import { inWords, tasksOf } from './support/words.js';
+import { TestCluster } from '../harness/model/cluster.js';
+import { changed, group, only, service, spec, toRun } from '../harness/model/specs.js';
+import { inWords, tasksOf } from '../harness/model/words.js';
 
 const web = spec(
   { db: group(1, 'db'), app: group(2, 'app', 'tools'), lb: group(1, 'lb') },

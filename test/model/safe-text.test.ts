@@ -3,7 +3,7 @@ import type { Json } from '../../src/model/json.js';
 import { sshCommand } from '../../src/cli/access-text.js';
 import { unsafeText, unsafeUser } from '../../src/model/safe-text.js';
 import { fillWords } from '../../src/plugins/fill-words.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 // Promise: texts-stay-one-word
 describe('a text that enters a configuration, an argument list or a header', () => {

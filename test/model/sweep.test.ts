@@ -18,7 +18,7 @@ import {
   type Suspect,
   type SweepPolicy,
 } from '../../src/model/sweep/sweep.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 const hour = 3_600_000;
 const policy: SweepPolicy = { minimumAgeMs: hour, cap: 2, delete: true };

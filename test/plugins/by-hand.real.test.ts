@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startMachineService, type MachineService } from '../../src/testing/index.js';
-import { runHeddle, type Ended } from '../cli/support/run-heddle.js';
-import { until } from '../support/until.js';
+import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
+import { until } from '../harness/until.js';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;

@@ -10,7 +10,7 @@ import { readFields } from '../../src/plugins/providers/openstack/fields.js';
 import { Session } from '../../src/plugins/providers/openstack/session.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { resolveSecrets } from '../../src/secrets/reference.js';
-import { openBench } from '../activities/support/parts.js';
+import { openBench } from '../harness/activities/parts.js';
 
 // Of the network for documentation: nothing is there, and nothing may be sent there.
 const outside = 'http://192.0.2.1:1';

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { clientFault, Clients } from '../../src/plugins/clients.js';
 import type { ClientAccount, PluginContext } from '../../src/plugins/contract.js';
 import { PluginError } from '../../src/plugins/errors.js';
-import { until } from '../support/until.js';
-import { failureOf, openPrograms, providerDescriptor, type ProgramBench } from './program/support/bench.js';
+import { until } from '../harness/until.js';
+import { failureOf, openPrograms, providerDescriptor, type ProgramBench } from '../harness/programs/bench.js';
 
 /** Says in a file what becomes of its client, and calls nothing without it. */
 const toy = `

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { TaskResult } from '../../src/plugins/contract.js';
 import { prepareTool } from '../../src/plugins/node-tool.js';
 import { UniformAutomator } from '../../src/plugins/uniform-automator.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { closeAll, toolOn } from './automators/support/tool.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { closeAll, toolOn } from '../harness/automators/tool.js';
 
 const tool = {
   name: 'loom',

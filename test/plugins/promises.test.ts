@@ -4,9 +4,9 @@ import type { Action } from '../../src/model/action.js';
 import type { JsonObject } from '../../src/model/json.js';
 import type { TaskOutcome, TaskRequest } from '../../src/model/node/task-request.js';
 import { mergePayload } from '../../src/model/node/payload.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { openPrograms, type ProgramBench } from './program/support/bench.js';
-import { request } from '../activities/support/parts.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { openPrograms, type ProgramBench } from '../harness/programs/bench.js';
+import { request } from '../harness/activities/parts.js';
 
 // What the older provisioner's own pages promise to whoever writes a plugin, each in their words, held here
 // by the real activities. The plugins are in its own form: a descriptor that names a class, and the folder

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { pretendForeign } from '../support/foreign.js';
+import { pretendForeign } from '../harness/foreign.js';
 import { findPlugins } from '../../src/plugins/find-plugins.js';
 import { loadRegistry, type Registry } from '../../src/plugins/registry.js';
 import { fieldsJsonSchema } from '../../src/schema/fields.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { runHeddle } from '../cli/support/run-heddle.js';
+import { runHeddle } from '../harness/cli/run-heddle.js';
 
 test('what `heddle plugin new` writes passes the whole of its suite, after npm install and npm test', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-new-'));

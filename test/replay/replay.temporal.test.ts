@@ -16,9 +16,9 @@ import {
 import { readHistory } from '../../src/replay/read-history.js';
 import { createKeys, type KeyRing, openKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { type Bundles, makeBundles } from './support/fixture-bundle.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { type Bundles, makeBundles } from '../harness/replay/fixture-bundle.js';
 
 const body = "await one({ say: input }); await two('second'); await sdk.condition(() => false);";
 const taskQueue = 'fixture';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ReplayReport } from '../../src/replay/index.js';
-import { type Ended, runHeddle } from '../cli/support/run-heddle.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { type Ledger, onceEach, openLedger } from '../workflows/support/ledger.js';
-import { closed, nodes } from '../workflows/support/spec.js';
-import { type BuildCopy, buildWith } from './support/build-copy.js';
+import { type Ended, runHeddle } from '../harness/cli/run-heddle.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+import { type BuildCopy, buildWith } from '../harness/replay/build-copy.js';
 
 const patience = { everyMs: 100 } as const;
 const patch = '20270101-breathe-before-tasks';

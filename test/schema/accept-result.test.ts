@@ -6,7 +6,7 @@ import { mergePayload } from '../../src/model/node/payload.js';
 import { identityKeys, referencesIn, reservedKeys, resultTable } from '../../src/model/node/result-table.js';
 import { PluginError } from '../../src/plugins/errors.js';
 import { acceptFailure, acceptResult, type ResultOf } from '../../src/schema/accept-result.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 const plain: ResultOf['plugin'] = { name: 'cloud' };
 const passing: ResultOf['plugin'] = {

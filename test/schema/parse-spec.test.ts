@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseSpec } from '../../src/schema/parse-spec.js';
 import { formatProblem } from '../../src/schema/problem.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 interface Parts {
   readonly name?: string;

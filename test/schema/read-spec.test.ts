@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatProblem } from '../../src/schema/problem.js';
 import { loadSpecFile, readSpecFile } from '../../src/schema/read-spec.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 let folder: string;
 beforeAll(() => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PluginError } from '../../src/plugins/errors.js';
 import { parseResult } from '../../src/schema/result.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 const source = { plugin: 'cloud', task: 'CREATE web-1' };
 const cyclic: Record<string, unknown> = {};

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { encrypt } from '../../src/secrets/cipher.js';
 import { PayloadRefusedError } from '../../src/secrets/codec.js';
 import { KeyError } from '../../src/secrets/keys.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 import { activity, codecFor, json, newRing, payloads, refusalOf, ring, worker, workflow } from './codecs.js';
 
 describe('a payload of a workflow', () => {

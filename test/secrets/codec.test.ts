@@ -3,7 +3,7 @@ import proto from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
 import { PayloadRefusedError } from '../../src/secrets/codec.js';
 import { KeyError } from '../../src/secrets/keys.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 import { codecFor, inNamespace, json, newRing, payloads, refusalOf, worker, workflow } from './codecs.js';
 
 describe('EncryptionCodec', () => {

@@ -3,7 +3,7 @@ import { readRefusal } from '../../src/model/messages/refusal.js';
 import { EncryptionCodec, type EncryptionCodecOptions } from '../../src/secrets/codec.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { parseKeyRing, type KeyRing } from '../../src/secrets/keys.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 export const ring = newRing();
 

@@ -24,7 +24,7 @@ import { EncryptionCodec } from '../../src/secrets/codec.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { parseKeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
-import { until } from '../support/until.js';
+import { until } from '../harness/until.js';
 import { Attacker } from './attacker.js';
 import {
   endSignal,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { startStack, type Stack } from '../support/stack.js';
-import { closed, nodes } from '../workflows/support/spec.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 let stack: Stack;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formsOf } from '../../src/secrets/encodings.js';
 import { createRedactor, type Redactor } from '../../src/secrets/redact.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 const secret = 'p4$$ wörd/+"\\z?';
 const key = [

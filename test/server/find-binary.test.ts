@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pinnedCli, pinnedDigest } from '../../src/server/pinned-cli.js';
-import { pretendForeign } from '../support/foreign.js';
+import { pretendForeign } from '../harness/foreign.js';
 import {
   BinaryNotFoundError,
   cachedBinaryPath,

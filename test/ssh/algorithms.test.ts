@@ -2,7 +2,7 @@ import type { CipherAlgorithm, KexAlgorithm, MacAlgorithm, ServerHostKeyAlgorith
 import { afterEach, expect, test } from 'vitest';
 import { algorithmsFor } from '../../src/ssh/algorithms.js';
 import { probe } from '../../src/ssh/probe.js';
-import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
+import { makeHostKey, startNode, type TestNode } from '../harness/ssh-server.js';
 
 let node: TestNode | undefined;
 afterEach(async () => node?.close());

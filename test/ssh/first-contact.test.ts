@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { probe } from '../../src/ssh/probe.js';
 import type { SshTarget } from '../../src/ssh/target.js';
-import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
+import { makeHostKey, startNode, type TestNode } from '../harness/ssh-server.js';
 
 /** Answers on the address of a node before the node does, and takes whatever it is given. */
 let impostor: TestNode;

@@ -3,7 +3,7 @@ import { Excerpt } from '../../src/ssh/excerpt.js';
 import { type Frame, readFrames } from '../../src/ssh/frames.js';
 import { compact, programText, remoteCommand } from '../../src/ssh/remote-command.js';
 import { parseResults } from '../../src/ssh/results.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 async function* inPieces(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {

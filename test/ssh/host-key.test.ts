@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createVerifier, fingerprint, formatHostKey, parseHostKey } from '../../src/ssh/host-key.js';
 import { createPool } from '../../src/ssh/pool.js';
 import { probe } from '../../src/ssh/probe.js';
-import { makeHostKey, publicLine, startNode, type TestNode } from '../support/ssh-server.js';
+import { makeHostKey, publicLine, startNode, type TestNode } from '../harness/ssh-server.js';
 
 const pinned = publicLine(makeHostKey().private);
 const other = publicLine(makeHostKey().private);

@@ -6,11 +6,11 @@ import { exec } from '../../src/ssh/exec.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { probe } from '../../src/ssh/probe.js';
 import type { SshTarget } from '../../src/ssh/target.js';
-import { countLines, runOn } from '../support/run-fixture.js';
-import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
-import { type Sshd, sshdIsMissing, startSshd } from '../support/sshd.js';
-import { startProxy, type TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { countLines, runOn } from '../harness/run-fixture.js';
+import { makeHostKey, startNode, type TestNode } from '../harness/ssh-server.js';
+import { type Sshd, sshdIsMissing, startSshd } from '../harness/sshd.js';
+import { startProxy, type TcpProxy } from '../harness/tcp-proxy.js';
+import { until } from '../harness/until.js';
 
 const missing = sshdIsMissing();
 if (missing !== undefined)

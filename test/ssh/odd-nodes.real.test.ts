@@ -8,10 +8,10 @@ import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { runOnce } from '../../src/ssh/run.js';
 import { runFolderName } from '../../src/ssh/run-upload.js';
 import { createShell } from '../../src/ssh/shell.js';
-import { commandsOf, findCommand, makeBin, posixCommands, writeCommand } from '../support/node-bin.js';
-import { countLines, processesWith, runOn } from '../support/run-fixture.js';
-import { startNode, type NodeOptions, type TestNode } from '../support/ssh-server.js';
-import { until } from '../support/until.js';
+import { commandsOf, findCommand, makeBin, posixCommands, writeCommand } from '../harness/node-bin.js';
+import { countLines, processesWith, runOn } from '../harness/run-fixture.js';
+import { startNode, type NodeOptions, type TestNode } from '../harness/ssh-server.js';
+import { until } from '../harness/until.js';
 
 let folder: string;
 let pool: ConnectionPool;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { compile } from '../support/compile.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
+import { compile } from '../harness/compile.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
 
 let compiled: string;
 let node: TestNode;

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { exec } from '../../src/ssh/exec.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { probe } from '../../src/ssh/probe.js';
-import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
-import { startProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { makeHostKey, startNode, type TestNode } from '../harness/ssh-server.js';
+import { startProxy } from '../harness/tcp-proxy.js';
+import { until } from '../harness/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { probe } from '../../src/ssh/probe.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
 
 let node: TestNode;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { quoteWord, quoteWords } from '../../src/ssh/quote.js';
-import { fc } from '../support/property.js';
+import { fc } from '../harness/property.js';
 
 const word = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.replaceAll('\0', '')),

@@ -3,10 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
-import { collect, countLines, runFolder, runOn } from '../support/run-fixture.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { startProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { collect, countLines, runFolder, runOn } from '../harness/run-fixture.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { startProxy } from '../harness/tcp-proxy.js';
+import { until } from '../harness/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

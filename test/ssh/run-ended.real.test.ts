@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
-import { countLines, processesWith, runOn } from '../support/run-fixture.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { until } from '../support/until.js';
+import { countLines, processesWith, runOn } from '../harness/run-fixture.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { until } from '../harness/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
-import { findCommand, writeCommand } from '../support/node-bin.js';
-import { countLines, runOn } from '../support/run-fixture.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
+import { findCommand, writeCommand } from '../harness/node-bin.js';
+import { countLines, runOn } from '../harness/run-fixture.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

@@ -14,10 +14,10 @@ import type { Script } from '../../src/plugins/contract.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { runOnce } from '../../src/ssh/run.js';
 import type { RunEnd, RunOptions, Turn } from '../../src/ssh/run-options.js';
-import { writeCommand } from '../support/node-bin.js';
-import { countLines, processesWith, runFolder } from '../support/run-fixture.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { until } from '../support/until.js';
+import { writeCommand } from '../harness/node-bin.js';
+import { countLines, processesWith, runFolder } from '../harness/run-fixture.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { until } from '../harness/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

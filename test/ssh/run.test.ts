@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listRuns } from '../../src/ssh/list-runs.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
-import { collect, countLines, processesWith, runFolder, runOn } from '../support/run-fixture.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { until } from '../support/until.js';
+import { collect, countLines, processesWith, runFolder, runOn } from '../harness/run-fixture.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { until } from '../harness/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

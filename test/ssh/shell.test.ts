@@ -6,9 +6,9 @@ import type { Shell } from '../../src/plugins/contract.js';
 import { openShell } from '../../src/ssh/interactive.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { createShell, type ShellOptions } from '../../src/ssh/shell.js';
-import { countLines, processesWith } from '../support/run-fixture.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { until } from '../support/until.js';
+import { countLines, processesWith } from '../harness/run-fixture.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { until } from '../harness/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

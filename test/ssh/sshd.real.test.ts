@@ -5,10 +5,10 @@ import { exec } from '../../src/ssh/exec.js';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
 import { probe } from '../../src/ssh/probe.js';
 import { runOnce } from '../../src/ssh/run.js';
-import { collect, countLines, processesWith } from '../support/run-fixture.js';
-import { makeHostKey } from '../support/ssh-server.js';
-import { type Sshd, sshdIsMissing, startSshd } from '../support/sshd.js';
-import { until } from '../support/until.js';
+import { collect, countLines, processesWith } from '../harness/run-fixture.js';
+import { makeHostKey } from '../harness/ssh-server.js';
+import { type Sshd, sshdIsMissing, startSshd } from '../harness/sshd.js';
+import { until } from '../harness/until.js';
 
 const missing = sshdIsMissing();
 if (missing !== undefined)

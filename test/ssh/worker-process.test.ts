@@ -6,10 +6,10 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createPool, type ConnectionPool } from '../../src/ssh/pool.js';
-import { compile } from '../support/compile.js';
-import { countLines, runOn } from '../support/run-fixture.js';
-import { startNode, type TestNode } from '../support/ssh-server.js';
-import { until } from '../support/until.js';
+import { compile } from '../harness/compile.js';
+import { countLines, runOn } from '../harness/run-fixture.js';
+import { startNode, type TestNode } from '../harness/ssh-server.js';
+import { until } from '../harness/until.js';
 
 let compiled: string;
 beforeAll(() => {

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PinnedResource } from '../../src/model/artifact/reference.js';
 import { writeArchive } from '../../src/store/archive/write-archive.js';
-import { pretendForeign } from '../support/foreign.js';
+import { pretendForeign } from '../harness/foreign.js';
 import { createResourceCache, type ResourceCache } from '../../src/store/resource-cache.js';
 
 let folder: string;

@@ -1,111 +1,139 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { env } from 'node:process';
-import { afterAll, beforeAll, describe, inject, vi } from 'vitest';
-import type { Limits } from '../../src/model/cluster/limits.js';
-import { type RunningServer, startServer } from '../../src/server/start.js';
-import { openHarness, type Harness } from './support/harness.js';
-import { playSweep, usualModes } from './support/sweep.js';
-import { playWebUi } from './support/web-ui.js';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { SweepReport } from '../../src/client/index.js';
+import type { ClusterSpec } from '../../src/model/cluster/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
+import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
 
-/**
- * The whole tables take long on two cores: HEDDLE_SWEEP=all asks for them. A cut of them is in `npm test`.
- */
-const cut = env['HEDDLE_SWEEP'] === undefined;
-
-vi.setConfig({ maxConcurrency: 16 });
-
-describe.skipIf(cut)('the sweep', () => {
-  const harness = openAround({});
-  playSweep(harness, { modes: usualModes });
-  playWebUi(harness, { every: 1 });
-});
-
-describe.skipIf(cut)('the sweep where every workflow task replays the whole history', () => {
-  const harness = openAround({ cachedWorkflows: 0 });
-  playSweep(harness, {
-    modes: ['loses its answer', 'is cancelled'],
-    plays: ({ tasks }, _mode, task) => tasks.indexOf(task) % 3 === 0,
-  });
-});
-
-/** `db` is carried by the cluster's workflow, `web` by a group's. */
-const groups: Partial<Limits> = { inlineNodes: 1, groupNodes: 2 };
-
-describe.skipIf(cut)('the sweep on a server that suggests continue-as-new after 50 events', () => {
-  const server = openServer();
-  const harness = openAround({ server });
-  playSweep(harness, { modes: ['ends its run'] });
-});
-
-describe.skipIf(cut)(
-  'the sweep with groups, on a server that suggests continue-as-new after 50 events',
-  () => {
-    const server = openServer();
-    const harness = openAround({ server, limits: groups });
-    playSweep(harness, {
-      modes: ['ends its run', 'fails for good', 'is cancelled', 'is met by delete'],
-      plays: ({ tasks }, _mode, task) => tasks.length < 6 || tasks.indexOf(task) % 2 === 1,
-    });
-  },
-);
-
-describe('a group that waits for its tasks before it begins a new run', () => {
-  const server = openServer();
-  const harness = openAround({ server, limits: groups });
-  playSweep(harness, {
-    modes: ['is cancelled', 'is met by delete'],
-    plays: ({ name }, _mode, task) => name === 'scale-up' && task === 'web-2 web INSTALL',
-  });
-});
-
-interface Around {
-  readonly server?: () => RunningServer;
-  readonly limits?: Partial<Limits>;
-  readonly cachedWorkflows?: number;
-}
-
-/** A harness for the tests of one `describe`. */
-function openAround({ server, ...options }: Around): () => Harness {
-  let harness: Harness | undefined;
+describe('the sweep', () => {
+  let folder: string;
+  let stack: Stack;
+  let ledger: Ledger;
+  let installation: string;
   beforeAll(async () => {
-    harness = await openHarness({
-      temporalAddress: server?.().address ?? inject('temporalAddress'),
-      workflowBundlePath: inject('workflowBundlePath'),
-      ...options,
+    folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-leaks-'));
+    ledger = openLedger(folder);
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      config: {
+        sweep: { every: '1h', minimumAge: '1ms', cap: 2, delete: true },
+        scale: { inlineNodes: 2, groupNodes: 2 },
+      },
     });
+    await stack.startWorker();
+    const { namespaceInfo } = await stack.client.temporal.workflowService.describeNamespace({
+      namespace: stack.namespace,
+    });
+    installation = namespaceInfo?.id ?? '';
   });
   afterAll(async () => {
-    await harness?.stop();
-  });
-  return () => {
-    if (harness === undefined) throw new Error('the harness is not open yet');
-    return harness;
-  };
-}
-
-function openServer(): () => RunningServer {
-  let folder = '';
-  let server: RunningServer | undefined;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'heddle-sweep-server-'));
-    server = await startServer({
-      binary: inject('temporalBinary'),
-      dataFolder: folder,
-      port: 0,
-      ui: false,
-      searchAttributes: [],
-      say: () => undefined,
-      dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 50 },
-    });
-  });
-  afterAll(async () => {
-    await server?.stop();
+    await stack.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  return () => {
-    if (server === undefined) throw new Error('the server is not started yet');
-    return server;
-  };
-}
+
+  const spec = (name: string, count: number, actions: object = {}): ClusterSpec =>
+    closed({
+      name,
+      nodes: { app: nodes(count, ['app']) },
+      services: { app: { actions: { start: ledger.script(), ...actions } } },
+    });
+  const handle = (name: string) => stack.client.temporal.workflow.getHandle(`cluster/${name}`);
+
+  async function up(name: string, count: number): Promise<readonly string[]> {
+    const { operation } = await stack.client.apply(spec(name, count));
+    const end = await stack.client.waitFor(name, operation, { everyMs: 100 });
+    expect(end.operation.state).toBe('done');
+    return end.status.nodes.flatMap(({ providerid }) => providerid ?? []);
+  }
+
+  async function alive(): Promise<readonly string[]> {
+    return (await stack.service.machines())
+      .filter(({ state }) => state !== 'gone' && state !== 'deleting')
+      .map(({ id }) => String(id));
+  }
+
+  /** A machine that somebody made at the provider, with these tags. */
+  async function plant(key: string, tags: Readonly<Record<string, string>>): Promise<string> {
+    const { id } = (await stack.service.call('POST', '/v1/machines', {
+      key,
+      token: `token-of-${key}`,
+      hostname: 'planted',
+      flavor: 'small',
+      image: 'host',
+      tags: { ...tags },
+    })) as { readonly id: string };
+    return id;
+  }
+  const ourTags = (key: string, cluster: string): Readonly<Record<string, string>> => ({
+    'heddle-installation': installation,
+    'heddle-key': key,
+    'heddle-cluster': cluster,
+  });
+  const shown = ({ leaks }: SweepReport, id: string) => leaks.find(({ providerid }) => providerid === id);
+
+  it('deletes what no cluster has after two looks, a few at a time, and touches nothing else', async () => {
+    const { client, service } = stack;
+    const kept = await up('kept', 4);
+    // In the middle of a create: the machine is made, and the answer is on its way.
+    const fault = await service.arm({ fault: 'hold-answer', operation: 'create', hostname: 'midway-app-1' });
+    await client.apply(spec('midway', 1));
+    await until('the create is held', async () => (await service.held(fault)) === 1);
+    await handle('midway').terminate('by hand');
+    await service.release(fault);
+    const midway = await until(
+      'the machine of the cut create',
+      async () => (await service.machines()).find(({ hostname }) => hostname === 'midway-app-1')?.['id'],
+    );
+    const doomed = await up('doomed', 2);
+    await handle('doomed').terminate('by hand');
+    const foreign = await plant('x/app-1/1', {
+      'heddle-installation': 'another',
+      'heddle-key': 'x/app-1/1',
+      'heddle-cluster': 'doomed',
+    });
+    const bare = await plant('y/app-1/1', {});
+    const noKey = await plant('z', { 'heddle-installation': installation, 'heddle-key': 'not a key' });
+    const { uid } = await client.summary('kept');
+    const older = await plant(`${uid}/app-9/1`, ourTags(`${uid}/app-9/1`, 'kept'));
+    const ahead = await plant(`${uid}/app-1/77`, ourTags(`${uid}/app-1/77`, 'kept'));
+    const inGroup = await plant(`${uid}/app-4/78`, ourTags(`${uid}/app-4/78`, 'kept'));
+
+    const first = await client.sweep();
+    expect(first.deleted).toEqual([]);
+    expect(first.refused).toEqual([]);
+    expect(shown(first, doomed[0] ?? '')).toMatchObject({
+      kind: 'orphan',
+      cluster: 'doomed',
+      passes: 1,
+      account: 'local',
+    });
+    expect(shown(first, String(midway))).toMatchObject({ kind: 'orphan', cluster: 'midway' });
+    expect(shown(first, older)).toMatchObject({ kind: 'lost', askedOf: 'cluster/kept' });
+    expect(shown(first, inGroup)).toMatchObject({ kind: 'lost', askedOf: 'cluster/kept/group/1' });
+    expect(shown(first, noKey)).toMatchObject({ kind: 'unreadable' });
+    expect(first.leaks).toHaveLength(7);
+
+    const second = await client.sweep();
+    expect(second.deleted).toHaveLength(2);
+    const third = await client.sweep();
+    expect(third.deleted).toHaveLength(2);
+    const fourth = await client.sweep();
+    expect(fourth.leaks.map(({ providerid }) => providerid)).toEqual([noKey]);
+    expect((await alive()).toSorted()).toEqual([...kept, foreign, bare, noKey].toSorted());
+    expect([...second.deleted, ...third.deleted, ...fourth.deleted].map(({ failed }) => failed)).toEqual(
+      Array.from({ length: 6 }, () => undefined),
+    );
+    // What was given free is never made again: the next machine of the cluster has a later incarnation.
+    const { operation } = await client.operate('kept', { kind: 'replace', nodes: ['app-1'] });
+    const end = await client.waitFor('kept', operation, { everyMs: 100 });
+    expect(end.status.nodes.find(({ nodeId }) => nodeId === 'app-1')?.incarnation).toBeGreaterThan(77);
+    expect(ahead).not.toBe(older);
+    const view = await client.leaks();
+    expect(view.report?.leaks.map(({ providerid }) => providerid)).toEqual([noKey]);
+  });
+});

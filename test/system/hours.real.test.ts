@@ -9,9 +9,9 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { sendContent } from '../../src/client/resources/content.js';
 import { resourcePartWorkflowId } from '../../src/model/names.js';
-import { until } from '../support/until.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { closed, nodes } from '../workflows/support/spec.js';
+import { until } from '../harness/until.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 const tools = join(import.meta.dirname, '..', '..', 'tools');
 

@@ -1,8 +1,8 @@
 import { expect, inject, it } from 'vitest';
-import { startStack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { openLedger } from '../workflows/support/ledger.js';
-import { closed, nodes } from '../workflows/support/spec.js';
+import { startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 interface Line {
   readonly level: number;

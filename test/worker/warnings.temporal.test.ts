@@ -1,5 +1,5 @@
 import { afterAll, expect, inject, test } from 'vitest';
-import { startStack, type Stack } from '../support/stack.js';
+import { startStack, type Stack } from '../harness/stack.js';
 
 const stacks: Stack[] = [];
 afterAll(async () => {

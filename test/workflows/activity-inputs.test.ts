@@ -5,9 +5,9 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { activityTable } from '../../src/model/activities.js';
 import { coreQueue, providerQueue, siteQueue } from '../../src/model/names.js';
-import { type Stack, startStack } from '../support/stack.js';
-import type { schedule } from './support/attacker-workflows.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import type { schedule } from '../harness/workflows/attacker-workflows.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 const site = 'default';
 const attackerQueue = 'attacker';

@@ -1,8 +1,8 @@
 import type { WorkflowFailedError } from '@temporalio/client';
 import { expect, inject, it } from 'vitest';
 import { coreQueue } from '../../src/model/names.js';
-import { openMessageWorld } from './support/message-world.js';
-import { samples } from './support/sample-messages.js';
+import { openMessageWorld } from '../harness/workflows/message-world.js';
+import { samples } from '../harness/workflows/sample-messages.js';
 
 it('a workflow refuses the result of an activity that someone without keys completed', async () => {
   const world = await openMessageWorld(inject('temporalAddress'), inject('workflowBundlePath'));

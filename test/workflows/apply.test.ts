@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { type Ledger, openLedger } from './support/ledger.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { type Ledger, openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 const patience = { everyMs: 100 } as const;
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openProxy, type ApiProxy } from '../../src/testing/proxy.js';
-import { startStack, type Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { closed } from './support/spec.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed } from '../harness/workflows/spec.js';
 
 const perSecond = 2;
 const workers = 2;

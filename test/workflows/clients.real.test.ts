@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { startStack, type Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { closed } from './support/spec.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed } from '../harness/workflows/spec.js';
 
 const toy = (ledger: string): string => `import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { isEmptyPlan } from '../../src/model/plan/plan.js';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
 import { parseSpec } from '../../src/schema/parse-spec.js';
-import { type Stack, startStack, type WorkerProcess } from '../support/stack.js';
+import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
 
 /** Two nodes and a reader of their addresses; each script leaves a line in its node's journal. */
 export function webSpec(

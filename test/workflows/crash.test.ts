@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { writeGatedAutomator } from './support/gated-automator.js';
-import { type Ledger, onceEach, openLedger } from './support/ledger.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { writeGatedAutomator } from '../harness/workflows/gated-automator.js';
+import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 // A cluster for each action, all stopped in the middle of it when the one worker dies. What a test then sees
 // of its cluster is what one kill for each would show, in a tenth of the time.

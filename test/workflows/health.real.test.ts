@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { healthLines, withHealth } from '../../src/cli/look/health-text.js';
-import { type Stack, startStack, type WorkerProcess } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { openLedger, type Ledger } from './support/ledger.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack, type WorkerProcess } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { openLedger, type Ledger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 /** A web server on the node's address that says 503 until a file is there, and ends when another is. */
 const server = `

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { makeHostKey, startNode, type TestNode } from '../support/ssh-server.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { startProxy, type TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
-import { type Ledger, onceEach, openLedger } from './support/ledger.js';
-import { closed, nodes } from './support/spec.js';
+import { makeHostKey, startNode, type TestNode } from '../harness/ssh-server.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { startProxy, type TcpProxy } from '../harness/tcp-proxy.js';
+import { until } from '../harness/until.js';
+import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 const patience = { everyMs: 100 } as const;
 

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ClusterSpec } from '../../src/model/cluster/spec.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 const patience = { everyMs: 100 } as const;
 

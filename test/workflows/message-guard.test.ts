@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { checkArguments, messagesOf, messageTable } from '../../src/model/messages/table.js';
 import type { WorkflowMessages } from '../../src/model/messages/argument-shapes.js';
 import { coreQueue } from '../../src/model/names.js';
-import { until } from '../support/until.js';
-import { attacksOn, malformed, type Attack } from './support/attacks.js';
+import { until } from '../harness/until.js';
+import { attacksOn, malformed, type Attack } from '../harness/workflows/attacks.js';
 import {
   countHistory,
   openMessageWorld,
   type MessageWorld,
   type WorkflowType,
-} from './support/message-world.js';
-import { causeOf, proofs } from './support/proper-messages.js';
-import { samples } from './support/sample-messages.js';
+} from '../harness/workflows/message-world.js';
+import { causeOf, proofs } from '../harness/workflows/proper-messages.js';
+import { samples } from '../harness/workflows/sample-messages.js';
 
 const types = Object.keys(messageTable) as WorkflowType[];
 

@@ -10,8 +10,8 @@ import { replayHistories } from '../../src/replay/index.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
 import { imageNewsSignal } from '../../src/workflows/image/messages.js';
 import { poolQuery } from '../../src/workflows/pool/messages.js';
-import { startStack, type Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
 
 describe('a query that waits for a worker while things happen', () => {
   let stack: Stack;

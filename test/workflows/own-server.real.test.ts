@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { heddleSearchAttributes } from '../../src/server/setup.js';
 import { type RunningServer, startServer } from '../../src/server/start.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { type Ledger, onceEach, openLedger } from './support/ledger.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { type Ledger, onceEach, openLedger } from '../harness/workflows/ledger.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 const actions = ['INSTALL', 'CONFIGURE', 'INITIALIZE', 'START', 'STOP', 'REMOVE'] as const;
 

@@ -1,9 +1,9 @@
 import { chmod, cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 const example = join(import.meta.dirname, '..', '..', 'examples', 'plugins', 'automators', 'steps');
 

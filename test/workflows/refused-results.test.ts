@@ -10,8 +10,8 @@ import { emptyCluster } from '../../src/model/plan/plan-operation.js';
 import { createKeys, type KeyRing } from '../../src/secrets/keys.js';
 import { heddle } from '../../src/temporal-plugin.js';
 import { Attacker } from '../secrets/attacker.js';
-import { makeNamespace } from '../support/namespace.js';
-import { until } from '../support/until.js';
+import { makeNamespace } from '../harness/namespace.js';
+import { until } from '../harness/until.js';
 
 // A worker that carries out workflows only, so that the attacker gets all activities of the queue.
 describe("the result of an activity of Heddle's workflows that an attacker without keys completes", () => {

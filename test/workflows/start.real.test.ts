@@ -7,9 +7,9 @@ import { maxNodes } from '../../src/schema/spec.js';
 import type { ClusterStatus } from '../../src/model/cluster/view.js';
 import { startCodecServer } from '../../src/secrets/codec-server.js';
 import { openKeyRing } from '../../src/secrets/keys.js';
-import { type Stack, startStack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { nodes } from '../harness/workflows/spec.js';
 
 const run = promisify(execFile);
 const script = { type: 'shell', fields: { script: 'true' } };

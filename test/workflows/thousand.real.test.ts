@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../support/stack.js';
-import { closed, nodes } from './support/spec.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { closed, nodes } from '../harness/workflows/spec.js';
 
 /** HEDDLE_THOUSAND=1000 (or another number) runs it: minutes of work for two cores. */
 const count = Number(env['HEDDLE_THOUSAND'] ?? 0);

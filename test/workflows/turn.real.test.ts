@@ -2,9 +2,9 @@ import { readFile, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { turnsOf } from '../../src/worker/turns.js';
-import { startStack, type Stack } from '../support/stack.js';
-import { until } from '../support/until.js';
-import { closed } from './support/spec.js';
+import { startStack, type Stack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+import { closed } from '../harness/workflows/spec.js';
 
 /** Each call says when it begins and when it ends. */
 const toy = `import { appendFileSync } from 'node:fs';

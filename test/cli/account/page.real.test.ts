@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAccountsPage, type AccountsPage } from '../../../src/cli/account/page/server.js';
 import { openWorkspace } from '../../../src/cli/account/workspace.js';
-import { until } from '../../support/until.js';
-import { openBrowser, type Browser } from './support/browser.js';
+import { until } from '../../harness/until.js';
+import { openBrowser, type Browser } from '../../harness/account-page/browser.js';
 
 const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
   (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,

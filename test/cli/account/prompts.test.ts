@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { until } from '../../support/until.js';
+import { until } from '../../harness/until.js';
 
 // Of util-linux: runs a command on a terminal of its own.
 const hasScript = spawnSync('script', ['--version']).status === 0;

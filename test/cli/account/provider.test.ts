@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Ended, runHeddle } from '../support/run-heddle.js';
+import { type Ended, runHeddle } from '../../harness/cli/run-heddle.js';
 
 const written = `# ours
 providers:

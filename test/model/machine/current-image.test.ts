@@ -12,7 +12,7 @@ import {
   writeCurrentImage,
   type CurrentImage,
 } from '../../../src/model/machine/current-image.js';
-import { fc } from '../../support/property.js';
+import { fc } from '../../harness/property.js';
 
 const written = writeCurrentImage({
   name: 'rh7-base',

@@ -3,7 +3,7 @@ import { addRequest, giveBack } from '../../../src/model/pool/allocate.js';
 import { endHold, nodeBuilt, nodeCleaned, nodeGone, nodeWell } from '../../../src/model/pool/outcome.js';
 import { anyEvent, anyWanted, labels, World } from './any-world.js';
 import { tell } from './support.js';
-import { fc } from '../../support/property.js';
+import { fc } from '../../harness/property.js';
 
 describe('any pool', () => {
   it('is never over a limit, gives no node twice, and keeps to the table of states, whatever happens', () => {

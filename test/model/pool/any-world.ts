@@ -17,7 +17,7 @@ import {
 } from '../../../src/model/pool/outcome.js';
 import type { PoolState } from '../../../src/model/pool/state.js';
 import { begin, offer, openPool, providerPool, reconfigure, tell, type Wanted } from './support.js';
-import { fc } from '../../support/property.js';
+import { fc } from '../../harness/property.js';
 
 export const labels = ['a', 'b', 'c'];
 

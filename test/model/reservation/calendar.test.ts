@@ -10,7 +10,7 @@ import {
   type ReservationsState,
   type Seat,
 } from '../../../src/model/reservation/state.js';
-import { fc } from '../../support/property.js';
+import { fc } from '../../harness/property.js';
 
 const settings = { prepareMs: 10, remindMs: 5, longestMs: 10_000 };
 const image = { name: 'web', revision: '1' };

@@ -6,7 +6,7 @@ import ssh2 from 'ssh2';
 import { describe, expect, it } from 'vitest';
 import { makeHostKey } from '../../../src/plugins/cloud-init/host-key.js';
 import { isHostKey } from '../../../src/plugins/known-hosts.js';
-import { publicLine } from '../../support/ssh-server.js';
+import { publicLine } from '../../harness/ssh-server.js';
 
 const secret = 'a secret of a test that is long enough';
 

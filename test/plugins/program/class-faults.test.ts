@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../../support/until.js';
+import { until } from '../../harness/until.js';
 import {
   failureOf,
   openPrograms,
   processesWith,
   providerDescriptor,
   type ProgramBench,
-} from './support/bench.js';
+} from '../../harness/programs/bench.js';
 
 /** A word in the arguments of processes that the plugin starts, by which they are found again. */
 const mark = `heddle-test-${process.pid}-class`;

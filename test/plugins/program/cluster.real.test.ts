@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { WaitResult } from '../../../src/client/wait.js';
-import { type Stack, startStack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { closed } from '../../workflows/support/spec.js';
-import { processesWith, writeFiles } from './support/bench.js';
+import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { closed } from '../../harness/workflows/spec.js';
+import { processesWith, writeFiles } from '../../harness/programs/bench.js';
 
 const examples = join(import.meta.dirname, '../../../examples/plugins');
 

@@ -1,13 +1,13 @@
 import { homedir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../../support/until.js';
+import { until } from '../../harness/until.js';
 import {
   failureOf,
   openPrograms,
   processesWith,
   providerDescriptor,
   type ProgramBench,
-} from './support/bench.js';
+} from '../../harness/programs/bench.js';
 
 /** A number of seconds that nobody else sleeps, by which what the program starts is found again. */
 const mark = String(100_000 + process.pid);

@@ -4,16 +4,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPace } from '../../../src/activities/provider/rate-limiter.js';
 import type { TaskRequest } from '../../../src/model/node/task-request.js';
 import type { Claims } from '../../../src/plugins/contract.js';
-import { secret } from '../../activities/support/parts.js';
-import { startNode, type TestNode } from '../../support/ssh-server.js';
-import { until } from '../../support/until.js';
+import { secret } from '../../harness/activities/parts.js';
+import { startNode, type TestNode } from '../../harness/ssh-server.js';
+import { until } from '../../harness/until.js';
 import {
   failureOf,
   openPrograms,
   providerDescriptor,
   type ProgramBench,
   type RunOptions,
-} from './support/bench.js';
+} from '../../harness/programs/bench.js';
 
 /** A program that sends what its script says, line by line, and puts the answers into its result. */
 const provider = `#!/usr/bin/env python3

@@ -9,8 +9,8 @@ import {
   type ProviderSuiteOptions,
   type SuiteAccount,
 } from '../../../src/testing/index.js';
-import { buildRack, makeMachines, noEmulators } from '../../support/bmc/racks.js';
-import { noRedfish, startRedfish } from '../../support/bmc/redfish.js';
+import { buildRack, makeMachines, noEmulators } from '../../harness/bmc/racks.js';
+import { noRedfish, startRedfish } from '../../harness/bmc/redfish.js';
 
 const noApi =
   'CREATE, CONFIRM and DELETE ask no API: what exists stands in heddle.yaml, and who has it is kept by the engine';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
 import { automatorSuite } from '../../../src/testing/index.js';
-import { startNode } from '../../support/ssh-server.js';
+import { startNode } from '../../harness/ssh-server.js';
 
 /** Does what the suite's one recipe would: runs the shell text that stands in the attributes. */
 const standIn = `#!${process.execPath}

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
 import { providerSuite } from '../../../src/testing/index.js';
-import { archiveOf } from './support/archive.js';
+import { archiveOf } from '../../harness/suites/archive.js';
 import { podmanIsMissing, startPodman } from '../providers/docker/support/podman.js';
-import { publicLine } from '../../support/ssh-server.js';
+import { publicLine } from '../../harness/ssh-server.js';
 
 const missing = podmanIsMissing();
 

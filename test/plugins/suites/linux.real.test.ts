@@ -1,7 +1,7 @@
 import { afterAll, describe, test } from 'vitest';
 import { openMachine } from '../../../src/testing/cuttable-node.js';
 import { automatorSuite } from '../../../src/testing/index.js';
-import { unable } from '../../workflows/reservation/support/real-machine.js';
+import { unable } from '../../harness/reservation/real-machine.js';
 
 automatorSuite(
   { describe, test, afterAll },

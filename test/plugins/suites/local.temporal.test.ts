@@ -1,5 +1,5 @@
 import { afterAll, describe, test } from 'vitest';
-import { archiveOf } from './support/archive.js';
+import { archiveOf } from '../../harness/suites/archive.js';
 import { providerSuite, startMachineService } from '../../../src/testing/index.js';
 
 providerSuite(

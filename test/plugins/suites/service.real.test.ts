@@ -5,7 +5,7 @@ import { afterAll, describe, test } from 'vitest';
 import type { JsonObject } from '../../../src/model/json.js';
 import { providerSuite } from '../../../src/testing/index.js';
 import { openProgramBench } from '../providers/service/support/program-bench.js';
-import { noPostgres, postgresImage, startPostgresService } from '../../support/postgres-service.js';
+import { noPostgres, postgresImage, startPostgresService } from '../../harness/postgres-service.js';
 
 const noApi =
   'there is no API between: what exists stands in heddle.yaml, who has it is kept by the engine, and programs know the service; test/plugins/providers/service has them fail';

@@ -1,6 +1,6 @@
 import { afterAll, describe, test } from 'vitest';
 import { providerSuite, startMachineService, type MachineService } from '../../../src/testing/index.js';
-import { until } from '../../support/until.js';
+import { until } from '../../harness/until.js';
 
 interface Described {
   readonly state: string;

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ArmedPoint, openPoints, type Points } from '../../chaos/support/points.js';
-import { type Stack, startStack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { type Ground, greeting, openGround, recipe } from './support/ground.js';
+import { type ArmedPoint, openPoints, type Points } from '../../harness/chaos/points.js';
+import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { type Ground, greeting, openGround, recipe } from '../../harness/image/ground.js';
 
 describe('builds, when something goes wrong', () => {
   let stack: Stack;

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { type Ground, greeting, openGround, recipe } from './support/ground.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { type Ground, greeting, openGround, recipe } from '../../harness/image/ground.js';
 
 describe('an image that is built', () => {
   let stack: Stack;

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/index.js';
 import { readPoolsFile } from '../../../src/schema/pool/read.js';
-import { openPoints, type Points } from '../../chaos/support/points.js';
-import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { closed, nodes } from '../support/spec.js';
-import { type Ground, greeting, openGround } from './support/ground.js';
+import { openPoints, type Points } from '../../harness/chaos/points.js';
+import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { closed, nodes } from '../../harness/workflows/spec.js';
+import { type Ground, greeting, openGround } from '../../harness/image/ground.js';
 
 describe('an image of a node that is there', () => {
   let stack: Stack;

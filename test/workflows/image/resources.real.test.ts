@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
-import { type Stack, startStack } from '../../support/stack.js';
-import { type Ground, openGround, recipe } from './support/ground.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { type Ground, openGround, recipe } from '../../harness/image/ground.js';
 
 describe('a recipe with resources', () => {
   let stack: Stack;

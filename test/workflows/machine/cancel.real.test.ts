@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { type Ground, host, openGround } from './support/ground.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 
 describe('an operation of a machine that is cancelled', () => {
   let stack: Stack;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ArmedPoint, openPoints, type Points } from '../../chaos/support/points.js';
-import { buildRack, noEmulators, type Rack } from '../../support/bmc/racks.js';
-import { type Stack, startStack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { type Ended, type Ground, host, openGround } from './support/ground.js';
+import { type ArmedPoint, openPoints, type Points } from '../../harness/chaos/points.js';
+import { buildRack, noEmulators, type Rack } from '../../harness/bmc/racks.js';
+import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { type Ended, type Ground, host, openGround } from '../../harness/machine/ground.js';
 
 // Where a worker is killed: the work of the step is done, and nobody has heard of it; for the writes also
 // just before.

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../../support/stack.js';
-import { type Ground, host, openGround } from './support/ground.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 
 describe('a machine that is registered by itself', () => {
   let stack: Stack;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { host, openGround, type Ground } from './support/ground.js';
+import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { host, openGround, type Ground } from '../../harness/machine/ground.js';
 
 describe('a machine that another provider account gets', () => {
   let stack: Stack;

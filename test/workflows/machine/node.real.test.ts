@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/index.js';
 import { readPoolsFile } from '../../../src/schema/pool/read.js';
-import { openPoints, type Points } from '../../chaos/support/points.js';
-import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { closed, nodes } from '../support/spec.js';
-import { host, openGround, type Ground } from './support/ground.js';
+import { openPoints, type Points } from '../../harness/chaos/points.js';
+import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { closed, nodes } from '../../harness/workflows/spec.js';
+import { host, openGround, type Ground } from '../../harness/machine/ground.js';
 
 describe('the machine of a node', () => {
   let stack: Stack;

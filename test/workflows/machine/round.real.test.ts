@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { type Ground, host, openGround } from './support/ground.js';
+import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 
 describe('machines that look at themselves in rounds', () => {
   let stack: Stack;

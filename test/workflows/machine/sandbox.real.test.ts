@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../../support/stack.js';
-import { type Ground, host, openGround } from './support/ground.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { type Ground, host, openGround } from '../../harness/machine/ground.js';
 
 const unable =
   process.platform === 'linux' && process.getuid?.() === 0 ? undefined : 'sandboxes need Linux and root';

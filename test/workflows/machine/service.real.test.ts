@@ -8,11 +8,11 @@ import {
   postgresImage,
   startPostgresService,
   type PostgresService,
-} from '../../support/postgres-service.js';
-import { type Stack, startStack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { closed, nodes } from '../support/spec.js';
-import { type Ground, openGround } from './support/ground.js';
+} from '../../harness/postgres-service.js';
+import { type Stack, startStack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { closed, nodes } from '../../harness/workflows/spec.js';
+import { type Ground, openGround } from '../../harness/machine/ground.js';
 
 const verbs = ['reach', 'current', 'capture', 'load', 'check', 'taint'] as const;
 const names = ['shop', 'loaded', 'captured', 'silent', 'used', 'drifted'];

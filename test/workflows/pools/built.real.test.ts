@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pools/pool-client.js';
 import type { PoolSpec } from '../../../src/model/pool/spec.js';
-import { type Stack, startStack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { type Ground, greeting, openGround, recipe } from '../image/support/ground.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { type Ground, greeting, openGround, recipe } from '../../harness/image/ground.js';
 
 describe('a pool of nodes of an image that is built', () => {
   let stack: Stack;

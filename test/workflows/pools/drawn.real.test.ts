@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pools/pool-client.js';
-import { startStack, type Stack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { closed } from '../support/spec.js';
+import { startStack, type Stack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { closed } from '../../harness/workflows/spec.js';
 
 let stack: Stack;
 let pool: PoolClient;

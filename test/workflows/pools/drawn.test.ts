@@ -6,8 +6,8 @@ import type { LabelSpec } from '../../../src/model/pool/spec.js';
 import type { ClusterSpec } from '../../../src/model/cluster/spec.js';
 import { parseSpec } from '../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../src/schema/problem.js';
-import { openHarness, type Harness } from '../../sweep/support/harness.js';
-import { until } from '../../support/until.js';
+import { openHarness, type Harness } from '../../harness/faults/harness.js';
+import { until } from '../../harness/until.js';
 
 vi.setConfig({ maxConcurrency: 10 });
 

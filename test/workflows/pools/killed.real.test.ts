@@ -6,9 +6,9 @@ import { PoolClient } from '../../../src/client/pools/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import { replayHistories, type HistoryToReplay } from '../../../src/replay/index.js';
 import { openKeyRing } from '../../../src/secrets/keys.js';
-import { settingOf } from '../../chaos/support/random.js';
-import { startStack, type Stack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
+import { settingOf } from '../../harness/chaos/random.js';
+import { startStack, type Stack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
 
 let stack: Stack;
 let pool: PoolClient;

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { PoolClient } from '../../../src/client/pools/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import type { LabelSpec, OfferSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
-import { until } from '../../support/until.js';
-import { openHarness, type Harness } from '../../sweep/support/harness.js';
+import { until } from '../../harness/until.js';
+import { openHarness, type Harness } from '../../harness/faults/harness.js';
 
 vi.setConfig({ maxConcurrency: 10 });
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pools/pool-client.js';
 import type { LabelSpec, PoolSpec, ProviderPoolSpec } from '../../../src/model/pool/spec.js';
-import { startStack, type Stack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
+import { startStack, type Stack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
 
 let stack: Stack;
 /** Added to when their machines are known; workers read them when they start. */

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PoolClient } from '../../../src/client/pools/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import { PluginError } from '../../../src/plugins/errors.js';
-import { openHarness, type Harness } from '../../sweep/support/harness.js';
-import { until } from '../../support/until.js';
+import { openHarness, type Harness } from '../../harness/faults/harness.js';
+import { until } from '../../harness/until.js';
 
 let harness: Harness;
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import type { Client } from '@temporalio/client';
 import { PoolClient } from '../../../src/client/pools/pool-client.js';
 import { poolWorkflowId } from '../../../src/model/names.js';
 import { PluginError } from '../../../src/plugins/errors.js';
-import { openHarness, type Harness } from '../../sweep/support/harness.js';
-import { until } from '../../support/until.js';
+import { openHarness, type Harness } from '../../harness/faults/harness.js';
+import { until } from '../../harness/until.js';
 
 async function inHarness(
   use: (harness: Harness) => Promise<void>,

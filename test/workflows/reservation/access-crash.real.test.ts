@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { MachineAccess } from '../../../src/model/machine/access.js';
 import type { ReservationView } from '../../../src/model/reservation/view.js';
-import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { host, openGround, type Ground } from '../machine/support/ground.js';
+import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { host, openGround, type Ground } from '../../harness/machine/ground.js';
 import {
   bootMachine,
   isLetIn,
@@ -12,7 +12,7 @@ import {
   unable,
   type Place,
   type RealMachine,
-} from './support/real-machine.js';
+} from '../../harness/reservation/real-machine.js';
 
 const quick = { everyMs: 100 } as const;
 

@@ -2,10 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ReservationView } from '../../../src/model/reservation/view.js';
-import { heddleOn } from '../../cli/support/run-heddle.js';
-import { startStack, type Stack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { openGround, type Ground } from '../machine/support/ground.js';
+import { heddleOn } from '../../harness/cli/run-heddle.js';
+import { startStack, type Stack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { openGround, type Ground } from '../../harness/machine/ground.js';
 import {
   bootMachine,
   isLetIn,
@@ -15,7 +15,7 @@ import {
   type Credential,
   type Place,
   type RealMachine,
-} from './support/real-machine.js';
+} from '../../harness/reservation/real-machine.js';
 
 interface ShownMachine {
   readonly name: string;

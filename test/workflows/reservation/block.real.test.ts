@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { reservationsWorkflowId } from '../../../src/model/names.js';
 import type { ReservationNotification } from '../../../src/model/reservation/state.js';
 import type { ReservationView } from '../../../src/model/reservation/view.js';
-import { openPoints, type Points } from '../../chaos/support/points.js';
-import { startStack, type Stack, type WorkerProcess } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { openGround, type Ground } from '../machine/support/ground.js';
-import { unable } from './support/real-machine.js';
+import { openPoints, type Points } from '../../harness/chaos/points.js';
+import { startStack, type Stack, type WorkerProcess } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { openGround, type Ground } from '../../harness/machine/ground.js';
+import { unable } from '../../harness/reservation/real-machine.js';
 
 const quick = { everyMs: 100 } as const;
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { HeddleError } from '../../../src/client/errors.js';
 import type { ReservationView } from '../../../src/model/reservation/view.js';
-import { startStack, type Stack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { openGround, type Ground } from '../machine/support/ground.js';
-import { unable } from './support/real-machine.js';
+import { startStack, type Stack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { openGround, type Ground } from '../../harness/machine/ground.js';
+import { unable } from '../../harness/reservation/real-machine.js';
 
 describe.skipIf(unable !== undefined)('a reservation', () => {
   let stack: Stack;

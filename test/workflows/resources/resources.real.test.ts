@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { contentOf } from '../../../src/client/resources/content.js';
 import { resourcePartWorkflowId } from '../../../src/model/names.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
-import { type Stack, startStack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { type Ended, runHeddle, startHeddle } from '../../cli/support/run-heddle.js';
-import { closed, nodes } from '../support/spec.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { type Ended, runHeddle, startHeddle } from '../../harness/cli/run-heddle.js';
+import { closed, nodes } from '../../harness/workflows/spec.js';
 
 /**
  * A folder with a script that leaves a word, by way of a second one beside it, in a file outside of all

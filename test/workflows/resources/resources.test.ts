@@ -6,9 +6,9 @@ import { sendContent } from '../../../src/client/resources/content.js';
 import { resourcePartWorkflowId } from '../../../src/model/names.js';
 import { resourcePartBytes } from '../../../src/model/artifact/state.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
-import { type Stack, startStack } from '../../support/stack.js';
-import { until } from '../../support/until.js';
-import { closed, nodes } from '../support/spec.js';
+import { type Stack, startStack } from '../../harness/stack.js';
+import { until } from '../../harness/until.js';
+import { closed, nodes } from '../../harness/workflows/spec.js';
 
 /**
  * A folder with a script that leaves a word, by way of a second one beside it, in a file outside of all

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Stack, startStack } from '../../../support/stack.js';
-import { until } from '../../../support/until.js';
-import { closed, nodes } from '../../../workflows/support/spec.js';
+import { type Stack, startStack } from '../../../harness/stack.js';
+import { until } from '../../../harness/until.js';
+import { closed, nodes } from '../../../harness/workflows/spec.js';
 import { ansibleIsMissing, ansibleProgram } from './support/program.js';
 
 const missing = ansibleIsMissing();

@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AttemptNote, Json, JsonObject, TaskResult } from '../../../../src/plugins/contract.js';
-import { startNode, type TestNode } from '../../../support/ssh-server.js';
-import { until } from '../../../support/until.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { until } from '../../../harness/until.js';
 import { Player, webTask, type Playing } from './support/player.js';
 import { ansibleIsMissing } from './support/program.js';
 

@@ -10,9 +10,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeHostKey, startNode, type TestNode } from '../../../support/ssh-server.js';
-import { type Sshd, sshdIsMissing, startSshd } from '../../../support/sshd.js';
-import { until } from '../../../support/until.js';
+import { makeHostKey, startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { type Sshd, sshdIsMissing, startSshd } from '../../../harness/sshd.js';
+import { until } from '../../../harness/until.js';
 import { Player, webTask, type Playing } from './support/player.js';
 import { ansibleIsMissing } from './support/program.js';
 

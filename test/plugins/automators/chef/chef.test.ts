@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ChefAutomator } from '../../../../src/plugins/automators/chef/chef.js';
-import { processesWith } from '../../../support/run-fixture.js';
-import { startNode, type TestNode } from '../../../support/ssh-server.js';
-import { storedArchive } from '../support/stored.js';
-import { closeAll, toolOn } from '../support/tool.js';
-import { until } from '../../../support/until.js';
+import { processesWith } from '../../../harness/run-fixture.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { storedArchive } from '../../../harness/automators/stored.js';
+import { closeAll, toolOn } from '../../../harness/automators/tool.js';
+import { until } from '../../../harness/until.js';
 
 /** Notes its words and the files that they name. */
 const standIn = `#!/bin/sh

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ComposeAutomator } from '../../../../src/plugins/automators/compose/compose.js';
 import type { JsonObject } from '../../../../src/model/json.js';
 import type { Task } from '../../../../src/plugins/contract.js';
-import { startNode, type TestNode } from '../../../support/ssh-server.js';
-import { closeAll, toolOn } from '../support/tool.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { closeAll, toolOn } from '../../../harness/automators/tool.js';
 import { composeIsMissing, startPodmanCompose, type PodmanCompose } from './support/podman-compose.js';
 
 const missing = composeIsMissing();

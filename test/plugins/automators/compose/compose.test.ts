@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ComposeAutomator } from '../../../../src/plugins/automators/compose/compose.js';
-import { startNode, type TestNode } from '../../../support/ssh-server.js';
-import { closeAll, toolOn } from '../support/tool.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { closeAll, toolOn } from '../../../harness/automators/tool.js';
 
 describe('automator compose', () => {
   let node: TestNode;

@@ -6,8 +6,8 @@ import type { JsonObject, PluginLog, Task, TaskResult } from '../../../../src/pl
 import { isPluginError } from '../../../../src/plugins/errors.js';
 import { createPool, type ConnectionPool } from '../../../../src/ssh/pool.js';
 import { createShell } from '../../../../src/ssh/shell.js';
-import { startNode, type TestNode } from '../../../support/ssh-server.js';
-import { until } from '../../../support/until.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { until } from '../../../harness/until.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PuppetAutomator } from '../../../../src/plugins/automators/puppet/puppet.js';
-import { countLines, processesWith } from '../../../support/run-fixture.js';
-import { startNode, type TestNode } from '../../../support/ssh-server.js';
-import { closeAll, toolOn } from '../support/tool.js';
-import { until } from '../../../support/until.js';
+import { countLines, processesWith } from '../../../harness/run-fixture.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { closeAll, toolOn } from '../../../harness/automators/tool.js';
+import { until } from '../../../harness/until.js';
 
 const isThere = spawnSync('puppet', ['--version']).status === 0;
 if (!isThere) console.info('left out what a real puppet applies: npm run setup:extras installs it');

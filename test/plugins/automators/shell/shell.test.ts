@@ -5,8 +5,8 @@ import type { JsonObject, PluginLog, Task } from '../../../../src/plugins/contra
 import { ShellAutomator } from '../../../../src/plugins/automators/shell/shell.js';
 import { createPool, type ConnectionPool } from '../../../../src/ssh/pool.js';
 import { createShell } from '../../../../src/ssh/shell.js';
-import { startNode, type TestNode } from '../../../support/ssh-server.js';
-import { storedArchive } from '../support/stored.js';
+import { startNode, type TestNode } from '../../../harness/ssh-server.js';
+import { storedArchive } from '../../../harness/automators/stored.js';
 
 let node: TestNode;
 let pool: ConnectionPool;

@@ -8,7 +8,7 @@ import type { CreateInput } from '../../../../src/plugins/contract.js';
 import { AwsProvider } from '../../../../src/plugins/providers/aws/aws.js';
 import { parseSpec } from '../../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
-import { startStack, type Stack } from '../../../support/stack.js';
+import { startStack, type Stack } from '../../../harness/stack.js';
 import { startEc2, type Ec2Front } from './support/front.js';
 import { motoIsMissing } from './support/moto.js';
 

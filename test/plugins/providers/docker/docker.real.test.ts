@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parseSpec } from '../../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
-import { publicLine } from '../../../support/ssh-server.js';
-import { startStack, type Stack } from '../../../support/stack.js';
+import { publicLine } from '../../../harness/ssh-server.js';
+import { startStack, type Stack } from '../../../harness/stack.js';
 import { podmanIsMissing, startPodman, type Podman } from './support/podman.js';
 
 const missing = podmanIsMissing();

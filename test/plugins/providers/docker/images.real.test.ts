@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { PoolClient } from '../../../../src/client/pools/pool-client.js';
-import { publicLine } from '../../../support/ssh-server.js';
-import { startStack, type Stack } from '../../../support/stack.js';
-import { until } from '../../../support/until.js';
-import { openGround, type Ground } from '../../../workflows/image/support/ground.js';
+import { publicLine } from '../../../harness/ssh-server.js';
+import { startStack, type Stack } from '../../../harness/stack.js';
+import { until } from '../../../harness/until.js';
+import { openGround, type Ground } from '../../../harness/image/ground.js';
 import { imageFile, podmanIsMissing, startPodman, type Podman } from './support/podman.js';
 
 const missing = podmanIsMissing();

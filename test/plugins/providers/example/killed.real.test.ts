@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startMachineService, type MachineService } from '../../../../src/testing/index.js';
 import { openProxy, type ApiProxy } from '../../../../src/testing/proxy.js';
-import { runHeddle, startHeddle } from '../../../cli/support/run-heddle.js';
-import { until } from '../../../support/until.js';
+import { runHeddle, startHeddle } from '../../../harness/cli/run-heddle.js';
+import { until } from '../../../harness/until.js';
 
 let folder: string;
 let service: MachineService;

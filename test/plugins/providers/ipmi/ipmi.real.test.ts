@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Stack, startStack } from '../../../support/stack.js';
-import { buildRack, noEmulators, type Rack } from '../../../support/bmc/racks.js';
-import { type Ground, host, openGround } from '../../../workflows/machine/support/ground.js';
+import { type Stack, startStack } from '../../../harness/stack.js';
+import { buildRack, noEmulators, type Rack } from '../../../harness/bmc/racks.js';
+import { type Ground, host, openGround } from '../../../harness/machine/ground.js';
 
 describe.skipIf(noEmulators !== undefined)(
   `real machines by IPMI${noEmulators === undefined ? '' : ` (left out: ${noEmulators})`}`,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { JsonObject } from '../../../../src/model/json.js';
 import { parseSpec } from '../../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
-import { startStack, type Stack } from '../../../support/stack.js';
-import { openGround, type Ground } from '../../../workflows/machine/support/ground.js';
+import { startStack, type Stack } from '../../../harness/stack.js';
+import { openGround, type Ground } from '../../../harness/machine/ground.js';
 import { labIsMissing, openLab, type Lab } from './support/lab.js';
 
 /** HEDDLE_BOOTS asks for it, as npm run test:real does when all else has ended. */

@@ -8,8 +8,8 @@ import { z } from 'zod';
 import type { PluginContext } from '../../../../src/plugins/contract.js';
 import { PluginError } from '../../../../src/plugins/errors.js';
 import { LocalProvider } from '../../../../src/plugins/providers/local/local.js';
-import { TestService, until } from '../../../local/support/service.js';
-import { connect } from '../../../local/support/ssh.js';
+import { TestService, until } from '../../../harness/local/service.js';
+import { connect } from '../../../harness/local/ssh.js';
 
 let counter = 0;
 const quiet = {

@@ -8,8 +8,8 @@ import {
 import { powerDriverOf } from '../../../../src/plugins/providers/redfish/redfish.js';
 import { RedfishSystem } from '../../../../src/plugins/providers/redfish/system.js';
 import { CountedCalls } from '../../../../src/testing/attempt.js';
-import { noRedfish, type RedfishService, startRedfish } from '../../../support/bmc/redfish.js';
-import { until } from '../../../support/until.js';
+import { noRedfish, type RedfishService, startRedfish } from '../../../harness/bmc/redfish.js';
+import { until } from '../../../harness/until.js';
 
 describe.skipIf(noRedfish !== undefined)(
   `a Redfish controller that switches seconds after it said yes${noRedfish === undefined ? '' : ` (left out: ${noRedfish})`}`,

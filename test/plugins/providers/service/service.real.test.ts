@@ -19,8 +19,8 @@ import {
   postgresImage,
   startPostgresService,
   type PostgresService,
-} from '../../../support/postgres-service.js';
-import { until } from '../../../support/until.js';
+} from '../../../harness/postgres-service.js';
+import { until } from '../../../harness/until.js';
 import { openProgramBench, type ProgramBench } from './support/program-bench.js';
 
 const verbs = ['reach', 'current', 'capture', 'load', 'check', 'taint'] as const;

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ClusterSpec } from '../../../../src/model/cluster/spec.js';
 import { parseSpec } from '../../../../src/schema/parse-spec.js';
 import { formatProblem } from '../../../../src/schema/problem.js';
-import { type Stack, startStack } from '../../../support/stack.js';
-import { until } from '../../../support/until.js';
+import { type Stack, startStack } from '../../../harness/stack.js';
+import { until } from '../../../harness/until.js';
 
 interface Described {
   readonly state: string;

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { freePort } from '../../../../support/free-port.js';
-import { startNode, type TestNode } from '../../../../support/ssh-server.js';
+import { freePort } from '../../../../harness/free-port.js';
+import { startNode, type TestNode } from '../../../../harness/ssh-server.js';
 import { ask, startMoto } from './moto.js';
 import { errorXml, idsIn, mapReservations, withoutReservations, type Answer } from './answers.js';
 import { bootedKey } from './user-data.js';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../../../../src/config.js';
-import { freePort } from '../../../../support/free-port.js';
-import { until } from '../../../../support/until.js';
+import { freePort } from '../../../../harness/free-port.js';
+import { until } from '../../../../harness/until.js';
 import type { Answer } from './answers.js';
 
 const program = join(loadConfig({ cwd: '/' }).cacheFolder, 'moto', 'bin', 'moto_server');

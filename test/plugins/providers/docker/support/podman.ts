@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../../../../src/config.js';
-import { freePort } from '../../../../support/free-port.js';
-import { until } from '../../../../support/until.js';
+import { freePort } from '../../../../harness/free-port.js';
+import { until } from '../../../../harness/until.js';
 
 /** The file system of a small Debian with an SSH server. */
 export const imageFile = join(loadConfig({ cwd: '/' }).cacheFolder, 'node-image.tar');

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadConfig } from '../../../../../src/config.js';
-import { sshdIsMissing } from '../../../../support/sshd.js';
+import { sshdIsMissing } from '../../../../harness/sshd.js';
 import { libvirtIsMissing, startLibvirtd, type Libvirtd } from './libvirtd.js';
 
 /** A disk that boots, as tools/boot-image.mjs makes it. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '../../../../support/until.js';
+import { until } from '../../../../harness/until.js';
 
 /** Why libvirt cannot be tried here; undefined when it can. */
 export function libvirtIsMissing(): string | undefined {

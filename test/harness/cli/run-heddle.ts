@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { delimiter, dirname, join } from 'node:path';
+import { expect, inject } from 'vitest';
+import type { Stack } from '../stack.js';
+
+export interface HeddleOptions {
+  readonly distPath: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly stdin?: string;
+}
+
+export interface Ended {
+  /** Undefined when a signal ended it. */
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  readonly ended: Promise<Ended>;
+}
+
+const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'].join(
+  delimiter,
+);
+
+/** Starts the built command line as a process of its own, with no settings but the given ones. */
+export function startHeddle(
+  words: readonly string[],
+  { distPath, env = {}, cwd, stdin }: HeddleOptions,
+): Running {
+  const child = spawn(process.execPath, [join(distPath, 'cli', 'main.js'), ...words], {
+    env: { PATH: path, HOME: '/nonexistent', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    cwd,
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(stdin ?? '');
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk));
+  const ended = once(child, 'close').then(([code]): Ended => ({
+    code: typeof code === 'number' ? code : undefined,
+    ...output,
+  }));
+  return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended };
+}
+
+export function runHeddle(words: readonly string[], options: HeddleOptions): Promise<Ended> {
+  return startHeddle(words, options).ended;
+}
+
+/** The command line as a person has it who works on this stack. */
+export interface StackHeddle {
+  readonly run: (...words: readonly string[]) => Promise<Ended>;
+  /** With --json; it must end well. */
+  readonly json: (...words: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
+}
+
+export function heddleOn(stack: () => Stack): StackHeddle {
+  const run: StackHeddle['run'] = (...words) => {
+    const { folder, namespace } = stack();
+    return runHeddle(words, {
+      distPath: inject('distPath'),
+      cwd: folder,
+      env: {
+        HEDDLE_CONFIG: join(folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: namespace,
+      },
+    });
+  };
+  const json: StackHeddle['json'] = async (...words) => {
+    const ended = await run(...words, '--json');
+    expect(ended).toMatchObject({ code: 0 });
+    return JSON.parse(ended.stdout) as Readonly<Record<string, unknown>>;
+  };
+  return { run, json };
+}

@@ -1,0 +1,197 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { SweepReport } from '../../src/client/index.js';
+import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../../src/model/names.js';
+import type { SweepSettings } from '../../src/model/sweep/sweep.js';
+import { keepSweepSchedule } from '../../src/server/sweep-schedule.js';
+import { heldClaimsQuery, takeClaimUpdate } from '../../src/workflows/cluster/messages.js';
+import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
+import { type Stack, startStack } from '../harness/stack.js';
+import { until } from '../harness/until.js';
+
+const dry: SweepSettings = { everyMs: 3_600_000, policy: { minimumAgeMs: 1, cap: 5, delete: false } };
+const wet: SweepSettings = { ...dry, policy: { ...dry.policy, delete: true } };
+
+describe('the sweep', () => {
+  let stack: Stack;
+  let installation: string;
+  beforeAll(async () => {
+    stack = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts: {
+        rack: {
+          type: 'static',
+          fields: { machines: [{ name: 'r1', address: '127.0.0.1', port: 2, password: 'x' }] },
+        },
+      },
+      config: { sweep: { every: '1h', minimumAge: '1ms' } },
+    });
+    await stack.startWorker();
+    const { namespaceInfo } = await stack.client.temporal.workflowService.describeNamespace({
+      namespace: stack.namespace,
+    });
+    installation = namespaceInfo?.id ?? '';
+  });
+  afterAll(() => stack.stop());
+
+  async function plant(key: string, cluster: string, fault?: object): Promise<string> {
+    if (fault !== undefined) await stack.service.arm({ ...fault, hostname: cluster });
+    const tags = { 'heddle-installation': installation, 'heddle-key': key, 'heddle-cluster': cluster };
+    const { id } = (await stack.service.call('POST', '/v1/machines', {
+      key,
+      token: `token-of-${key}`,
+      hostname: cluster,
+      flavor: 'small',
+      image: 'host',
+      tags,
+    })) as { readonly id: string };
+    return id;
+  }
+  const ids = ({ leaks }: SweepReport): readonly string[] => leaks.map(({ providerid }) => providerid);
+  const alive = async (id: string): Promise<boolean> =>
+    (await stack.service.machines()).some((machine) => machine['id'] === id);
+  const policy = async (settings: SweepSettings): Promise<void> => {
+    expect(
+      await Promise.all([1, 2, 3].map(() => keepSweepSchedule(stack.client.temporal, settings))),
+    ).toEqual([undefined, undefined, undefined]);
+  };
+  const heddle = (...words: readonly string[]): Promise<Ended> =>
+    runHeddle(words, {
+      distPath: inject('distPath'),
+      env: {
+        HEDDLE_CONFIG: join(stack.folder, 'worker.yaml'),
+        TEMPORAL_ADDRESS: inject('temporalAddress'),
+        TEMPORAL_NAMESPACE: stack.namespace,
+      },
+    });
+
+  it('goes from a lost record over a dry run to deleting, and stops when a cluster cannot be read', async () => {
+    const { client } = stack;
+    const { temporal } = client;
+    await policy(wet);
+    expect((await client.leaks()).schedule.policy.delete).toBe(true);
+
+    // The server has lost every record of clusters, and the machines are there.
+    const one = await plant('u1/app-1/1', 'nowhere');
+    await client.sweep();
+    const lost = await client.sweep();
+    expect(lost.deleted).toEqual([]);
+    expect(lost.refused).toEqual([expect.stringContaining('no record of any cluster')]);
+    expect(ids(lost)).toEqual([one]);
+
+    // A cluster that was terminated is a record; so is one that nobody can read.
+    await temporal.workflow.start('cluster', {
+      workflowId: 'cluster/stuck',
+      taskQueue: coreQueue,
+      args: [{ carried: { stateVersion: 99, name: 'stuck', uid: 'u' } }],
+    });
+    // The server's index lags; what it does not show yet is younger than any minimum age in earnest.
+    await until(
+      'the cluster is listed',
+      async () => (await temporal.workflow.count("WorkflowId = 'cluster/stuck'")).count > 0,
+    );
+    const held = await plant('u2/app-1/1', 'stuck');
+    // Looks of the same second share one list.
+    await pause(1_000);
+    const stuck = await client.sweep();
+    expect(stuck.deleted).toEqual([]);
+    expect(stuck.refused).toEqual([expect.stringContaining('what cluster stuck has could not be read')]);
+    expect(ids(stuck)).toEqual([one]);
+    const text = await heddle('leaks');
+    expect(text.stdout).toContain('refused to delete: what cluster stuck has could not be read');
+    await temporal.workflow.getHandle('cluster/stuck').terminate();
+
+    // Dry: shown, and deleted by name alone.
+    await policy(dry);
+    const shown = await heddle('leaks', '--look');
+    expect(shown).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(new RegExp(`${one} .*orphan.*dry run: deleted only by name`)),
+    });
+    await client.sweep();
+    expect(await alive(one)).toBe(true);
+    const unasked = await heddle('leaks', '--delete', one);
+    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('say --yes') });
+    const named = await heddle('leaks', '--delete', one, '--yes');
+    expect(named).toMatchObject({ code: 0, stdout: `deleted ${one}\n` });
+    expect([await alive(one), await alive(held)]).toEqual([false, true]);
+    expect(await heddle('leaks', '--delete', one, '--yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`did not see ${one}`),
+    });
+
+    // A machine that carries no tags: its claim is freed, and nothing on it is touched.
+    await temporal.workflow.start(claimsWorkflowType, {
+      workflowId: claimsWorkflowId('rack'),
+      taskQueue: coreQueue,
+      args: [{}],
+    });
+    const claims = temporal.workflow.getHandle(claimsWorkflowId('rack'));
+    await claims.executeUpdate(takeClaimUpdate, { args: ['gone/app-1/1', ['r1']] });
+    // One that is shown late, as late as it pleases.
+    const late = await plant('u3/app-1/1', 'late', { fault: 'list-lag', ms: 2_000 });
+    await policy(wet);
+    const begin = await client.sweep();
+    expect(begin.leaks.find(({ providerid }) => providerid === 'r1')).toMatchObject({
+      kind: 'orphan',
+      account: 'rack',
+      passes: 1,
+    });
+    await until('the claim is free and both machines are gone', async () => {
+      await client.sweep();
+      return (
+        !(await alive(late)) &&
+        !(await alive(held)) &&
+        Object.keys(await claims.query(heldClaimsQuery)).length === 0
+      );
+    });
+  });
+
+  it('that cannot read one provider deletes at none', async () => {
+    const { client } = stack;
+    const other = await startStack({
+      temporalAddress: inject('temporalAddress'),
+      distPath: inject('distPath'),
+      accounts: { dark: { type: 'local', fields: { endpoint: 'http://127.0.0.1:9', apiKey: 'none' } } },
+      config: { sweep: { every: '1h', minimumAge: '1ms', delete: true } },
+    });
+    try {
+      await other.startWorker();
+      const { namespaceInfo } = await other.client.temporal.workflowService.describeNamespace({
+        namespace: other.namespace,
+      });
+      const tags = {
+        'heddle-installation': namespaceInfo?.id ?? '',
+        'heddle-key': 'u/app-1/1',
+        'heddle-cluster': 'ended',
+      };
+      await other.client.temporal.workflow.start('cluster', {
+        workflowId: 'cluster/ended',
+        taskQueue: coreQueue,
+        args: [{ heddle: { uid: 'u' } }],
+      });
+      await other.client.temporal.workflow.getHandle('cluster/ended').terminate();
+      await other.service.call('POST', '/v1/machines', {
+        key: 'u/app-1/1',
+        token: 'token-of-u',
+        hostname: 'ended',
+        flavor: 'small',
+        image: 'host',
+        tags,
+      });
+      await other.client.sweep();
+      const second = await other.client.sweep();
+      expect(second).toMatchObject({
+        deleted: [],
+        refused: [expect.stringContaining('the machines of provider dark could not be read')],
+        leaks: [{ passes: 2, kind: 'orphan' }],
+      });
+      expect(await other.service.machines()).toHaveLength(1);
+    } finally {
+      await other.stop();
+    }
+    expect(client).not.toBe(other.client);
+  });
+});
