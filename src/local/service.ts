@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import { Addresses } from './addresses.js';
 import { loadApiKey } from './api-key.js';
 import { chooseKind } from './choose-kind.js';
-import { extraRoutesOf } from './http/extra-routes.js';
 import { Extras } from './extras.js';
 import { Faults } from './faults.js';
 import { makePrivateFolder, writeJsonFile } from './files.js';
 import { startGuard } from './guard.js';
-import { HttpApi } from './http/http.js';
-import { imageRoutesOf } from './image/routes.js';
 import { Imaging } from './image/imaging.js';
 import { Inventory } from './inventory.js';
 import { Journal } from './journal.js';
@@ -23,7 +20,8 @@ import type { Options } from './options.js';
 import { Power } from './power.js';
 import { killMarked } from './processes.js';
 import { Quota } from './quota.js';
-import { routesOf } from './http/routes.js';
+import { addRoutes } from './http/routes.js';
+import { serveApi, type HttpServer } from './http/server.js';
 
 export interface Service {
   readonly about: {
@@ -111,19 +109,13 @@ async function startLocked(
   const extras = new Extras(dataFolder, (machine) => inventory.get(machine) !== undefined);
   const about = { service: 'heddle-local', kind: chosen.name, sshServer, addresses: addresses.description };
   const host = options.address ?? '127.0.0.1';
-  const api = await HttpApi.listen(
-    { host, port: options.port },
-    {
-      routes: [
-        ...routesOf({ machines, quota, journal, faults, library, about }),
-        ...extraRoutesOf(extras),
-        ...imageRoutesOf(imaging, machines),
-      ],
-      apiKey: loadApiKey(dataFolder),
-      faults,
-      log,
-    },
-  );
+  const api = await serveApi({
+    host,
+    port: options.port,
+    apiKey: loadApiKey(dataFolder),
+    log,
+    addRoutes: (app) => addRoutes(app, { machines, imaging, extras, quota, journal, faults, library, about }),
+  });
   undo.push(() => api.close());
   power.restore();
   imaging.restore();
@@ -141,7 +133,7 @@ async function startLocked(
   };
 }
 
-function dump(api: HttpApi, inventory: Inventory, faults: Faults, log: Log): void {
+function dump(api: HttpServer, inventory: Inventory, faults: Faults, log: Log): void {
   const now = Date.now();
   log.dump('heddle.stack_dump', {
     calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),
