@@ -13,7 +13,7 @@ import { Inventory } from './inventory.js';
 import { Journal } from './journal.js';
 import { Library } from './image/library.js';
 import { lockFolder } from './lock.js';
-import type { Log } from './log.js';
+import type { Logger } from 'pino';
 import { machineStates } from './machine.js';
 import { Machines } from './machines.js';
 import type { Options } from './options.js';
@@ -37,7 +37,7 @@ export interface Service {
 }
 
 /** Starts the machine service on a data folder. @throws Error that says what stands in the way. */
-export async function startService(options: Options, log: Log): Promise<Service> {
+export async function startService(options: Options, log: Logger): Promise<Service> {
   makePrivateFolder(options.dataFolder);
   // Processes are compared with it, and the kernel knows only real paths.
   const dataFolder = realpathSync(options.dataFolder);
@@ -53,7 +53,7 @@ export async function startService(options: Options, log: Log): Promise<Service>
 
 async function startLocked(
   options: Options,
-  log: Log,
+  log: Logger,
   undo: (() => void | Promise<void>)[],
 ): Promise<Service> {
   const { dataFolder } = options;
@@ -133,22 +133,26 @@ async function startLocked(
   };
 }
 
-function dump(api: HttpServer, inventory: Inventory, faults: Faults, log: Log): void {
+function dump(api: HttpServer, inventory: Inventory, faults: Faults, log: Logger): void {
   const now = Date.now();
-  log.dump('heddle.stack_dump', {
-    calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),
-    machines: Object.fromEntries(
-      machineStates.map((state) => [
-        state,
-        inventory.all().filter((machine) => machine.state === state).length,
-      ]),
-    ),
-    busy: inventory
-      .all()
-      .filter(({ state }) => state !== 'running' && state !== 'stopped')
-      .slice(0, 100)
-      .map(({ id, hostname, state, reason }) => ({ id, hostname, state, reason })),
-    faults: faults.list(),
-    resources: process.getActiveResourcesInfo().length,
-  });
+  // A person asked for it by signal, so it is logged whatever the level.
+  log.child({}, { level: 'debug' }).debug(
+    {
+      calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),
+      machines: Object.fromEntries(
+        machineStates.map((state) => [
+          state,
+          inventory.all().filter((machine) => machine.state === state).length,
+        ]),
+      ),
+      busy: inventory
+        .all()
+        .filter(({ state }) => state !== 'running' && state !== 'stopped')
+        .slice(0, 100)
+        .map(({ id, hostname, state, reason }) => ({ id, hostname, state, reason })),
+      faults: faults.list(),
+      resources: process.getActiveResourcesInfo().length,
+    },
+    'heddle.stack_dump',
+  );
 }

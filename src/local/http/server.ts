@@ -7,7 +7,7 @@ import { Hono, type Context } from 'hono';
 import { sameSecret } from '../api-key.js';
 import { ApiError, errorStatuses, messageOf } from '../errors.js';
 import type { CallSubject, Faults } from '../faults.js';
-import type { Log } from '../log.js';
+import type { Logger } from 'pino';
 
 type Environment = { Bindings: HttpBindings };
 export type Api = Hono<Environment>;
@@ -33,7 +33,7 @@ export async function serveApi(options: {
   readonly host: string;
   readonly port: number;
   readonly apiKey: string;
-  readonly log: Log;
+  readonly log: Logger;
   readonly addRoutes: (api: Api) => void;
 }): Promise<HttpServer> {
   const { host, apiKey, log } = options;
@@ -71,7 +71,7 @@ export async function serveApi(options: {
   });
   api.onError((error, call) => {
     if (!(error instanceof ApiError))
-      log.error(`${call.req.method} ${call.req.path} failed: ${error.message}`, { stack: error.stack });
+      log.error({ stack: error.stack }, `${call.req.method} ${call.req.path} failed: ${error.message}`);
     const { code, message, retryAfterSeconds } =
       error instanceof ApiError ? error : new ApiError('Internal', messageOf(error));
     if (retryAfterSeconds !== undefined) call.header('retry-after', String(retryAfterSeconds));
