@@ -167,7 +167,7 @@ describe('the import table', () => {
     const knows = (part: RegExp): ReadonlySet<string> =>
       new Set(all.filter(({ to, from }) => part.test(to) && !part.test(from)).map(({ from }) => from));
     const ssh = knows(/^ssh\//);
-    expect([...knows(/^activities\//)].filter((file) => ssh.has(file))).toEqual(['worker.ts']);
+    expect([...knows(/^activities\//)].filter((file) => ssh.has(file))).toEqual(['worker/worker.ts']);
   });
 
   it('activities are scheduled in one place, and only the configuration reads the environment', () => {
@@ -177,7 +177,7 @@ describe('the import table', () => {
     const scheduling =
       /import \{[^}]*\b(scheduleActivity|scheduleLocalActivity|proxyActivities|proxyLocalActivities)\b/;
     expect(holds(scheduling)).toEqual(['workflows/run-task.ts']);
-    expect(holds(/\bprocess\.env\b/)).toEqual(['config.ts', 'config/child-environment.ts']);
+    expect(holds(/\bprocess\.env\b/)).toEqual(['config/child-environment.ts', 'config/index.ts']);
     // Node's own forgets time limits.
     expect(holds(/\bAbortSignal\.any\(/)).toEqual(['model/signals.ts']);
   });
