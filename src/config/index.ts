@@ -74,7 +74,7 @@ export interface Config {
   readonly locate?: (path: Path) => Place;
 }
 
-export interface BuilderConfig {
+interface BuilderConfig {
   /** Builds at once in a site. */
   readonly builds: number;
   /** Files on their way at once on one builder. */

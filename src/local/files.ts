@@ -46,3 +46,8 @@ export function readJsonFile<Schema extends z.ZodType>(
 export function writeJsonFile(path: string, value: unknown): void {
   writePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }
+
+/** Members in the order of their names, for digests. */
+export function sortedEntries(members: object): readonly (readonly [string, unknown])[] {
+  return Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1));
+}

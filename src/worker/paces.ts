@@ -37,7 +37,7 @@ export function createPaces(
 /** How long an answer may take, in ms. */
 const answerMs = 10_000;
 
-export function callSlotsOf(temporal: Client, provider: string): CallSlots {
+function callSlotsOf(temporal: Client, provider: string): CallSlots {
   const start = (): WithStartWorkflowOperation<() => Promise<void>> =>
     new WithStartWorkflowOperation<() => Promise<void>>(callsWorkflowType, {
       workflowId: callsWorkflowId(provider),

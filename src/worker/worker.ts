@@ -34,8 +34,7 @@ import {
 } from '../secrets/reference.js';
 import { isRunning, recordProcess } from '../server/process.js';
 import { registerSearchAttributes } from '../server/setup.js';
-import { keepRoundsSchedule } from '../server/rounds-schedule.js';
-import { keepSweepSchedule } from '../server/sweep-schedule.js';
+import { keepRoundsSchedule, keepSweepSchedule } from '../server/schedules.js';
 import { createPool, type ConnectionPool } from '../ssh/pool.js';
 import { probe } from '../ssh/probe.js';
 import { createShell } from '../ssh/shell.js';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import { ApiError } from '../errors.js';
+import { sortedEntries } from '../files.js';
 import { operations } from '../journal.js';
 import { imageNamePattern } from '../image/library.js';
 import { machineStates } from '../machine.js';
@@ -107,8 +108,4 @@ export function digestOf(request: CreateRequest): string {
   return createHash('sha256')
     .update(JSON.stringify([sortedEntries(rest), sortedEntries(tags)]))
     .digest('hex');
-}
-
-export function sortedEntries(members: object): readonly (readonly [string, unknown])[] {
-  return Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -11,7 +11,7 @@ import { makePrivateFolder, writeJsonFile } from '../files.js';
 import { kindNames, type KindName } from '../machine.js';
 
 /** The system the service runs on: always there, never captured, of no size. */
-export const hostImage = 'host';
+const hostImage = 'host';
 
 /** `name@revision`; nothing that means something in a path or in the options of a mount. */
 export const imageNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}(@[A-Za-z0-9][A-Za-z0-9._-]{0,62})?$/;
@@ -31,7 +31,7 @@ const imageSchema = z.object({
 export type ImageFacts = z.infer<typeof imageSchema>;
 
 /** What an image's folder holds for each kind of machine: parts of a disk. */
-export const partsOf: Readonly<Record<KindName, readonly string[]>> = {
+const partsOf: Readonly<Record<KindName, readonly string[]>> = {
   sandbox: ['upper', 'root', 'home'],
   directory: ['files'],
 };
