@@ -21,7 +21,7 @@ const { heddleSearchAttributes } = await load('server/setup.js');
 const { openKeyRing } = await load('secrets/keys.js');
 const { heddle } = await load('temporal-plugin.js');
 const { PoolClient } = await load('client/pools/pool-client.js');
-const { loadConfig } = await load('config.js');
+const { loadConfig } = await load('config/index.js');
 
 const json = process.argv.includes('--json');
 const asked = process.argv.slice(2).filter((word) => word !== '--json');

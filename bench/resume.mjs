@@ -19,7 +19,7 @@ const { openKeyRing } = await load('secrets/keys.js');
 const { heddle } = await load('temporal-plugin.js');
 const { HeddleClient } = await load('client/index.js');
 const { parseSpec } = await load('schema/parse-spec.js');
-const { loadConfig } = await load('config.js');
+const { loadConfig } = await load('config/index.js');
 
 const kills = Number(process.argv[2] ?? 20);
 const signal = process.argv[3] ?? 'SIGKILL';
@@ -195,7 +195,7 @@ async function startMachines() {
 async function startWorker() {
   const child = spawn(
     process.execPath,
-    [join(dist, 'worker-main.js'), '--config', join(folder, 'heddle.yaml')],
+    [join(dist, 'worker/main.js'), '--config', join(folder, 'heddle.yaml')],
     {
       env: { PATH: '/usr/bin:/bin', HOME: folder, TEMPORAL_ADDRESS: server.address },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,6 +1,6 @@
 // @ts-check
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../dist/config.js';
+import { loadConfig } from '../dist/config/index.js';
 import { startCodecServer } from '../dist/secrets/codec-server.js';
 import { openKeyRing, parseKeyRing } from '../dist/secrets/keys.js';
 

@@ -60,7 +60,10 @@ const rules: readonly { readonly files: RegExp; readonly may: RegExp; readonly m
     may: /^(model|schema|client)\/|^workflows\/([a-z-]+\/)?messages\.js$|^@temporalio\/(client|common)$|^node:/,
     mayTypes: /^workflows\//,
   },
-  { files: /^local\//, may: /^local\/|^node:|^(ssh2|zod)$/ },
+  {
+    files: /^local\//,
+    may: /^local\/|^node:|^(ssh2|zod|pino|execa|p-limit|write-file-atomic)$|^@?hono(\/|$)/,
+  },
 ];
 
 /**
@@ -168,7 +171,7 @@ describe('the import table', () => {
     const knows = (part: RegExp): ReadonlySet<string> =>
       new Set(all.filter(({ to, from }) => part.test(to) && !part.test(from)).map(({ from }) => from));
     const ssh = knows(/^ssh\//);
-    expect([...knows(/^activities\//)].filter((file) => ssh.has(file))).toEqual(['worker.ts']);
+    expect([...knows(/^activities\//)].filter((file) => ssh.has(file))).toEqual(['worker/worker.ts']);
   });
 
   it('activities are scheduled in one place, and only the configuration reads the environment', () => {
@@ -178,7 +181,7 @@ describe('the import table', () => {
     const scheduling =
       /import \{[^}]*\b(scheduleActivity|scheduleLocalActivity|proxyActivities|proxyLocalActivities)\b/;
     expect(holds(scheduling)).toEqual(['workflows/schedule.ts']);
-    expect(holds(/\bprocess\.env\b/)).toEqual(['config.ts', 'config/child-environment.ts']);
+    expect(holds(/\bprocess\.env\b/)).toEqual(['config/child-environment.ts', 'config/index.ts']);
     // Node's own forgets time limits.
     expect(holds(/\bAbortSignal\.any\(/)).toEqual(['model/signals.ts']);
   });
@@ -186,7 +189,9 @@ describe('the import table', () => {
 
 describe('the environment of child processes', () => {
   const starters = sources().filter((file) =>
-    /^(?!import type ).*['"](node:)?child_process['"]/m.test(readFileSync(join(root, 'src', file), 'utf8')),
+    /^(?!import type ).*['"](?:(?:node:)?child_process|execa)['"]/m.test(
+      readFileSync(join(root, 'src', file), 'utf8'),
+    ),
   );
 
   it('comes from config/child-environment.ts wherever a program is started', () => {
@@ -203,11 +208,12 @@ describe('the environment of child processes', () => {
     ['options without an environment', "spawn('ls', [], { stdio: 'ignore' })"],
     ['an environment of its own', "spawnSync('ls', [], { env: { ...all } })"],
     ['a function that is passed on by name', 'const run = promisify(execFile)'],
+    ['execa, which adds to the whole environment', "execa('ls')"],
     ['a second call', "spawn('ls', [], { env: childEnvironment() }); spawn('ls')"],
   ])('is demanded of a call with %s', (_, code) => {
     expect(
       inheritingCalls(
-        `import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';\n${code};\n`,
+        `import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';\nimport { execa } from 'execa';\n${code};\n`,
       ),
     ).toHaveLength(1);
   });
@@ -218,18 +224,18 @@ describe('the environment of child processes', () => {
  * judged.
  */
 function inheritingCalls(text: string): readonly string[] {
-  const [statement = '', names = ''] = /^import \{([^}]*)\} from 'node:child_process';$/m.exec(text) ?? [];
-  const functions = names
-    .split(',')
+  const imports = /^import \{([^}]*)\} from '(?:node:child_process|execa)';$/gm;
+  const functions = [...text.matchAll(imports)]
+    .flatMap(([, names = '']) => names.split(','))
     .map((name) => name.trim())
-    .filter((name) => !name.startsWith('type '));
-  if (statement === '') return ['an import that is not by name'];
-  const code = text.replace(statement, '');
+    .filter((name) => name !== '' && !name.startsWith('type '));
+  if (text.search(imports) < 0) return ['an import that is not by name'];
+  const code = text.replaceAll(imports, '');
   return functions.flatMap((name) =>
     [...code.matchAll(new RegExp(`(?<![\\w.'#-])${name}\\b(?!')`, 'g'))].flatMap(({ index }) => {
       const after = code.slice(index + name.length).replace(/^\)(?=\()/, '');
       const given = after.startsWith('(') ? argumentsAt(after) : '';
-      return /\benv: (child|worker|secretCommand)Environment\(/.test(given)
+      return /\benv: (child|worker|secretCommand)Environment\(|\.\.\.childOptions\(/.test(given)
         ? []
         : [code.slice(index, index + 60)];
     }),

@@ -1,4 +1,4 @@
-import { loadConfig, type Config } from '../config.js';
+import { loadConfig, type Config } from '../config/index.js';
 import { parseKeyRing, openKeyRing, type KeyRing } from '../secrets/keys.js';
 import { findDev, type DevRecord } from './system/dev-record.js';
 

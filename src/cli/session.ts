@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { call, countPollers } from '../client/call.js';
 import { HeddleError } from '../client/errors.js';
 import { HeddleClient } from '../client/heddle-client.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/index.js';
 import { coreQueue } from '../model/names.js';
 import { checkServer, type ServerLocation } from '../server/check.js';
 import { heddle } from '../temporal-plugin.js';

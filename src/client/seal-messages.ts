@@ -38,7 +38,7 @@ export const sealMessages: WorkflowClientInterceptor = {
 };
 
 /**
- * The same for schedules that are created; the SDK has no interceptor for `update`, so `keep-schedule.ts`
+ * The same for schedules that are created; the SDK has no interceptor for `update`, so `schedules.ts`
  * seals by itself.
  */
 export const sealSchedules: ScheduleClientInterceptor = {

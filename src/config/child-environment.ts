@@ -29,6 +29,11 @@ export function childEnvironment({
   return { ...pick(from, passed), ...set };
 }
 
+/** The same for execa, which otherwise adds these variables to the whole environment of this process. */
+export function childOptions(options?: ChildEnvironmentOptions) {
+  return { env: childEnvironment(options), extendEnv: false } as const;
+}
+
 /**
  * The environment of a command that stands in an `exec:` reference. It reads a secret, so it may need the
  * credentials of its own tool, which Heddle does not know: everything is passed on except what belongs to

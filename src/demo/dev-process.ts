@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../config.js';
+import { loadConfig } from '../config/index.js';
 import { workerEnvironment } from '../config/child-environment.js';
 
 /** What `heddle dev` writes of itself into its data folder, as far as the demo needs it. */

@@ -9,7 +9,7 @@ import { directoryKind } from './kinds/directory.js';
 import type { Kind } from './kinds/kind.js';
 import { findSshd, sandboxKind } from './kinds/sandbox.js';
 import type { Library } from './image/library.js';
-import type { Log } from './log.js';
+import type { Logger } from 'pino';
 import type { KindName, MachineRecord } from './machine.js';
 
 export interface KindChoice {
@@ -37,7 +37,7 @@ export interface KindQuestion {
 export async function chooseKind(
   question: KindQuestion,
   addresses: Addresses,
-  log: Log,
+  log: Logger,
 ): Promise<KindChoice> {
   const directory = directoryKind(question.markerStart, question.library);
   const onlyDirectories = {

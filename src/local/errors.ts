@@ -25,9 +25,9 @@ export class ApiError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options: { readonly cause?: unknown; readonly retryAfterSeconds?: number } = {},
+    options: { readonly cause?: unknown; readonly retryAfterSeconds?: number | undefined } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message, options);
     this.name = 'ApiError';
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;

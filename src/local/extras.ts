@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ApiError } from './errors.js';
-import { readJsonFile, writeJsonFile } from './files.js';
+import { readJsonFile, sortedEntries, writeJsonFile } from './files.js';
 
 export const extraKinds = ['volumes', 'addresses'] as const;
 export type ExtraKind = (typeof extraKinds)[number];
@@ -50,21 +50,14 @@ export class Extras {
     kind: ExtraKind,
     request: z.infer<typeof makeExtraSchema>,
   ): { readonly status: 200 | 201; readonly body: object } {
+    const { key, token, tags, sizeGb } = request;
     const requestDigest = createHash('sha256')
-      .update(
-        JSON.stringify([
-          kind,
-          request.key,
-          request.sizeGb ?? 0,
-          Object.entries(request.tags).toSorted(([one], [other]) => (one < other ? -1 : 1)),
-        ]),
-      )
+      .update(JSON.stringify([kind, key, sizeGb ?? 0, sortedEntries(tags)]))
       .digest('hex');
-    const known = this.#all.find((extra) => extra.kind === kind && extra.token === request.token);
+    const known = this.#all.find((extra) => extra.kind === kind && extra.token === token);
     if (known !== undefined && known.requestDigest !== requestDigest)
       throw new ApiError('IdempotencyMismatch', `This token made ${known.id} with other parameters.`);
     if (known !== undefined) return { status: 200, body: shown(known) };
-    const { key, token, tags, sizeGb } = request;
     const made: Extra = {
       id: `${kind === 'volumes' ? 'v' : 'a'}-${randomBytes(6).toString('hex')}`,
       kind,

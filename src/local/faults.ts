@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
-export const faultyOperations = [
+const faultyOperations = [
   'create',
   'describe',
   'list',

@@ -1,4 +1,5 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import writeFileAtomic from 'write-file-atomic';
 import type { z } from 'zod';
 import { messageOf, systemCodeOf } from './errors.js';
 
@@ -9,14 +10,7 @@ export function makePrivateFolder(path: string): void {
 
 /** Writes a file whole or not at all; readable by its owner only. */
 export function writePrivateFile(path: string, content: string): void {
-  const aside = `${path}.new`;
-  const file = openSync(aside, 'w', 0o600);
-  try {
-    writeSync(file, content);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(aside, path);
+  writeFileAtomic.sync(path, content, { mode: 0o600, fsync: false });
 }
 
 /** The file's text, or undefined when there is none. */
@@ -51,4 +45,9 @@ export function readJsonFile<Schema extends z.ZodType>(
 
 export function writeJsonFile(path: string, value: unknown): void {
   writePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Members in the order of their names, for digests. */
+export function sortedEntries(members: object): readonly (readonly [string, unknown])[] {
+  return Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 
 /** `failed`: it died, or could not boot; `reason` says why. A machine that is gone is not there any more. */
 export const machineStates = ['pending', 'booting', 'running', 'stopped', 'failed', 'deleting'] as const;
-export type MachineState = (typeof machineStates)[number];
 
 export const kindNames = ['sandbox', 'directory'] as const;
 export type KindName = (typeof kindNames)[number];

@@ -127,9 +127,9 @@ export class Machines {
   }
 
   /** For calls that name the key beside the id: the caller has the id from elsewhere. */
-  requireKey(id: string, key: string | null): void {
+  requireKey(id: string, key: string | undefined): void {
     const machine = this.#parts.inventory.get(id);
-    if (key === null || machine === undefined || machine.key === key) return;
+    if (key === undefined || machine === undefined || machine.key === key) return;
     throw new ApiError('KeyMismatch', `Machine ${id} was made with another key than ${key}.`);
   }
 

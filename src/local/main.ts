@@ -1,6 +1,6 @@
 import { apiKeyFile } from './api-key.js';
 import { messageOf } from './errors.js';
-import { Log } from './log.js';
+import { pino } from 'pino';
 import { parseOptions, usage, type Options } from './options.js';
 import { startService } from './service.js';
 
@@ -10,7 +10,17 @@ await main(process.argv.slice(2));
 async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args);
   if (options === undefined) return;
-  const log = new Log(options.logLevel);
+  // stdout is kept for the line with the address.
+  const log = pino(
+    {
+      name: 'heddle.local',
+      level: options.logLevel,
+      messageKey: 'message',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+    },
+    pino.destination({ fd: 2, sync: true }),
+  );
   try {
     const service = await startService(options, log);
     const stop = (signal: NodeJS.Signals): void => {
@@ -25,7 +35,7 @@ async function main(args: readonly string[]): Promise<void> {
     };
     process.once('SIGTERM', stop).once('SIGINT', stop);
     process.on('SIGUSR2', () => service.dump());
-    log.info(`machine service at ${service.about.endpoint}`, { ...service.about });
+    log.info({ ...service.about }, `machine service at ${service.about.endpoint}`);
     process.stdout.write(
       `${JSON.stringify({ ...service.about, apiKeyFile: apiKeyFile(options.dataFolder), pid: process.pid })}\n`,
     );

@@ -1,7 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { LogLevel } from './log.js';
 
 export const usage = `Usage: main.js --data FOLDER [options]
   --port PORT            port of the API; 0, the default, takes a free one
@@ -27,7 +26,7 @@ export interface Options {
   readonly bootDelayMs: number;
   readonly deleteDelayMs: number;
   readonly writeDelayMs: number;
-  readonly logLevel: LogLevel;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
 /** Reads the command line. @throws Error that says which option is wrong. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { messageOf } from './errors.js';
 import type { Inventory } from './inventory.js';
 import type { Booted, Kind } from './kinds/kind.js';
-import { bootSilent } from './kinds/silent.js';
-import type { Log } from './log.js';
+import type { Logger } from 'pino';
 import type { KindName, MachineRecord } from './machine.js';
-import { Slots } from './slots.js';
+import { TcpServer } from './ssh/server.js';
 
 export interface PowerOptions {
   /** Time between CREATE and the machine's first process, in ms. */
@@ -26,13 +26,13 @@ export class Power {
   readonly #inventory: Inventory;
   readonly #kinds: ReadonlyMap<KindName, Kind>;
   readonly #options: PowerOptions;
-  readonly #log: Log;
+  readonly #log: Logger;
   readonly #lives = new Map<string, Life>();
   readonly #deletions = new Set<Promise<void>>();
-  readonly #slots = new Slots(bootsAtOnce);
+  readonly #limitBoots = pLimit(bootsAtOnce);
   readonly #stopping = new AbortController();
 
-  constructor(inventory: Inventory, kinds: ReadonlyMap<KindName, Kind>, options: PowerOptions, log: Log) {
+  constructor(inventory: Inventory, kinds: ReadonlyMap<KindName, Kind>, options: PowerOptions, log: Logger) {
     this.#inventory = inventory;
     this.#kinds = kinds;
     this.#options = options;
@@ -89,16 +89,16 @@ export class Power {
       if (machine === undefined) return;
       await sleep(this.#options.bootDelayMs, undefined, { signal: cut });
       if (machine.faults.neverBoots) return await aborted(cut);
-      booted = await this.#slots.use(() => this.#boot(machine, cut));
+      booted = await this.#limitBoots(() => this.#boot(machine, cut));
       if (booted === undefined || cut.aborted) return;
       this.#inventory.update(id, { state: 'running', port: booted.port });
       const reason = await endOf(machine, booted, cut);
       if (cut.aborted) return;
-      this.#log.info(`machine ${id} died: ${reason}`, { machine: id });
+      this.#log.info({ machine: id }, `machine ${id} died: ${reason}`);
       this.#inventory.update(id, { state: 'failed', reason });
     } catch (error) {
       if (cut.aborted) return;
-      this.#log.warn(`machine ${id} failed: ${messageOf(error)}`, { machine: id });
+      this.#log.warn({ machine: id }, `machine ${id} failed: ${messageOf(error)}`);
       this.#inventory.update(id, { state: 'failed', reason: messageOf(error) });
     } finally {
       await booted?.halt();
@@ -107,7 +107,7 @@ export class Power {
 
   async #boot(machine: MachineRecord, cut: AbortSignal): Promise<Booted | undefined> {
     if (cut.aborted) return undefined;
-    if (machine.faults.noSsh) return bootSilent(machine);
+    if (machine.faults.noSsh) return bootWithoutSsh(machine);
     const kind = this.#kinds.get(machine.kind);
     if (kind === undefined)
       throw new Error(
@@ -134,13 +134,24 @@ export class Power {
       await this.#inventory.remove(id);
       return true;
     } catch (error) {
-      this.#log.warn(`the files of machine ${id} could not be removed yet: ${messageOf(error)}`, {
-        machine: id,
-      });
+      this.#log.warn(
+        { machine: id },
+        `the files of machine ${id} could not be removed yet: ${messageOf(error)}`,
+      );
       this.#inventory.update(id, { state: 'deleting', reason: messageOf(error) });
       return false;
     }
   }
+}
+
+/** Boots a machine whose SSH port accepts connections and never answers. */
+async function bootWithoutSsh({ address, port }: MachineRecord): Promise<Booted> {
+  const server = await TcpServer.listen(address, port, (socket) => socket.resume());
+  return {
+    port: server.port,
+    died: new Promise(() => undefined),
+    halt: () => Promise.resolve(server.close()),
+  };
 }
 
 /** Why the machine ended: by itself, by script, or (with no meaning) because it was cut. */

@@ -75,7 +75,7 @@ export async function killMarked(markerStart: string, folder?: string): Promise<
  * Pids of living processes (zombies left out) that carry such a marker, or whose working folder lies within
  * the folder.
  */
-export function markedPids(markerStart: string, folder?: string): readonly number[] {
+function markedPids(markerStart: string, folder?: string): readonly number[] {
   if (!hasProcFs) return markedByPs(markerStart);
   const marker = `${markerVariable}=${markerStart}`;
   return allPids().filter((pid) => {

@@ -4,26 +4,24 @@ import { join } from 'node:path';
 import { Addresses } from './addresses.js';
 import { loadApiKey } from './api-key.js';
 import { chooseKind } from './choose-kind.js';
-import { extraRoutesOf } from './http/extra-routes.js';
 import { Extras } from './extras.js';
 import { Faults } from './faults.js';
 import { makePrivateFolder, writeJsonFile } from './files.js';
 import { startGuard } from './guard.js';
-import { HttpApi } from './http/http.js';
-import { imageRoutesOf } from './image/routes.js';
 import { Imaging } from './image/imaging.js';
 import { Inventory } from './inventory.js';
 import { Journal } from './journal.js';
 import { Library } from './image/library.js';
 import { lockFolder } from './lock.js';
-import type { Log } from './log.js';
+import type { Logger } from 'pino';
 import { machineStates } from './machine.js';
 import { Machines } from './machines.js';
 import type { Options } from './options.js';
 import { Power } from './power.js';
 import { killMarked } from './processes.js';
 import { Quota } from './quota.js';
-import { routesOf } from './http/routes.js';
+import { addRoutes } from './http/routes.js';
+import { serveApi, type HttpServer } from './http/server.js';
 
 export interface Service {
   readonly about: {
@@ -39,7 +37,7 @@ export interface Service {
 }
 
 /** Starts the machine service on a data folder. @throws Error that says what stands in the way. */
-export async function startService(options: Options, log: Log): Promise<Service> {
+export async function startService(options: Options, log: Logger): Promise<Service> {
   makePrivateFolder(options.dataFolder);
   // Processes are compared with it, and the kernel knows only real paths.
   const dataFolder = realpathSync(options.dataFolder);
@@ -55,7 +53,7 @@ export async function startService(options: Options, log: Log): Promise<Service>
 
 async function startLocked(
   options: Options,
-  log: Log,
+  log: Logger,
   undo: (() => void | Promise<void>)[],
 ): Promise<Service> {
   const { dataFolder } = options;
@@ -111,19 +109,13 @@ async function startLocked(
   const extras = new Extras(dataFolder, (machine) => inventory.get(machine) !== undefined);
   const about = { service: 'heddle-local', kind: chosen.name, sshServer, addresses: addresses.description };
   const host = options.address ?? '127.0.0.1';
-  const api = await HttpApi.listen(
-    { host, port: options.port },
-    {
-      routes: [
-        ...routesOf({ machines, quota, journal, faults, library, about }),
-        ...extraRoutesOf(extras),
-        ...imageRoutesOf(imaging, machines),
-      ],
-      apiKey: loadApiKey(dataFolder),
-      faults,
-      log,
-    },
-  );
+  const api = await serveApi({
+    host,
+    port: options.port,
+    apiKey: loadApiKey(dataFolder),
+    log,
+    addRoutes: (app) => addRoutes(app, { machines, imaging, extras, quota, journal, faults, library, about }),
+  });
   undo.push(() => api.close());
   power.restore();
   imaging.restore();
@@ -141,22 +133,26 @@ async function startLocked(
   };
 }
 
-function dump(api: HttpApi, inventory: Inventory, faults: Faults, log: Log): void {
+function dump(api: HttpServer, inventory: Inventory, faults: Faults, log: Logger): void {
   const now = Date.now();
-  log.dump('heddle.stack_dump', {
-    calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),
-    machines: Object.fromEntries(
-      machineStates.map((state) => [
-        state,
-        inventory.all().filter((machine) => machine.state === state).length,
-      ]),
-    ),
-    busy: inventory
-      .all()
-      .filter(({ state }) => state !== 'running' && state !== 'stopped')
-      .slice(0, 100)
-      .map(({ id, hostname, state, reason }) => ({ id, hostname, state, reason })),
-    faults: faults.list(),
-    resources: process.getActiveResourcesInfo().length,
-  });
+  // A person asked for it by signal, so it is logged whatever the level.
+  log.child({}, { level: 'debug' }).debug(
+    {
+      calls: [...api.inFlight].map(({ method, path, since }) => ({ method, path, ageMs: now - since })),
+      machines: Object.fromEntries(
+        machineStates.map((state) => [
+          state,
+          inventory.all().filter((machine) => machine.state === state).length,
+        ]),
+      ),
+      busy: inventory
+        .all()
+        .filter(({ state }) => state !== 'running' && state !== 'stopped')
+        .slice(0, 100)
+        .map(({ id, hostname, state, reason }) => ({ id, hostname, state, reason })),
+      faults: faults.list(),
+      resources: process.getActiveResourcesInfo().length,
+    },
+    'heddle.stack_dump',
+  );
 }

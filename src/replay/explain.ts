@@ -21,7 +21,7 @@ export function explain({ kind, message }: ReplayFailure, event: EventView | und
 }
 
 /** "event 31, ActivityTaskScheduled (…)". */
-export function describe({ id, type, about }: EventView): string {
+function describe({ id, type, about }: EventView): string {
   return `event ${id}, ${type}${about === undefined ? '' : ` (${about})`}`;
 }
 

@@ -1,8 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
+import type { Server } from 'node:http';
+import { isIP, type AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
 import type { Payload } from '@temporalio/common';
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
 import { EncryptionCodec, isEncrypted, PayloadRefusedError } from './codec.js';
 import { KeyError, type KeyRing } from './keys.js';
 import { unwrapMessage, wrapMessage } from './message-payload.js';
@@ -14,14 +18,11 @@ export interface CodecServerOptions {
   readonly host?: string;
   /** 0 for a free one. */
   readonly port: number;
-  /**
-   * Exactly these may ask from a browser, like `http://127.0.0.1:8233`. Tools that are no browsers send no
-   * origin.
-   */
+  /** Origins of web pages that may call, such as `http://127.0.0.1:8233`. Other tools send no origin. */
   readonly origins: readonly string[];
   /**
-   * Asked for as `Authorization: Bearer TOKEN`, or as the first part of the path. The path is for the Web UI,
-   * which has no setting for headers. Left out, whoever reaches the port can decrypt.
+   * Required as `Authorization: Bearer TOKEN`, or as the first part of the path, for the Web UI, which cannot
+   * set headers. Without a token, everyone who reaches the port can decrypt.
    */
   readonly token?: string;
   /** Requests must name one of these in `X-Namespace`, as the Web UI and the Temporal CLI do. */
@@ -34,31 +35,58 @@ export interface CodecServer {
   stop(): Promise<void>;
 }
 
-const bodyLimit = 8 * 1024 * 1024;
-
-/** A reply other than success. */
-class Refused extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
+const maxBodyBytes = 8 * 1024 * 1024;
 
 /**
  * Encrypts and decrypts payloads for Temporal's Web UI and CLI, over HTTP. Logs no requests: their paths can
  * hold the token.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
-  const { host = '127.0.0.1', port, token } = options;
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, (request, response) => {
-    answer(request, response, options).catch((error: unknown) => refuse(response, error));
+  const { host = '127.0.0.1', port, token, keyRing } = options;
+  const app = new Hono();
+  app.use(async (call, next) => {
+    allowOrigin(call, options.origins);
+    if (call.req.method === 'OPTIONS') return call.body(null, 204);
+    authorize(call, token);
+    if (call.req.method !== 'POST') throw refusal(405, 'use POST');
+    if (!/^application\/json\b/i.test(call.req.header('content-type') ?? ''))
+      throw refusal(415, 'the content type must be application/json');
+    checkNamespace(call, options.namespaces);
+    return next();
   });
+  app.use(
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: () => {
+        throw refusal(413, `the body is larger than ${maxBodyBytes} bytes`);
+      },
+    }),
+  );
+  app.post('*', async (call) => {
+    const payloads = await readPayloads(call);
+    const namespace = call.req.header('x-namespace') ?? '';
+    const codec = new EncryptionCodec({ keyRing, namespace, onPlaintext: 'pass' });
+    const converted = call.req.path.endsWith('/encode')
+      ? await codec.encode(wrapMessages(payloads))
+      : await decodeMessages(codec, payloads);
+    return call.json(formatPayloads(converted));
+  });
+  app.onError((error, call) => {
+    const isExpected =
+      error instanceof HTTPException || error instanceof KeyError || error instanceof PayloadRefusedError;
+    const status = error instanceof HTTPException ? error.status : isExpected ? 400 : 500;
+    // The rest of the request is not read.
+    call.header('Connection', 'close');
+    return call.json({ error: isExpected ? error.message : 'the codec server failed' }, status);
+  });
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    overrideGlobalObjects: false,
+    serverOptions: { requestTimeout: 30_000, headersTimeout: 10_000 },
+  }) as Server;
   server.listen(port, host);
   await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the codec server has no port');
+  const address = server.address() as AddressInfo;
   const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${address.port}`;
   return {
     url: `http://${authority}${token === undefined ? '' : `/${encodeURIComponent(token)}`}`,
@@ -70,85 +98,67 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   };
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: CodecServerOptions,
-): Promise<void> {
-  allowOrigin(request, response, options.origins);
-  if (request.method === 'OPTIONS') {
-    response.writeHead(204).end();
-    return;
-  }
-  const verb = authorize(request, options.token);
-  if (request.method !== 'POST') throw new Refused(405, 'use POST');
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
-    throw new Refused(415, 'the content type must be application/json');
-  const namespace = readNamespace(request, options.namespaces);
-  const payloads = await readPayloads(request);
-  const codec = new EncryptionCodec({ keyRing: options.keyRing, namespace, onPlaintext: 'pass' });
-  const done =
-    verb === 'encode' ? await codec.encode(wrapMessages(payloads)) : await decodeMessages(codec, payloads);
-  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(formatPayloads(done)));
+function refusal(status: 400 | 401 | 403 | 404 | 405 | 413 | 415, message: string): HTTPException {
+  return new HTTPException(status, { message });
 }
 
-/** Keys are shared by the namespaces of an installation, so the namespace decides who may read what. */
-function readNamespace(request: IncomingMessage, served: readonly string[]): string {
-  const namespace = headerOf(request, 'x-namespace');
-  if (namespace === undefined)
-    throw new Refused(400, 'the header X-Namespace is missing: it names the namespace of the payloads');
-  if (served.includes(namespace)) return namespace;
-  throw new Refused(
-    403,
-    `the codec server does not serve the namespace ${JSON.stringify(namespace.slice(0, 100))}`,
-  );
+/** All namespaces of an installation share its keys, so the namespace decides who may read what. */
+function checkNamespace(call: Context, served: readonly string[]): void {
+  const namespace = call.req.header('x-namespace');
+  if (namespace === undefined || namespace === '')
+    throw refusal(400, 'the header X-Namespace is missing: it names the namespace of the payloads');
+  if (!served.includes(namespace))
+    throw refusal(
+      403,
+      `the codec server does not serve the namespace ${JSON.stringify(namespace.slice(0, 100))}`,
+    );
 }
 
 function wrapMessages(payloads: readonly Payload[]): Payload[] {
   try {
     return payloads.map((payload) => (isEncrypted(payload) ? payload : wrapMessage(payload, Date.now())));
   } catch (error) {
-    throw error instanceof TypeError ? new Refused(400, error.message) : error;
+    throw error instanceof TypeError ? refusal(400, error.message) : error;
   }
 }
 
-/** Plaintext is shown as it is: an envelope in plaintext is no message of Heddle's. */
+/** Plaintext stays as it is: an envelope in plaintext is no message of Heddle's. */
 async function decodeMessages(codec: EncryptionCodec, payloads: readonly Payload[]): Promise<Payload[]> {
   const decoded = await codec.decode([...payloads]);
   return decoded.map((payload, index) => (payload === payloads[index] ? payload : unwrapMessage(payload)));
 }
 
-/** Also guards against pages that reach a loopback port by a name of their own: their origin is theirs. */
-function allowOrigin(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
-  response.setHeader('Vary', 'Origin');
-  response.setHeader('Cache-Control', 'no-store');
-  const { origin } = request.headers;
+/** Also refuses pages that reach a loopback port under a host name of their own (DNS rebinding). */
+function allowOrigin(call: Context, origins: readonly string[]): void {
+  call.header('Vary', 'Origin');
+  call.header('Cache-Control', 'no-store');
+  const origin = call.req.header('origin');
   if (origin === undefined) return;
   if (!origins.includes(origin))
-    throw new Refused(403, 'this origin may not use the codec server; list it in its configuration');
-  response.setHeader('Access-Control-Allow-Origin', origin);
-  response.setHeader('Access-Control-Allow-Methods', 'POST');
-  response.setHeader(
+    throw refusal(403, 'this origin may not use the codec server; list it in its configuration');
+  call.header('Access-Control-Allow-Origin', origin);
+  call.header('Access-Control-Allow-Methods', 'POST');
+  call.header(
     'Access-Control-Allow-Headers',
     'Content-Type, X-Namespace, Authorization, Authorization-Extras',
   );
-  // The Web UI can be set to send cookies, for a proxy in between; browsers then refuse replies without this.
-  response.setHeader('Access-Control-Allow-Credentials', 'true');
+  // The Web UI can send cookies, for a proxy in between; browsers refuse responses without this header.
+  call.header('Access-Control-Allow-Credentials', 'true');
 }
 
-function authorize(request: IncomingMessage, token: string | undefined): 'encode' | 'decode' {
-  const parts = new URL(request.url ?? '/', 'http://codec.invalid').pathname.split('/').slice(1);
+/** Checks the token, then that the path ends in /encode or /decode. */
+function authorize(call: Context, token: string | undefined): void {
+  const parts = new URL(call.req.url).pathname.split('/').slice(1);
   const verb = parts.pop();
   if (token !== undefined) {
-    const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const allowed = isToken(bearer, token) || isToken(decode(parts.shift()), token);
-    if (!allowed) throw new Refused(401, 'the token is missing or wrong');
+    const bearer = /^Bearer (.+)$/i.exec(call.req.header('authorization') ?? '')?.[1];
+    if (!isToken(bearer, token) && !isToken(decode(parts.shift()), token))
+      throw refusal(401, 'the token is missing or wrong');
   }
-  if (verb === 'encode' || verb === 'decode') return verb;
-  throw new Refused(404, 'there are /encode and /decode');
+  if (verb !== 'encode' && verb !== 'decode') throw refusal(404, 'there are /encode and /decode');
 }
 
-/** Compared as digests, so that the time taken tells nothing of the token. */
+/** Compares digests in constant time, which also hides the token's length. */
 function isToken(given: string | undefined, token: string): boolean {
   return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
 }
@@ -165,34 +175,10 @@ function decode(part: string | undefined): string | undefined {
   }
 }
 
-function headerOf(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-async function readPayloads(request: IncomingMessage): Promise<ReturnType<typeof parsePayloads>> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Kept open when the rest is not read, or the reply could not be sent.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > bodyLimit) throw new Refused(413, `the body is larger than ${bodyLimit} bytes`);
-    chunks.push(chunk);
-  }
+async function readPayloads(call: Context): Promise<ReturnType<typeof parsePayloads>> {
   try {
-    return parsePayloads(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+    return parsePayloads(await call.req.json());
   } catch (error) {
-    throw new Refused(400, error instanceof TypeError ? error.message : 'the body is not JSON');
+    throw refusal(400, error instanceof TypeError ? error.message : 'the body is not JSON');
   }
-}
-
-function refuse(response: ServerResponse, error: unknown): void {
-  const expected =
-    error instanceof Refused || error instanceof KeyError || error instanceof PayloadRefusedError;
-  const status = error instanceof Refused ? error.status : expected ? 400 : 500;
-  const message = expected ? error.message : 'the codec server failed';
-  // What was not read of the request is not waited for.
-  response
-    .writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' })
-    .end(JSON.stringify({ error: message }));
 }

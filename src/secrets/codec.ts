@@ -47,7 +47,7 @@ export class PayloadRefusedError extends Error {
   override readonly name = 'PayloadRefusedError';
 }
 
-export const plaintextRefused =
+const plaintextRefused =
   'A payload is not encrypted, and Heddle takes only encrypted ones here. ' +
   "Send it with Heddle's client or its Temporal plugin, or through the codec server: " +
   "'temporal … --codec-endpoint URL', and in the Web UI the codec server of its settings.";

@@ -14,7 +14,7 @@ export interface Redactor {
  * Gives out what can be no part of a secret any more, and holds back the rest. Bytes that are no text pass
  * unchanged.
  */
-export interface RedactingStream {
+interface RedactingStream {
   push(chunk: Uint8Array): Buffer;
   /** What was held back; to be called after the last chunk. */
   end(): Buffer;

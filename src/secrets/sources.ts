@@ -17,7 +17,7 @@ export interface SecretSources {
 }
 
 /** HashiCorp Vault, or OpenBao, with a KV version 2 engine. */
-export interface VaultAccess {
+interface VaultAccess {
   /** For example `https://vault.example.com:8200`. */
   readonly address: string;
   readonly token: string;

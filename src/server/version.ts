@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { childEnvironment } from '../config/child-environment.js';
 
 /** Older servers let anyone who reaches the port open a replication stream (CVE-2026-5724). */
-export const serverFloor = '1.30.4';
+const serverFloor = '1.30.4';
 
 /**
  * Compares dotted numbers; what follows the numbers (`-rc.1`, `+build`) does not count. Negative: `a` is

@@ -27,7 +27,7 @@ export interface ResourceCacheOptions {
 }
 
 /** A resource on this worker's disk. */
-export interface ResourceOnDisk {
+interface ResourceOnDisk {
   /** The file, or the folder of what the archive holds. */
   readonly path: string;
   /** Of archives: the archive itself. */

@@ -5,32 +5,28 @@ import { PluginError } from '../plugins/errors.js';
 import { acceptResult, type ResultOf } from '../schema/accept-result.js';
 import { createRedactor } from '../secrets/redact.js';
 
-/**
- * All that a plugin said to people: its log, its output, its errors, with secrets taken out as the engine
- * does.
- */
-export class Hearing {
+/** The log, output and errors of a plugin, redacted as the engine does. */
+export class Transcript {
   readonly #secrets: string[] = [];
-  readonly #said: string[] = [];
+  readonly #entries: string[] = [];
 
   readonly log: PluginLog = {
-    debug: (...words) => this.hear(words),
-    info: (...words) => this.hear(words),
-    warn: (...words) => this.hear(words),
-    error: (...words) => this.hear(words),
+    debug: (...words) => this.add(words),
+    info: (...words) => this.add(words),
+    warn: (...words) => this.add(words),
+    error: (...words) => this.add(words),
   };
 
   hide(secrets: readonly string[]): void {
     this.#secrets.push(...secrets);
   }
 
-  hear(words: unknown): void {
-    this.#said.push(typeof words === 'string' ? words : JSON.stringify(words));
+  add(entry: unknown): void {
+    this.#entries.push(typeof entry === 'string' ? entry : JSON.stringify(entry));
   }
 
-  /** As it reaches people. */
   redacted(): string {
-    return createRedactor(this.#secrets).redact(this.#said.join('\n'));
+    return createRedactor(this.#secrets).redact(this.#entries.join('\n'));
   }
 }
 
@@ -78,11 +74,11 @@ export function makeTask({
   };
 }
 
-/** What a method returned, taken as strictly as the engine takes it. @throws PluginError */
+/** Checks the returned value of a method as the engine does. @throws PluginError */
 export function takeResult(
   returned: TaskResult | void,
   source: ResultOf,
-): { readonly result: JsonObject; readonly said: string } {
+): { readonly result: JsonObject; readonly output: string } {
   const { status = 0, result, stdout = '', stderr = '' } = acceptResult(returned, source);
   if (status !== 0)
     throw new PluginError('ScriptFailed', `plugin ${source.plugin.name} ended with status ${status}`, {
@@ -90,10 +86,10 @@ export function takeResult(
       stdout,
       stderr,
     });
-  return { result, said: `${stdout}\n${stderr}` };
+  return { result, output: `${stdout}\n${stderr}` };
 }
 
-/** Lets every call pass, and counts. */
+/** A rate limiter that lets every call pass, and counts. */
 export class CountedCalls implements Calls {
   taken = 0;
 

@@ -14,9 +14,10 @@ import { formatProblem, hasErrors } from '../schema/problem.js';
 import { createPool } from '../ssh/pool.js';
 import { createShell } from '../ssh/shell.js';
 import type { SshTarget } from '../ssh/target.js';
-import { Hearing, makeTask, takeResult } from './attempt.js';
+import { makeTask, takeResult, Transcript } from './attempt.js';
 import type { AutomatorSuiteOptions } from './automator-suite.js';
 import { openNode, type CuttableNode } from './cuttable-node.js';
+import { until } from './until.js';
 
 export interface ActionOptions {
   readonly signal?: AbortSignal;
@@ -33,7 +34,7 @@ export class AutomatorBench {
   readonly neighbour: RegisteredAutomator;
   readonly options: AutomatorSuiteOptions;
   readonly node: CuttableNode;
-  readonly hearing = new Hearing();
+  readonly transcript = new Transcript();
   readonly #clusterUid = randomUUID();
   readonly #notes = new Map<string, Json>();
   #count = 0;
@@ -45,8 +46,9 @@ export class AutomatorBench {
     this.node = parts.node;
   }
 
-  get patienceMs(): number {
-    return this.options.patienceMs ?? 120_000;
+  /** Polls until the check returns something. @throws Error after the suite's patience. */
+  until<Value>(what: string, check: () => Promise<Value | undefined | false>): Promise<Value> {
+    return until(what, check, this.options.patienceMs ?? 120_000);
   }
 
   /** Another task. */
@@ -148,7 +150,7 @@ export class AutomatorBench {
     });
     const pool = createPool();
     const over = new AbortController();
-    const { log } = this.hearing;
+    const { log } = this.transcript;
     const shell = createShell({
       pool,
       target,
@@ -156,7 +158,7 @@ export class AutomatorBench {
       detach: over.signal,
       log,
       runId: `${task.taskId}.1${fields === undefined ? `.${name}` : ''}`,
-      onOutput: (_stream, chunk) => this.hearing.hear(Buffer.from(chunk).toString('latin1')),
+      onOutput: (_stream, chunk) => this.transcript.add(Buffer.from(chunk).toString('latin1')),
     });
     try {
       const parts = {
@@ -169,14 +171,14 @@ export class AutomatorBench {
         detach: over.signal,
         note: this.#noteOf(task.taskId),
       };
-      const { result, said } = takeResult(await call(plugin.create(parts), user), {
+      const { result, output } = takeResult(await call(plugin.create(parts), user), {
         plugin: plugin.descriptor,
         action: task.taskName,
       });
-      this.hearing.hear(said);
+      this.transcript.add(output);
       return result;
     } catch (error) {
-      this.hearing.hear(error instanceof Error ? error.message : String(error));
+      this.transcript.add(error instanceof Error ? error.message : String(error));
       throw error;
     } finally {
       over.abort(new Error('the call is over'));

@@ -5,7 +5,7 @@ import type { AutomatorBench } from './automator-bench.js';
 import { drain } from './drain.js';
 import { fieldCases, type FieldCaseId } from './field-cases.js';
 import type { Case } from './runner.js';
-import { failureOf, until } from './until.js';
+import { failureOf } from './until.js';
 
 export type AutomatorCaseId =
   | FieldCaseId
@@ -126,11 +126,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
           () => undefined,
           (error: unknown) => error,
         );
-        await until(
-          'the script to begin',
-          async () => (await lines(bench, file)).length > 0,
-          bench.patienceMs,
-        );
+        await bench.until('the script to begin', async () => (await lines(bench, file)).length > 0);
         bench.node.cut();
         await bench.node.look(`touch ${file}.go`);
         const lost = await first;
@@ -151,18 +147,11 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
           () => 'done',
           () => 'failed',
         );
-        await until(
-          'the script to begin',
-          async () => (await lines(bench, file)).length > 0,
-          bench.patienceMs,
-        );
+        await bench.until('the script to begin', async () => (await lines(bench, file)).length > 0);
         cancel.abort(new Error('the task was cancelled'));
         strictEqual(await call, 'failed', 'a cancelled task ends as if nothing had happened');
-        await until(
-          'the script to end',
-          async () =>
-            (await bench.node.look(`kill -0 "$(cat ${file})" 2>/dev/null || echo gone`)).includes('gone'),
-          bench.patienceMs,
+        await bench.until('the script to end', async () =>
+          (await bench.node.look(`kill -0 "$(cat ${file})" 2>/dev/null || echo gone`)).includes('gone'),
         );
       }),
   },
@@ -199,12 +188,12 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
     title: 'lets no secret of its fields reach people: in words only as the engine can take it out',
     run: (bench) =>
       prepared(bench, async () => {
-        bench.hearing.hide([secret]);
+        bench.transcript.hide([secret]);
         await bench.act('START', bench.options.script(`echo ${secret}; echo ${secret} >&2`, secret));
         await bench
           .act('START', bench.options.script(`echo ${secret}; exit 3`, secret))
           .catch(() => undefined);
-        const said = bench.hearing.redacted();
+        const said = bench.transcript.redacted();
         for (const part of [secret, secret.toUpperCase(), secret.slice(0, -1)])
           strictEqual(
             said.includes(part),
@@ -215,7 +204,7 @@ export const automatorCases: readonly Case<AutomatorCaseId, AutomatorBench>[] = 
   },
   {
     id: 'drain',
-    title: 'lets go of all that it opened when its worker ends',
+    title: 'closes everything it opened when its worker ends',
     run: (bench) =>
       drain(bench.options.folders ?? [], async (registry) => {
         await bench.bootstrap(registry.automator(bench.plugin.descriptor.name));

@@ -1,10 +1,11 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { JsonObject } from '../model/json.js';
 import { isPluginError, type FailureKind } from '../plugins/errors.js';
+import { cancelAtCall, expectPluginError, forEachCall, lacksProxy } from './api-faults.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
-import type { ApiProxy, CallFault } from './proxy.js';
+import type { ApiProxy } from './proxy.js';
 import type { Case } from './runner.js';
-import { failureOf, until } from './until.js';
+import { failureOf } from './until.js';
 
 export type FaultCaseId =
   | 'lost-create'
@@ -17,56 +18,48 @@ export type FaultCaseId =
   | 'wrong-credentials'
   | 'redaction';
 
-/** Most calls to its API that one action of a provider may take. */
+/** Most API calls that one action of a provider may make. */
 const mostCalls = 20;
 
 /** What a provider does when its API, its fields or its task go wrong. */
 export const faultCases: readonly Case<FaultCaseId, ProviderBench>[] = [
   {
     id: 'lost-create',
-    title: 'makes one machine for a key, whichever answer of its API is lost during CREATE',
+    title: 'makes one machine for a key, whichever API response is lost during CREATE',
     lacks: lacksProxy,
     run: (bench) =>
       eachCall(bench, 'lose', async (subject) => {
-        await bench.create(subject).catch(expectFailure);
-        return async () => {
-          const { providerid } = await bench.createAgain(subject);
-          if (!bench.has('find')) return;
-          const found = await until(
-            'the machine to be found',
-            async () => {
-              const machines = await bench.find(subject.key);
-              return machines.length > 0 && machines;
-            },
-            bench.patienceMs,
-          );
-          deepStrictEqual(
-            found.map((machine) => machine.providerid),
-            [providerid],
-          );
-        };
+        await bench.create(subject).catch(expectPluginError);
+        bench.proxy?.clear();
+        const { providerid } = await bench.createAgain(subject);
+        if (!bench.has('find')) return;
+        const found = await bench.until('the machine to be found', async () => {
+          const machines = await bench.find(subject.key);
+          return machines.length > 0 && machines;
+        });
+        deepStrictEqual(
+          found.map((machine) => machine.providerid),
+          [providerid],
+        );
       }),
   },
   {
     id: 'lost-delete',
-    title: 'deletes a machine, whichever answer of its API is lost during DELETE',
+    title: 'deletes a machine, whichever API response is lost during DELETE',
     lacks: lacksProxy,
     run: (bench) =>
-      eachCall(bench, 'lose', async (subject) => {
+      eachCall(bench, 'lose', async (subject, { arm }) => {
         bench.proxy?.clear();
         await bench.create(subject);
-        return async (arm) => {
-          arm();
-          await bench.delete(subject).catch(expectFailure);
-          bench.proxy?.clear();
-          await bench.remove(subject);
-          if (bench.has('find'))
-            await until(
-              'it to be found no more',
-              async () => (await bench.find(subject.key)).length === 0,
-              bench.patienceMs,
-            );
-        };
+        arm();
+        await bench.delete(subject).catch(expectPluginError);
+        bench.proxy?.clear();
+        await bench.remove(subject);
+        if (bench.has('find'))
+          await bench.until(
+            'find to return nothing',
+            async () => (await bench.find(subject.key)).length === 0,
+          );
       }),
   },
   {
@@ -75,36 +68,16 @@ export const faultCases: readonly Case<FaultCaseId, ProviderBench>[] = [
       'ends its calls when the task is cancelled, whichever call of CREATE hangs, and leaves nothing that DELETE does not find',
     lacks: lacksProxy,
     run: (bench) =>
-      eachCall(bench, 'hold', async (subject, proxy, number) => {
-        const cancel = new AbortController();
-        let over = false;
-        const call = bench
-          .create(subject, { signal: cancel.signal })
-          .then(
-            () => 'made',
-            (error: unknown) => error,
-          )
-          .finally(() => {
-            over = true;
-          });
-        await until(
-          'the call that hangs',
-          () => Promise.resolve(over || proxy.calls() >= number),
-          bench.patienceMs,
-        );
-        if (over) return undefined;
-        cancel.abort(new Error('the task was cancelled'));
-        const ended = await call;
-        ok(ended instanceof Error, 'CREATE was cancelled, and ended as if nothing had happened');
-        return async () => {
-          await bench.untilVisible();
-          await bench.remove(subject, { withId: false });
-        };
+      eachCall(bench, 'hold', async (subject, { number }) => {
+        if (!(await cancelAtCall(bench, number, (signal) => bench.create(subject, { signal })))) return;
+        bench.proxy?.clear();
+        await bench.untilVisible();
+        await bench.remove(subject, { withId: false });
       }),
   },
   {
     id: 'garbage',
-    title: 'takes no answer for success that is none: HTML, cut JSON, empty objects and lists',
+    title: 'treats no malformed response as success: HTML, cut JSON, empty objects and lists',
     lacks: lacksProxy,
     run: (bench) =>
       eachMethod(bench, async (proxy, method, call) => {
@@ -117,115 +90,90 @@ export const faultCases: readonly Case<FaultCaseId, ProviderBench>[] = [
           [502, '<html>Bad gateway</html>'],
         ] as const) {
           proxy.set(() => ({ kind: 'answer', status, body }));
-          const failure = await failureOf(call(), [
-            'Retryable',
-            'NotReady',
-            'Invalid',
-            'UnknownOutcome',
-          ]).catch((error: unknown) => {
-            throw new Error(
-              `${method} when its API answers ${status} ${body}: ${error instanceof Error ? error.message : String(error)}`,
-              { cause: error },
-            );
+          const kinds = ['Retryable', 'NotReady', 'Invalid', 'UnknownOutcome'];
+          const failure = await failureOf(call(), kinds).catch((cause: unknown) => {
+            const what = cause instanceof Error ? cause.message : String(cause);
+            throw new Error(`${method} when its API answers ${status} ${body}: ${what}`, { cause });
           });
-          ok(failure.message.length > 10, `${method} says nothing when its API answers ${body}`);
+          ok(failure.message.length > 10, `${method} gives no message when its API answers ${body}`);
         }
       }),
   },
   {
     id: 'refusals',
-    title: 'says Retryable of 429, 500 and 503, not before the time the API names, and Auth of 401',
+    title: 'fails with Retryable on 429, 500 and 503, passes on Retry-After, and fails with Auth on 401',
     lacks: lacksProxy,
     run: (bench) =>
       eachMethod(bench, async (proxy, method, call) => {
-        const answer = (status: number, headers = {}): void =>
-          proxy.set(() => ({
-            kind: 'answer',
-            status,
-            headers,
-            body: '{"error": {"code": "Refused", "message": "not now"}}',
-          }));
+        const body = '{"error": {"code": "Refused", "message": "not now"}}';
         for (const status of [429, 500, 503]) {
-          answer(status, { 'retry-after': '7' });
+          proxy.set(() => ({ kind: 'answer', status, headers: { 'retry-after': '7' }, body }));
           const failure = await failureOf(call(), ['Retryable', 'Capacity']);
-          if (status === 429)
-            ok(
-              isPluginError(failure) && failure.retryAfterMs === 7_000,
-              `${method} does not pass on Retry-After: 7`,
-            );
+          const isPassedOn = isPluginError(failure) && failure.retryAfterMs === 7_000;
+          if (status === 429) ok(isPassedOn, `${method} does not pass on Retry-After: 7`);
         }
-        answer(401);
+        proxy.set(() => ({ kind: 'answer', status: 401, body }));
         await failureOf(call(), ['Auth']);
       }),
   },
   {
     id: 'unreachable',
-    title: 'says Retryable when its API cannot be reached, and takes nothing for deleted',
-    lacks: ({ options }) =>
-      options.endpoint === undefined ? "options.endpoint names no field with the API's address" : undefined,
+    title: 'fails with Retryable when its API cannot be reached, and treats nothing as deleted',
+    lacks: lacksProxy,
     run: (bench) =>
       bench.with(async (subject) => {
         await bench.create(subject);
-        // Nobody listens on port 1 of loopback.
-        const fields: JsonObject = {
-          ...bench.fields,
-          ...(bench.options.endpoint === undefined ? {} : { [bench.options.endpoint]: 'http://127.0.0.1:1' }),
-        };
-        await allFail(bench, subject, { fields }, 'Retryable');
+        // Nothing listens on port 1 of loopback.
+        const instead = { [bench.opened.options.endpoint ?? '']: 'http://127.0.0.1:1' };
+        await allFail(bench, subject, { fields: { ...bench.opened.fields, ...instead } }, 'Retryable');
       }),
   },
   {
     id: 'wrong-flavor',
-    title: 'says Invalid of a flavor that its API does not know, and makes nothing',
+    title: 'fails with Invalid for a flavor that its API does not know, and makes nothing',
     run: (bench) =>
       bench.with(async (subject) => {
-        const failure = await failureOf(bench.create(subject, { flavor: 'no-such-flavor' }), ['Invalid']);
-        ok(
-          failure.message.includes('flavor'),
-          `the message does not say that the flavor is wrong: ${failure.message}`,
-        );
+        const { message } = await failureOf(bench.create(subject, { flavor: 'no-such-flavor' }), ['Invalid']);
+        ok(message.includes('flavor'), `the message does not name the flavor: ${message}`);
         if (bench.has('find')) deepStrictEqual(await bench.find(subject.key), []);
       }),
   },
   {
     id: 'wrong-credentials',
-    title: 'says Auth of credentials that its API refuses, of DELETE too: nothing is taken for deleted',
+    title: 'fails with Auth when its API refuses the credentials, also during DELETE',
     lacks: (bench) => (wrongSecrets(bench) === undefined ? 'its descriptor has no secret field' : undefined),
     run: (bench) =>
       bench.with(async (subject) => {
         await bench.create(subject);
-        const fields = { ...bench.fields, ...wrongSecrets(bench) };
-        await allFail(bench, subject, { fields }, 'Auth');
+        await allFail(bench, subject, { fields: { ...bench.opened.fields, ...wrongSecrets(bench) } }, 'Auth');
       }),
   },
   {
     id: 'redaction',
-    title:
-      'gives no secret of its account away: not to the payload, and in words only as the engine can take it out',
-    lacks: ({ secrets }) => (secrets.length === 0 ? 'its account has no secret' : undefined),
+    title: 'puts no secret of its account into results, and into messages only forms that can be redacted',
+    lacks: ({ opened }) => (opened.secrets.length === 0 ? 'its account has no secret' : undefined),
     run: (bench) =>
       bench.with(async (subject) => {
-        const results = JSON.stringify([
-          await bench.create(subject),
-          await bench.confirm(subject).catch(() => ({})),
-        ]);
+        const created = await bench.create(subject);
+        const confirmed = await bench.confirm(subject).catch(() => ({}));
         await bench.create(bench.subject(), { flavor: 'no-such-flavor' }).catch(() => undefined);
-        const said = bench.hearing.redacted();
-        for (const secret of bench.secrets.flatMap((one) => [one, one.toUpperCase(), one.slice(0, -1)])) {
+        const results = JSON.stringify([created, confirmed]);
+        const output = bench.transcript.redacted();
+        for (const secret of bench.opened.secrets.flatMap((one) => [
+          one,
+          one.toUpperCase(),
+          one.slice(0, -1),
+        ])) {
           strictEqual(results.includes(secret), false, 'a result holds a secret of the account');
           strictEqual(
-            said.includes(secret),
+            output.includes(secret),
             false,
-            'its words hold a secret in a form that nobody can take out',
+            'a message holds a secret in a form that cannot be redacted',
           );
         }
       }),
   },
 ];
-
-function lacksProxy({ proxy }: ProviderBench): string | undefined {
-  return proxy === undefined ? "options.endpoint names no field with the API's address" : undefined;
-}
 
 async function allFail(
   bench: ProviderBench,
@@ -233,51 +181,22 @@ async function allFail(
   options: CallOptions,
   kind: FailureKind,
 ): Promise<void> {
-  const calls = [
-    () => bench.create(subject, options),
-    () => bench.confirm(subject, options),
-    () => bench.delete(subject, options),
-    () => bench.delete(subject, { ...options, withId: false }),
-  ];
-  for (const call of calls) await failureOf(call(), [kind]);
+  await failureOf(bench.create(subject, options), [kind]);
+  await failureOf(bench.confirm(subject, options), [kind]);
+  await failureOf(bench.delete(subject, options), [kind]);
+  await failureOf(bench.delete(subject, { ...options, withId: false }), [kind]);
 }
 
-/** Lost is lost: whatever it makes of that, it must not crash. */
-function expectFailure(error: unknown): void {
-  if (!isPluginError(error)) throw error;
-}
-
-/** Arms the fault, for cases that first need a machine. */
-type Rest = (arm: () => void) => Promise<void>;
-
-/**
- * Does it once for each call that the action makes: the first time with its first call gone wrong, and so on.
- */
+/** Runs on a new machine for each API call that the action makes. */
 async function eachCall(
   bench: ProviderBench,
-  kind: CallFault['kind'] & ('lose' | 'hold'),
-  act: (subject: Subject, proxy: ApiProxy, number: number) => Promise<Rest | undefined>,
+  kind: 'lose' | 'hold',
+  run: (subject: Subject, call: { readonly number: number; readonly arm: () => void }) => Promise<void>,
 ): Promise<void> {
-  const { proxy } = bench;
-  if (proxy === undefined) return;
-  for (let number = 1; ; number += 1) {
-    ok(number <= mostCalls, `one action takes more than ${mostCalls} calls`);
-    let met = false;
-    const arm = (): void =>
-      proxy.set((call) => {
-        if (call.number !== number) return undefined;
-        met = true;
-        return { kind };
-      });
-    await bench.with(async (subject) => {
-      arm();
-      const rest = await act(subject, proxy, number);
-      // What hangs goes on hanging until the proxy is closed; only new calls pass.
-      proxy.clear();
-      await rest?.(arm);
-    });
-    if (!met) return;
-  }
+  const isComplete = await forEachCall(bench, kind, mostCalls, (call) =>
+    bench.with((subject) => run(subject, call)),
+  );
+  ok(isComplete, `one action takes more than ${mostCalls} calls`);
 }
 
 async function eachMethod(
@@ -289,24 +208,20 @@ async function eachMethod(
   await bench.with(async (subject) => {
     await bench.create(subject);
     const fresh = bench.subject();
-    const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
-      ['CREATE', () => bench.create(fresh)],
-      ['CONFIRM', () => bench.confirm(subject)],
-      ['DELETE', () => bench.delete(subject)],
-      ['DELETE without an id', () => bench.delete(subject, { withId: false })],
-      ...(bench.has('list') ? [['list', () => bench.list(subject.tags)] as const] : []),
-      ...(bench.has('find') ? [['find', () => bench.find(subject.key)] as const] : []),
-    ];
-    for (const [method, call] of calls) await check(proxy, method, call);
+    await check(proxy, 'CREATE', () => bench.create(fresh));
+    await check(proxy, 'CONFIRM', () => bench.confirm(subject));
+    await check(proxy, 'DELETE', () => bench.delete(subject));
+    await check(proxy, 'DELETE without an id', () => bench.delete(subject, { withId: false }));
+    if (bench.has('list')) await check(proxy, 'list', () => bench.list(subject.tags));
+    if (bench.has('find')) await check(proxy, 'find', () => bench.find(subject.key));
   });
 }
 
-/** Other texts in place of the account's secrets. */
-function wrongSecrets({ plugin, fields }: ProviderBench): JsonObject | undefined {
-  const secret = Object.entries(plugin.descriptor.fields?.admin ?? {}).filter(
-    ([key, field]) => field.secret === true && typeof fields[key] === 'string',
+/** Wrong values for the account's secrets. */
+function wrongSecrets({ plugin, opened }: ProviderBench): JsonObject | undefined {
+  const keys = Object.entries(plugin.descriptor.fields?.admin ?? {}).flatMap(([key, field]) =>
+    field.secret === true && typeof opened.fields[key] === 'string' ? [key] : [],
   );
-  return secret.length === 0
-    ? undefined
-    : Object.fromEntries(secret.map(([key]) => [key, 'wrong-credentials-of-the-suite']));
+  if (keys.length === 0) return undefined;
+  return Object.fromEntries(keys.map((key) => [key, 'wrong-credentials-of-the-suite']));
 }

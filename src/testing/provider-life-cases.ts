@@ -6,10 +6,11 @@ import { isPluginError } from '../plugins/errors.js';
 import { probe } from '../ssh/probe.js';
 import { drain } from './drain.js';
 import { fieldCases, type FieldCaseId } from './field-cases.js';
+import { misled } from './machine-answers.js';
 import { readTarget } from './node.js';
-import type { ProviderBench, Subject } from './provider-bench.js';
+import { ProviderBench, type Subject } from './provider-bench.js';
 import type { Case } from './runner.js';
-import { failureOf, until, untilReady } from './until.js';
+import { failureOf } from './until.js';
 
 export type LifeCaseId =
   | 'life'
@@ -30,18 +31,14 @@ export type LifeCaseId =
 export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   {
     id: 'life',
-    title: 'makes a machine, says where it is once it is ready, and deletes it until it is gone',
+    title: 'makes a machine, reports its address once it is ready, and deletes it',
     run: (bench) =>
       bench.with(async (subject) => {
         const { providerid } = await bench.create(subject);
         ok(typeof providerid === 'string' && providerid !== '', 'CREATE leaves a providerid');
-        await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
-        strictEqual(
-          subject.config['providerid'],
-          providerid,
-          'CONFIRM tells of the machine that CREATE made',
-        );
-        if (!bench.plugin.abilities.includes('reach')) leavesAddress(subject);
+        await bench.untilReady(subject);
+        strictEqual(subject.config['providerid'], providerid, 'CONFIRM reports the machine that CREATE made');
+        if (!bench.has('reach')) leavesAddress(subject);
         await bench.remove(subject);
         await failureOf(bench.confirm(subject), ['Invalid', 'NotReady']);
       }),
@@ -49,29 +46,23 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   {
     id: 'login',
     title: 'leaves what is needed to log in over SSH',
-    lacks: ({ plugin }) =>
-      plugin.abilities.includes('reach')
-        ? 'its resources are reached by the plugin: the case reach looks'
-        : undefined,
+    lacks: (bench) =>
+      bench.has('reach') ? 'its resources are reached by the plugin: the case reach looks' : undefined,
     run: (bench) =>
-      bench.with(async (subject) => {
-        await bench.up(subject);
+      bench.withReady(async (subject) => {
         const target = await readTarget(subject.config);
-        await until(
-          'SSH to answer',
-          () =>
-            probe(target).catch((error: unknown) => {
-              // A password without a host key, and the like: waiting changes nothing.
-              if (isPluginError(error) && error.kind === 'Invalid') throw error;
-              return false as const;
-            }),
-          bench.patienceMs,
+        await bench.until('SSH to answer', () =>
+          probe(target).catch((error: unknown) => {
+            // A password without a host key, and the like: waiting changes nothing.
+            if (isPluginError(error) && error.kind === 'Invalid') throw error;
+            return false as const;
+          }),
         );
       }),
   },
   {
     id: 'repetition',
-    title: 'gives the same machine for the same key, tells the same twice, and deletes twice',
+    title: 'returns the same machine for the same key, reports the same twice, and deletes twice',
     run: (bench) =>
       bench.with(async (subject) => {
         const first = await bench.create(subject);
@@ -79,13 +70,13 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
         strictEqual(
           again['providerid'],
           first['providerid'],
-          'a second CREATE of the key gives another machine',
+          'a second CREATE of the key makes another machine',
         );
-        await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
+        await bench.untilReady(subject);
         deepStrictEqual(
           await bench.confirm(subject),
           await bench.confirm(subject),
-          'two CONFIRMs tell different things',
+          'two CONFIRMs return different results',
         );
         await bench.remove(subject);
         await bench.remove(subject);
@@ -93,7 +84,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   },
   {
     id: 'same-moment',
-    title: 'makes one machine when a key is asked for twice at the same moment',
+    title: 'makes one machine for concurrent requests of a key',
     lacks: ({ plugin }) =>
       plugin.descriptor.idempotency === 'token'
         ? undefined
@@ -111,7 +102,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   {
     id: 'absent',
     title:
-      'succeeds to delete what is not there: by its old id, by its key, and of a key that never had a machine',
+      'succeeds in deleting an absent machine: by its old id, by its key, and for a key that never had one',
     run: async (bench) => {
       const gone = bench.subject();
       await bench.create(gone);
@@ -125,8 +116,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
     id: 'other-key',
     title: "neither confirms nor deletes the machine of another key, even when it is given that machine's id",
     run: (bench) =>
-      bench.with(async (victim) => {
-        await bench.up(victim);
+      bench.withReady(async (victim) => {
         const other = misled(bench, victim);
         await failureOf(bench.confirm(other), ['Invalid', 'NotReady']);
         // A provider that looks by the key alone sees that the key has no machine; one that looks by the id
@@ -147,7 +137,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
       bench.with(async (subject) => {
         const { providerid } = await bench.create(subject);
         await untilSeen(bench, subject);
-        await untilReady('the machine to be ready', () => bench.confirm(subject), bench.patienceMs);
+        await bench.untilReady(subject);
         const [found] = await bench.find(subject.key);
         ok(found !== undefined, 'it is not found any more');
         strictEqual(found.providerid, providerid);
@@ -160,25 +150,18 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
           );
         deepStrictEqual(await bench.find(bench.subject().key), []);
         await bench.remove(subject);
-        await until(
-          'it to be found no more',
-          async () => (await bench.find(subject.key)).length === 0,
-          bench.patienceMs,
-        );
+        await bench.until('it to be found no more', async () => (await bench.find(subject.key)).length === 0);
       }),
   },
   {
     id: 'created',
-    title: 'tells again what CREATE returned, so that a machine can be taken over',
+    title: 'reports what CREATE returned, so that a retry can adopt the machine',
     lacks: lacksAbility('find'),
     run: (bench) =>
       bench.with(async (subject) => {
         const result = await bench.create(subject);
         const { created } = await untilSeen(bench, subject);
-        ok(
-          created !== undefined,
-          'find gives no `created`: its machines are replaced rather than taken over',
-        );
+        ok(created !== undefined, 'find returns no `created`: a retry replaces its machines');
         deepStrictEqual(
           mergePayload({ providerid: subject.config['providerid'] ?? '' }, created),
           mergePayload({}, result),
@@ -194,19 +177,15 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
         bench.with(async (other) => {
           await bench.create(one);
           await bench.create(other);
-          await until(
-            'both machines to be listed',
-            async () => {
-              const listed = await bench.list({ [tagNames.installation]: bench.installation });
-              const keys = listed
-                .filter(({ state }) => state !== 'gone')
-                .map((machine) => machine.key ?? machine.tags[tagNames.key]);
-              return [one, other].every(
-                ({ key }) => keys.filter((listedKey) => listedKey === key).length === 1,
-              );
-            },
-            bench.patienceMs,
-          );
+          await bench.until('both machines to be listed', async () => {
+            const listed = await bench.list({ [tagNames.installation]: bench.installation });
+            const keys = listed
+              .filter(({ state }) => state !== 'gone')
+              .map((machine) => machine.key ?? machine.tags[tagNames.key]);
+            return [one, other].every(
+              ({ key }) => keys.filter((listedKey) => listedKey === key).length === 1,
+            );
+          });
           deepStrictEqual(
             (await bench.list({ [tagNames.installation]: bench.installation, [tagNames.key]: one.key })).map(
               ({ providerid }) => providerid,
@@ -232,7 +211,7 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   {
     id: 'counted',
     title:
-      'waits for leave before each call of its API where it says countsCalls, and for none where it does not',
+      'waits for the rate limiter before each API call if its descriptor has countsCalls, and for none otherwise',
     run: (bench) =>
       bench.with(async (subject) => {
         const {
@@ -258,23 +237,18 @@ export const lifeCases: readonly Case<LifeCaseId, ProviderBench>[] = [
   },
   {
     id: 'drain',
-    title: 'lets go of all that it opened when its worker ends',
+    title: 'closes everything it opened when its worker ends',
     run: (bench) =>
-      drain(bench.options.folders ?? [], async (registry) => {
-        const own = bench.by(registry.provider(bench.plugin.descriptor.name));
+      drain(bench.opened.options.folders ?? [], async (registry) => {
+        const plugin = registry.provider(bench.plugin.descriptor.name);
+        const own = new ProviderBench({ ...bench.opened, plugin });
         await own.with(async (subject) => {
           await own.create(subject);
         });
       }),
   },
-  ...fieldCases<ProviderBench>((bench, scope) => bench.written[scope]),
+  ...fieldCases<ProviderBench>((bench, scope) => bench.opened.written[scope]),
 ];
-
-/** A node without a machine, whose payload names the machine of another key. */
-export function misled(bench: ProviderBench, { config }: Subject): Subject {
-  const subject = bench.subject();
-  return { ...subject, config: { ...subject.config, providerid: config['providerid'] ?? '' } };
-}
 
 function leavesAddress({ config }: Subject): void {
   ok(typeof config['ipaddress'] === 'string', 'CONFIRM leaves an ipaddress');
@@ -290,13 +264,9 @@ async function untilSeen(
   bench: ProviderBench,
   subject: Subject,
 ): Promise<Awaited<ReturnType<ProviderBench['find']>>[number]> {
-  return until(
-    `the machine of key ${subject.key} to be found`,
-    async () => {
-      const found = await bench.find(subject.key);
-      ok(found.length < 2, `find gives ${found.length} machines of one key`);
-      return found[0];
-    },
-    bench.patienceMs,
-  );
+  return bench.until(`the machine of key ${subject.key} to be found`, async () => {
+    const found = await bench.find(subject.key);
+    ok(found.length < 2, `find gives ${found.length} machines of one key`);
+    return found[0];
+  });
 }

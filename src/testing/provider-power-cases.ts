@@ -1,14 +1,23 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import type { Outcome, PowerReading } from '../plugins/contract.js';
-import { isPluginError } from '../plugins/errors.js';
-import { readOutcome, readPower } from '../schema/machine-answer.js';
+import type { CurrentReading, Knowledge } from '../plugins/contract.js';
+import { readCurrentImage, readKnowledge } from '../schema/machine-answer.js';
+import { lacksProxy } from './api-faults.js';
+import {
+  answerOf,
+  bringPower,
+  callPower,
+  expectPower,
+  misled,
+  orUnknown,
+  powerOf,
+  silentFields,
+  untilDone,
+} from './machine-answers.js';
 import type { CallOptions, ProviderBench, Subject } from './provider-bench.js';
-import { misled } from './provider-life-cases.js';
 import type { Case } from './runner.js';
-import { until } from './until.js';
 
-/** What a provider may do with a machine that is there, as its suite's options name it. */
-export const machineVerbs = {
+/** What a provider may do with an existing machine, by its name in the suite's options. */
+const machineVerbs = {
   power: 'powerStatus',
   load: 'load',
   capture: 'capture',
@@ -26,130 +35,126 @@ export type PowerCaseId =
   | 'power-other-key'
   | 'power-lost'
   | 'unload'
-  | 'unload-other-key';
+  | 'unload-other-key'
+  | 'reach'
+  | 'reach-silent'
+  | 'reach-absent';
 
-/** Calls of one verb that are looked at, the first of them first. */
+/** Calls of one verb that are tested, from the first. */
 export const lookedAtCalls = 6;
 
-/** Kinds of failure after which nobody can tell whether anything was done. */
-const unknownKinds: readonly string[] = ['Retryable', 'NotReady', 'UnknownOutcome'];
-
-/** Nobody forgets them: what a provider can do is tried. */
+/** Always runs, so that no ability of a provider goes untested by accident. */
 export const machinesAreTried: Case<PowerCaseId, ProviderBench> = {
   id: 'machines',
-  title: 'is tried with all that it does with machines that are there',
-  run: ({ plugin, options }) => {
-    const has = Object.entries(machineVerbs).flatMap(([verb, method]) =>
-      plugin.abilities.includes(method) ? [verb] : [],
-    );
+  title: 'has all its methods for existing machines tested',
+  run: (bench) => {
+    const has = Object.entries(machineVerbs).flatMap(([verb, method]) => (bench.has(method) ? [verb] : []));
     deepStrictEqual(
-      [...(options.machines ?? [])].toSorted(),
+      [...(bench.opened.options.machines ?? [])].toSorted(),
       has.toSorted(),
-      'the options of its suite need machines: all that it can do of power, load, capture, retrieve, unload, reach',
+      'the options of its suite need machines: every one of power, load, capture, retrieve, unload, reach that it has',
     );
     return Promise.resolve();
   },
 };
 
-/** What a provider does that switches machines, or takes back what they held. */
+/** What a provider does that switches machines, releases what they hold, or reaches them itself. */
 export function powerCases(verbs: readonly MachineVerb[]): readonly Case<PowerCaseId, ProviderBench>[] {
-  return [...(verbs.includes('power') ? power : []), ...(verbs.includes('unload') ? unload : [])];
+  return [
+    ...(verbs.includes('power') ? power : []),
+    ...(verbs.includes('unload') ? unload : []),
+    ...(verbs.includes('reach') ? reachable : []),
+  ];
 }
 
 const power: readonly Case<PowerCaseId, ProviderBench>[] = [
   {
     id: 'power',
-    title:
-      'switches off and on, does nothing where nothing is to be done, and says what is so; a reset ends with the machine on',
+    title: 'switches off and on, also twice, reports the power state, and resets to on',
     run: (bench) =>
-      bench.with(async (subject) => {
-        await bench.up(subject);
-        await reads(bench, subject, 'on');
-        for (const [verb, then] of [
+      bench.withReady(async (subject) => {
+        await expectPower(bench, subject, 'on');
+        for (const [verb, expected] of [
           ['powerOn', 'on'],
           ['powerOff', 'off'],
           ['powerOff', 'off'],
           ['powerOn', 'on'],
         ] as const) {
-          await untilDone(verb, () => switchIt(bench, subject, verb), bench.patienceMs);
-          await reads(bench, subject, then);
+          await untilDone(bench, verb, () => callPower(bench, subject, verb));
+          await expectPower(bench, subject, expected);
         }
-        if (!bench.plugin.abilities.includes('powerReset')) return;
-        await untilDone('powerReset', () => switchIt(bench, subject, 'powerReset'), bench.patienceMs);
-        await reads(bench, subject, 'on');
-        await switchOff(bench, subject);
-        await untilDone('powerReset', () => switchIt(bench, subject, 'powerReset'), bench.patienceMs);
-        await reads(bench, subject, 'on');
+        if (!bench.has('powerReset')) return;
+        await bringPower(bench, subject, 'powerReset');
+        await expectPower(bench, subject, 'on');
+        await bringPower(bench, subject, 'powerOff');
+        await bringPower(bench, subject, 'powerReset');
+        await expectPower(bench, subject, 'on');
       }),
   },
   {
     id: 'power-silent',
-    title: 'knows nothing where nobody answers: neither on nor off, neither done nor not done',
+    title: 'reports unknown when nothing answers: neither on nor off, neither done nor not done',
     run: (bench) =>
-      bench.with(async (subject) => {
-        await bench.up(subject);
-        const options = { fields: silentFields(bench) };
-        strictEqual((await powerOf(bench, subject, options)).power, 'unknown');
+      bench.withReady(async (subject) => {
+        const silent = silentFields(bench);
+        strictEqual((await powerOf(bench, subject, silent)).power, 'unknown');
         for (const verb of ['powerOff', 'powerOn'] as const)
           strictEqual(
-            await answerOf(() => switchIt(bench, subject, verb, options)),
+            await answerOf(() => callPower(bench, subject, verb, silent)),
             'unknown',
-            `${verb} that nobody answered`,
+            `${verb} without a response`,
           );
-        await reads(bench, subject, 'on');
+        await expectPower(bench, subject, 'on');
       }),
   },
   {
     id: 'power-absent',
-    title: 'calls a machine that is not there neither on nor off, and switches nothing',
+    title: 'reports an absent machine as neither on nor off, and switches nothing',
     run: async (bench) => {
-      const nobody = bench.subject();
-      strictEqual((await powerOf(bench, nobody)).power, 'unknown');
+      const absent = bench.subject();
+      strictEqual((await powerOf(bench, absent)).power, 'unknown');
       for (const verb of ['powerOn', 'powerOff'] as const)
         notStrictEqual(
-          await answerOf(() => switchIt(bench, nobody, verb)),
+          await answerOf(() => callPower(bench, absent, verb)),
           'done',
-          `${verb} of a machine that is not there`,
+          `${verb} of an absent machine`,
         );
     },
   },
   {
     id: 'power-other-key',
-    title: "neither reads nor switches the power of another key's machine, even when it is given its id",
+    title: "neither reads nor switches the power of another key's machine, even with its id",
     run: (bench) =>
-      bench.with(async (victim) => {
-        await bench.up(victim);
+      bench.withReady(async (victim) => {
         const other = misled(bench, victim);
         strictEqual((await powerOf(bench, other)).power, 'unknown');
         for (const verb of ['powerOff', 'powerReset'] as const) {
-          if (bench.plugin.abilities.includes(verb))
-            strictEqual(await answerOf(() => switchIt(bench, other, verb)), 'not done', verb);
+          if (bench.has(verb))
+            strictEqual(await answerOf(() => callPower(bench, other, verb)), 'not done', verb);
         }
-        await reads(bench, victim, 'on');
+        await expectPower(bench, victim, 'on');
       }),
   },
   {
     id: 'power-lost',
-    title:
-      'says nothing that is not so, whichever answer of its API is lost, and is done when it is asked again',
-    lacks: ({ proxy }) =>
-      proxy === undefined ? "options.endpoint names no field with the API's address" : undefined,
+    title: 'reports nothing untrue, whichever API response is lost, and is done when called again',
+    lacks: lacksProxy,
     run: (bench) =>
-      bench.with(async (subject) => {
-        await bench.up(subject);
-        for (const verb of ['powerOff', 'powerOn'] as const) {
-          const [wanted, back] =
-            verb === 'powerOff' ? (['off', 'powerOn'] as const) : (['on', 'powerOff'] as const);
+      bench.withReady(async (subject) => {
+        for (const [verb, expected, back] of [
+          ['powerOff', 'off', 'powerOn'],
+          ['powerOn', 'on', 'powerOff'],
+        ] as const) {
           for (let number = 1; number <= lookedAtCalls; number += 1) {
-            await untilDone(back, () => switchIt(bench, subject, back), bench.patienceMs);
+            await untilDone(bench, back, () => callPower(bench, subject, back));
             bench.proxy?.set((call) => (call.number === number ? { kind: 'lose' } : undefined));
-            const answer = await answerOf(() => switchIt(bench, subject, verb));
+            const answer = await answerOf(() => callPower(bench, subject, verb));
             const calls = bench.proxy?.calls() ?? 0;
             bench.proxy?.clear();
-            notStrictEqual(answer, 'not done', `${verb} whose answer was lost`);
-            if (answer === 'done') await reads(bench, subject, wanted);
-            await untilDone(verb, () => switchIt(bench, subject, verb), bench.patienceMs);
-            await reads(bench, subject, wanted);
+            notStrictEqual(answer, 'not done', `${verb} whose response was lost`);
+            if (answer === 'done') await expectPower(bench, subject, expected);
+            await untilDone(bench, verb, () => callPower(bench, subject, verb));
+            await expectPower(bench, subject, expected);
             if (calls < number) break;
           }
         }
@@ -160,111 +165,78 @@ const power: readonly Case<PowerCaseId, ProviderBench>[] = [
 const unload: readonly Case<PowerCaseId, ProviderBench>[] = [
   {
     id: 'unload',
-    title: 'takes back what a machine held, once and again',
+    title: 'releases what a machine holds, also twice',
     run: (bench) =>
-      bench.with(async (subject) => {
-        await bench.up(subject);
-        for (let time = 0; time < 2; time += 1)
-          await untilDone(
-            'unload',
-            () => bench.act(subject, (provider, machine) => provider.unload?.(machine)),
-            bench.patienceMs,
-          );
+      bench.withReady(async (subject) => {
+        for (const _ of [1, 2]) await untilDone(bench, 'unload', () => callUnload(bench, subject));
       }),
   },
   {
     id: 'unload-other-key',
-    title: "takes back nothing from another key's machine, even when it is given its id",
+    title: "releases nothing of another key's machine, even with its id",
     run: (bench) =>
-      bench.with(async (victim) => {
-        await bench.up(victim);
-        const other = misled(bench, victim);
-        strictEqual(
-          await answerOf(() => bench.act(other, (provider, machine) => provider.unload?.(machine))),
-          'not done',
-        );
+      bench.withReady(async (victim) => {
+        strictEqual(await answerOf(() => callUnload(bench, misled(bench, victim))), 'not done');
       }),
   },
 ];
 
-/** What came of a verb, as the engine reads it. @throws whatever is no PluginError */
-export async function answerOf(call: () => Promise<unknown>): Promise<Outcome['answer']> {
-  try {
-    return readOutcome(await call(), { plugin: 'suite', method: 'verb' }).answer;
-  } catch (error) {
-    if (!isPluginError(error)) throw error;
-    return unknownKinds.includes(error.kind) ? 'unknown' : 'not done';
-  }
-}
-
-/** Asks again while nobody can tell, as the engine does. */
-export async function untilDone(
-  what: string,
-  call: () => Promise<unknown>,
-  patienceMs: number,
-): Promise<void> {
-  await until(
-    `${what} to be done`,
-    async () => {
-      const answer = await answerOf(call);
-      notStrictEqual(answer, 'not done', `${what} says that it was not done`);
-      return answer === 'done';
+/** What a provider reports of resources that are not reached over SSH. */
+const reachable: readonly Case<PowerCaseId, ProviderBench>[] = [
+  {
+    id: 'reach',
+    title: 'reports that a resource accepts commands, and which image it has, the same twice',
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        strictEqual((await reach(bench, subject)).is, 'yes');
+        const current = await currentImage(bench, subject);
+        notStrictEqual(current.is, 'unknown', 'the image of a resource that answers');
+        deepStrictEqual(await currentImage(bench, subject), current, 'a second call returns another image');
+      }),
+  },
+  {
+    id: 'reach-silent',
+    title: 'reports unknown when nothing answers: for commands, and for the image',
+    run: (bench) =>
+      bench.withReady(async (subject) => {
+        const silent = silentFields(bench);
+        strictEqual((await reach(bench, subject, silent)).is, 'unknown');
+        strictEqual((await currentImage(bench, subject, silent)).is, 'unknown');
+      }),
+  },
+  {
+    id: 'reach-absent',
+    title: 'reports for an absent resource neither that it accepts commands nor an image',
+    run: async (bench) => {
+      const absent = bench.subject();
+      ok((await reach(bench, absent)).is !== 'yes', 'an absent resource accepts commands');
+      ok((await currentImage(bench, absent)).is !== 'yes', 'an absent resource has an image');
     },
-    patienceMs,
+  },
+];
+
+function callUnload(bench: ProviderBench, subject: Subject): Promise<unknown> {
+  return bench.act<unknown>(subject, (provider, machine) => provider.unload?.(machine));
+}
+
+function reach(bench: ProviderBench, subject: Subject, options?: CallOptions): Promise<Knowledge> {
+  return orUnknown(async () =>
+    readKnowledge(
+      await bench.act<unknown>(subject, (provider, machine) => provider.reach?.(machine), options),
+      { plugin: 'suite', method: 'reach' },
+    ),
   );
 }
 
-/** Where it can be switched at all. */
-export async function switchOff(bench: ProviderBench, subject: Subject): Promise<void> {
-  if (bench.plugin.abilities.includes('powerOff'))
-    await untilDone('powerOff', () => switchIt(bench, subject, 'powerOff'), bench.patienceMs);
-}
-
-export async function switchOn(bench: ProviderBench, subject: Subject): Promise<void> {
-  if (bench.plugin.abilities.includes('powerOn'))
-    await untilDone('powerOn', () => switchIt(bench, subject, 'powerOn'), bench.patienceMs);
-}
-
-/** With these, nobody answers. */
-export function silentFields({
-  fields,
-  options: { endpoint },
-  silent,
-}: ProviderBench): ProviderBench['fields'] {
-  const instead = silent ?? (endpoint === undefined ? undefined : { [endpoint]: 'http://127.0.0.1:1' });
-  ok(
-    instead !== undefined,
-    'what options.open gives needs silent: fields with which nobody answers. If there is nobody to ask, leave the case out with a reason',
+function currentImage(
+  bench: ProviderBench,
+  subject: Subject,
+  options?: CallOptions,
+): Promise<CurrentReading> {
+  return orUnknown(async () =>
+    readCurrentImage(
+      await bench.act<unknown>(subject, (provider, machine) => provider.currentImage?.(machine), options),
+      { plugin: 'suite', method: 'currentImage' },
+    ),
   );
-  return { ...fields, ...instead };
-}
-
-function switchIt(
-  bench: ProviderBench,
-  subject: Subject,
-  verb: 'powerOn' | 'powerOff' | 'powerReset',
-  options: CallOptions = {},
-): Promise<unknown> {
-  return bench.act<unknown>(subject, (provider, machine) => provider[verb]?.(machine), options);
-}
-
-async function powerOf(
-  bench: ProviderBench,
-  subject: Subject,
-  options: CallOptions = {},
-): Promise<PowerReading> {
-  try {
-    return readPower(
-      await bench.act(subject, (provider, machine) => provider.powerStatus?.(machine), options),
-      { plugin: 'suite', method: 'powerStatus' },
-    );
-  } catch (error) {
-    if (!isPluginError(error)) throw error;
-    return { power: 'unknown', why: error.message };
-  }
-}
-
-async function reads(bench: ProviderBench, subject: Subject, wanted: 'on' | 'off'): Promise<void> {
-  const { power: is, why } = await powerOf(bench, subject);
-  strictEqual(is, wanted, `it is ${wanted}, and is said to be ${is}${why === undefined ? '' : ` (${why})`}`);
 }

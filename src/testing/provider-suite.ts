@@ -1,20 +1,13 @@
 import type { JsonObject } from '../model/json.js';
-import { openProviderBench } from './provider-bench.js';
+import { openProviderBench } from './provider-account.js';
 import { lifeCases, type LifeCaseId } from './provider-life-cases.js';
 import { faultCases, type FaultCaseId } from './provider-fault-cases.js';
 import { imageCases, type ImageCaseId } from './provider-image-cases.js';
 import { powerCases, machinesAreTried, type MachineVerb, type PowerCaseId } from './provider-power-cases.js';
-import { reachCases, type ReachCaseId } from './provider-reach-cases.js';
 import { uploadCases, uploadsAreTried, type UploadCaseId } from './provider-upload-cases.js';
 import { defineCases, type Runner } from './runner.js';
 
-export type ProviderCaseId =
-  | LifeCaseId
-  | FaultCaseId
-  | UploadCaseId
-  | PowerCaseId
-  | ImageCaseId
-  | ReachCaseId;
+export type ProviderCaseId = LifeCaseId | FaultCaseId | UploadCaseId | PowerCaseId | ImageCaseId;
 
 /** An account that the suite may make machines of. */
 export interface SuiteAccount {
@@ -27,15 +20,9 @@ export interface SuiteAccount {
   readonly image: string;
   /** For a provider that takes images as files: a small one, and its format. */
   readonly upload?: { readonly file: string; readonly format: string };
-  /**
-   * For a provider that has no `endpoint`: fields of the administrator's with which nobody answers whoever
-   * switches, loads or captures.
-   */
+  /** For a provider without `endpoint`: administrator's fields of an API that does not answer. */
   readonly silent?: JsonObject;
-  /**
-   * For a provider whose resources are reached by the plugin: changes the one of this `providerid` so that
-   * only an image makes it undone, and looks whether it is so changed.
-   */
+  /** For a provider with `reach`: puts a mark on a resource that only an image removes, and looks for it. */
   readonly marks?: {
     readonly put: (providerid: string) => Promise<void>;
     readonly has: (providerid: string) => Promise<boolean>;
@@ -79,7 +66,6 @@ export function providerSuite(runner: Runner, options: ProviderSuiteOptions): vo
       machinesAreTried,
       ...powerCases(options.machines ?? []),
       ...imageCases(options.machines ?? []),
-      ...reachCases(options.machines ?? []),
     ],
     without: options.without ?? {},
     open: () => openProviderBench(options),

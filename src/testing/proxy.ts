@@ -4,7 +4,7 @@ import { request as requestTls } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** What happens to a call on its way; undefined lets it pass. */
-export type CallFault =
+type CallFault =
   /** The API does it, and the connection is cut instead of an answer. */
   | { readonly kind: 'lose' }
   /** The API does it, and nobody answers until the proxy is closed. */
@@ -17,7 +17,7 @@ export type CallFault =
       readonly headers?: Readonly<Record<string, string>>;
     };
 
-export interface PassingCall {
+interface PassingCall {
   readonly method: string;
   readonly path: string;
   /** How many calls came since the faults were set, this one counted. */

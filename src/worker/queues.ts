@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from '@temporalio/worker';
-import type { Config } from '../config.js';
+import type { Config } from '../config/index.js';
 import { buildQueue, coreQueue, providerQueue, siteQueue, uploadQueue } from '../model/names.js';
 
 type QueueOptions = Partial<WorkerOptions> & { readonly taskQueue: string };

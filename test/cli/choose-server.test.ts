@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chooseServer } from '../../src/cli/configuration.js';
 import { writeDevRecord } from '../../src/cli/system/dev-record.js';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/index.js';
 import { recordProcess } from '../../src/server/process.js';
 
 let folder: string;

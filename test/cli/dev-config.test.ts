@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { writeWorkerConfig } from '../../src/cli/system/dev-config.js';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/index.js';
 import { configSchema } from '../../src/schema/config.js';
 
 let folder = '';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { resolveLogin } from '../../src/cli/look/resolve-login.js';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/index.js';
 import type { JsonObject } from '../../src/model/json.js';
 
 // Promise: ssh-resolves-no-node-data

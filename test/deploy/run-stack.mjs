@@ -16,7 +16,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../dist/config.js';
+import { loadConfig } from '../../dist/config/index.js';
 import { findBinary } from '../../dist/server/find-binary.js';
 import { readCompose, readEnvFile } from './compose-file.mjs';
 import { lastWords, run, start, stopAll, waitFor } from './processes.mjs';

@@ -175,7 +175,7 @@ async function startWorker(options: StackOptions, parts: WorkerParts): Promise<W
   );
   const child = spawn(
     process.execPath,
-    [join(options.distPath, 'worker-main.js'), '--config', config, ...(parts.words ?? [])],
+    [join(options.distPath, 'worker/main.js'), '--config', config, ...(parts.words ?? [])],
     {
       env: {
         PATH: '/usr/bin:/bin',

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:tls';
 import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadConfig, type TemporalConfig } from '../../src/config.js';
+import { loadConfig, type TemporalConfig } from '../../src/config/index.js';
 
 // A CA of our own, and before the real server an end of TLS that asks for a client's certificate: the
 // embedded server has none.

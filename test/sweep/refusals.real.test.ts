@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { SweepReport } from '../../src/client/index.js';
 import { claimsWorkflowId, claimsWorkflowType, coreQueue } from '../../src/model/names.js';
 import type { SweepSettings } from '../../src/model/sweep/sweep.js';
-import { keepSweepSchedule } from '../../src/server/sweep-schedule.js';
+import { keepSweepSchedule } from '../../src/server/schedules.js';
 import { heldClaimsQuery, takeClaimUpdate } from '../../src/workflows/cluster/messages.js';
 import { runHeddle, type Ended } from '../harness/cli/run-heddle.js';
 import { type Stack, startStack } from '../harness/stack.js';

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { loadConfig, type Config } from '../../config.js';
+import { loadConfig, type Config } from '../../config/index.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import type { Descriptor } from '../../schema/descriptor.js';
 import type { CommonOptions } from '../configuration.js';

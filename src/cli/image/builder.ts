@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { buildQueue } from '../../model/names.js';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { workerEnvironment } from '../../config/child-environment.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { checkServer } from '../../server/check.js';

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { isJsonObject, type JsonObject } from '../../model/json.js';
 import { poolAccount } from '../../model/names.js';
 import { referencesIn } from '../../model/node/result-table.js';

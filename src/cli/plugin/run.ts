@@ -3,7 +3,7 @@ import { serviceActions } from '../../model/action.js';
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js';
 import { machineKey, tagNames } from '../../model/names.js';
 import { anySignal } from '../../model/signals.js';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { checkAutomators } from '../../plugins/check-accounts.js';
 import type { Automator, NodeAddress, PluginContext, Task, TaskResult } from '../../plugins/contract.js';
 import { isPluginError, PluginError } from '../../plugins/errors.js';

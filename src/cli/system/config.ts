@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import { describeFields, hideSecrets } from '../account/field-words.js';
 import { chooseServer, readConfiguration, type ServerOptions } from '../configuration.js';

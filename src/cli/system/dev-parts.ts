@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { startCodecServer, type CodecServer } from '../../secrets/codec-server.js';
 import { openKeyRing } from '../../secrets/keys.js';
 import { readLogTail } from '../../server/launch.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { workerEnvironment } from '../../config/child-environment.js';
 import { coreQueue } from '../../model/names.js';
 import { launch, readLogTail, type Launched } from '../../server/launch.js';

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { prepareFolder } from '../../config/prepare-folder.js';
 import { findBinary } from '../../server/find-binary.js';
 import { endProcess, isRunning, recordProcess } from '../../server/process.js';

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { loadRegistry } from '../../plugins/registry.js';
 import { openKeys } from '../configuration.js';
 import { fail, ok, warn, type Finding } from './finding.js';

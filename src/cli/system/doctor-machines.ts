@@ -1,4 +1,5 @@
-import { type Config, loadConfig } from '../../config.js';
+import type { Config } from '../../config/index.js';
+import { loadConfig } from '../../config/index.js';
 import type { DevRecord } from './dev-record.js';
 import { fail, ok, type Finding } from './finding.js';
 

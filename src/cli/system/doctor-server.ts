@@ -1,6 +1,6 @@
 import type { Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { clusterWorkflowType, coreQueue, providerQueue, siteQueue } from '../../model/names.js';
 import { checkSearchAttributes } from '../../server/setup.js';
 import { openKeys } from '../configuration.js';

@@ -1,5 +1,5 @@
 import { Connection } from '@temporalio/client';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { checkServer } from '../../server/check.js';
 import { chooseServer, readConfiguration, type ServerChoice, type ServerOptions } from '../configuration.js';
 import { checkDisk, checkFolder, checkKeys, checkNode, checkPlugins } from './doctor-local.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import {
   addKey,
   createKeys,

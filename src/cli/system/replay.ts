@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { call } from '../../client/call.js';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import {
   exportRemedy,
   HistoryError,

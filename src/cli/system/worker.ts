@@ -7,7 +7,7 @@ import { CliError } from '../cli-error.js';
 import { chooseServer, openKeys, readConfiguration, type ServerOptions } from '../configuration.js';
 import { exitCodes } from '../exit-codes.js';
 
-export const workerProgram = fileURLToPath(new URL('../../worker-main.js', import.meta.url));
+export const workerProgram = fileURLToPath(new URL('../../worker/main.js', import.meta.url));
 
 /** Runs a worker until it is stopped; its log goes to standard output. */
 export function worker(options: ServerOptions): Promise<number> {

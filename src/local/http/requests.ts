@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
+import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import { ApiError } from '../errors.js';
+import { sortedEntries } from '../files.js';
 import { operations } from '../journal.js';
 import { imageNamePattern } from '../image/library.js';
 import { machineStates } from '../machine.js';
 import { flavors } from '../quota.js';
 import { parsePublicKey } from '../ssh/auth.js';
+import type { Call } from './server.js';
 
 const hostnamePattern =
   /^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
@@ -61,34 +64,48 @@ export const journalSchema = z.strictObject({
   operation: z.array(z.enum(operations)).optional(),
 });
 
-/** Checks input. @throws ApiError BadRequest that names every wrong field. */
-export function check<Schema extends z.ZodType>(schema: Schema, input: unknown): z.infer<Schema> {
+/** Query parameters that may be given several times. */
+const repeatable = new Set(['tag', 'operation']);
+
+const maxBodyBytes = 1024 * 1024;
+export const limitBody = bodyLimit({
+  maxSize: maxBodyBytes,
+  onError: () => {
+    throw new ApiError('TooLarge', `The body is larger than ${maxBodyBytes} bytes.`);
+  },
+});
+
+/** Parses the JSON body of a call. @throws ApiError BadRequest that names every wrong field. */
+export async function bodyOf<Schema extends z.ZodType>(call: Call, schema: Schema): Promise<z.infer<Schema>> {
+  const text = await call.req.text();
+  try {
+    return check(schema, text === '' ? undefined : JSON.parse(text));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ApiError('BadRequest', `The body is not JSON: ${error.message}.`, { cause: error });
+  }
+}
+
+/** Parses the query of a call. @throws ApiError BadRequest that names every wrong parameter. */
+export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z.infer<Schema> {
+  const values = Object.entries(call.req.queries()).map(([name, given]) => [
+    name,
+    repeatable.has(name) ? given : given.at(-1),
+  ]);
+  return check(schema, Object.fromEntries(values));
+}
+
+function check<Schema extends z.ZodType>(schema: Schema, input: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const texts = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the body'}: ${issue.message}`);
   throw new ApiError('BadRequest', `The request is wrong: ${texts.join('; ')}.`);
 }
 
-/** Query parameters as an object: those named may be given several times and become lists. */
-export function queryOf(
-  parameters: URLSearchParams,
-  lists: readonly string[],
-): Record<string, string | string[]> {
-  return Object.fromEntries(
-    [...new Set(parameters.keys())].map((name) => {
-      const values = parameters.getAll(name);
-      return [name, lists.includes(name) ? values : (values.at(-1) ?? '')];
-    }),
-  );
-}
-
 /** Digest of what was asked for, without the token. */
 export function digestOf(request: CreateRequest): string {
   const { token: _, tags, ...rest } = request;
-  const sortedTags = Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256')
-    .update(
-      JSON.stringify([Object.entries(rest).toSorted(([one], [other]) => (one < other ? -1 : 1)), sortedTags]),
-    )
+    .update(JSON.stringify([sortedEntries(rest), sortedEntries(tags)]))
     .digest('hex');
 }

@@ -8,7 +8,7 @@ import type { Inventory } from '../inventory.js';
 import type { Journal } from '../journal.js';
 import type { Kind } from '../kinds/kind.js';
 import { imageNamePattern, isHost, type Library, type Received } from './library.js';
-import type { Log } from '../log.js';
+import type { Logger } from 'pino';
 import type { Job, KindName, MachineRecord } from '../machine.js';
 import type { Power } from '../power.js';
 
@@ -39,7 +39,7 @@ export interface ImagingParts {
   readonly library: Library;
   readonly kinds: ReadonlyMap<KindName, Kind>;
   readonly power: Power;
-  readonly log: Log;
+  readonly log: Logger;
   /** How long a write takes at least, in ms. */
   readonly writeDelayMs: number;
 }
@@ -209,7 +209,7 @@ export class Imaging {
       inventory.update(id, { job: { ...job, state: 'done' } });
     } catch (error) {
       if (stopping.aborted) return;
-      log.warn(`${job.kind} of ${job.image} on machine ${id} failed: ${messageOf(error)}`, { machine: id });
+      log.warn({ machine: id }, `${job.kind} of ${job.image} on machine ${id} failed: ${messageOf(error)}`);
       inventory.update(id, { job: { ...job, state: 'failed', reason: messageOf(error) } });
     }
   }

@@ -1,23 +1,17 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
+import { pipeline } from 'node:stream/promises';
+import { execa } from 'execa';
 import { z } from 'zod';
-import { childEnvironment } from '../../config/child-environment.js';
-import { packFolder, unpackInto } from '../archive.js';
+import { childOptions } from '../../config/child-environment.js';
 import { makePrivateFolder, writeJsonFile } from '../files.js';
 import { kindNames, type KindName } from '../machine.js';
 
-/** Runs a program of the system to its end. */
-async function run(program: string, words: readonly string[]): Promise<{ readonly stdout: string }> {
-  return promisify(execFile)(program, [...words], { env: childEnvironment() });
-}
-
 /** The system the service runs on: always there, never captured, of no size. */
-export const hostImage = 'host';
+const hostImage = 'host';
 
 /** `name@revision`; nothing that means something in a path or in the options of a mount. */
 export const imageNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}(@[A-Za-z0-9][A-Za-z0-9._-]{0,62})?$/;
@@ -37,7 +31,7 @@ const imageSchema = z.object({
 export type ImageFacts = z.infer<typeof imageSchema>;
 
 /** What an image's folder holds for each kind of machine: parts of a disk. */
-export const partsOf: Readonly<Record<KindName, readonly string[]>> = {
+const partsOf: Readonly<Record<KindName, readonly string[]>> = {
   sandbox: ['upper', 'root', 'home'],
   directory: ['files'],
 };
@@ -100,20 +94,16 @@ export class Library {
     makePrivateFolder(aside);
     for (const part of partsOf[facts.kind])
       await copyPart(facts.kind === 'directory' ? disk : join(disk, part), join(aside, part), facts.kind);
-    const { stdout } = await run('du', ['-sk', aside]);
-    const whole = {
-      ...facts,
-      sizeBytes: Number.parseInt(stdout, 10) * 1024,
-      createdAt: new Date().toISOString(),
-    };
+    const whole = { ...facts, sizeBytes: await sizeOf(aside), createdAt: new Date().toISOString() };
     writeJsonFile(join(aside, 'image.json'), whole);
     await rename(aside, join(this.folder, facts.image));
     return whole;
   }
 
-  /** Parts of an image, as an archive. */
+  /** Streams an image as a tar archive; the stream fails unless tar succeeds. */
   pack(image: string, kind: KindName): Readable {
-    return packFolder(join(this.folder, image), partsOf[kind]);
+    const words = [...tarAttributes, '-C', join(this.folder, image), '-cf', '-', ...partsOf[kind]];
+    return execa('tar', words, { ...childOptions(), buffer: { stdout: false } }).readable();
   }
 
   /**
@@ -130,8 +120,7 @@ export class Library {
         throw new Error(
           `it holds neither ${kindNames.map((name) => partsOf[name].join(', ')).join(' nor ')}`,
         );
-      const { stdout } = await run('du', ['-sk', aside]);
-      return { aside, kind, sizeBytes: Number.parseInt(stdout, 10) * 1024 };
+      return { aside, kind, sizeBytes: await sizeOf(aside) };
     } catch (error) {
       rmSync(aside, { recursive: true, force: true });
       throw error;
@@ -172,10 +161,31 @@ export function isHost(image: string): boolean {
   return image === hostImage || image.startsWith(`${hostImage}@`);
 }
 
+/** Extended attributes mark what an overlay deletes from the host; only GNU tar keeps them. */
+const tarAttributes =
+  process.platform === 'linux' ? ['--xattrs', '--xattrs-include=*', '--numeric-owner'] : [];
+
+/** Unpacks a tar archive as it arrives. @throws Error with the last line that tar printed. */
+async function unpackInto(folder: string, archive: Readable, isCompressed: boolean): Promise<void> {
+  const words = [...tarAttributes, ...(isCompressed ? ['-z'] : []), '-C', folder, '-xf', '-'];
+  const tar = execa('tar', words, { ...childOptions(), reject: false });
+  // tar may stop reading before the end; its own message then says why.
+  await pipeline(archive, tar.stdin).catch(() => undefined);
+  const { failed, stderr, exitCode } = await tar;
+  if (failed)
+    throw new Error(`it is no archive that tar can unpack: ${stderr.trim().split('\n').at(-1) || exitCode}`);
+}
+
+/** Size of a folder on disk in bytes. */
+async function sizeOf(folder: string): Promise<number> {
+  const { stdout } = await execa('du', ['-sk', folder], { ...childOptions() });
+  return Number.parseInt(stdout, 10) * 1024;
+}
+
 /** A sandbox's upper layer has marks that only root can copy, and only cp does it. */
 async function copyPart(from: string, to: string, kind: KindName): Promise<void> {
   if (kind === 'sandbox') {
-    await run('cp', ['-a', '-T', from, to]);
+    await execa('cp', ['-a', '-T', from, to], { ...childOptions() });
     return;
   }
   await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +12,6 @@ import { SshServer } from '../ssh/server.js';
 import { loginShell, systemPath } from './directory.js';
 import { authorizedKeysFile, makeDisk, writeAuthorizedKeys, type Booted, type Kind } from './kind.js';
 import { sandboxInit } from './sandbox-init.js';
-import { waitForSshBanner } from './ssh-banner.js';
 
 const bootLimitMs = 20_000;
 const namespaces = [
@@ -206,4 +206,36 @@ async function halt(started: ChildProcess, initPid: number, exited: Promise<stri
   if (started.exitCode === null && started.signalCode === null) started.kill('SIGKILL');
   await exited;
   while (initStart !== undefined && startTimeOf(initPid) === initStart) await sleep(5);
+}
+
+/** Waits until an SSH server greets. @throws Error when the machine ends first, or when the time is over. */
+async function waitForSshBanner(
+  address: string,
+  port: number,
+  limitMs: number,
+  ended: Promise<string>,
+): Promise<void> {
+  let reason: string | undefined;
+  void ended.then((text) => {
+    reason = text;
+  });
+  const deadline = Date.now() + limitMs;
+  while (Date.now() < deadline) {
+    if (await greets(address, port)) return;
+    if (reason !== undefined) throw new Error(`The machine did not come up: ${reason}.`);
+    await sleep(20);
+  }
+  throw new Error(`No SSH server answered at ${address}:${port} within ${limitMs} ms.`);
+}
+
+function greets(address: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: address, port, timeout: 1_000 });
+    socket.once('data', (data) => end(data.toString('latin1').startsWith('SSH-')));
+    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => end(false));
+    function end(outcome: boolean): void {
+      socket.destroy();
+      resolve(outcome);
+    }
+  });
 }

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
+import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
 import { signalQuietly } from '../processes.js';
@@ -17,46 +18,67 @@ export interface SshServerOptions {
   readonly launcher: Launcher;
 }
 
+/** A TCP server that can cut its connections. */
+export class TcpServer {
+  readonly #net: NetServer;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(serve: (socket: Socket) => void) {
+    this.#net = createServer({ noDelay: true }, (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+      socket.on('error', () => undefined);
+      serve(socket);
+    });
+  }
+
+  /** @throws the system's error when the address cannot be listened on. */
+  static async listen(address: string, port: number, serve: (socket: Socket) => void): Promise<TcpServer> {
+    const server = new TcpServer(serve);
+    server.#net.listen(port, address);
+    await once(server.#net, 'listening');
+    return server;
+  }
+
+  get port(): number {
+    return (this.#net.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#net.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
 /**
  * An SSH server of one machine. Sessions are served, and connections that the machine makes for whoever is
  * logged in; no agent.
  */
 export class SshServer {
-  readonly #net: NetServer;
-  readonly #sockets = new Set<Socket>();
   readonly #children = new Set<ChildProcess>();
+  #tcp!: TcpServer;
   /** True once any command was run: only then can there be processes to look for. */
   ranCommands = false;
 
-  private constructor(options: SshServerOptions) {
-    const server = new ssh2.Server({ hostKeys: [options.hostKey], ident: 'Heddle_local' }, (client) => {
-      this.#serve(client, options);
-    });
-    this.#net = createServer({ noDelay: true }, (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-      socket.on('error', () => undefined);
-      server.injectSocket(socket);
-    });
-  }
-
   /** @throws the system's error when the address cannot be listened on. */
   static async listen(options: SshServerOptions): Promise<SshServer> {
-    const server = new SshServer(options);
-    await listenOn(server.#net, options.address, options.port);
+    const server = new SshServer();
+    const ssh = new ssh2.Server({ hostKeys: [options.hostKey], ident: 'Heddle_local' }, (client) => {
+      server.#serve(client, options);
+    });
+    server.#tcp = await TcpServer.listen(options.address, options.port, (socket) => ssh.injectSocket(socket));
     return server;
   }
 
   get port(): number {
-    return portOf(this.#net);
+    return this.#tcp.port;
   }
 
   /**
    * Cuts all connections and kills the commands that were started through them, with their process groups.
    */
   close(): void {
-    this.#net.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.#tcp.close();
     for (const child of this.#children) {
       if (child.pid !== undefined) signalQuietly(-child.pid, 'SIGKILL');
     }
@@ -83,54 +105,11 @@ export class SshServer {
   }
 }
 
-/** What one side says the other hears, until either is gone. */
+/** Forwards both directions until either side closes. */
 function join(one: Socket, other: Duplex): void {
   one.on('error', () => other.destroy());
   one.on('close', () => other.destroy());
   other.on('error', () => one.destroy());
   other.on('close', () => one.destroy());
   one.pipe(other).pipe(one);
-}
-
-/** Takes connections and never says a word: a machine whose SSH server hangs. */
-export class SilentServer {
-  readonly #net: NetServer;
-  readonly #sockets = new Set<Socket>();
-
-  private constructor() {
-    this.#net = createServer((socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-      socket.on('error', () => undefined).resume();
-    });
-  }
-
-  static async listen(address: string, port: number): Promise<SilentServer> {
-    const server = new SilentServer();
-    await listenOn(server.#net, address, port);
-    return server;
-  }
-
-  get port(): number {
-    return portOf(this.#net);
-  }
-
-  close(): void {
-    this.#net.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-}
-
-function listenOn(server: NetServer, address: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-function portOf(server: NetServer): number {
-  return (server.address() as AddressInfo).port;
 }

@@ -52,7 +52,7 @@ export async function readArchive(content: Uint8Array): Promise<readonly Archive
   return checkEntries(entries);
 }
 
-export function looksGzipped(content: Uint8Array): boolean {
+function looksGzipped(content: Uint8Array): boolean {
   return content[0] === 0x1f && content[1] === 0x8b;
 }
 

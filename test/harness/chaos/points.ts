@@ -20,14 +20,14 @@ export async function openPoints(parent: string, distPath: string): Promise<Poin
   const folder = join(parent, 'points');
   const program = join(parent, 'holding-worker');
   await mkdir(folder);
-  await mkdir(program);
+  await mkdir(join(program, 'worker'), { recursive: true });
   await writeFile(join(program, 'package.json'), '{"type": "module"}');
   await writeFile(
-    join(program, 'worker-main.js'),
+    join(program, 'worker/main.js'),
     [
       `import { holdAtPoints } from ${JSON.stringify(fileURLToPath(new URL('hold-at-points.mjs', import.meta.url)))};`,
       `holdAtPoints(${JSON.stringify(folder)});`,
-      `await import(${JSON.stringify(join(distPath, 'worker-main.js'))});`,
+      `await import(${JSON.stringify(join(distPath, 'worker/main.js'))});`,
       '',
     ].join('\n'),
   );

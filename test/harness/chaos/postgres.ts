@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { Connection } from '@temporalio/client';
-import { loadConfig } from '../../../src/config.js';
+import { loadConfig } from '../../../src/config/index.js';
 import { freePorts } from '../free-port.js';
 import { until } from '../until.js';
 import type { MortalServer } from './server.js';

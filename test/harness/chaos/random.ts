@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { loadConfig } from '../../../src/config.js';
+import { loadConfig } from '../../../src/config/index.js';
 
 /** Decisions that are the same for the same seed. */
 export interface Random {

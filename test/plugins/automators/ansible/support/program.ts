@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../../../../src/config.js';
+import { loadConfig } from '../../../../../src/config/index.js';
 
 /** The ansible-playbook that `npm run setup:extras` installs. */
 export const ansibleProgram = join(loadConfig().cacheFolder, 'ansible', 'bin', 'ansible-playbook');

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../../../../src/config.js';
+import { loadConfig } from '../../../../../src/config/index.js';
 import { podmanIsMissing, startPodman, type Podman } from '../../../providers/docker/support/podman.js';
 
 const installed = join(loadConfig({ cwd: '/' }).cacheFolder, 'podman-compose', 'bin', 'podman-compose');

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../../../../src/config.js';
+import { loadConfig } from '../../../../../src/config/index.js';
 import { freePort } from '../../../../harness/free-port.js';
 import { until } from '../../../../harness/until.js';
 import type { Answer } from './answers.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../../../../src/config.js';
+import { loadConfig } from '../../../../../src/config/index.js';
 import { freePort } from '../../../../harness/free-port.js';
 import { until } from '../../../../harness/until.js';
 

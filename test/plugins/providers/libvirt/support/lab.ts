@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { loadConfig } from '../../../../../src/config.js';
+import { loadConfig } from '../../../../../src/config/index.js';
 import { sshdIsMissing } from '../../../../harness/sshd.js';
 import { libvirtIsMissing, startLibvirtd, type Libvirtd } from './libvirtd.js';
 

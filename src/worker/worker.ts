@@ -2,50 +2,49 @@ import { hostname } from 'node:os';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { createAbsences } from './activities/provider/absence.js';
-import { createInFlight } from './activities/in-flight.js';
-import { createActivities, type CoreParts } from './activities/table.js';
-import type { NodeAccess, NodeAddress } from './activities/parts.js';
-import { ownPaths, type Config } from './config.js';
-import type { Json } from './model/json.js';
-import { poolAccount } from './model/names.js';
-import { PluginError } from './plugins/errors.js';
-import { checkAccounts, checkAutomators } from './plugins/check-accounts.js';
-import { loadRegistry } from './plugins/registry.js';
-import type { KeyRing } from './secrets/keys.js';
-import { allowReferences } from './secrets/allowed.js';
-import { createRedactor } from './secrets/redact.js';
+import { createAbsences } from '../activities/provider/absence.js';
+import { createInFlight } from '../activities/in-flight.js';
+import type { NodeAccess, NodeAddress } from '../activities/parts.js';
+import { createActivities, type CoreParts } from '../activities/table.js';
+import { ownPaths, type Config } from '../config/index.js';
+import type { Json } from '../model/json.js';
+import { poolAccount } from '../model/names.js';
+import { PluginError } from '../plugins/errors.js';
+import { checkAccounts, checkAutomators } from '../plugins/check-accounts.js';
+import { loadRegistry } from '../plugins/registry.js';
+import type { KeyRing } from '../secrets/keys.js';
+import { allowReferences } from '../secrets/allowed.js';
+import { createRedactor } from '../secrets/redact.js';
 import {
   forbiddenReferences as findForbidden,
   resolveSecrets,
   SecretError,
   type SecretSources,
-} from './secrets/reference.js';
-import { isRunning, recordProcess } from './server/process.js';
-import { registerSearchAttributes } from './server/setup.js';
-import { keepRoundsSchedule } from './server/rounds-schedule.js';
-import { keepSweepSchedule } from './server/sweep-schedule.js';
-import { createPool, type ConnectionPool } from './ssh/pool.js';
-import { probe } from './ssh/probe.js';
-import { createShell } from './ssh/shell.js';
-import type { SshTarget } from './ssh/target.js';
-import { createFolderStore } from './store/folder.js';
-import { pruneLogsDaily } from './store/prune-logs.js';
-import { heddle } from './temporal-plugin.js';
-import { claimsOf } from './worker/claims.js';
-import { readClusterRecords } from './worker/cluster-records.js';
-import { computersOf } from './worker/computers.js';
-import { readNodePools } from './worker/node-pools.js';
-import { builderWorkers, coreOptions, taskWorkers } from './worker/queues.js';
-import { openResourceCache, resourcesOf } from './worker/resources.js';
-import { installRuntime } from './worker/runtime.js';
-import { dumpStacks } from './worker/stack-dump.js';
-import { loansOf } from './worker/loans.js';
-import { openInputs } from './worker/open-inputs.js';
-import { createPaces } from './worker/paces.js';
-import { turnsOf } from './worker/turns.js';
-import { readWorkflowRuns } from './worker/workflow-runs.js';
-import { peersQuery } from './workflows/cluster/messages.js';
+} from '../secrets/reference.js';
+import { isRunning, recordProcess } from '../server/process.js';
+import { registerSearchAttributes } from '../server/setup.js';
+import { keepRoundsSchedule, keepSweepSchedule } from '../server/schedules.js';
+import { createPool, type ConnectionPool } from '../ssh/pool.js';
+import { probe } from '../ssh/probe.js';
+import { createShell } from '../ssh/shell.js';
+import type { SshTarget } from '../ssh/target.js';
+import { createFolderStore } from '../store/folder.js';
+import { pruneLogsDaily } from '../store/prune-logs.js';
+import { heddle } from '../temporal-plugin.js';
+import { claimsOf } from './claims.js';
+import { readClusterRecords } from './cluster-records.js';
+import { computersOf } from './computers.js';
+import { readNodePools } from './node-pools.js';
+import { builderWorkers, coreOptions, taskWorkers } from './queues.js';
+import { openResourceCache, resourcesOf } from './resources.js';
+import { installRuntime } from './runtime.js';
+import { dumpStacks } from './stack-dump.js';
+import { loansOf } from './loans.js';
+import { openInputs } from './open-inputs.js';
+import { createPaces } from './paces.js';
+import { turnsOf } from './turns.js';
+import { readWorkflowRuns } from './workflow-runs.js';
+import { peersQuery } from '../workflows/cluster/messages.js';
 
 export interface HeddleWorkerOptions {
   readonly config: Config;
@@ -219,7 +218,7 @@ function accessNodes(pool: ConnectionPool): NodeAccess {
       const shell = createShell({ ...options, pool, target: targetOf(address) });
       return timeoutMs === undefined
         ? shell
-        : { ...shell, run: (script) => shell.run({ timeoutMs, ...script }) };
+        : { ...shell, run: (script) => shell.run({ ...script, timeoutMs: script.timeoutMs ?? timeoutMs }) };
     },
   };
 }

@@ -1,26 +1,26 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { JsonObject } from './model/json.js';
-import type { ProviderAccount } from './model/provider-account.js';
-import { toLimits, toReservations, toSweep, type ReservationConfig } from './config/parts.js';
-import { defaultLimits, type Limits } from './model/cluster/limits.js';
-import type { SweepSettings } from './model/sweep/sweep.js';
-import type { ProgramOptions } from './plugins/program/load-program.js';
+import type { JsonObject } from '../model/json.js';
+import type { ProviderAccount } from '../model/provider-account.js';
+import { toLimits, toReservations, toSweep, type ReservationConfig } from './convert.js';
+import { defaultLimits, type Limits } from '../model/cluster/limits.js';
+import type { SweepSettings } from '../model/sweep/sweep.js';
+import type { ProgramOptions } from '../plugins/program/load-program.js';
 import {
   configSchema,
   metricsAddressSchema,
   readConfigFile,
   type WrittenConfig,
   type WrittenProvider,
-} from './schema/config.js';
-import { parseDuration } from './schema/duration.js';
-import { errorAt, ProblemsError, type Path, type Place } from './schema/problem.js';
-import { readTextFile } from './schema/read-text.js';
-import { whyUntrusted } from './schema/trusted-path.js';
-import { loadTemporal, type Environment, type TemporalConfig } from './config/temporal.js';
+} from '../schema/config.js';
+import { parseDuration } from '../schema/duration.js';
+import { errorAt, ProblemsError, type Path, type Place } from '../schema/problem.js';
+import { readTextFile } from '../schema/read-text.js';
+import { whyUntrusted } from '../schema/trusted-path.js';
+import { loadTemporal, type Environment, type TemporalConfig } from './temporal.js';
 
-export type { Environment, TemporalConfig } from './config/temporal.js';
+export type { Environment, TemporalConfig } from './temporal.js';
 
 /** Everything that is configured, defaults filled in, paths absolute. */
 export interface Config {
@@ -74,7 +74,7 @@ export interface Config {
   readonly locate?: (path: Path) => Place;
 }
 
-export interface BuilderConfig {
+interface BuilderConfig {
   /** Builds at once in a site. */
   readonly builds: number;
   /** Files on their way at once on one builder. */

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { loadConfig, type Config } from './config.js';
-import { prepareFolder } from './config/prepare-folder.js';
-import { openKeyRing, parseKeyRing } from './secrets/keys.js';
-import type { SecretSources } from './secrets/reference.js';
+import { loadConfig, type Config } from '../config/index.js';
+import { prepareFolder } from '../config/prepare-folder.js';
+import { openKeyRing, parseKeyRing } from '../secrets/keys.js';
+import type { SecretSources } from '../secrets/reference.js';
 import { startWorker } from './worker.js';
 
 await main();

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadConfig, type Config, type Environment } from '../src/config.js';
-import { pretendForeign } from './harness/foreign.js';
-import { prepareFolder } from '../src/config/prepare-folder.js';
+import { loadConfig, type Config, type Environment } from '../../src/config/index.js';
+import { pretendForeign } from '../harness/foreign.js';
+import { prepareFolder } from '../../src/config/prepare-folder.js';
 
 let home: string;
 let cwd: string;

@@ -1,0 +1,112 @@
+import {
+  ScheduleAlreadyRunning,
+  ScheduleOverlapPolicy,
+  type Client,
+  type ScheduleOptions,
+} from '@temporalio/client';
+import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
+import {
+  coreQueue,
+  roundsScheduleId,
+  roundsWorkflowType,
+  sweepScheduleId,
+  sweepWorkflowType,
+} from '../model/names.js';
+import type { SweepInput, SweepSettings } from '../model/sweep/sweep.js';
+
+/** Creates or updates the Schedule of the leak sweep. @returns what went wrong, as a message. */
+export function keepSweepSchedule(
+  temporal: Client,
+  { everyMs, policy }: SweepSettings,
+): Promise<string | undefined> {
+  const input: SweepInput = { policy };
+  return keepSchedule(temporal, {
+    scheduleId: sweepScheduleId,
+    everyMs,
+    without: 'orphaned machines are not detected',
+    action: { ...actionOf(sweepWorkflowType, 'sweep'), args: [input], staticSummary: 'orphaned machines' },
+    isSame: ([current]) => {
+      const {
+        minimumAgeMs,
+        cap,
+        delete: deletes,
+      } = (current as Partial<SweepInput> | undefined)?.policy ?? {};
+      return minimumAgeMs === policy.minimumAgeMs && cap === policy.cap && deletes === policy.delete;
+    },
+  });
+}
+
+/** Creates or updates the Schedule of the periodic checks. @returns what went wrong, as a message. */
+export function keepRoundsSchedule(temporal: Client, everyMs: number): Promise<string | undefined> {
+  return keepSchedule(temporal, {
+    scheduleId: roundsScheduleId,
+    everyMs,
+    without: 'machines are not checked, and outdated images are not rebuilt',
+    action: {
+      ...actionOf(roundsWorkflowType, 'rounds'),
+      args: [],
+      staticSummary: 'periodic checks of machines and images',
+    },
+    isSame: () => true,
+  });
+}
+
+function actionOf(workflowType: string, workflowId: string) {
+  return {
+    type: 'startWorkflow',
+    workflowType,
+    workflowId,
+    taskQueue: coreQueue,
+    workflowExecutionTimeout: '1 hour',
+  } as const;
+}
+
+type WorkflowAction = Extract<ScheduleOptions['action'], { readonly type: 'startWorkflow' }>;
+
+interface KeptSchedule {
+  readonly scheduleId: string;
+  readonly everyMs: number;
+  readonly action: WorkflowAction;
+  /** Whether a schedule with these arguments does the same, whatever its interval. */
+  readonly isSame: (args: readonly unknown[]) => boolean;
+  /** The consequence of its absence, for messages. */
+  readonly without: string;
+}
+
+/** Creates or updates a Schedule; concurrent calls are safe, and a pause stays. */
+async function keepSchedule(temporal: Client, kept: KeptSchedule): Promise<string | undefined> {
+  try {
+    await temporal.withDeadline(Date.now() + 10_000, () => makeOrUpdate(temporal, kept));
+    return undefined;
+  } catch (error) {
+    return `the Temporal server did not take the schedule ${kept.scheduleId} (${error instanceof Error ? error.message : String(error)}), so ${kept.without}`;
+  }
+}
+
+async function makeOrUpdate(
+  temporal: Client,
+  { scheduleId, everyMs, action: plain, isSame }: KeptSchedule,
+): Promise<void> {
+  const purpose = purposeOf('start', plain.workflowType as string);
+  // The SDK's interceptors see a schedule that is created, but not one that is updated.
+  const action = { ...plain, args: sealMessage(purpose, plain.args as unknown[]) };
+  const spec = { intervals: [{ every: everyMs }] };
+  try {
+    // What was missed while the server was down is not caught up: the next pass sees as much.
+    const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' } as const;
+    await temporal.schedule.create({ scheduleId, spec, action, policies });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    const handle = temporal.schedule.getHandle(scheduleId);
+    const description = await handle.describe();
+    // Workers of one configuration leave it alone, so that starting them does not set its clock back.
+    const current = openMessage(purpose, description.action.args ?? [], Date.now());
+    if (description.spec.intervals?.[0]?.every === everyMs && current.ok && isSame(current.args)) return;
+    await handle.update(({ state: { paused, note }, policies }) => ({
+      spec,
+      action,
+      policies,
+      state: { paused, note },
+    }));
+  }
+}
