@@ -21,13 +21,13 @@ import { runCommand } from './automator/exec-task.js';
 import { toFailure } from './failures.js';
 import { checkImage } from './image/check-image.js';
 import { libraryVerbs } from './image/library-verbs.js';
-import { borrowNode, findNode, lookBorrower, type NodeLoans } from './image/lease-node.js';
+import { borrowNode, findNode, checkBorrowerLease, type NodeLoans } from './image/lease-node.js';
 import { describeAccount } from './machine/describe-account.js';
 import { engineVerbs } from './machine/engine-verbs.js';
 import { providerVerbs } from './machine/provider-verbs.js';
 import { systemVerbs } from './machine/system-verbs.js';
 import type { ActivityParts } from './parts.js';
-import { findEarlierRuns } from './cluster/previous-runs.js';
+import { findPreviousRuns } from './cluster/previous-runs.js';
 import { createPeersCache, type PeersCache } from './cluster/peers.js';
 import { checkPins } from './cluster/pins.js';
 import { planCluster } from './cluster/plan.js';
@@ -36,16 +36,16 @@ import { findMachines } from './provider/find-machines.js';
 import { runProviderTask } from './provider/provider-task.js';
 import { readQuota } from './pool/read-quota.js';
 import { tellReused } from './pool/notify-reused.js';
-import { createTogetherActivities } from './provider/batch.js';
-import { findComputers } from './reservation/find-machines.js';
+import { createBatchActivities } from './provider/batch.js';
+import { findCandidates } from './reservation/find-machines.js';
 import { notify } from './reservation/notify.js';
 import { operateMachine } from './reservation/operate-machine.js';
 import type { Computers, NotifySettings } from './reservation/parts.js';
 import { createSharedLists, type SharedLists } from './provider/shared-lists.js';
 import { survey } from './cluster/probe-nodes.js';
 import { findLeaks } from './sweep/find-leaks.js';
-import { listRounds } from './sweep/list-checked.js';
-import { disown, sweepGround } from './sweep/list-accounts.js';
+import { listChecked } from './sweep/list-checked.js';
+import { disown, listAccounts } from './sweep/list-accounts.js';
 import type { MachineHandler, TaskCall } from './task-call.js';
 import { noTaskLog } from './task-log.js';
 
@@ -74,14 +74,14 @@ export function createActivities(parts: CoreParts): Activities {
     PLAN_POOL: heartbeating((request) => planPool(parts, request)),
     CHECK_IMAGE: heartbeating((request) => checkImage(parts, request)),
     DESCRIBE_ACCOUNT: heartbeating((request) => describeAccount(parts, request)),
-    EARLIER_RUNS: heartbeating((request) => findEarlierRuns(parts, request)),
-    SWEEP_GROUND: heartbeating(() => sweepGround(parts)),
+    FIND_PREVIOUS_RUNS: heartbeating((request) => findPreviousRuns(parts, request)),
+    LIST_ACCOUNTS: heartbeating(() => listAccounts(parts)),
     DISOWN: heartbeating((request) => disown(parts, request)),
-    LIST_ROUNDS: heartbeating(() => listRounds(parts)),
+    LIST_CHECKED: heartbeating(() => listChecked(parts)),
     FIND_NODE: heartbeating(({ node }) => findNode(parts.loans, node)),
     BORROW_NODE: heartbeating((request) => borrowNode(parts.loans, request)),
-    LOOK_BORROWER: heartbeating((request) => lookBorrower(parts.loans, request)),
-    FIND_COMPUTERS: heartbeating((request) => findComputers(parts, request)),
+    CHECK_BORROWER: heartbeating((request) => checkBorrowerLease(parts.loans, request)),
+    FIND_CANDIDATES: heartbeating((request) => findCandidates(parts, request)),
     OPERATE_MACHINE: heartbeating((request) => operateMachine(parts, request)),
     NOTIFY: heartbeating((notifications) => notify(parts, notifications)),
   };
@@ -96,7 +96,7 @@ const lookActivities = {
 
 export type TaskActivities = Pick<
   Activities,
-  AnyAction | keyof BatchActivities | keyof typeof lookActivities | 'SURVEY'
+  AnyAction | keyof BatchActivities | keyof typeof lookActivities | 'PROBE_NODES'
 >;
 
 /** The activities that call plugins: the tasks of nodes and machines, and looks at provider accounts. */
@@ -106,14 +106,14 @@ export function createTaskActivities(parts: ActivityParts): TaskActivities {
   const tasks = [...actions, ...machineActions].map(
     (action) => [action, (request: TaskRequest) => runTask({ parts, peers, action, request })] as const,
   );
-  const looks = Object.entries({ SURVEY: survey, ...lookActivities }).map(
+  const looks = Object.entries({ PROBE_NODES: survey, ...lookActivities }).map(
     ([name, look]) =>
       [
         name,
         (request: LookRequest) => runLook(parts, lists, name as ActivityName, request, look as Look),
       ] as const,
   );
-  const batches = createTogetherActivities((action, request, within) =>
+  const batches = createBatchActivities((action, request, within) =>
     runTask({ parts, peers, action, request, within }),
   );
   return { ...Object.fromEntries(tasks), ...Object.fromEntries(looks), ...batches } as TaskActivities;

@@ -2,14 +2,14 @@ import { actions, type Action, type AnyAction } from './action.js';
 import type { BatchActivities } from './node/batch.js';
 import type { CheckedImage, CheckImageRequest } from './image/messages.js';
 import type { BorrowNodeRequest, FindNodeRequest, FoundNode } from './image/node.js';
-import type { LookBorrowerReply, LookBorrowerRequest } from './node/lease.js';
+import type { CheckBorrowerReply, CheckBorrowerRequest } from './node/lease.js';
 import type {
-  EarlierRunsReply,
-  EarlierRunsRequest,
+  PreviousRunsReply,
+  PreviousRunsRequest,
   FindMachinesReply,
   FindMachinesRequest,
-  SurveyReply,
-  SurveyRequest,
+  ProbeReply,
+  ProbeRequest,
 } from './node/probe.js';
 import { isMachineAction, type MachineAction } from './machine/actions.js';
 import type {
@@ -29,8 +29,8 @@ import type {
   QuotaRequest,
 } from './pool/messages.js';
 import type {
-  FindComputersReply,
-  FindComputersRequest,
+  FindCandidatesReply,
+  FindCandidatesRequest,
   OperateMachineReply,
   OperateMachineRequest,
 } from './reservation/messages.js';
@@ -41,7 +41,7 @@ import type {
   DisownRequest,
   FindLeaksReply,
   FindLeaksRequest,
-  SweepGround,
+  SweepAccounts,
 } from './sweep/sweep.js';
 
 /** Every activity, by its type name, with its request and its reply. */
@@ -50,7 +50,7 @@ export type Activities = Readonly<
     Record<MachineAction, (request: MachineTaskRequest) => Promise<MachineTaskOutcome>>
 > &
   BatchActivities & {
-    readonly SURVEY: (request: SurveyRequest) => Promise<SurveyReply>;
+    readonly PROBE_NODES: (request: ProbeRequest) => Promise<ProbeReply>;
     readonly FIND_MACHINES: (request: FindMachinesRequest) => Promise<FindMachinesReply>;
     readonly FIND_LEAKS: (request: FindLeaksRequest) => Promise<FindLeaksReply>;
     readonly NODE_REUSED: (request: NodeReusedRequest) => Promise<void>;
@@ -59,14 +59,14 @@ export type Activities = Readonly<
     readonly PLAN_POOL: (request: PlanPoolRequest) => Promise<PoolPlan>;
     readonly CHECK_IMAGE: (request: CheckImageRequest) => Promise<CheckedImage>;
     readonly DESCRIBE_ACCOUNT: (request: AccountRequest) => Promise<AccountReply>;
-    readonly EARLIER_RUNS: (request: EarlierRunsRequest) => Promise<EarlierRunsReply>;
-    readonly SWEEP_GROUND: () => Promise<SweepGround>;
+    readonly FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => Promise<PreviousRunsReply>;
+    readonly LIST_ACCOUNTS: () => Promise<SweepAccounts>;
     readonly DISOWN: (request: DisownRequest) => Promise<DisownReply>;
-    readonly LIST_ROUNDS: () => Promise<{ readonly workflows: readonly string[] }>;
+    readonly LIST_CHECKED: () => Promise<{ readonly workflows: readonly string[] }>;
     readonly FIND_NODE: (request: FindNodeRequest) => Promise<FoundNode>;
     readonly BORROW_NODE: (request: BorrowNodeRequest) => Promise<FoundNode>;
-    readonly LOOK_BORROWER: (request: LookBorrowerRequest) => Promise<LookBorrowerReply>;
-    readonly FIND_COMPUTERS: (request: FindComputersRequest) => Promise<FindComputersReply>;
+    readonly CHECK_BORROWER: (request: CheckBorrowerRequest) => Promise<CheckBorrowerReply>;
+    readonly FIND_CANDIDATES: (request: FindCandidatesRequest) => Promise<FindCandidatesReply>;
     readonly OPERATE_MACHINE: (request: OperateMachineRequest) => Promise<OperateMachineReply>;
     readonly NOTIFY: (notifications: ReservationNotification) => Promise<{ readonly told: number }>;
   };
@@ -170,7 +170,7 @@ const attempts = (limit: number): Pick<ActivityRow, 'retry'> => ({
 
 export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   CREATE: create,
-  CREATE_TOGETHER: create,
+  CREATE_BATCH: create,
   // One look per attempt: waiting between looks costs neither history nor a worker slot.
   CONFIRM: {
     by: 'provider',
@@ -188,7 +188,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   REMOVE: service,
   EXEC: service,
   DELETE: del,
-  DELETE_TOGETHER: del,
+  DELETE_BATCH: del,
 
   NODE_STATUS: machine,
   POWER_STATUS: { ...question, method: 'powerStatus' },
@@ -227,10 +227,10 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   MAKE_PASSWORD: { ...machine, budgetMs: 5 * minute },
   GRANT_ACCESS: { ...system, method: 'grantAccess', budgetMs: 5 * minute },
   REVOKE_ACCESS: { ...system, method: 'revokeAccess', budgetMs: 10 * minute },
-  TAKE_SLOT: { ...machine, budgetMs: 30 * minute },
-  GIVE_SLOT: { ...machine, budgetMs: 30 * minute },
+  ACQUIRE_PERMIT: { ...machine, budgetMs: 30 * minute },
+  RELEASE_PERMIT: { ...machine, budgetMs: 30 * minute },
   // A request for a build waits until a builder has room for it.
-  TAKE_BUILD_PLACE: { queue: 'build', attemptMs: minute, retry: machine.retry },
+  ACQUIRE_BUILD_PERMIT: { queue: 'build', attemptMs: minute, retry: machine.retry },
   BUILD_FILE: { queue: 'build', attemptMs: 24 * hour, retry: machine.retry },
   DOWNLOAD_IMAGE: { ...transfer, method: 'downloadImage' },
   UPLOAD_IMAGE: { ...transfer, method: 'uploadImage' },
@@ -245,7 +245,7 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   // Without a builder the workflow tries again later.
   REMOVE_FILE: { ...machine, queue: 'upload', budgetMs: minute },
 
-  SURVEY: { ...look, attemptMs: 2 * minute, budgetMs: 5 * minute },
+  PROBE_NODES: { ...look, attemptMs: 2 * minute, budgetMs: 5 * minute },
   FIND_MACHINES: look,
   // A site without workers is reported soon instead of waited for.
   FIND_LEAKS: { ...look, startWithinMs: 30 * second, attemptMs: 2 * minute, budgetMs: 6 * minute },
@@ -256,14 +256,14 @@ export const activityTable: Readonly<Record<ActivityName, ActivityRow>> = {
   PLAN_POOL: { ...core, ...attempts(10) },
   CHECK_IMAGE: { ...core, ...attempts(10) },
   DESCRIBE_ACCOUNT: { ...core, budgetMs: 5 * minute, ...attempts(5) },
-  EARLIER_RUNS: { ...core, ...attempts(20) },
-  SWEEP_GROUND: { ...core, budgetMs: 5 * minute },
+  FIND_PREVIOUS_RUNS: { ...core, ...attempts(20) },
+  LIST_ACCOUNTS: { ...core, budgetMs: 5 * minute },
   DISOWN: { ...core, attemptMs: 2 * minute, ...attempts(3) },
-  LIST_ROUNDS: { ...core, budgetMs: 5 * minute },
+  LIST_CHECKED: { ...core, budgetMs: 5 * minute },
   FIND_NODE: { ...core, budgetMs: 5 * minute },
   BORROW_NODE: { ...core, budgetMs: 5 * minute },
-  LOOK_BORROWER: { ...core, budgetMs: 5 * minute },
-  FIND_COMPUTERS: { ...core, attemptMs: 2 * minute, budgetMs: 5 * minute, ...attempts(5) },
+  CHECK_BORROWER: { ...core, budgetMs: 5 * minute },
+  FIND_CANDIDATES: { ...core, attemptMs: 2 * minute, budgetMs: 5 * minute, ...attempts(5) },
   OPERATE_MACHINE: { ...core, attemptMs: 24 * hour, isAbandoned: true },
   NOTIFY: {
     ...core,

@@ -8,7 +8,7 @@ const atOnce = 100;
 
 /** One round: each machine and each image is told to look at itself. A schedule starts it. */
 export async function rounds(): Promise<string> {
-  const { workflows } = await schedule('LIST_ROUNDS', undefined);
+  const { workflows } = await schedule('LIST_CHECKED', undefined);
   let told = 0;
   for (let first = 0; first < workflows.length; first += atOnce) {
     // One that has ended since it was listed needs no look.

@@ -33,7 +33,7 @@ const deletingMs = 10 * 60_000;
  * it the report of the one before, so no history grows.
  */
 export async function sweep(input: SweepInput): Promise<SweepReport> {
-  const { accounts, recorded } = await schedule('SWEEP_GROUND', undefined);
+  const { accounts, recorded } = await schedule('LIST_ACCOUNTS', undefined);
   const looks = await Promise.all(accounts.map(lookAt));
   const earlier = input.earlier ?? reportBefore()?.leaks ?? [];
   const { leaks, ripe, refused } = decideSweep({ now: Date.now(), input, earlier, looks, recorded });

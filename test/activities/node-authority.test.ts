@@ -53,7 +53,7 @@ describe('a secret reference in the payload', () => {
   });
 
   test.each(forged)('at %s is not resolved by a survey or a health check', async (_place, config) => {
-    const { SURVEY } = createTaskActivities(scene.bench.parts);
+    const { PROBE_NODES } = createTaskActivities(scene.bench.parts);
     const probe = { kind: 'command' as const, command: 'true' };
     const looked = {
       nodeId: 'app-1',
@@ -67,7 +67,7 @@ describe('a secret reference in the payload', () => {
       { attempt: 9, startToCloseTimeoutMs: 60_000 },
       { logger: new DefaultLogger('ERROR') },
     );
-    await environment.run(SURVEY, {
+    await environment.run(PROBE_NODES, {
       clusterId: 'web',
       provider: { name: 'fault', type: 'fault', fields: { how } },
       nodes: [looked],

@@ -5,8 +5,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTaskActivities } from '../../src/activities/table.js';
-import { findEarlierRuns } from '../../src/activities/cluster/previous-runs.js';
-import type { EarlierRunsReply } from '../../src/model/node/probe.js';
+import { findPreviousRuns } from '../../src/activities/cluster/previous-runs.js';
+import type { PreviousRunsReply } from '../../src/model/node/probe.js';
 import type { TaskOutcome } from '../../src/model/node/task-request.js';
 import { formatKeys, generateKey } from '../../src/secrets/key-document.js';
 import { heddle } from '../../src/temporal-plugin.js';
@@ -147,7 +147,7 @@ describe('CREATE after a reset of its workflow', () => {
   });
 });
 
-describe('EARLIER_RUNS', () => {
+describe('FIND_PREVIOUS_RUNS', () => {
   const start = (name: string, uid: string) =>
     client.workflow.start<typeof life>('life', { workflowId: `cluster/${name}`, taskQueue, args: [uid] });
 
@@ -156,13 +156,13 @@ describe('EARLIER_RUNS', () => {
     name: string,
     handle: WorkflowHandle<typeof life> & { readonly firstExecutionRunId: string },
     runId = handle.firstExecutionRunId,
-  ): Promise<EarlierRunsReply> {
+  ): Promise<PreviousRunsReply> {
     const runs = readWorkflowRuns(client);
     await until(
       'the memo is written',
       async () => (await runs.describe(`cluster/${name}`, runId))?.clusterUid,
     );
-    return findEarlierRuns({ runs }, { clusterId: name, runId });
+    return findPreviousRuns({ runs }, { clusterId: name, runId });
   }
 
   const memoOf = (handle: { readonly workflowId: string; readonly firstExecutionRunId: string }) =>

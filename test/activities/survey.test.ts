@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.js';
-import type { LookedAt } from '../../src/model/node/probe.js';
+import type { ProbedNode } from '../../src/model/node/probe.js';
 import { mergePayload } from '../../src/model/node/payload.js';
 import { TestService } from '../harness/local/service.js';
 import { until } from '../harness/until.js';
@@ -17,15 +17,15 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 beforeEach(() => service.call('DELETE', '/v1/faults'));
 
-const changed = (node: LookedAt, config: JsonObject): LookedAt => ({
+const changed = (node: ProbedNode, config: JsonObject): ProbedNode => ({
   ...node,
   config: mergePayload(node.config, config),
 });
-const textOf = (node: LookedAt, key: string): string => {
+const textOf = (node: ProbedNode, key: string): string => {
   const value = node.config[key];
   return typeof value === 'string' ? value : '';
 };
-const idOf = (node: LookedAt): string => textOf(node, 'providerid');
+const idOf = (node: ProbedNode): string => textOf(node, 'providerid');
 
 async function listCalls(): Promise<number> {
   const { body } = await service.call('GET', '/v1/journal?operation=list&limit=100000');
@@ -41,7 +41,7 @@ async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure>
   throw error;
 }
 
-describe('SURVEY', () => {
+describe('PROBE_NODES', () => {
   it('says nothing of machines that are as they should be, and lists an account once for all who look', async () => {
     const nodes = [await bench.up('fine-1'), await bench.up('fine-2')];
     const before = await listCalls();
@@ -134,7 +134,7 @@ describe('SURVEY', () => {
   });
 });
 
-describe('SURVEY of a provider that fails', () => {
+describe('PROBE_NODES of a provider that fails', () => {
   it('is tried again, and in the end says what it does not know', async () => {
     const node = await bench.up('failing');
     const { body } = await service.call('POST', '/v1/faults', {
@@ -151,7 +151,7 @@ describe('SURVEY of a provider that fails', () => {
     expect(failure).toMatchObject({
       type: 'Retryable',
       nonRetryable: false,
-      message: expect.stringMatching(/^SURVEY web: .*503/),
+      message: expect.stringMatching(/^PROBE_NODES web: .*503/),
     });
     expect(await bench.survey([node], 3)).toEqual({
       sightings: [],
@@ -169,7 +169,7 @@ describe('SURVEY of a provider that fails', () => {
         unknown: [{ nodeId: 'locked', incarnation: 1, why: expect.stringContaining('401') }],
       });
       const elsewhere = { clusterId: 'web', provider: { ...account, name: 'elsewhere' }, nodes: [node] };
-      expect((await locked.looks.SURVEY(elsewhere)).unknown).toMatchObject([
+      expect((await locked.looks.PROBE_NODES(elsewhere)).unknown).toMatchObject([
         { why: expect.stringContaining('no provider "elsewhere"') },
       ]);
     } finally {
@@ -178,7 +178,7 @@ describe('SURVEY of a provider that fails', () => {
   });
 });
 
-describe('SURVEY of a provider whose lists lag', () => {
+describe('PROBE_NODES of a provider whose lists lag', () => {
   let slow: MachineBench;
   beforeAll(async () => {
     slow = await openMachineBench(service, { like: bench, descriptor: { consistencyWindowMs: 1_500 } });
@@ -188,7 +188,7 @@ describe('SURVEY of a provider whose lists lag', () => {
   it('does not take a machine for gone that is only not shown yet', async () => {
     await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 1_000, hostname: 'lag-1' });
     await service.call('POST', '/v1/faults', { fault: 'list-lag', ms: 3_600_000, hostname: 'lag-2' });
-    const create = async (nodeId: string): Promise<LookedAt> => ({
+    const create = async (nodeId: string): Promise<ProbedNode> => ({
       nodeId,
       incarnation: 1,
       keyUid: 'u',

@@ -107,10 +107,10 @@ test('a service action refuses a forbidden reference in its fields', async () =>
 });
 
 test('a survey does not resolve a forbidden reference, and says that the machine is unknown', async () => {
-  const { SURVEY } = createTaskActivities(bench.parts);
+  const { PROBE_NODES } = createTaskActivities(bench.parts);
   const provider = { name: 'fault', type: 'fault', fields: { how: forbidden() } };
   const reply = await inActivity(() =>
-    SURVEY({
+    PROBE_NODES({
       clusterId: 'web',
       provider,
       nodes: [{ nodeId: 'app-1', incarnation: 1, keyUid: 'u', config: { providerid: 'm-1' } }],

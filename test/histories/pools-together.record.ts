@@ -32,7 +32,7 @@ it('records a pool that makes and deletes several nodes with one activity', () =
     const names = new Set(
       (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name),
     );
-    for (const name of ['CREATE_TOGETHER', 'DELETE_TOGETHER'])
+    for (const name of ['CREATE_BATCH', 'DELETE_BATCH'])
       if (!names.has(name)) throw new Error(`there is no ${name} in it: record it again`);
     await keep('pool-batches', poolWorkflowId('many'));
   }));

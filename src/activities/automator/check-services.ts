@@ -1,5 +1,5 @@
 import { anySignal } from '../../model/signals.js';
-import type { HealthSighting, LookedAt, SurveyRequest } from '../../model/node/probe.js';
+import type { HealthObservation, ProbedNode, ProbeRequest } from '../../model/node/probe.js';
 import { findLogin } from '../provider/address.js';
 import type { Attempt } from '../attempt.js';
 import { lookOnce, type Checked } from './health.js';
@@ -15,18 +15,18 @@ const atOnce = 32;
  */
 export async function checkServices(
   parts: ActivityParts,
-  { provider }: SurveyRequest,
-  nodes: readonly LookedAt[],
+  { provider }: ProbeRequest,
+  nodes: readonly ProbedNode[],
   attempt: Attempt,
-): Promise<readonly HealthSighting[]> {
+): Promise<readonly HealthObservation[]> {
   const stop = anySignal([attempt.signal, attempt.detach]);
-  const found = await mapLimited(nodes, atOnce, async (node): Promise<readonly HealthSighting[]> => {
+  const found = await mapLimited(nodes, atOnce, async (node): Promise<readonly HealthObservation[]> => {
     const { nodeId, incarnation, checks = {} } = node;
     const checked = await reach(parts, provider.name, node, attempt).catch((error: unknown) => {
       stop.throwIfAborted();
       return error instanceof Error ? error.message : String(error);
     });
-    const sightings: HealthSighting[] = [];
+    const sightings: HealthObservation[] = [];
     for (const [service, check] of Object.entries(checks)) {
       const { why, well } =
         typeof checked === 'string'
@@ -48,7 +48,7 @@ export async function checkServices(
 async function reach(
   parts: ActivityParts,
   account: string,
-  { nodeId, config }: LookedAt,
+  { nodeId, config }: ProbedNode,
   attempt: Attempt,
 ): Promise<Checked> {
   const { address } = await findLogin(parts, { account, config }, attempt);

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
-import type { EarlierRunsReply, EarlierRunsRequest } from '../../model/node/probe.js';
+import type { PreviousRunsReply, PreviousRunsRequest } from '../../model/node/probe.js';
 import { clusterWorkflowId } from '../../model/names.js';
 import type { ActivityParts, WorkflowRun, WorkflowRuns } from '../parts.js';
 
@@ -14,13 +14,13 @@ const endedByItself = 'COMPLETED';
 const goesOn = ['RUNNING', 'PAUSED', 'CONTINUED_AS_NEW'];
 
 /**
- * The activity EARLIER_RUNS: finds lives of a cluster of this name that were cut, and so may have left
+ * The activity FIND_PREVIOUS_RUNS: finds lives of a cluster of this name that were cut, and so may have left
  * machines.
  */
-export async function findEarlierRuns(
+export async function findPreviousRuns(
   { runs }: Pick<ActivityParts, 'runs'>,
-  { clusterId, runId }: EarlierRunsRequest,
-): Promise<EarlierRunsReply> {
+  { clusterId, runId }: PreviousRunsRequest,
+): Promise<PreviousRunsReply> {
   const workflowId = clusterWorkflowId(clusterId);
   const own = await runs.describe(workflowId, runId);
   const listed = await listWithOwn(runs, workflowId, runId);

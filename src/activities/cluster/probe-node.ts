@@ -1,5 +1,5 @@
 import { anySignal } from '../../model/signals.js';
-import type { LookedAt } from '../../model/node/probe.js';
+import type { ProbedNode } from '../../model/node/probe.js';
 import { mergePayload } from '../../model/node/payload.js';
 import type { Drift } from '../../model/node/state.js';
 import type { Machine } from '../../plugins/contract.js';
@@ -32,7 +32,7 @@ export interface Looking {
  * Looks at one node's machine: at its provider, then over SSH. It never throws for what is wrong with a
  * machine.
  */
-export async function lookAtNode(looking: Looking, node: LookedAt): Promise<Verdict> {
+export async function probeNode(looking: Looking, node: ProbedNode): Promise<Verdict> {
   const { view, attempt, listed } = looking;
   try {
     const shown = machineOf(listed ?? [], keyOf(node), idOf(node));
@@ -68,12 +68,16 @@ export function unknown(error: unknown, prefix = ''): Extract<Verdict, { readonl
   };
 }
 
-function missing(view: AccountView, node: LookedAt): Verdict {
+function missing(view: AccountView, node: ProbedNode): Verdict {
   return { kind: 'missing', why: `${view.account} has no machine ${named(node)} any more` };
 }
 
 /** What the provider alone tells; undefined when it says that the machine runs, or has none. */
-function judge({ account }: AccountView, node: LookedAt, machine: Machine | undefined): Verdict | undefined {
+function judge(
+  { account }: AccountView,
+  node: ProbedNode,
+  machine: Machine | undefined,
+): Verdict | undefined {
   switch (machine?.state) {
     case undefined:
     case 'running':
@@ -100,7 +104,11 @@ function judge({ account }: AccountView, node: LookedAt, machine: Machine | unde
 type Reached = Verdict | { readonly kind: 'silent'; readonly why: string };
 
 /** Looks where the machine is now whether it answers as ours, and which boot it is. */
-async function reach({ parts, view, attempt }: Looking, node: LookedAt, machine: Machine): Promise<Reached> {
+async function reach(
+  { parts, view, attempt }: Looking,
+  node: ProbedNode,
+  machine: Machine,
+): Promise<Reached> {
   if (view.reach !== undefined) {
     const { is, why = 'no reason was given' } = await view.reach(node);
     return is === 'yes' ? { kind: 'fine' } : { kind: 'silent', why: `it does not answer: ${why}` };
@@ -136,11 +144,11 @@ async function reach({ parts, view, attempt }: Looking, node: LookedAt, machine:
   }
 }
 
-function idOf({ config }: LookedAt): string | undefined {
+function idOf({ config }: ProbedNode): string | undefined {
   const id = config['providerid'];
   return typeof id === 'string' ? id : undefined;
 }
 
-function named(node: LookedAt): string {
+function named(node: ProbedNode): string {
   return idOf(node) ?? `of key ${keyOf(node)}`;
 }

@@ -1,12 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { anySignal } from '../../model/signals.js';
-import type { LookedAt, Sighting, SurveyReply, SurveyRequest, Unseen } from '../../model/node/probe.js';
+import type {
+  ProbedNode,
+  Observation,
+  ProbeReply,
+  ProbeRequest,
+  UnknownNode,
+} from '../../model/node/probe.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { Attempt } from '../attempt.js';
 import { checkServices } from '../automator/check-services.js';
 import { viewAccount } from '../provider/account-view.js';
-import { lookAtNode, unknown, type Looking, type Verdict } from './probe-node.js';
+import { probeNode, unknown, type Looking, type Verdict } from './probe-node.js';
 import { keyOf } from '../provider/machine-input.js';
 import { mapLimited } from '../map-limited.js';
 import type { ActivityParts } from '../parts.js';
@@ -25,11 +31,11 @@ const patience = 3;
 export async function survey(
   parts: ActivityParts,
   lists: SharedLists,
-  request: SurveyRequest,
+  request: ProbeRequest,
   attempt: Attempt,
-): Promise<SurveyReply> {
+): Promise<ProbeReply> {
   const { nodes } = request;
-  const verdicts = await lookAtAll(parts, lists, request, attempt);
+  const verdicts = await probeAll(parts, lists, request, attempt);
   const passing = verdicts.find((verdict) => verdict.kind === 'unknown' && verdict.passing);
   const { retryPolicy } = activityInfo();
   const last = Math.min(patience, retryPolicy?.maximumAttempts || patience);
@@ -40,13 +46,13 @@ export async function survey(
   const health = checked.length === 0 ? undefined : await checkServices(parts, request, checked, attempt);
   return {
     health,
-    sightings: nodes.flatMap(({ nodeId, incarnation }, index): readonly Sighting[] => {
+    sightings: nodes.flatMap(({ nodeId, incarnation }, index): readonly Observation[] => {
       const verdict = verdicts[index];
       return verdict?.kind === 'drift'
         ? [{ nodeId, incarnation, seen: verdict.seen, why: attempt.redact(verdict.why) }]
         : [];
     }),
-    unknown: nodes.flatMap(({ nodeId, incarnation }, index): readonly Unseen[] => {
+    unknown: nodes.flatMap(({ nodeId, incarnation }, index): readonly UnknownNode[] => {
       const verdict = verdicts[index];
       return verdict?.kind === 'unknown' ? [{ nodeId, incarnation, why: attempt.redact(verdict.why) }] : [];
     }),
@@ -54,10 +60,10 @@ export async function survey(
 }
 
 /** A verdict for each node, in their order. */
-async function lookAtAll(
+async function probeAll(
   parts: ActivityParts,
   lists: SharedLists,
-  { clusterId, provider, nodes }: SurveyRequest,
+  { clusterId, provider, nodes }: ProbeRequest,
   attempt: Attempt,
 ): Promise<readonly Verdict[]> {
   try {
@@ -65,7 +71,7 @@ async function lookAtAll(
     attempt.at(`lists the machines of ${provider.name}`);
     const looking: Looking = { parts, view, attempt, listed: await view.list() };
     attempt.at(`looks at ${nodes.length} machines of ${provider.name}`);
-    const first = await mapLimited(nodes, atOnce, (node) => lookAtNode(looking, node));
+    const first = await mapLimited(nodes, atOnce, (node) => probeNode(looking, node));
     return await confirmAbsence(looking, nodes, first);
   } catch (error) {
     if (attempt.signal.aborted || attempt.detach.aborted) throw error;
@@ -80,7 +86,7 @@ async function lookAtAll(
  */
 async function confirmAbsence(
   looking: Looking,
-  nodes: readonly LookedAt[],
+  nodes: readonly ProbedNode[],
   first: readonly Verdict[],
 ): Promise<readonly Verdict[]> {
   const {
@@ -108,7 +114,7 @@ async function confirmAbsence(
     atOnce,
     async ({ node, verdict }): Promise<Verdict> => {
       if (verdict?.kind !== 'missing') return verdict ?? { kind: 'fine' };
-      const again = leftMs > 0 ? await lookAtNode(fresh, node) : verdict;
+      const again = leftMs > 0 ? await probeNode(fresh, node) : verdict;
       absences.forget(keyOf(node));
       return again.kind === 'missing' ? { kind: 'drift', seen: 'gone', why: again.why } : again;
     },

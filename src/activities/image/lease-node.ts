@@ -4,8 +4,8 @@ import type { NodeRef } from '../../model/image/spec.js';
 import type {
   GiveBackRequest,
   LendRequest,
-  LookBorrowerReply,
-  LookBorrowerRequest,
+  CheckBorrowerReply,
+  CheckBorrowerRequest,
   NodeReply,
 } from '../../model/node/lease.js';
 import { clusterWorkflowId } from '../../model/names.js';
@@ -65,11 +65,11 @@ export async function borrowNode(
   throw invalid(`${ref.of} ${ref.name}: ${busy}`);
 }
 
-/** The activity LOOK_BORROWER: whether the borrower of a node still works on it. */
-export async function lookBorrower(
+/** The activity CHECK_BORROWER: whether the borrower of a node still works on it. */
+export async function checkBorrowerLease(
   loans: NodeLoans,
-  { to, loan, owner, nodeId }: LookBorrowerRequest,
-): Promise<LookBorrowerReply> {
+  { to, loan, owner, nodeId }: CheckBorrowerRequest,
+): Promise<CheckBorrowerReply> {
   if (await loans.has(to, loan)) return { has: true };
   const node = await lookUp(loans, clusterWorkflowId(owner), nodeId);
   return { has: false, ...(node !== 'gone' && node.is === 'here' ? { node } : {}) };

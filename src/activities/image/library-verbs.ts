@@ -12,7 +12,7 @@ import { checkFile, checkInside, describeFile, fileOf, removeFile } from './file
 
 /** What is done with images apart from any machine. */
 export const libraryVerbs = {
-  TAKE_BUILD_PLACE: async (call) => takePlace(call, builderOf(call).builds, 'builds'),
+  ACQUIRE_BUILD_PERMIT: async (call) => takePlace(call, builderOf(call).builds, 'builds'),
   BUILD_FILE: buildFile,
   DOWNLOAD_IMAGE: (call) =>
     askProvider(call, async (open) => {

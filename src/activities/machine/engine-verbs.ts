@@ -23,6 +23,6 @@ export const engineVerbs = {
   GET_CURRENT_IMAGE: byWay({ ssh: recordVerbs.GET_CURRENT_IMAGE, plugin: currentImageOfPlugin }),
   TAINT: byWay({ ssh: recordVerbs.TAINT, plugin: taintByPlugin }),
   MAKE_PASSWORD: async () => ({ password: randomBytes(18).toString('base64url') }),
-  TAKE_SLOT: (call) => takePlace(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
-  GIVE_SLOT: givePlace,
+  ACQUIRE_PERMIT: (call) => takePlace(call, call.request.order.slots?.places ?? 1, 'loads and captures'),
+  RELEASE_PERMIT: givePlace,
 } as const satisfies Readonly<Record<string, MachineHandler>>;

@@ -1,5 +1,5 @@
 import { anySignal } from '../../model/signals.js';
-import type { LookedAt } from '../../model/node/probe.js';
+import type { ProbedNode } from '../../model/node/probe.js';
 import { tagNames } from '../../model/names.js';
 import type {
   AccountQuota,
@@ -35,14 +35,14 @@ export interface AccountView {
   /**
    * One machine, asked for by itself: `undefined` means that it is not there, as far as the provider shows.
    */
-  lookUp(node: LookedAt): Promise<Machine | undefined>;
+  lookUp(node: ProbedNode): Promise<Machine | undefined>;
   /**
    * Whether it takes orders, of an account whose resources are reached by their plugin; absent where SSH
    * tells.
    */
-  readonly reach?: (node: LookedAt) => Promise<Knowledge>;
+  readonly reach?: (node: ProbedNode) => Promise<Knowledge>;
   /** Tells the provider that a node is used again, where it wants to hear of it. */
-  reused(node: LookedAt): Promise<void>;
+  reused(node: ProbedNode): Promise<void>;
   /** Images of this installation that were uploaded to it; undefined where the provider cannot list them. */
   images(): Promise<readonly UploadedImage[] | undefined>;
   /** Undefined where the provider cannot tell. */

@@ -5,17 +5,17 @@ import type { TaskOutcome, TaskRequest } from '../../model/node/task-request.js'
 import { taskId } from '../../model/names.js';
 import { mergePayload } from '../../model/node/payload.js';
 import {
-  togetherActions,
-  togetherName,
+  batchActions,
+  batchName,
   type BatchActivities,
-  type TogetherAction,
-  type TogetherEnd,
-  type TogetherRequest,
+  type BatchAction,
+  type BatchResult,
+  type BatchRequest,
 } from '../../model/node/batch.js';
 
 /** Carries out one task, as an attempt of its own; `within` ends the attempt, not the task. */
 export type CarryOut = (
-  action: TogetherAction | 'CONFIRM',
+  action: BatchAction | 'CONFIRM',
   request: TaskRequest,
   within?: AbortSignal,
 ) => Promise<TaskOutcome>;
@@ -27,26 +27,23 @@ export type CarryOut = (
 const lookMs = 2_000;
 
 /**
- * The activities CREATE_TOGETHER and DELETE_TOGETHER: tasks of several nodes at once, for a server needs as
+ * The activities CREATE_BATCH and DELETE_BATCH: tasks of several nodes at once, for a server needs as
  * much time for an activity as for hundreds of calls. Each task is attempted as it would be by itself, and
  * has its own end.
  */
-export function createTogetherActivities(carryOut: CarryOut): BatchActivities {
-  const entries = togetherActions.map(
+export function createBatchActivities(carryOut: CarryOut): BatchActivities {
+  const entries = batchActions.map(
     (action) =>
-      [
-        togetherName(action),
-        ({ requests }: TogetherRequest) => carryTogether(carryOut, action, requests),
-      ] as const,
+      [batchName(action), ({ requests }: BatchRequest) => carryBatch(carryOut, action, requests)] as const,
   );
   return Object.fromEntries(entries) as BatchActivities;
 }
 
-async function carryTogether(
+async function carryBatch(
   carryOut: CarryOut,
-  action: TogetherAction,
+  action: BatchAction,
   requests: readonly TaskRequest[],
-): Promise<readonly TogetherEnd[]> {
+): Promise<readonly BatchResult[]> {
   const { cancellationSignal } = Context.current();
   // Each attempt listens.
   setMaxListeners(0, cancellationSignal);
@@ -62,7 +59,7 @@ async function carryTogether(
   return ends;
 }
 
-async function carry(carryOut: CarryOut, action: TogetherAction, request: TaskRequest): Promise<TogetherEnd> {
+async function carry(carryOut: CarryOut, action: BatchAction, request: TaskRequest): Promise<BatchResult> {
   try {
     const outcome = await carryOut(action, request);
     const confirmed = action === 'CREATE' ? await lookAtOnce(carryOut, request, outcome) : undefined;
@@ -90,7 +87,7 @@ async function lookAtOnce(
   return carryOut('CONFIRM', request, AbortSignal.timeout(lookMs)).catch(() => undefined);
 }
 
-function endOf(error: unknown): TogetherEnd {
+function endOf(error: unknown): BatchResult {
   if (error instanceof CancelledFailure) return { cancelled: true };
   // The others' ends must not be lost over a fault of one.
   if (!(error instanceof ApplicationFailure))

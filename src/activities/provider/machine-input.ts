@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/json.js';
-import type { LookedAt } from '../../model/node/probe.js';
+import type { ProbedNode } from '../../model/node/probe.js';
 import { machineKey, tagNames } from '../../model/names.js';
 import type { MachineInput } from '../../plugins/contract.js';
 
@@ -7,7 +7,7 @@ import type { MachineInput } from '../../plugins/contract.js';
 export function machineInput(
   installation: string,
   clusterId: string,
-  node: LookedAt,
+  node: ProbedNode,
   fields: JsonObject,
 ): MachineInput {
   const key = keyOf(node);
@@ -26,6 +26,6 @@ export function keyOf({
   keyUid,
   nodeId,
   incarnation,
-}: Pick<LookedAt, 'keyUid' | 'nodeId' | 'incarnation'>): string {
+}: Pick<ProbedNode, 'keyUid' | 'nodeId' | 'incarnation'>): string {
   return machineKey(keyUid, nodeId, incarnation);
 }

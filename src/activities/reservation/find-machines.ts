@@ -1,7 +1,7 @@
 import { formatImageRef, isSameImage, type ImageRef } from '../../model/machine/image.js';
 import type { MachineView } from '../../model/machine/state.js';
 import { unfitText } from '../../model/reservation/fit.js';
-import type { FindComputersReply, FindComputersRequest } from '../../model/reservation/messages.js';
+import type { FindCandidatesReply, FindCandidatesRequest } from '../../model/reservation/messages.js';
 import { mapLimited } from '../map-limited.js';
 import type { ReservationParts } from './parts.js';
 
@@ -11,12 +11,12 @@ const asked = 20;
 const mostReasons = 10;
 
 /**
- * The activity FIND_COMPUTERS: registered machines that would do, best first, and why the others would not.
+ * The activity FIND_CANDIDATES: registered machines that would do, best first, and why the others would not.
  */
-export async function findComputers(
+export async function findCandidates(
   { computers, settings }: ReservationParts,
-  { wanted, image }: FindComputersRequest,
-): Promise<FindComputersReply> {
+  { wanted, image }: FindCandidatesRequest,
+): Promise<FindCandidatesReply> {
   const names = wanted.machines ?? (await computers.names());
   const looked = await mapLimited(names, asked, async (name) => ({
     name,

@@ -1,12 +1,12 @@
-import type { DisownReply, DisownRequest, SweepGround } from '../../model/sweep/sweep.js';
+import type { DisownReply, DisownRequest, SweepAccounts } from '../../model/sweep/sweep.js';
 import type { ActivityParts } from '../parts.js';
 
-/** The activity SWEEP_GROUND: the accounts that the sweep lists. */
-export async function sweepGround({
+/** The activity LIST_ACCOUNTS: the accounts that the sweep lists. */
+export async function listAccounts({
   providers,
   registry,
   clusters,
-}: Pick<ActivityParts, 'providers' | 'registry' | 'clusters'>): Promise<SweepGround> {
+}: Pick<ActivityParts, 'providers' | 'registry' | 'clusters'>): Promise<SweepAccounts> {
   return {
     accounts: Object.entries(providers).map(([name, { type, site }]) => {
       // Lists may be late by the consistency window, both after a create and after a delete.

@@ -1,8 +1,8 @@
 import { imageWorkflowId, machineWorkflowId } from '../../model/names.js';
 import type { ActivityParts } from '../parts.js';
 
-/** The activity LIST_ROUNDS: the workflows that check themselves when they are signalled. */
-export async function listRounds({
+/** The activity LIST_CHECKED: the workflows that check themselves when they are signalled. */
+export async function listChecked({
   clusters,
 }: Pick<ActivityParts, 'clusters'>): Promise<{ readonly workflows: readonly string[] }> {
   const owners = await clusters.living();

@@ -35,7 +35,7 @@ export interface MachineOrder {
   readonly access?: Access;
   /** For TAINT. */
   readonly reason?: string;
-  /** For TAKE_SLOT and GIVE_SLOT: whose workers, how many places. */
+  /** For ACQUIRE_PERMIT and RELEASE_PERMIT: whose workers, how many places. */
   readonly slots?: { readonly site: string; readonly places: number };
   /** For CAPTURE: whose the image is, and by which key; absent: a person's, who names it. */
   readonly belongs?: CaptureOwner;

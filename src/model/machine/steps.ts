@@ -36,7 +36,7 @@ export const loadSteps: readonly ProcedureStep[] = [
     withinMs: minute,
   },
   { step: 'retrieve image', action: 'RETRIEVE_IMAGE', usualMs: 5 * minute, optional: true },
-  { step: 'wait for a place', action: 'TAKE_SLOT', usualMs: 1_000 },
+  { step: 'wait for a place', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
   { step: 'prepare reload', action: 'PRE_RELOAD', usualMs: 5_000, optional: true, mayFail: true },
   { step: 'power off', action: 'POWER_OFF', usualMs: 15_000, optional: true },
   { step: 'set boot', action: 'SET_BOOT', usualMs: 2_000, optional: true },
@@ -51,7 +51,7 @@ export const loadSteps: readonly ProcedureStep[] = [
 /** CAPTURE. The machine is in maintenance all the time; what was made is then proved by loading it. */
 export const captureSteps: readonly ProcedureStep[] = [
   { step: 'check target', action: 'IMAGE_EXISTS', usualMs: 2_000 },
-  { step: 'wait for a place', action: 'TAKE_SLOT', usualMs: 1_000 },
+  { step: 'wait for a place', action: 'ACQUIRE_PERMIT', usualMs: 1_000 },
   // The user's account must not become part of the image.
   { step: 'revoke access', action: 'REVOKE_ACCESS', usualMs: 3_000, optional: true },
   { step: 'pre-capture', action: 'PRE_CAPTURE', usualMs: 20_000, optional: true },

@@ -6,29 +6,29 @@ import type { TaskOutcome, TaskRequest } from './task-request.js';
  * Actions of which one activity can carry the tasks of several nodes: calls to a provider that are short and
  * bear being made twice.
  */
-export const togetherActions = ['CREATE', 'DELETE'] as const satisfies readonly Action[];
-export type TogetherAction = (typeof togetherActions)[number];
+export const batchActions = ['CREATE', 'DELETE'] as const satisfies readonly Action[];
+export type BatchAction = (typeof batchActions)[number];
 
 /** Nodes whose tasks go together at most: they wait for the slowest of them. */
-export const mostTogether = 20;
+export const maxBatchSize = 20;
 
 /** The activity's name. */
-export function togetherName<Which extends TogetherAction>(action: Which): `${Which}_TOGETHER` {
-  return `${action}_TOGETHER`;
+export function batchName<Which extends BatchAction>(action: Which): `${Which}_BATCH` {
+  return `${action}_BATCH`;
 }
 
-export interface TogetherRequest {
+export interface BatchRequest {
   readonly requests: readonly TaskRequest[];
 }
 
 /** How the task of one of the nodes ended; in the order of the requests. */
-export type TogetherEnd =
+export type BatchResult =
   /** `confirmed`: of a CREATE whose machine was there at once, what CONFIRM found. */
   | { readonly outcome: TaskOutcome; readonly confirmed?: TaskOutcome }
-  | { readonly failure: TogetherFailure }
+  | { readonly failure: BatchFailure }
   | { readonly cancelled: true };
 
-export interface TogetherFailure {
+export interface BatchFailure {
   readonly kind: string;
   readonly message: string;
   readonly details: FailureDetails;
@@ -37,5 +37,5 @@ export interface TogetherFailure {
 }
 
 export type BatchActivities = Readonly<
-  Record<`${TogetherAction}_TOGETHER`, (request: TogetherRequest) => Promise<readonly TogetherEnd[]>>
+  Record<`${BatchAction}_BATCH`, (request: BatchRequest) => Promise<readonly BatchResult[]>>
 >;

@@ -32,13 +32,13 @@ export interface GiveBackRequest {
   readonly broken?: true;
 }
 
-/** Input of LOOK_BORROWER. */
-export interface LookBorrowerRequest extends Lent {
+/** Input of CHECK_BORROWER. */
+export interface CheckBorrowerRequest extends Lent {
   /** Name of the cluster. */
   readonly owner: string;
 }
 
-export interface LookBorrowerReply {
+export interface CheckBorrowerReply {
   readonly has: boolean;
   /** Where it has not: the node. */
   readonly node?: NodeReply & { readonly is: 'here' };

@@ -12,7 +12,7 @@ export interface AccountRef {
 }
 
 /** One machine to look at. */
-export interface LookedAt {
+export interface ProbedNode {
   readonly nodeId: string;
   readonly incarnation: number;
   /** The uid in its machine's key. */
@@ -25,16 +25,16 @@ export interface LookedAt {
   readonly checks?: Readonly<Record<string, HealthCheck>>;
 }
 
-/** Input of SURVEY: machines of one provider account, all of one cluster. */
-export interface SurveyRequest {
+/** Input of PROBE_NODES: machines of one provider account, all of one cluster. */
+export interface ProbeRequest {
   /** The cluster's name. */
   readonly clusterId: string;
   readonly provider: AccountRef;
-  readonly nodes: readonly LookedAt[];
+  readonly nodes: readonly ProbedNode[];
 }
 
 /** A machine that is not as it should be. */
-export interface Sighting {
+export interface Observation {
   readonly nodeId: string;
   readonly incarnation: number;
   readonly seen: Drift;
@@ -43,24 +43,24 @@ export interface Sighting {
 }
 
 /** A machine whose state is unknown: no drift, because nothing was observed. */
-export interface Unseen {
+export interface UnknownNode {
   readonly nodeId: string;
   readonly incarnation: number;
   readonly why: string;
 }
 
-/** What SURVEY says. A machine in neither list is as it should be. */
-export interface SurveyReply {
-  readonly sightings: readonly Sighting[];
-  readonly unknown: readonly Unseen[];
+/** What PROBE_NODES says. A machine in neither list is as it should be. */
+export interface ProbeReply {
+  readonly sightings: readonly Observation[];
+  readonly unknown: readonly UnknownNode[];
   /**
    * What the checks of services found on machines that are as they should be; absent where none was asked
    * for.
    */
-  readonly health?: readonly HealthSighting[];
+  readonly health?: readonly HealthObservation[];
 }
 
-export interface HealthSighting {
+export interface HealthObservation {
   readonly nodeId: string;
   readonly incarnation: number;
   readonly service: string;
@@ -74,7 +74,7 @@ export interface FindMachinesRequest {
   readonly clusterId: string;
   readonly provider: AccountRef;
   /**
-   * ClusterUids of earlier lives, from EARLIER_RUNS. Machines of a provider without tags carry no cluster's
+   * ClusterUids of earlier lives, from FIND_PREVIOUS_RUNS. Machines of a provider without tags carry no cluster's
    * name; they are found by these.
    */
   readonly uids?: readonly string[];
@@ -101,8 +101,8 @@ export interface FindMachinesReply {
   readonly unable?: string;
 }
 
-/** Input of EARLIER_RUNS. */
-export interface EarlierRunsRequest {
+/** Input of FIND_PREVIOUS_RUNS. */
+export interface PreviousRunsRequest {
   /** The cluster's name. */
   readonly clusterId: string;
   /** Run id of the workflow that asks; it is left out, and so are the runs that it continues. */
@@ -110,7 +110,7 @@ export interface EarlierRunsRequest {
 }
 
 /** What became of the earlier lives of a cluster of this name. */
-export interface EarlierRunsReply {
+export interface PreviousRunsReply {
   /**
    * The clusterUids of closed runs that did not end by themselves (terminated, timed out, failed), newest
    * first, each once.

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { LookedAt } from '../node/probe.js';
+import type { ProbedNode } from '../node/probe.js';
 import type { Amounts } from './amounts.js';
 import type { Placements, PoolSpec } from './spec.js';
 
@@ -62,7 +62,7 @@ export interface QuotaRequest {
 export interface NodeReusedRequest {
   readonly clusterId: string;
   readonly provider: { readonly name: string; readonly type: string; readonly fields: JsonObject };
-  readonly node: LookedAt;
+  readonly node: ProbedNode;
 }
 
 /** What an account allows, and what of it is in use, by whomever. */

@@ -1,4 +1,4 @@
-import type { Computer } from './messages.js';
+import type { Candidate } from './messages.js';
 import {
   activeSeats,
   openReservations,
@@ -97,11 +97,11 @@ export function isTakenByEarlier(
   );
 }
 
-export type Choice = { readonly chosen: readonly Computer[] } | { readonly lacking: string };
+export type Choice = { readonly chosen: readonly Candidate[] } | { readonly lacking: string };
 
 export interface ChoiceRequest extends Span {
   readonly count: number;
-  readonly computers: readonly Computer[];
+  readonly computers: readonly Candidate[];
 }
 
 /** As many machines as are wanted, each free for the whole time, or words. */
@@ -138,7 +138,7 @@ function busyTimes(state: ReservationsState): BusyTimes {
   return busy;
 }
 
-function freeAt(busy: BusyTimes, computers: readonly Computer[], span: Span): readonly Computer[] {
+function freeAt(busy: BusyTimes, computers: readonly Candidate[], span: Span): readonly Candidate[] {
   return computers.filter(({ name }) => !(busy.get(name) ?? []).some((taken) => overlaps(taken, span)));
 }
 

@@ -35,20 +35,20 @@ export interface ReserveReply {
 }
 
 /** Asks which registered machines would do. */
-export interface FindComputersRequest {
+export interface FindCandidatesRequest {
   readonly wanted: Wanted;
   readonly image: ImageRef;
 }
 
-export interface FindComputersReply {
+export interface FindCandidatesReply {
   /** Best first. */
-  readonly computers: readonly Computer[];
+  readonly computers: readonly Candidate[];
   /** Why others would not, in words; at most a few. */
   readonly others: readonly string[];
   readonly settings: ReservationSettings;
 }
 
-export interface Computer {
+export interface Candidate {
   readonly name: string;
   readonly uid: string;
   readonly defaultImage: ImageRef;

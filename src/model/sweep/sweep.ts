@@ -88,7 +88,7 @@ export interface AccountLook {
 }
 
 /** What a pass is to look at. */
-export interface SweepGround {
+export interface SweepAccounts {
   readonly accounts: readonly SweptAccount[];
   /** Whether the server has a record of any cluster at all, living or ended. */
   readonly recorded: boolean;

@@ -1,5 +1,5 @@
 import { ActivityFailure, getExternalWorkflowHandle, log, sleep, workflowInfo } from '@temporalio/workflow';
-import type { EarlierRunsReply, FoundMachine } from '../../model/node/probe.js';
+import type { PreviousRunsReply, FoundMachine } from '../../model/node/probe.js';
 import { taskId } from '../../model/names.js';
 import type { AdoptedMachine } from '../../model/node/state.js';
 import type { ServedPlan } from '../../model/plan/plan.js';
@@ -130,12 +130,12 @@ function accountsOf({ placements }: ServedPlan): readonly PlannedPlacement[] {
   return [...accounts.values()];
 }
 
-async function endGroupsOfEarlier(name: string): Promise<EarlierRunsReply> {
+async function endGroupsOfEarlier(name: string): Promise<PreviousRunsReply> {
   for (let tries = 1; ; tries += 1) {
     const earlier = await schedule(
-      'EARLIER_RUNS',
+      'FIND_PREVIOUS_RUNS',
       { clusterId: name, runId: workflowInfo().runId },
-      { summary: `EARLIER_RUNS of ${name}` },
+      { summary: `FIND_PREVIOUS_RUNS of ${name}` },
     );
     const { groups = [] } = earlier;
     if (groups.length === 0 || tries === patience) return earlier;

@@ -5,7 +5,7 @@ import { groupsOver, instructAll } from './groups.js';
 import { noteChange } from '../entity.js';
 import type { Memory } from './memory.js';
 import { servicesOf } from '../../model/cluster/state.js';
-import { surveyNodes } from './probe-nodes.js';
+import { probeNodes } from './probe-nodes.js';
 
 /** Looks at the machines between operations: for a preview, and from time to time where the spec says so. */
 export function askLook(memory: Memory): number {
@@ -29,7 +29,7 @@ export async function look(memory: Memory): Promise<void> {
   }
   const isHalted = (): boolean => memory.state.queue.length > 0;
   instructAll(memory, { do: 'survey' });
-  await surveyNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
+  await probeNodes({ memory, clusterId: name, uid, services: servicesOf(memory.state), isHalted });
   await condition(() => groupsOver(memory) || isHalted());
   memory.state = { ...memory.state, looks: { ...memory.state.looks, done: looks.asked } };
   noteChange(memory);
@@ -39,7 +39,7 @@ export async function look(memory: Memory): Promise<void> {
  * Queues an apply of the spec as it is when a machine is not as it should be and the policy is to do
  * something about it.
  */
-export async function lookAndRepair(memory: Memory): Promise<void> {
+export async function checkAndRepair(memory: Memory): Promise<void> {
   await look(memory);
   const { spec, operation, queue } = memory.state;
   if (spec === undefined || operation !== undefined || queue.length > 0) return;

@@ -4,7 +4,7 @@ import { withoutService } from '../../model/node/record.js';
 import { discardHalfMade } from './discard.js';
 import { groupExecutor, type GroupMemory } from './group-executor.js';
 import { changeNode, changeNodes, dropNode, hideNode, showNode } from './memory.js';
-import { surveyNodes } from './probe-nodes.js';
+import { probeNodes } from './probe-nodes.js';
 import { applyPlan } from './apply-plan.js';
 
 /** Longest wait, in ms, for tasks that were cancelled; see operate. */
@@ -66,7 +66,7 @@ async function begin(
 
 async function look(memory: GroupMemory): Promise<void> {
   const { cluster, clusterUid, services } = memory.state;
-  await surveyNodes({
+  await probeNodes({
     memory,
     clusterId: cluster,
     uid: clusterUid,

@@ -103,9 +103,9 @@ async function takeBackIfAbandoned(
 ): Promise<void> {
   try {
     const { has, node } = await schedule(
-      'LOOK_BORROWER',
+      'CHECK_BORROWER',
       { ...lent, owner: memory.state.name },
-      { summary: `LOOK_BORROWER ${lent.to}` },
+      { summary: `CHECK_BORROWER ${lent.to}` },
     );
     if (has || memory.state.lent?.loan !== lent.loan) return;
     log.warn(`${lent.to} does not work on ${lent.nodeId} any more, so it is taken back`, { loan: lent.loan });

@@ -20,7 +20,7 @@ import { endEmptyGroups, groupsOver, groupsQuiet, instructAll } from './groups.j
 import { changeNode, changeOperation, dropNode, type Memory } from './memory.js';
 import { schedule } from '../schedule.js';
 import { nextNodenum, assignGroups } from './assign-groups.js';
-import { surveyNodes } from './probe-nodes.js';
+import { probeNodes } from './probe-nodes.js';
 import { servicesOfGroups, applyPlan } from './apply-plan.js';
 
 export type OperationEnd = 'done' | 'failed' | 'held' | 'rejected' | 'halted' | 'continue';
@@ -89,7 +89,7 @@ async function lookAtNodes(memory: Memory): Promise<void> {
   const { fresh: _fresh, ...state } = memory.state;
   memory.state = state;
   if (survey)
-    await surveyNodes({
+    await probeNodes({
       memory,
       clusterId: name,
       uid,

@@ -1,5 +1,5 @@
 import { ActivityFailure, condition, log } from '@temporalio/workflow';
-import type { HealthSighting, LookedAt, Sighting, SurveyRequest } from '../../model/node/probe.js';
+import type { HealthObservation, ProbedNode, Observation, ProbeRequest } from '../../model/node/probe.js';
 import type { NodeState } from '../../model/node/state.js';
 import type { Placement } from '../../model/node/placement.js';
 import { recordHealth } from '../../model/node/record.js';
@@ -20,7 +20,7 @@ export interface Surveyed {
 }
 
 /** Looks at the machines, and notes how they were found. What cannot be told is left as it was known. */
-export async function surveyNodes(surveyed: Surveyed): Promise<void> {
+export async function probeNodes(surveyed: Surveyed): Promise<void> {
   const { memory } = surveyed;
   const nodes = Object.values(memory.state.nodes).filter(
     ({ facts, leaving }) => facts.CONFIRM === true && leaving !== true,
@@ -39,10 +39,10 @@ async function surveyBatch(
   const placement = nodes[0]?.placement;
   if (placement === undefined) return;
   const { provider, type, fields } = placement;
-  const request: SurveyRequest = {
+  const request: ProbeRequest = {
     clusterId,
     provider: { name: provider, type, fields },
-    nodes: nodes.map((node): LookedAt => {
+    nodes: nodes.map((node): ProbedNode => {
       const { nodeId, incarnation, keyUid, payload } = node;
       return { nodeId, incarnation, keyUid: keyUid ?? uid, config: payload, ...checksOf(node, services) };
     }),
@@ -52,9 +52,9 @@ async function surveyBatch(
       sightings,
       unknown,
       health = [],
-    } = await schedule('SURVEY', request, {
+    } = await schedule('PROBE_NODES', request, {
       at: placement,
-      summary: `SURVEY ${request.nodes.length} nodes of ${placement.provider}`,
+      summary: `PROBE_NODES ${request.nodes.length} nodes of ${placement.provider}`,
     });
     for (const { nodeId, why } of unknown) log.warn(`the state of ${nodeId} is unknown`, { why });
     for (const { nodeId, incarnation } of nodes) {
@@ -74,7 +74,7 @@ async function surveyBatch(
 }
 
 /** Only of what runs there anything can be said. */
-function checksOf({ facts }: NodeState, services: Surveyed['services']): Pick<LookedAt, 'checks'> {
+function checksOf({ facts }: NodeState, services: Surveyed['services']): Pick<ProbedNode, 'checks'> {
   const checks = Object.entries(services).flatMap(([name, { check }]) =>
     check === undefined || facts.services[name]?.START === undefined ? [] : [[name, check] as const],
   );
@@ -82,7 +82,7 @@ function checksOf({ facts }: NodeState, services: Surveyed['services']): Pick<Lo
 }
 
 /** What was begun on a service meanwhile is newer than what was seen. */
-function withHealth(node: NodeState, found: readonly HealthSighting[]): NodeState {
+function withHealth(node: NodeState, found: readonly HealthObservation[]): NodeState {
   const at = new Date().toISOString();
   return found.reduce(
     (seen, { service, well, why }) =>
@@ -95,7 +95,7 @@ function withHealth(node: NodeState, found: readonly HealthSighting[]): NodeStat
 
 function withSighting(
   { facts: { seen: _before, ...facts }, drift: _drift, ...node }: NodeState,
-  sighting: Sighting | undefined,
+  sighting: Observation | undefined,
 ): NodeState {
   if (sighting === undefined) return { ...node, facts };
   const { seen, why } = sighting;

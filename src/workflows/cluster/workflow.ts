@@ -28,7 +28,7 @@ import {
   refuseRetry,
 } from './accept.js';
 import { keepInstructing } from './groups.js';
-import { askLook, isToLook, look, lookAndRepair } from './check-machines.js';
+import { askLook, isToLook, look, checkAndRepair } from './check-machines.js';
 import { checkBorrower, giveBack, lend, nodeReply, refuseLend } from './lease.js';
 import { keepSearchAttributes, type Memory } from './memory.js';
 import {
@@ -134,7 +134,7 @@ async function checkMachines(memory: Memory): Promise<NextStep> {
   memory.checkAt ??= Date.now() + everyMs;
   if (Date.now() < memory.checkAt) return { wakeAt: memory.checkAt };
   delete memory.checkAt;
-  await lookAndRepair(memory);
+  await checkAndRepair(memory);
   noteChange(memory);
   return {};
 }

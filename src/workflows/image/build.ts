@@ -64,7 +64,7 @@ async function make(memory: ImageMemory, number: number, spec: ImageSpec): Promi
   });
   const slots = { site: buildPlacesOf(checked.site), places: 1 };
   try {
-    await runLibraryTask(memory, number, 'TAKE_BUILD_PLACE', checked, { slots });
+    await runLibraryTask(memory, number, 'ACQUIRE_BUILD_PERMIT', checked, { slots });
     await (whole.source.kind === 'recipe'
       ? buildByRecipe(memory, number, whole, whole.source, checked)
       : buildByCommand(memory, number, whole, whole.source, checked));
@@ -82,7 +82,7 @@ async function givePlace(
 ): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
-      await runLibraryTask(memory, number, 'GIVE_SLOT', checked, { slots });
+      await runLibraryTask(memory, number, 'RELEASE_PERMIT', checked, { slots });
     } catch (error) {
       noteBuild(memory, number, `its place among the builds of the site was not given back: ${whyOf(error)}`);
     }

@@ -66,13 +66,13 @@ async function askProvider({ state }: MachineMemory): Promise<Look['there']> {
   const { type = '', site = '' } = account ?? {};
   try {
     const { sightings, unknown } = await schedule(
-      'SURVEY',
+      'PROBE_NODES',
       {
         clusterId: owner ?? machineWorkflowId(name),
         provider: { name: provider, type, fields },
         nodes: [{ nodeId: name, incarnation: own, keyUid: uid, config: payload }],
       },
-      { at: { site }, summary: `SURVEY ${name} of ${provider}` },
+      { at: { site }, summary: `PROBE_NODES ${name} of ${provider}` },
     );
     if (sightings.some(({ seen }) => seen === 'gone')) return 'no';
     return unknown.length > 0 ? 'unknown' : 'yes';

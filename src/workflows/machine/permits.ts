@@ -15,12 +15,12 @@ export function placesOf({ state: { account } }: MachineMemory): NonNullable<Mac
 export async function givePlace(memory: MachineMemory): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
-      await runAction(memory, 'GIVE_SLOT', { order: { slots: placesOf(memory) } });
+      await runAction(memory, 'RELEASE_PERMIT', { order: { slots: placesOf(memory) } });
     } catch (error) {
       if (isCancellation(error)) throw error;
       note(
         memory,
-        `its place among the loads of the site was not given back: ${toNotDone(memory, 'GIVE_SLOT', error).message}`,
+        `its place among the loads of the site was not given back: ${toNotDone(memory, 'RELEASE_PERMIT', error).message}`,
       );
     }
   });

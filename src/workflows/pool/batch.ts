@@ -8,7 +8,7 @@ import { placementFor } from '../../model/pool/library.js';
 import type { PoolNode } from '../../model/pool/node.js';
 import { changePoolNode } from '../../model/pool/state.js';
 import { recordDone, recordMachine } from '../../model/node/record.js';
-import { mostTogether, togetherName, type TogetherAction, type TogetherEnd } from '../../model/node/batch.js';
+import { maxBatchSize, batchName, type BatchAction, type BatchResult } from '../../model/node/batch.js';
 import { schedule } from '../schedule.js';
 import { readTaskFailure, type TaskFailure } from '../task-failure.js';
 import { requestFor } from '../task-request.js';
@@ -21,13 +21,13 @@ import { noteReplayOfWork } from './replay-budget.js';
 /** What nodes that are carried together are carried for. */
 export type BatchKind = 'build' | 'delete';
 
-const actions = { build: 'CREATE', delete: 'DELETE' } as const satisfies Record<BatchKind, TogetherAction>;
+const actions = { build: 'CREATE', delete: 'DELETE' } as const satisfies Record<BatchKind, BatchAction>;
 const operations = { build: 'launch', delete: 'delete' } as const;
 
 /**
  * Whether the next task of a node can be carried with those of others: the first of its life, or the last.
  */
-export function goesTogether({ pool, alone }: PoolMemory, node: PoolNode, kind: string): kind is BatchKind {
+export function mayBatch({ pool, alone }: PoolMemory, node: PoolNode, kind: string): kind is BatchKind {
   if (alone[node.id] !== undefined) return false;
   const { facts, placement } = node.machine;
   if (kind === 'delete')
@@ -98,7 +98,7 @@ function batchesOf(members: readonly Member[]): readonly (readonly Member[])[] {
     (alike[`${site}/${provider}/${launchWithinMs}`] ??= []).push(member);
   }
   return Object.values(alike).flatMap((all) => {
-    const size = Math.ceil(all.length / Math.ceil(all.length / mostTogether));
+    const size = Math.ceil(all.length / Math.ceil(all.length / maxBatchSize));
     return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
       all.slice(index * size, (index + 1) * size),
     );
@@ -142,14 +142,14 @@ function beginBatch(memory: PoolMemory, kind: BatchKind, members: readonly Membe
     );
 }
 
-async function perform(kind: BatchKind, members: readonly Member[]): Promise<readonly TogetherEnd[]> {
+async function perform(kind: BatchKind, members: readonly Member[]): Promise<readonly BatchResult[]> {
   const [first] = members;
   if (first === undefined) return [];
   const requests = members.map(({ request }) => request);
   const action = actions[kind];
   const { placement } = first;
   return schedule(
-    togetherName(action),
+    batchName(action),
     { requests },
     {
       at: placement,
@@ -159,7 +159,7 @@ async function perform(kind: BatchKind, members: readonly Member[]): Promise<rea
   );
 }
 
-function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: TogetherEnd | undefined): void {
+function settleEnd(memory: PoolMemory, kind: BatchKind, member: Member, end: BatchResult | undefined): void {
   if (end === undefined)
     return settleFailure(memory, kind, member, new Error('the activity gave no end for a task'));
   if ('cancelled' in end) return rest(memory, member.id);

@@ -94,9 +94,9 @@ async function checkBatch(pool: PoolState, nodes: readonly PoolNode[]): Promise<
     config: payload,
   }));
   const { sightings, unknown } = await schedule(
-    'SURVEY',
+    'PROBE_NODES',
     { clusterId: poolWorkflowId(pool.name), provider: { name: provider, type, fields }, nodes: looked },
-    { at: placement, summary: `SURVEY ${looked.length} nodes of ${provider}` },
+    { at: placement, summary: `PROBE_NODES ${looked.length} nodes of ${provider}` },
   );
   const keeps = pool.spec?.providerPools[nodes[0]?.providerPool ?? '']?.keepUnwell === true;
   const unsure = new Set(unknown.map(({ nodeId }) => nodeId));

@@ -2,7 +2,7 @@ import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { cleanUpFailed, launchFailed, nodeCleaned, nodeGone } from '../../model/pool/outcome.js';
 import { changePoolNode, type PoolState } from '../../model/pool/state.js';
 import type { PoolNode } from '../../model/pool/node.js';
-import { beginBatches, goesTogether, type BatchKind } from './batch.js';
+import { beginBatches, mayBatch, type BatchKind } from './batch.js';
 import { endBuild, endDelete } from './results.js';
 import { noteChange } from '../entity.js';
 import type { PoolMemory, Work } from './memory.js';
@@ -41,17 +41,17 @@ export function beginWork(memory: PoolMemory, now: number): boolean {
       isAllBegun = false;
       break;
     }
-    if (!goesTogether(memory, node, due)) begin(memory, node.id, due);
+    if (!mayBatch(memory, node, due)) begin(memory, node.id, due);
     // When there is no place it is begun after others have ended.
     else if (memory.places.takeNow()) together[due].push(node.id);
     else continue;
     begun += 1;
   }
-  beginTogether(memory, together);
+  beginDueBatches(memory, together);
   return isAllBegun;
 }
 
-function beginTogether(memory: PoolMemory, together: Readonly<Record<BatchKind, readonly string[]>>): void {
+function beginDueBatches(memory: PoolMemory, together: Readonly<Record<BatchKind, readonly string[]>>): void {
   for (const kind of ['build', 'delete'] as const) {
     const ids = together[kind];
     const [first, ...others] = ids;

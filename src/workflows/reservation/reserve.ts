@@ -2,8 +2,8 @@ import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { choose } from '../../model/reservation/calendar.js';
 import { refuseLength, refuseRequest } from '../../model/reservation/check.js';
 import type {
-  Computer,
-  FindComputersReply,
+  Candidate,
+  FindCandidatesReply,
   ReserveReply,
   ReserveRequest,
 } from '../../model/reservation/messages.js';
@@ -57,13 +57,13 @@ export async function reserve(memory: ReservationsMemory, request: ReserveReques
   return { reservation: viewOfReservation(reservation) };
 }
 
-export function newSeat({ name, uid, defaultImage }: Computer): Seat {
+export function newSeat({ name, uid, defaultImage }: Candidate): Seat {
   return { machine: name, uid, defaultImage, stage: 'booked', asked: 0, tries: 0 };
 }
 
-async function find({ wanted, image }: ReserveRequest): Promise<FindComputersReply> {
+async function find({ wanted, image }: ReserveRequest): Promise<FindCandidatesReply> {
   try {
-    return await schedule('FIND_COMPUTERS', { wanted, image });
+    return await schedule('FIND_CANDIDATES', { wanted, image });
   } catch (error) {
     // Any other error of a handler would fail the workflow task again and again.
     if (error instanceof ActivityFailure)

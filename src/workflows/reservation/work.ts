@@ -108,7 +108,7 @@ async function findOthers(memory: ReservationsMemory, id: string): Promise<void>
   let computers: Parameters<typeof choose>[1]['computers'] = [];
   let others: readonly string[] = [];
   try {
-    ({ computers, others } = await schedule('FIND_COMPUTERS', {
+    ({ computers, others } = await schedule('FIND_CANDIDATES', {
       wanted: before.wanted,
       image: before.image,
     }));

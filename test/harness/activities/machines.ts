@@ -5,7 +5,7 @@ import { createTaskActivities, type TaskActivities } from '../../../src/activiti
 import type { ActivityParts } from '../../../src/activities/parts.js';
 import type { Action } from '../../../src/model/action.js';
 import type { JsonObject } from '../../../src/model/json.js';
-import type { LookedAt, SurveyReply } from '../../../src/model/node/probe.js';
+import type { ProbedNode, ProbeReply } from '../../../src/model/node/probe.js';
 import type { TaskOutcome, TaskRequest } from '../../../src/model/node/task-request.js';
 import { mergePayload } from '../../../src/model/node/payload.js';
 import type { Registry } from '../../../src/plugins/registry.js';
@@ -18,10 +18,10 @@ export interface MachineBench {
   readonly service: TestService;
   readonly parts: ActivityParts;
   run(action: Action, request: TaskRequest, attempt?: number): Promise<TaskOutcome>;
-  looks: Pick<TaskActivities, 'SURVEY' | 'FIND_MACHINES' | 'FIND_LEAKS' | 'NODE_REUSED' | 'READ_QUOTA'>;
-  survey(nodes: readonly LookedAt[], attempt?: number): Promise<SurveyReply>;
+  looks: Pick<TaskActivities, 'PROBE_NODES' | 'FIND_MACHINES' | 'FIND_LEAKS' | 'NODE_REUSED' | 'READ_QUOTA'>;
+  survey(nodes: readonly ProbedNode[], attempt?: number): Promise<ProbeReply>;
   /** CREATE and CONFIRM. */
-  up(nodeId: string, more?: Partial<TaskRequest>): Promise<LookedAt>;
+  up(nodeId: string, more?: Partial<TaskRequest>): Promise<ProbedNode>;
   close(): Promise<void>;
 }
 
@@ -64,14 +64,14 @@ export async function openMachineBench(
     parts,
     run,
     looks: {
-      SURVEY: inActivity(tasks.SURVEY),
+      PROBE_NODES: inActivity(tasks.PROBE_NODES),
       FIND_MACHINES: inActivity(tasks.FIND_MACHINES),
       FIND_LEAKS: inActivity(tasks.FIND_LEAKS),
       READ_QUOTA: inActivity(tasks.READ_QUOTA),
       NODE_REUSED: inActivity(tasks.NODE_REUSED),
     },
     survey: (nodes, attempt) =>
-      inActivity(tasks.SURVEY, attempt)({ clusterId: 'web', provider: account, nodes }),
+      inActivity(tasks.PROBE_NODES, attempt)({ clusterId: 'web', provider: account, nodes }),
     async up(nodeId, more) {
       const asked = taskOn(nodeId, {}, more);
       const created = mergePayload(asked.config, (await run('CREATE', asked)).result ?? {});

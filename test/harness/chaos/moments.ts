@@ -20,7 +20,7 @@ export interface Met {
 
 const activities = [
   'PLAN',
-  'SURVEY',
+  'PROBE_NODES',
   'CREATE',
   'CONFIRM',
   'BOOTSTRAP',

@@ -1,4 +1,4 @@
-import type { EarlierRunsRequest } from '../../../src/model/node/probe.js';
+import type { PreviousRunsRequest } from '../../../src/model/node/probe.js';
 import type { PlanRequest } from '../../../src/model/cluster/messages.js';
 import type { PlanPoolRequest } from '../../../src/model/pool/messages.js';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createAbsences } from '../../../src/activities/provider/absence.js';
 import { createTaskActivities } from '../../../src/activities/table.js';
-import { findEarlierRuns } from '../../../src/activities/cluster/previous-runs.js';
+import { findPreviousRuns } from '../../../src/activities/cluster/previous-runs.js';
 import { createInFlight } from '../../../src/activities/in-flight.js';
 import type { ActivityParts } from '../../../src/activities/parts.js';
 import { planCluster } from '../../../src/activities/cluster/plan.js';
@@ -105,7 +105,7 @@ export async function openHarness({
       activities: {
         PLAN: (request: PlanRequest) => planCluster(planning, request),
         PLAN_POOL: (request: PlanPoolRequest) => planPool(planning, request),
-        EARLIER_RUNS: (request: EarlierRunsRequest) => findEarlierRuns(parts, request),
+        FIND_PREVIOUS_RUNS: (request: PreviousRunsRequest) => findPreviousRuns(parts, request),
       },
     }),
     ...[siteQueue(site), providerQueue(site, account), providerQueue(site, poolAccount)].map((taskQueue) =>

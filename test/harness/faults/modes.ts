@@ -133,7 +133,7 @@ async function failForGood(
   const id = await askFor(client, name, operation.ask);
   const first = await harness.waitFor(name, id);
   // Planning goes on without a look at machines that cannot be looked at.
-  if (operation.tolerated?.includes(task) === true || task === 'SURVEY')
+  if (operation.tolerated?.includes(task) === true || task === 'PROBE_NODES')
     return finishAndCheck(harness, name, operation, id, true);
   if (operation.name === 'exec') {
     expect(first.operation.state).toBe('failed');

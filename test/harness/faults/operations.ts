@@ -49,7 +49,7 @@ export const operationCases: readonly OperationCase[] = [
     name: 'scale-up',
     before: [created],
     ask: two,
-    tasks: ['SURVEY', 'PLAN', ...making('web-2', 'web'), 'web-1 web CONFIGURE'],
+    tasks: ['PROBE_NODES', 'PLAN', ...making('web-2', 'web'), 'web-1 web CONFIGURE'],
   },
   {
     name: 'scale-down',
@@ -127,7 +127,7 @@ export const operationCases: readonly OperationCase[] = [
     name: 'rollback',
     before: [created, { apply: { config: 1 } }],
     ask: { operate: { kind: 'rollback' } },
-    tasks: ['SURVEY', 'PLAN', 'db-1 db CONFIGURE', 'web-1 web CONFIGURE'],
+    tasks: ['PROBE_NODES', 'PLAN', 'db-1 db CONFIGURE', 'web-1 web CONFIGURE'],
     again: created,
   },
   {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { unfitText } from '../../../src/model/reservation/fit.js';
 
-type Computer = Parameters<typeof unfitText>[0];
+type Candidate = Parameters<typeof unfitText>[0];
 const gone = {
   kind: 'gone',
   expected: 'there',
@@ -9,7 +9,7 @@ const gone = {
   since: '2026-07-01T09:00:00Z',
   tries: 0,
 } as const;
-const computer: Computer = {
+const computer: Candidate = {
   can: ['LOAD', 'CAPTURE'],
   state: 'available',
   site: 'lab',
@@ -19,7 +19,7 @@ const computer: Computer = {
 };
 
 describe('a machine that is looked at for a reservation', () => {
-  it.each<readonly [what: string, Partial<Computer>, Parameters<typeof unfitText>[1], RegExp]>([
+  it.each<readonly [what: string, Partial<Candidate>, Parameters<typeof unfitText>[1], RegExp]>([
     ['of another site', {}, { count: 1, site: 'moon' }, /of site lab/],
     ['that cannot do it', {}, { count: 1, can: ['POWER_ON'] }, /cannot do POWER_ON/],
     ['out of use', { state: 'maintenance', why: 'a fan' }, { count: 1 }, /in maintenance: a fan/],
@@ -28,7 +28,7 @@ describe('a machine that is looked at for a reservation', () => {
     expect(unfitText({ ...computer, ...part }, wanted)).toMatch(words);
   });
 
-  it.each<readonly [what: string, Partial<Computer>]>([
+  it.each<readonly [what: string, Partial<Candidate>]>([
     ['as wanted', {}],
     ['that was found gone once', { drift: [{ ...gone, seen: 1 }] }],
     [

@@ -10,7 +10,7 @@ import { type Ended, type Ground, host, openGround } from '../../harness/machine
 const inLoad = [
   ['after', 'NODE_STATUS'],
   ['after', 'IMAGE_EXISTS'],
-  ['after', 'TAKE_SLOT'],
+  ['after', 'ACQUIRE_PERMIT'],
   ['after', 'PRE_RELOAD'],
   ['after', 'POWER_OFF'],
   ['after', 'SET_BOOT'],
@@ -23,7 +23,7 @@ const inLoad = [
 ] as const;
 const inCapture = [
   ['after', 'IMAGE_EXISTS'],
-  ['after', 'TAKE_SLOT'],
+  ['after', 'ACQUIRE_PERMIT'],
   ['after', 'PRE_CAPTURE'],
   ['after', 'POWER_OFF'],
   ['before', 'CAPTURE'],

@@ -69,7 +69,7 @@ describe('tasks that go together', () => {
     await Promise.all(got.map(async ({ id }) => pool.giveBack(id)));
     await until('all machines are gone', () => there('many') === 0);
     const done = await activities('many');
-    expect(done).toEqual(expect.arrayContaining(['CREATE_TOGETHER', 'DELETE_TOGETHER']));
+    expect(done).toEqual(expect.arrayContaining(['CREATE_BATCH', 'DELETE_BATCH']));
     // The one that was tried again, those that took the place of others, and whatever came one by one.
     expect(done.length).toBeLessThan(20);
     await pool.deletePool();
@@ -84,7 +84,7 @@ describe('tasks that go together', () => {
     });
     for (const node of ['a-1', 'a-2']) harness.cloud.beforeCreate(`some-${node}`, () => released);
     const [first, second] = await Promise.all([pool.request(['a']), pool.request(['a'])]);
-    await until('they are being made', async () => (await activities('some')).includes('CREATE_TOGETHER'));
+    await until('they are being made', async () => (await activities('some')).includes('CREATE_BATCH'));
     await pool.deleteNodes(['a-1']);
     release();
     expect(await pool.waitFor(second.id)).toMatchObject({ state: 'fulfilled', nodes: [{ id: 'a-2' }] });
