@@ -17,7 +17,7 @@ const real = 'test/**/*.real.test.ts';
  * in the end.
  */
 const longButSmall =
-  /\/test\/(?:plugins\/(?:suites\/.*\.real|scaffold)|faults\/(?:faults|model|at-rest)|workflows\/calls)\./;
+  /\/test\/(?:plugins\/(?:suites\/.*\.real|scaffold)|faults\/(?:faults|model|at-rest)|workflows\/rate-limiter)\./;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -49,7 +49,7 @@ describe('the Heddle plugin', () => {
   });
 
   it("has workers accept the input of Heddle's schedules and of those it is told of", async () => {
-    for (const id of ['sweep', 'rounds', 'nightly']) {
+    for (const id of ['sweep', 'periodic-checks', 'nightly']) {
       const sealed = await codecOf(heddle({ keys }).configureClient({})).encode([payload], {
         ...context,
         workflowId: id,

@@ -36,7 +36,7 @@ export interface ActivityParts {
   /** For machines that are nodes of pools. */
   readonly pools: NodePools;
   /** For providers whose client bears one call at a time: whose turn it is to call an account. */
-  readonly turns: (provider: string) => Turns;
+  readonly turns: (provider: string) => Locks;
   /** For accounts whose calls are limited: when they may be called. */
   readonly paces: (provider: string) => Pace | undefined;
   readonly resources: Resources;
@@ -48,8 +48,8 @@ export interface ActivityParts {
   readonly builder?: BuilderParts;
 }
 
-/** Turns to call one account, the same on all workers. */
-export interface Turns {
+/** Locks to call one account, the same on all workers. */
+export interface Locks {
   /** Waits up to `waitMs`; false: not yet. Asked again by its holder, a turn lasts another `leaseMs`. */
   take(request: {
     readonly holder: string;

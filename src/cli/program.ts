@@ -16,7 +16,7 @@ import { addSystemVerbs } from './system-verbs.js';
  */
 export function createProgram(run: Run): Command {
   const program = new Command('heddle')
-    .description('Turns a description of a cluster into running machines with running services, durably.')
+    .description('Locks a description of a cluster into running machines with running services, durably.')
     .version(readVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help of a command')

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import {
-  callsWorkflowType,
+  rateLimiterWorkflowType,
   claimsWorkflowType,
   clusterWorkflowType,
   machineWorkflowType,
@@ -8,10 +8,10 @@ import {
   planWorkflowType,
   poolWorkflowType,
   reservationsWorkflowType,
-  resourcesWorkflowType,
+  artifactsWorkflowType,
   searchAttributes,
   sweepWorkflowType,
-  turnWorkflowType,
+  lockWorkflowType,
 } from '../model/names.js';
 
 /** A cluster as the server's index shows it; the cluster itself is not asked. */
@@ -55,9 +55,9 @@ export async function listOpenWorkflows(temporal: Client): Promise<readonly stri
     sweepWorkflowType,
     poolWorkflowType,
     reservationsWorkflowType,
-    resourcesWorkflowType,
-    turnWorkflowType,
-    callsWorkflowType,
+    artifactsWorkflowType,
+    lockWorkflowType,
+    rateLimiterWorkflowType,
   ])) {
     if (typeof execution?.workflowId === 'string') ids.push(execution.workflowId);
   }

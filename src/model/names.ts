@@ -9,22 +9,22 @@ export const sweepWorkflowType = 'sweep';
 export const machineWorkflowType = 'machine';
 export const nodeMachineWorkflowType = 'nodeMachine';
 export const poolWorkflowType = 'pool';
-export const turnWorkflowType = 'turn';
-export const callsWorkflowType = 'calls';
-export const resourcesWorkflowType = 'resources';
-export const resourcePartWorkflowType = 'resourcePart';
+export const lockWorkflowType = 'lock';
+export const rateLimiterWorkflowType = 'rateLimiter';
+export const artifactsWorkflowType = 'artifacts';
+export const artifactPartWorkflowType = 'artifactPart';
 export const imageWorkflowType = 'image';
-export const roundsWorkflowType = 'rounds';
+export const periodicChecksWorkflowType = 'periodicChecks';
 export const reservationsWorkflowType = 'reservations';
 
 /** The Temporal Schedule that starts passes of the sweep. */
 export const sweepScheduleId = 'heddle-sweep';
 
 /** The Temporal Schedule that has machines and images look at themselves. */
-export const roundsScheduleId = 'heddle-rounds';
+export const periodicChecksScheduleId = 'heddle-checks';
 
 /** Workflow ids in Heddle's schedules; Temporal appends the time to the id of each workflow it starts. */
-export const scheduledWorkflowIds = ['rounds', 'sweep'] as const;
+export const scheduledWorkflowIds = ['periodic-checks', 'sweep'] as const;
 
 /** Workflows and PLAN. */
 export const coreQueue = 'heddle';
@@ -97,25 +97,25 @@ export function claimsWorkflowId(provider: string): string {
   return `claims/${provider}`;
 }
 
-/** When a provider account whose calls are counted may be called. */
-export function callsWorkflowId(provider: string): string {
-  return `calls/${provider}`;
+/** The rate limiter of a provider account. */
+export function rateLimiterWorkflowId(provider: string): string {
+  return `rate-limiter/${provider}`;
 }
 
-/** Whose turn it is to call a provider account that bears one call at a time. */
-export function turnWorkflowId(provider: string): string {
-  return `turn/${provider}`;
+/** The lock of a provider account that supports one call at a time. */
+export function lockWorkflowId(provider: string): string {
+  return `lock/${provider}`;
 }
 
 /** The catalogue of resources, one in a namespace. */
-export const resourcesWorkflowId = 'resources';
+export const artifactsWorkflowId = 'artifacts';
 
 /** The calendar of reservations, one in a namespace. */
 export const reservationsWorkflowId = 'reservations';
 
 /** A part of a resource's content, by the digest of the whole. */
-export function resourcePartWorkflowId(digest: string, part: number): string {
-  return `resource/${digest}/${part}`;
+export function artifactPartWorkflowId(digest: string, part: number): string {
+  return `artifact/${digest}/${part}`;
 }
 
 /** Service tasks and CONFIRM: workers that reach the machines of a site. */

@@ -7,8 +7,8 @@ import {
 import { openMessage, purposeOf, sealMessage } from '../model/messages/envelope.js';
 import {
   coreQueue,
-  roundsScheduleId,
-  roundsWorkflowType,
+  periodicChecksScheduleId,
+  periodicChecksWorkflowType,
   sweepScheduleId,
   sweepWorkflowType,
 } from '../model/names.js';
@@ -37,13 +37,13 @@ export function keepSweepSchedule(
 }
 
 /** Creates or updates the Schedule of the periodic checks. @returns what went wrong, as a message. */
-export function keepRoundsSchedule(temporal: Client, everyMs: number): Promise<string | undefined> {
+export function keepPeriodicChecksSchedule(temporal: Client, everyMs: number): Promise<string | undefined> {
   return keepSchedule(temporal, {
-    scheduleId: roundsScheduleId,
+    scheduleId: periodicChecksScheduleId,
     everyMs,
     without: 'machines are not checked, and outdated images are not rebuilt',
     action: {
-      ...actionOf(roundsWorkflowType, 'rounds'),
+      ...actionOf(periodicChecksWorkflowType, 'periodic-checks'),
       args: [],
       staticSummary: 'periodic checks of machines and images',
     },

@@ -1,7 +1,7 @@
 import { WithStartWorkflowOperation, type Client } from '@temporalio/client';
-import { createPace, type CallSlots, type Pace } from '../activities/provider/rate-limiter.js';
-import { callsWorkflowId, callsWorkflowType, coreQueue } from '../model/names.js';
-import { takeCallsUpdate } from '../workflows/cluster/messages.js';
+import { createRateLimiter, type CallTimes, type Pace } from '../activities/provider/rate-limiter.js';
+import { rateLimiterWorkflowId, rateLimiterWorkflowType, coreQueue } from '../model/names.js';
+import { takeCallTimesUpdate } from '../workflows/cluster/messages.js';
 
 interface Limited {
   readonly limits?: { readonly callsPerSecond?: number };
@@ -11,7 +11,7 @@ interface Limited {
  * How often each account may be called, as its workflow has it; undefined for those without a limit. All of
  * this worker's calls share one pace.
  */
-export function createPaces(
+export function createRateLimiters(
   temporal: Client,
   accounts: Readonly<Record<string, Limited>>,
 ): (provider: string) => Pace | undefined {
@@ -22,10 +22,10 @@ export function createPaces(
         : [
             [
               account,
-              createPace({
+              createRateLimiter({
                 account,
                 perSecond: limits.callsPerSecond,
-                slots: callSlotsOf(temporal, account),
+                slots: callTimesOf(temporal, account),
               }),
             ],
           ],
@@ -37,10 +37,10 @@ export function createPaces(
 /** How long an answer may take, in ms. */
 const answerMs = 10_000;
 
-export function callSlotsOf(temporal: Client, provider: string): CallSlots {
+export function callTimesOf(temporal: Client, provider: string): CallTimes {
   const start = (): WithStartWorkflowOperation<() => Promise<void>> =>
-    new WithStartWorkflowOperation<() => Promise<void>>(callsWorkflowType, {
-      workflowId: callsWorkflowId(provider),
+    new WithStartWorkflowOperation<() => Promise<void>>(rateLimiterWorkflowType, {
+      workflowId: rateLimiterWorkflowId(provider),
       taskQueue: coreQueue,
       args: [],
       workflowIdConflictPolicy: 'USE_EXISTING',
@@ -49,7 +49,7 @@ export function callSlotsOf(temporal: Client, provider: string): CallSlots {
   return {
     take: (request) =>
       temporal.withDeadline(Date.now() + answerMs, () =>
-        temporal.workflow.executeUpdateWithStart(takeCallsUpdate, {
+        temporal.workflow.executeUpdateWithStart(takeCallTimesUpdate, {
           args: [request],
           startWorkflowOperation: start(),
         }),

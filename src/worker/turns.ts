@@ -1,16 +1,16 @@
 import { WithStartWorkflowOperation, type Client } from '@temporalio/client';
-import type { Turns } from '../activities/parts.js';
-import { coreQueue, turnWorkflowId, turnWorkflowType } from '../model/names.js';
-import { releaseTurnUpdate, takeTurnUpdate } from '../workflows/cluster/messages.js';
+import type { Locks } from '../activities/parts.js';
+import { coreQueue, lockWorkflowId, lockWorkflowType } from '../model/names.js';
+import { releaseLockUpdate, takeLockUpdate } from '../workflows/cluster/messages.js';
 
 /** How much longer than the wait itself its answer may take, in ms. */
 const graceMs = 10_000;
 
 /** Whose turn it is to call an account, as its workflow has it. */
-export function turnsOf(temporal: Client, provider: string): Turns {
-  const workflowId = turnWorkflowId(provider);
+export function locksOf(temporal: Client, provider: string): Locks {
+  const workflowId = lockWorkflowId(provider);
   const start = (): WithStartWorkflowOperation<() => Promise<void>> =>
-    new WithStartWorkflowOperation<() => Promise<void>>(turnWorkflowType, {
+    new WithStartWorkflowOperation<() => Promise<void>>(lockWorkflowType, {
       workflowId,
       taskQueue: coreQueue,
       args: [],
@@ -20,14 +20,14 @@ export function turnsOf(temporal: Client, provider: string): Turns {
   return {
     take: (request) =>
       temporal.withDeadline(Date.now() + request.waitMs + graceMs, () =>
-        temporal.workflow.executeUpdateWithStart(takeTurnUpdate, {
+        temporal.workflow.executeUpdateWithStart(takeLockUpdate, {
           args: [request],
           startWorkflowOperation: start(),
         }),
       ),
     release: (holder) =>
       temporal.withDeadline(Date.now() + graceMs, () =>
-        temporal.workflow.executeUpdateWithStart(releaseTurnUpdate, {
+        temporal.workflow.executeUpdateWithStart(releaseLockUpdate, {
           args: [holder],
           startWorkflowOperation: start(),
         }),

@@ -23,7 +23,7 @@ import {
 } from '../secrets/reference.js';
 import { isRunning, recordProcess } from '../server/process.js';
 import { registerSearchAttributes } from '../server/setup.js';
-import { keepRoundsSchedule, keepSweepSchedule } from '../server/schedules.js';
+import { keepPeriodicChecksSchedule, keepSweepSchedule } from '../server/schedules.js';
 import { createPool, type ConnectionPool } from '../ssh/pool.js';
 import { probe } from '../ssh/probe.js';
 import { createShell } from '../ssh/shell.js';
@@ -41,8 +41,8 @@ import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
 import { loansOf } from './loans.js';
 import { openInputs } from './open-inputs.js';
-import { createPaces } from './paces.js';
-import { turnsOf } from './turns.js';
+import { createRateLimiters } from './paces.js';
+import { locksOf } from './turns.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersQuery } from '../workflows/cluster/messages.js';
 
@@ -96,7 +96,7 @@ export async function startWorker({
   if (problem !== undefined) log.warn(problem);
   const unswept = await keepSweepSchedule(temporal, config.sweep);
   if (unswept !== undefined) log.warn(unswept);
-  const unseen = await keepRoundsSchedule(temporal, config.roundsEveryMs);
+  const unseen = await keepPeriodicChecksSchedule(temporal, config.roundsEveryMs);
   if (unseen !== undefined) log.warn(unseen);
   const installation = await readInstallation(temporal, namespace);
   const inFlight = createInFlight();
@@ -136,8 +136,8 @@ export async function startWorker({
       }),
     forbiddenReferences,
     redact: createRedactor,
-    turns: (provider) => turnsOf(temporal, provider),
-    paces: createPaces(temporal, config.providers),
+    turns: (provider) => locksOf(temporal, provider),
+    paces: createRateLimiters(temporal, config.providers),
     resources: resourcesOf(resources),
     askPeers: (workflowId, request) =>
       temporal.withDeadline(Date.now() + 20_000, () =>

@@ -1,4 +1,4 @@
-export { calls } from './account/rate-limiter.js';
+export { rateLimiter } from './account/rate-limiter.js';
 export { claims } from './account/claims.js';
 export { cluster } from './cluster/workflow.js';
 export { group } from './cluster/group-workflow.js';
@@ -8,8 +8,8 @@ export { nodeMachine } from './machine/node-machine.js';
 export { plan } from './plan.js';
 export { pool } from './pool/workflow.js';
 export { reservations } from './reservation/workflow.js';
-export { resourcePart } from './artifact/part.js';
-export { resources } from './artifact/workflow.js';
-export { rounds } from './periodic-checks.js';
+export { artifactPart } from './artifact/part.js';
+export { artifacts } from './artifact/workflow.js';
+export { periodicChecks } from './periodic-checks.js';
 export { sweep } from './sweep.js';
-export { turn } from './account/lock.js';
+export { lock } from './account/lock.js';

@@ -7,7 +7,7 @@ import { signalIfThere } from './signal-if-there.js';
 const atOnce = 100;
 
 /** One round: each machine and each image is told to look at itself. A schedule starts it. */
-export async function rounds(): Promise<string> {
+export async function periodicChecks(): Promise<string> {
   const { workflows } = await schedule('LIST_CHECKED', undefined);
   let told = 0;
   for (let first = 0; first < workflows.length; first += atOnce) {

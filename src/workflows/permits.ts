@@ -8,7 +8,7 @@ export interface Places {
   /** False if no permit is free, or others wait for one. */
   takeNow(): boolean;
   giveBack(): void;
-  /** Turns all who wait away, now and later. */
+  /** Locks all who wait away, now and later. */
   close(): void;
 }
 

@@ -9,7 +9,7 @@ export interface TaskFailure {
   readonly result: JsonObject;
 }
 
-/** Turns what a failed activity threw into the record that state and status keep. */
+/** Locks what a failed activity threw into the record that state and status keep. */
 export function readTaskFailure(
   error: unknown,
   task: { readonly taskId: string; readonly action: AnyAction; readonly service?: string },

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
   callsOf,
-  createPace,
-  type CallSlots,
+  createRateLimiter,
+  type CallTimes,
   type Pace,
 } from '../../src/activities/provider/rate-limiter.js';
 
 /** A row in this process's memory, by this process's clock. */
-function openRow(): CallSlots & { readonly asked: number[] } {
+function openRow(): CallTimes & { readonly asked: number[] } {
   let freeAt = 0;
   const asked: number[] = [];
   return {
@@ -42,7 +42,10 @@ describe('the pace of an account', () => {
     const slots = openRow();
     const perSecond = 40;
     const times = await callAll(
-      [createPace({ account: 'a', perSecond, slots }), createPace({ account: 'a', perSecond, slots })],
+      [
+        createRateLimiter({ account: 'a', perSecond, slots }),
+        createRateLimiter({ account: 'a', perSecond, slots }),
+      ],
       30,
     );
     expect(times).toHaveLength(60);
@@ -57,7 +60,7 @@ describe('the pace of an account', () => {
 
   it('lets those go first whose time is running', async () => {
     const order: string[] = [];
-    const pace = createPace({ account: 'a', perSecond: 100, slots: openRow() });
+    const pace = createRateLimiter({ account: 'a', perSecond: 100, slots: openRow() });
     await Promise.all([
       pace.begin(never).then(() => order.push('first')),
       ...['begins', 'begins too'].map((word) => pace.begin(never).then(() => order.push(word))),
@@ -68,7 +71,7 @@ describe('the pace of an account', () => {
 
   it("is not waited for any more by whom is told to stop, who takes nobody's place", async () => {
     const stop = new AbortController();
-    const pace = createPace({ account: 'a', perSecond: 2, slots: openRow() });
+    const pace = createRateLimiter({ account: 'a', perSecond: 2, slots: openRow() });
     await pace.take(never);
     const left = pace.take(stop.signal);
     const stays = pace.take(never);
@@ -81,7 +84,7 @@ describe('the pace of an account', () => {
   it('that cannot be read makes calls fail for now, and is read again', async () => {
     const row = openRow();
     let fails = true;
-    const pace = createPace({
+    const pace = createRateLimiter({
       account: 'rack',
       perSecond: 100,
       slots: { take: (request) => (fails ? Promise.reject(new Error('no server')) : row.take(request)) },
@@ -98,7 +101,7 @@ describe('the pace of an account', () => {
 describe('the calls of a task', () => {
   it('begin with the one that was waited for, and no other is free', async () => {
     const slots = openRow();
-    const pace = createPace({ account: 'a', perSecond: 1_000, slots });
+    const pace = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
     await pace.begin(never);
     const calls = callsOf(pace, never, performance.now());
     await calls.take();
@@ -109,7 +112,7 @@ describe('the calls of a task', () => {
 
   it('wait anew where it was too long ago', async () => {
     const slots = openRow();
-    const pace = createPace({ account: 'a', perSecond: 1_000, slots });
+    const pace = createRateLimiter({ account: 'a', perSecond: 1_000, slots });
     await callsOf(pace, never, performance.now() - 60_000).take();
     expect(slots.asked).toEqual([1]);
   });

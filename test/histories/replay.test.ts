@@ -11,6 +11,8 @@ import { heddle } from '../../src/temporal-plugin.js';
 const folder = import.meta.dirname;
 const wanted = [
   'adopted',
+  'artifact-part',
+  'artifacts',
   'claims',
   'continued-as-new-1',
   'continued-as-new-2',
@@ -25,16 +27,19 @@ const wanted = [
   'large-1',
   'large-2',
   'lender',
+  'lock',
   'machine',
   'machine-reserved',
   'node-machine-captured',
   'node-machine-loaded',
   'paused-and-cancelled',
+  'periodic-checks',
   'plan',
   'pool',
   'pool-batches',
   'pool-built',
   'pool-deleted',
+  'rate-limiter',
   'reconfigure',
   'replace',
   'reservations',
@@ -44,6 +49,7 @@ const wanted = [
   'scale-up',
   'start',
   'stop',
+  'sweep',
 ];
 let keyRing: KeyRing;
 const recorded: { readonly name: string; readonly text: string }[] = [];

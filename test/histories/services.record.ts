@@ -1,13 +1,13 @@
 import { it } from 'vitest';
 import {
-  callsWorkflowId,
-  resourcePartWorkflowId,
-  resourcesWorkflowId,
-  roundsScheduleId,
-  turnWorkflowId,
+  rateLimiterWorkflowId,
+  artifactPartWorkflowId,
+  artifactsWorkflowId,
+  periodicChecksScheduleId,
+  lockWorkflowId,
 } from '../../src/model/names.js';
-import { callSlotsOf } from '../../src/worker/paces.js';
-import { turnsOf } from '../../src/worker/turns.js';
+import { callTimesOf } from '../../src/worker/paces.js';
+import { locksOf } from '../../src/worker/turns.js';
 import { until } from '../harness/until.js';
 import { openGround } from '../harness/machine/ground.js';
 import { here, inStudio } from '../harness/histories/studio.js';
@@ -22,30 +22,30 @@ it('records the artifacts, the lock and the rate limiter of an account, a sweep 
     await resources.set('keys', 2);
     await resources.rollBack('keys');
     await resources.set('keys', null);
-    await keep('resources', resourcesWorkflowId);
-    await keep('resource-part', resourcePartWorkflowId(first.digest, 0));
+    await keep('artifacts', artifactsWorkflowId);
+    await keep('artifact-part', artifactPartWorkflowId(first.digest, 0));
 
-    const lock = turnsOf(temporal, 'serial');
+    const lock = locksOf(temporal, 'serial');
     await lock.take({ holder: 'a', leaseMs: 60_000, waitMs: 0 });
     const waiting = lock.take({ holder: 'b', leaseMs: 300, waitMs: 10_000 });
     await lock.release('a');
     await waiting;
     await until('the lease has expired', () => lock.take({ holder: 'c', leaseMs: 60_000, waitMs: 0 }));
-    await keep('turn', turnWorkflowId('serial'));
+    await keep('lock', lockWorkflowId('serial'));
 
-    const calls = callSlotsOf(temporal, 'limited');
+    const calls = callTimesOf(temporal, 'limited');
     await calls.take({ count: 2, everyMs: 10 });
     await calls.take({ count: 1, everyMs: 10 });
-    await keep('calls', callsWorkflowId('limited'));
+    await keep('rate-limiter', rateLimiterWorkflowId('limited'));
 
     await stack.client.sweep();
     await openGround(stack).add('one');
-    await temporal.schedule.getHandle(roundsScheduleId).trigger();
+    await temporal.schedule.getHandle(periodicChecksScheduleId).trigger();
     const ended = async (type: string): Promise<string | undefined> => {
       const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Completed'`;
       for await (const { workflowId } of temporal.workflow.list({ query })) return workflowId;
       return undefined;
     };
     await keep('sweep', await until('a sweep has ended', () => ended('sweep')));
-    await keep('rounds', await until('a round has ended', () => ended('rounds')));
+    await keep('periodic-checks', await until('the checks have ended', () => ended('periodicChecks')));
   }));

@@ -8,7 +8,7 @@ import { WithStartWorkflowOperation } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { sendContent } from '../../src/client/resources/content.js';
-import { resourcePartWorkflowId } from '../../src/model/names.js';
+import { artifactPartWorkflowId } from '../../src/model/names.js';
 import { until } from '../harness/until.js';
 import { type Stack, startStack } from '../harness/stack.js';
 import { closed, nodes } from '../harness/workflows/spec.js';
@@ -76,11 +76,11 @@ describe.skipIf(program === undefined)(`what takes minutes, with time skipped${w
       bytes: Buffer.from('half'),
       label: 'half',
     });
-    const unclaimed = client.temporal.workflow.getHandle(resourcePartWorkflowId(half.digest, 0));
+    const unclaimed = client.temporal.workflow.getHandle(artifactPartWorkflowId(half.digest, 0));
     await time.sleep('61 minutes');
     await until('the part to end', async () => (await unclaimed.describe()).status.name === 'COMPLETED');
     expect(
-      (await client.temporal.workflow.getHandle(resourcePartWorkflowId(digest, 0)).describe()).status.name,
+      (await client.temporal.workflow.getHandle(artifactPartWorkflowId(digest, 0)).describe()).status.name,
     ).toBe('RUNNING');
   });
 

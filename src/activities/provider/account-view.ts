@@ -20,7 +20,7 @@ import { isReachedByPlugin, reachByPlugin } from './reached-by-plugin.js';
 import { callsOf } from './rate-limiter.js';
 import type { ActivityParts } from '../parts.js';
 import { refuseFailure, takeResult } from '../results.js';
-import { takeTurn } from './lock.js';
+import { takeLock } from './lock.js';
 import type { SharedLists } from './shared-lists.js';
 
 /** A provider account, for looking at machines. */
@@ -85,7 +85,7 @@ export async function viewAccount(
       },
     });
   const call = async <Value>(work: (provider: ProviderWithAbilities) => Promise<Value>): Promise<Value> => {
-    const turn = await takeTurn(parts, plugin, ref.name, attempt);
+    const turn = await takeLock(parts, plugin, ref.name, attempt);
     const deadline = AbortSignal.timeout(descriptor.callDeadlineMs);
     try {
       return await work(
@@ -113,7 +113,7 @@ export async function viewAccount(
         return {
           list: async (tags: Readonly<Record<string, string>>) => {
             // Others wait for this list too, so it does not end with the first caller.
-            const turn = await takeTurn(parts, plugin, ref.name, {
+            const turn = await takeLock(parts, plugin, ref.name, {
               at: (step) => attempt.at(step),
               signal,
               detach: signal,

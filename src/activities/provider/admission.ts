@@ -4,7 +4,7 @@ import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
 import type { ActivityParts } from '../parts.js';
 import { callsOf } from './rate-limiter.js';
-import { takeTurn, type Turn } from './lock.js';
+import { takeLock, type Turn } from './lock.js';
 
 type Reservation = Awaited<ReturnType<NonNullable<RegisteredProvider['reserve']>>>;
 
@@ -32,7 +32,7 @@ export async function admit(
 ): Promise<Admission> {
   const since = performance.now();
   const leave = anySignal([attempt.signal, attempt.detach]);
-  const turn = await takeTurn(parts, plugin, account, attempt);
+  const turn = await takeLock(parts, plugin, account, attempt);
   let reservation: Reservation | undefined;
   const release = async (): Promise<void> => {
     reservation?.release();

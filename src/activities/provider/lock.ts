@@ -3,7 +3,7 @@ import { anySignal } from '../../model/signals.js';
 import { PluginError } from '../../plugins/errors.js';
 import type { RegisteredProvider } from '../../plugins/registry.js';
 import type { Attempt } from '../attempt.js';
-import type { ActivityParts, Turns } from '../parts.js';
+import type { ActivityParts, Locks } from '../parts.js';
 
 /** The exclusive right to call a provider account. */
 export interface Turn {
@@ -24,7 +24,7 @@ const askMs = 10_000;
  * bears several calls at a time.
  * @throws PluginError Retryable when the lock does not answer.
  */
-export async function takeTurn(
+export async function takeLock(
   { turns }: Pick<ActivityParts, 'turns'>,
   { descriptor }: RegisteredProvider,
   account: string,
@@ -42,7 +42,7 @@ export async function takeTurn(
   }
 }
 
-async function ask(turns: Turns, account: string, holder: string): Promise<boolean> {
+async function ask(turns: Locks, account: string, holder: string): Promise<boolean> {
   try {
     return await turns.take({ holder, leaseMs, waitMs: askMs });
   } catch (cause) {
@@ -56,7 +56,7 @@ async function ask(turns: Turns, account: string, holder: string): Promise<boole
   }
 }
 
-function hold(turns: Turns, holder: string, waitedMs: number): Turn {
+function hold(turns: Locks, holder: string, waitedMs: number): Turn {
   const lost = new AbortController();
   // The answer may have been on its way for a while.
   let over = Date.now() + leaseMs / 2;

@@ -3,7 +3,7 @@ import type { Calls } from '../../plugins/contract.js';
 import { PluginError } from '../../plugins/errors.js';
 
 /** The row in which the calls of an account stand, the same for all workers. */
-export interface CallSlots {
+export interface CallTimes {
   /** Takes the next places for so many calls; gives how long from now the first is to wait, in ms. */
   take(request: { readonly count: number; readonly everyMs: number }): Promise<number>;
 }
@@ -19,7 +19,7 @@ export interface Pace {
 export interface PaceOptions {
   readonly account: string;
   readonly perSecond: number;
-  readonly slots: CallSlots;
+  readonly slots: CallTimes;
 }
 
 /** A place that is so late, in ms, is not used any more: another worker's call may be due by then. */
@@ -34,7 +34,7 @@ interface Waiter {
 }
 
 /** Gives the calls of one worker their places, one after the other. */
-export function createPace({ account, perSecond, slots }: PaceOptions): Pace {
+export function createRateLimiter({ account, perSecond, slots }: PaceOptions): Pace {
   const everyMs = 1_000 / perSecond;
   const begun: Waiter[] = [];
   const beginning: Waiter[] = [];

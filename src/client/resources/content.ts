@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { isGrpcServiceError, type Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { openMessage, purposeOf } from '../../model/messages/envelope.js';
-import { coreQueue, resourcePartWorkflowId, resourcePartWorkflowType } from '../../model/names.js';
+import { coreQueue, artifactPartWorkflowId, artifactPartWorkflowType } from '../../model/names.js';
 import {
   maxResourceBytes,
   partsOf,
@@ -47,8 +47,8 @@ export async function sendContent(
     const packed = deflateRawSync(
       bytes.subarray(part * resourcePartBytes, (part + 1) * resourcePartBytes),
     ).toString('base64');
-    await temporal.workflow.start(resourcePartWorkflowType, {
-      workflowId: resourcePartWorkflowId(content.digest, part),
+    await temporal.workflow.start(artifactPartWorkflowType, {
+      workflowId: artifactPartWorkflowId(content.digest, part),
       taskQueue: coreQueue,
       args: [header, packed],
       workflowIdConflictPolicy: 'USE_EXISTING',
@@ -85,7 +85,7 @@ async function readPart(
   digest: string,
   part: number,
 ): Promise<readonly [PartHeader, Uint8Array]> {
-  const workflowId = resourcePartWorkflowId(digest, part);
+  const workflowId = artifactPartWorkflowId(digest, part);
   const { namespace } = temporal.options;
   const page = await temporal.workflowService
     .getWorkflowExecutionHistory({ namespace, execution: { workflowId }, maximumPageSize: 1 })
@@ -95,7 +95,7 @@ async function readPart(
       throw cause;
     });
   const payloads = page.history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  const purpose = purposeOf('start', resourcePartWorkflowType);
+  const purpose = purposeOf('start', artifactPartWorkflowType);
   const opened = openMessage(purpose, await decodeAll(temporal, payloads as Payload[]), Date.now());
   const [header, packed] = (opened.ok ? opened.args : []) as [PartHeader | undefined, unknown];
   if (header === undefined || typeof packed !== 'string')

@@ -5,8 +5,8 @@ import {
   coreQueue,
   imageWorkflowId,
   imageWorkflowType,
-  resourcesWorkflowId,
-  resourcesWorkflowType,
+  artifactsWorkflowId,
+  artifactsWorkflowType,
 } from '../../model/names.js';
 import {
   maxResourceBytes,
@@ -55,7 +55,7 @@ export class ResourceClient {
   async catalogue(): Promise<Catalogue> {
     return this.#call('resources', async () => {
       try {
-        return await this.#temporal.workflow.getHandle(resourcesWorkflowId).query(catalogueQuery);
+        return await this.#temporal.workflow.getHandle(artifactsWorkflowId).query(catalogueQuery);
       } catch (error) {
         // Nobody has put anything yet.
         if (error instanceof WorkflowNotFoundError) return {};
@@ -78,9 +78,9 @@ export class ResourceClient {
     const put = async (): Promise<ResourceVersion> => {
       const content = await sendContent(this.#temporal, { format, bytes, label: name });
       const startWorkflowOperation = new WithStartWorkflowOperation<() => Promise<void>>(
-        resourcesWorkflowType,
+        artifactsWorkflowType,
         {
-          workflowId: resourcesWorkflowId,
+          workflowId: artifactsWorkflowId,
           taskQueue: coreQueue,
           args: [],
           workflowIdConflictPolicy: 'USE_EXISTING',
@@ -114,7 +114,7 @@ export class ResourceClient {
     await this.#known(name);
     return this.#call(`set ${name}`, () =>
       this.#temporal.workflow
-        .getHandle(resourcesWorkflowId)
+        .getHandle(artifactsWorkflowId)
         .executeUpdate(setResourceUpdate, { args: [name, version] }),
     );
   }
@@ -124,7 +124,7 @@ export class ResourceClient {
     await this.#known(name);
     return this.#call(`rollback ${name}`, () =>
       this.#temporal.workflow
-        .getHandle(resourcesWorkflowId)
+        .getHandle(artifactsWorkflowId)
         .executeUpdate(rollBackResourceUpdate, { args: [name] }),
     );
   }
@@ -159,7 +159,7 @@ export class ResourceClient {
     if (Object.keys(await this.catalogue()).length === 0) return [];
     return this.#call('prune', () =>
       this.#temporal.workflow
-        .getHandle(resourcesWorkflowId)
+        .getHandle(artifactsWorkflowId)
         .executeUpdate(pruneResourcesUpdate, { args: [pruning] }),
     );
   }

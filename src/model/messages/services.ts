@@ -3,8 +3,8 @@ import { count, flag, id, list, nullable, number, optional, record, text, object
 
 /** The messages of workflows that others share: resources, locks, rate limiters, claims, periodic checks. */
 export const serviceRows = {
-  resources: {
-    ids: /^resources$/,
+  artifacts: {
+    ids: /^artifacts$/,
     start: [optional(object({ carried: record(outline({}), 10_000) }))],
     updates: {
       put: [object({ name: id(), by: who(), ...content() })],
@@ -15,15 +15,15 @@ export const serviceRows = {
     signals: {},
     queries: { catalogue: [] },
   },
-  resourcePart: {
-    ids: /^resource\//,
+  artifactPart: {
+    ids: /^artifact\//,
     start: [object({ ...content(), part: count() }), text(1_000_000, 0)],
     updates: {},
     signals: { keep: [], drop: [] },
     queries: {},
   },
-  turn: {
-    ids: /^turn\//,
+  lock: {
+    ids: /^lock\//,
     start: [optional(object({ carried: optional(object({ holder: text(200), until: moment() })) }))],
     updates: {
       take: [object({ holder: text(200), leaseMs: milliseconds(), waitMs: milliseconds() })],
@@ -32,8 +32,8 @@ export const serviceRows = {
     signals: {},
     queries: {},
   },
-  calls: {
-    ids: /^calls\//,
+  rateLimiter: {
+    ids: /^rate-limiter\//,
     start: [optional(object({ carried: moment() }))],
     updates: { take: [object({ count: count(1_000, 1), everyMs: number(0, 3_600_000) })] },
     signals: {},
@@ -59,5 +59,5 @@ export const serviceRows = {
     signals: {},
     queries: {},
   },
-  rounds: { ids: /^rounds/, start: [], updates: {}, signals: {}, queries: {} },
+  periodicChecks: { ids: /^periodic-checks/, start: [], updates: {}, signals: {}, queries: {} },
 } satisfies Readonly<Record<string, WorkflowMessages>>;

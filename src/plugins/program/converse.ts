@@ -70,7 +70,7 @@ export async function converseAgain(program: Program, call: Call): Promise<Finis
   return { ...finish, lastWords: talk.lastWords(), pending: talk.pending() };
 }
 
-/** Turns in which what a program printed before its answer may still come: it comes another way. */
+/** Locks in which what a program printed before its answer may still come: it comes another way. */
 const maxTurns = 100;
 
 /**

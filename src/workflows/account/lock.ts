@@ -1,9 +1,9 @@
 import { condition } from '@temporalio/workflow';
 import { isBudgetExceeded, newMemory, runEntity, update } from '../entity.js';
-import { releaseTurnUpdate, takeTurnUpdate } from '../cluster/messages.js';
+import { releaseLockUpdate, takeLockUpdate } from '../cluster/messages.js';
 
 /** The holder of a lock, and when its lease ends, in ms since the epoch. */
-export interface TurnState {
+export interface LockState {
   readonly holder: string;
   readonly until: number;
 }
@@ -12,13 +12,13 @@ export interface TurnState {
  * The lock of a provider account whose client supports one call at a time. Requests are served in order; a
  * holder that does not renew its lease has died, and the next request gets the lock.
  */
-export async function turn(input?: { readonly carried?: TurnState }): Promise<string> {
+export async function lock(input?: { readonly carried?: LockState }): Promise<string> {
   let held = input?.carried;
   const waiting: string[] = [];
   const memory = newMemory();
   return runEntity(memory, {
     messages: [
-      update(takeTurnUpdate, 'Wait for the lock, or renew its lease; false: ask again.', async (request) => {
+      update(takeLockUpdate, 'Wait for the lock, or renew its lease; false: ask again.', async (request) => {
         const { holder, leaseMs, waitMs } = request;
         const isFree = held === undefined ? waiting.length === 0 : held.holder === holder;
         if (!isFree && waitMs > 0) {
@@ -34,7 +34,7 @@ export async function turn(input?: { readonly carried?: TurnState }): Promise<st
         held = { holder, until: Date.now() + leaseMs };
         return true;
       }),
-      update(releaseTurnUpdate, 'Release the lock.', (holder) => {
+      update(releaseLockUpdate, 'Release the lock.', (holder) => {
         if (held?.holder === holder) held = undefined;
       }),
     ],

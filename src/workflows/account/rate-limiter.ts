@@ -1,16 +1,16 @@
 import { newMemory, runEntity, update } from '../entity.js';
-import { takeCallsUpdate } from '../cluster/messages.js';
+import { takeCallTimesUpdate } from '../cluster/messages.js';
 
 /**
  * The rate limiter of a provider account, shared by all workers. Each request reserves the next free times;
  * those of a worker that dies pass unused.
  * @param input when the next call may be made, in ms since the epoch
  */
-export async function calls(input?: { readonly carried: number }): Promise<string> {
+export async function rateLimiter(input?: { readonly carried: number }): Promise<string> {
   let freeAt = input?.carried ?? 0;
   return runEntity(newMemory(), {
     messages: [
-      update(takeCallsUpdate, 'Reserve the next times for calls.', ({ count, everyMs }) => {
+      update(takeCallTimesUpdate, 'Reserve the next times for calls.', ({ count, everyMs }) => {
         const now = Date.now();
         const first = Math.max(now, freeAt);
         freeAt = first + count * everyMs;

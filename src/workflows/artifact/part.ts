@@ -8,7 +8,7 @@ const unclaimed = '1 hour';
  * A part of a resource's content: it is the input of this workflow, which does nothing but be there. Readers
  * take it from the first event of the history, so no worker is asked.
  */
-export async function resourcePart(_header: PartHeader, _packed: string): Promise<void> {
+export async function artifactPart(_header: PartHeader, _packed: string): Promise<void> {
   let kept = false;
   let dropped = false;
   setHandler(

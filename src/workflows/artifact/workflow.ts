@@ -1,5 +1,5 @@
 import { ApplicationFailure, condition, getExternalWorkflowHandle } from '@temporalio/workflow';
-import { resourcePartWorkflowId } from '../../model/names.js';
+import { artifactPartWorkflowId } from '../../model/names.js';
 import {
   prunable,
   putVersion,
@@ -31,7 +31,7 @@ import {
  * The catalogue of resources. There is one such workflow per namespace, so its history orders all changes of
  * what a name means.
  */
-export async function resources(input?: { readonly carried: Catalogue }): Promise<string> {
+export async function artifacts(input?: { readonly carried: Catalogue }): Promise<string> {
   let catalogue = input?.carried ?? {};
   const recordOf = (name: string): ResourceRecord => catalogue[name] ?? { versions: [], before: [], next: 1 };
   // One request must not claim content while another removes it.
@@ -113,5 +113,5 @@ async function dropParts(content: ResourceContent): Promise<void> {
 }
 
 function partIds({ digest, parts }: ResourceContent): readonly string[] {
-  return Array.from({ length: parts }, (_, part) => resourcePartWorkflowId(digest, part));
+  return Array.from({ length: parts }, (_, part) => artifactPartWorkflowId(digest, part));
 }

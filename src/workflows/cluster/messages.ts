@@ -60,24 +60,24 @@ export const nodesQuery = defineQuery<readonly NodeStatus[]>('nodes');
 export const ownersQuery = defineQuery<readonly Ownership[], [readonly NamedMachine[]]>('owners');
 /** Like `owners`; the key of a machine that is reported free is never used again. */
 export const disownUpdate = defineUpdate<readonly Ownership[], [readonly NamedMachine[]]>('disown');
-/** Turns to call a provider. */
-export interface TurnRequest {
+/** Locks to call a provider. */
+export interface LockRequest {
   readonly holder: string;
   /** How long it lasts unless it is renewed, in ms. */
   readonly leaseMs: number;
   /** How long this message waits for it, in ms; 0 for a renewal. */
   readonly waitMs: number;
 }
-export const takeTurnUpdate = defineUpdate<boolean, [TurnRequest]>('take');
-export const releaseTurnUpdate = defineUpdate<void, [holder: string]>('release');
+export const takeLockUpdate = defineUpdate<boolean, [LockRequest]>('take');
+export const releaseLockUpdate = defineUpdate<void, [holder: string]>('release');
 /** Calls of a provider account that are to be made one after the other. */
-export interface CallsRequest {
+export interface CallTimesRequest {
   readonly count: number;
   /** From one to the next, in ms. */
   readonly everyMs: number;
 }
 /** Gives how long from now the first of them is to wait, in ms. */
-export const takeCallsUpdate = defineUpdate<number, [CallsRequest]>('take');
+export const takeCallTimesUpdate = defineUpdate<number, [CallTimesRequest]>('take');
 /** Claims of machines that carry no tags. */
 export const takeClaimUpdate = defineUpdate<string | null, [key: string, candidates: readonly string[]]>(
   'take',

@@ -36,27 +36,27 @@ export const proofs: { readonly [Type in WorkflowType]?: (world: MessageWorld) =
         .executeUpdate('cancel', { args: [{ id: 'r1', by: 'test' }] })
         .catch(causeOf),
     ).resolves.toMatch(/no reservation r1/),
-  resources: async (world) =>
+  artifacts: async (world) =>
     expect(
       world
-        .handle('proper', 'resources')
+        .handle('proper', 'artifacts')
         .executeUpdate('rollback', { args: ['keys'] })
         .catch(causeOf),
     ).resolves.toMatch(/there is no resource keys/),
-  resourcePart: async (world) => {
-    await world.handle('proper', 'resourcePart').signal('keep');
-    await world.handle('proper', 'resourcePart').signal('drop');
-    await world.handle('proper', 'resourcePart').result();
+  artifactPart: async (world) => {
+    await world.handle('proper', 'artifactPart').signal('keep');
+    await world.handle('proper', 'artifactPart').signal('drop');
+    await world.handle('proper', 'artifactPart').result();
   },
-  turn: async (world) =>
+  lock: async (world) =>
     expect(
       await world
-        .handle('proper', 'turn')
+        .handle('proper', 'lock')
         .executeUpdate('take', { args: [{ holder: 'y', leaseMs: 1, waitMs: 60_000 }] }),
     ).toBe(true),
-  calls: async (world) =>
+  rateLimiter: async (world) =>
     expect(
-      await world.handle('proper', 'calls').executeUpdate('take', { args: [{ count: 1, everyMs: 1 }] }),
+      await world.handle('proper', 'rateLimiter').executeUpdate('take', { args: [{ count: 1, everyMs: 1 }] }),
     ).toEqual(expect.any(Number)),
   claims: async (world) => {
     expect(await world.handle('proper', 'claims').executeUpdate('take', { args: ['k', ['n']] })).toBe('m');

@@ -155,8 +155,8 @@ export const samples: SampleMessages = {
     signals: {},
     queries: { reservation: ['r1'], reservations: [{}] },
   },
-  resources: {
-    workflowId: 'resources',
+  artifacts: {
+    workflowId: 'artifacts',
     start: [{ carried: {} }],
     updates: {
       put: [{ name: 'keys', by, ...content }],
@@ -167,22 +167,22 @@ export const samples: SampleMessages = {
     signals: {},
     queries: { catalogue: [] },
   },
-  resourcePart: {
-    workflowId: 'resource/sha256:0/0',
+  artifactPart: {
+    workflowId: 'artifact/sha256:0/0',
     start: [{ ...content, part: 0 }, 'AA=='],
     updates: {},
     signals: { keep: [], drop: [] },
     queries: {},
   },
-  turn: {
-    workflowId: 'turn/local',
+  lock: {
+    workflowId: 'lock/local',
     start: [{ carried: { holder: 'x', until: 1 } }],
     updates: { take: [{ holder: 'x', leaseMs: 60_000, waitMs: 0 }], release: ['x'] },
     signals: {},
     queries: {},
   },
-  calls: {
-    workflowId: 'calls/local',
+  rateLimiter: {
+    workflowId: 'rate-limiter/local',
     start: [{ carried: 0 }],
     updates: { take: [{ count: 1, everyMs: 1 }] },
     signals: {},
@@ -202,5 +202,5 @@ export const samples: SampleMessages = {
     signals: {},
     queries: {},
   },
-  rounds: { workflowId: 'rounds', start: [], updates: {}, signals: {}, queries: {} },
+  periodicChecks: { workflowId: 'periodic-checks', start: [], updates: {}, signals: {}, queries: {} },
 };

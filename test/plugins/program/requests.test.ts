@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPace } from '../../../src/activities/provider/rate-limiter.js';
+import { createRateLimiter } from '../../../src/activities/provider/rate-limiter.js';
 import type { TaskRequest } from '../../../src/model/node/task-request.js';
 import type { Claims } from '../../../src/plugins/contract.js';
 import { secret } from '../../harness/activities/parts.js';
@@ -84,7 +84,7 @@ const claims: Claims = {
 };
 
 let called = 0;
-const pace = createPace({
+const pace = createRateLimiter({
   account: 'p',
   perSecond: 1_000,
   slots: {

@@ -4,7 +4,7 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { contentOf } from '../../../src/client/resources/content.js';
-import { resourcePartWorkflowId } from '../../../src/model/names.js';
+import { artifactPartWorkflowId } from '../../../src/model/names.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
 import { type Stack, startStack } from '../../harness/stack.js';
 import { until } from '../../harness/until.js';
@@ -102,7 +102,7 @@ describe('resources, at length', () => {
     expect(found.filter(({ name }) => name === 'many')).toMatchObject([{ version: 2 }]);
     await resources.prune(pruning);
     expect((await resources.catalogue())['many']?.versions.map(({ version }) => version)).toEqual([1, 3, 4]);
-    const part = client.temporal.workflow.getHandle(resourcePartWorkflowId(versions[1]?.digest ?? '', 0));
+    const part = client.temporal.workflow.getHandle(artifactPartWorkflowId(versions[1]?.digest ?? '', 0));
     await until(
       'the content of version 2 to end',
       async () => (await part.describe()).status.name === 'COMPLETED',
@@ -258,7 +258,7 @@ services:
         },
       };
       const sender = startHeddle(words, settings);
-      const first = stack.client.temporal.workflow.getHandle(resourcePartWorkflowId(digest, 0));
+      const first = stack.client.temporal.workflow.getHandle(artifactPartWorkflowId(digest, 0));
       await until('the first part to be there', () =>
         first.describe().then(
           () => true,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { sendContent } from '../../../src/client/resources/content.js';
-import { resourcePartWorkflowId } from '../../../src/model/names.js';
+import { artifactPartWorkflowId } from '../../../src/model/names.js';
 import { resourcePartBytes } from '../../../src/model/artifact/state.js';
 import { writeArchive } from '../../../src/store/archive/write-archive.js';
 import { type Stack, startStack } from '../../harness/stack.js';
@@ -124,7 +124,7 @@ describe('resources', () => {
     const { client } = stack;
     const bytes = scripts('again');
     const { digest } = await client.resources.put('lost', { format: 'archive', bytes });
-    const workflowExecution = { workflowId: resourcePartWorkflowId(digest, 0) };
+    const workflowExecution = { workflowId: artifactPartWorkflowId(digest, 0) };
     await client.temporal.workflowService.deleteWorkflowExecution({
       namespace: stack.namespace,
       workflowExecution,
@@ -159,7 +159,7 @@ describe('resources', () => {
     // As if the sender had died before the last part, and before the catalogue was told.
     await client.temporal.workflowService.deleteWorkflowExecution({
       namespace: stack.namespace,
-      workflowExecution: { workflowId: resourcePartWorkflowId(sent.digest, 3) },
+      workflowExecution: { workflowId: artifactPartWorkflowId(sent.digest, 3) },
     });
     await until('the last part to be gone', () =>
       client.resources.read(sent.digest).then(

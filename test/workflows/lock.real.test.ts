@@ -1,7 +1,7 @@
 import { readFile, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { turnsOf } from '../../src/worker/turns.js';
+import { locksOf } from '../../src/worker/turns.js';
 import { startStack, type Stack } from '../harness/stack.js';
 import { until } from '../harness/until.js';
 import { closed } from '../harness/workflows/spec.js';
@@ -81,7 +81,7 @@ describe('an account that bears one call at a time', () => {
   });
 
   it('gives its turn to the next when it is given back, or not renewed by whoever died; a turn that is over cannot be renewed while another has it', async () => {
-    const turns = turnsOf(stack.client.temporal, 'other');
+    const turns = locksOf(stack.client.temporal, 'other');
     const take = (holder: string, waitMs = 0, leaseMs = 60_000): Promise<boolean> =>
       turns.take({ holder, leaseMs, waitMs });
     expect(await take('a')).toBe(true);
