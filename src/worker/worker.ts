@@ -42,7 +42,7 @@ import type { SshTarget } from '../ssh/target.js';
 import { createFolderStore } from '../store/folder.js';
 import { pruneLogsDaily } from '../store/prune-logs.js';
 import { heddle } from '../temporal-plugin.js';
-import { claimsOf } from './claims.js';
+import { claimsOf, createPaces, turnsOf } from './account-workflows.js';
 import { readClusterRecords } from './cluster-records.js';
 import { computersOf } from './computers.js';
 import { readNodePools } from './node-pools.js';
@@ -52,8 +52,6 @@ import { installRuntime } from './runtime.js';
 import { dumpStacks } from './stack-dump.js';
 import { loansOf } from './loans.js';
 import { openInputs } from './open-inputs.js';
-import { createPaces } from './paces.js';
-import { turnsOf } from './turns.js';
 import { readWorkflowRuns } from './workflow-runs.js';
 import { peersQuery } from '../workflows/messages.js';
 

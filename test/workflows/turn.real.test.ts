@@ -1,7 +1,7 @@
 import { readFile, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { turnsOf } from '../../src/worker/turns.js';
+import { turnsOf } from '../../src/worker/account-workflows.js';
 import { startStack, type Stack } from '../support/stack.js';
 import { until } from '../support/until.js';
 import { closed } from './support/spec.js';
