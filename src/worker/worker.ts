@@ -60,9 +60,7 @@ export interface HeddleWorkerOptions {
   readonly keyRing: KeyRing;
   readonly log: Logger;
   readonly secretSources: SecretSources;
-  /**
-   * A builder makes images, and carries their files; all else is for the other workers. Absent: no builder.
-   */
+  /** A builder builds images and transfers their files; other workers do everything else. */
   readonly role?: 'builder';
 }
 
@@ -241,10 +239,7 @@ async function readInstallation(temporal: Client, namespace: string): Promise<st
   return namespaceInfo?.id ?? namespace;
 }
 
-/**
- * Nodes of pools can be had everywhere, whatever the configuration says; one that names the account itself
- * says more of it.
- */
+/** Nodes of pools are available without an account in the configuration, which may still define one. */
 function withPools({ providers, site }: Config): Config['providers'] {
   return { ...providers, [poolAccount]: providers[poolAccount] ?? { type: 'pool', site, fields: {} } };
 }
